@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# pingpong.sh BUILD_FOLDER: what metering costs a program that does nothing but pass messages: TCP and
+# UNIX ping-pong pinned to one CPU. Each figure is the median of PAIRS ratios metered / unmetered,
+# the two measured one right after the other (11 pairs, ROUNDS round trips each).
+set -eu
+build=$1
+pairs=${PAIRS:-11}
+rounds=${ROUNDS:-100000}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+plain() {
+    "$build/bench/pingpong" "$1" "$rounds"
+}
+
+# The reader runs on the other CPU, as the program is pinned to one.
+metered() {
+    kind=$1
+    shift
+    rm -rf "$scratch/bench.trace"
+    "$build/dpm" run -o "$scratch/bench.trace" --report "$scratch/report" "$@" -- \
+        "$build/bench/pingpong" "$kind" "$rounds"
+    grep -q ' 0 lost' "$scratch/report" || echo "pingpong.sh: records were lost" >&2
+}
+
+# The program itself is not metered, another one is (and idle): the price of hooks that see others.
+neighbour() {
+    kind=$1
+    shift
+    rm -rf "$scratch/bench.trace"
+    "$build/dpm" run -o "$scratch/bench.trace" --report "$scratch/report" "$@" -- sleep 100 &
+    meter=$!
+    while ! [ -s "$scratch/bench.trace/metadata" ]; do sleep 0.05; done
+    sleep 0.2
+    plain "$kind"
+    pkill -TERM -P $meter sleep
+    wait $meter || true
+}
+
+# quartiles: of the numbers on standard input, one a line.
+quartiles() {
+    sort -n | awk '{ value[NR] = $1 }
+        END { printf "%.3f  (%.3f - %.3f)\n", value[int((NR + 1) / 2)], value[int((NR + 3) / 4)],
+                     value[int((3 * NR + 1) / 4)] }'
+}
+
+# compare NAME KIND HOW OPTION...
+compare() {
+    name=$1
+    kind=$2
+    how=$3
+    shift 3
+    i=0
+    while [ $i -lt "$pairs" ]; do
+        echo "$(plain "$kind") $("$how" "$kind" "$@")"
+        i=$((i + 1))
+    done > "$scratch/pairs"
+    printf '%-34s %s   %s\n' "$name" "$(awk '{ print $2 / $1 }' "$scratch/pairs" | quartiles)" \
+        "$(awk '{ print $1 / 1000 }' "$scratch/pairs" | quartiles)"
+}
+
+echo "ping-pong on one CPU, $pairs pairs of $rounds round trips: median (quartiles)"
+echo "                                   metered / unmetered      unmetered, us per round trip"
+for kind in tcp unix; do
+    compare "$kind: send receive" $kind metered --flags "send receive"
+    compare "$kind: all flags" $kind metered --flags all
+    compare "$kind: neighbour, send receive" $kind neighbour --flags "send receive"
+    compare "$kind: neighbour, all flags" $kind neighbour --flags all
+done

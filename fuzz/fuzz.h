@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz.h: what a fuzz target gives. A target NAME_fuzz.c is linked either
+ *   with libFuzzer and mutate.c, as NAME_fuzz: random input without end, or
+ *   with replay.c, as NAME_replay: a plain test with any compiler.
+ */
+#ifndef DPM_FUZZ_H
+#define DPM_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Tries one input; returns 0. Aborts if a promise is broken. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* Writes a small valid input, from which mutations start, to `bytes`, which has `room` bytes.
+ * Returns its size, or 0 if there is too little room. */
+size_t fuzz_example(uint8_t *bytes, size_t room);
+
+/* What must hold whatever the input. */
+#define PROMISE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: broken promise: %s\n", __FILE__, __LINE__, #condition);        \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#endif

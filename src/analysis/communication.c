@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * communication.c: makes the communication statistics' result from what was collected.
+ *
+ *      path 4  client's socket  uses: client 3 sends            \  one connection
+ *      path 5  server's socket  uses: worker 1, worker 2 receive /
+ *
+ *      paths:  client's address > server's address, ends {client}, {worker 1, worker 2}
+ *      pairs:  client > {worker 1, worker 2}, shared: 3
+ *              worker 1 > client ... (each process that sends is known)
+ */
+#include "analysis/statistics.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct builder {
+    const struct statistics *statistics;
+    struct communication *result;
+    size_t path_capacity;
+    size_t pair_capacity;
+};
+
+/* One end of the connection that is being built: its path, or none if that end was not metered. */
+struct connection_end {
+    uint32_t path; /* index into statistics->paths, or NO_END */
+    struct path_end end;
+    struct party party;
+};
+
+/* ---- processes and machines ---- */
+
+static void name_machine(struct communication *result, size_t index, const char *name)
+{
+    struct communication_machine *machine = &result->machines[index];
+    bool taken = true;
+
+    for (unsigned attempt = 1; taken; attempt++) {
+        if (attempt == 1)
+            snprintf(machine->name, sizeof(machine->name), "%s", name);
+        else
+            snprintf(machine->name, sizeof(machine->name), "%s (%u)", name, attempt);
+        taken = false;
+        for (size_t other = 0; other < index; other++)
+            taken = taken || strcmp(machine->name, result->machines[other].name) == 0;
+    }
+}
+
+static int build_machines(struct builder *builder)
+{
+    const struct statistics *statistics = builder->statistics;
+    struct communication *result = builder->result;
+
+    result->machine_count = statistics->machine_count;
+    result->machines = calloc(result->machine_count + 1, sizeof(*result->machines));
+    if (result->machines == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < result->machine_count; i++) {
+        char name[MACHINE_NAME_SIZE + 1] = "";
+        memcpy(name, statistics->machines[i].name, MACHINE_NAME_SIZE);
+        name_machine(result, i, name[0] == '\0' ? "unknown" : name);
+    }
+    return 0;
+}
+
+static uint32_t parent_of(const struct statistics *statistics, uint32_t index)
+{
+    const struct statistics_process *process = &statistics->processes[index];
+
+    if (process->parent == 0)
+        return NO_PROCESS;
+    int64_t stream = intern_find(&statistics->stream_numbers.numbers,
+                                 (uint64_t)process->origin << 32 | process->parent);
+    if (stream < 0 || statistics->streams[stream].process == index)
+        return NO_PROCESS;
+    return statistics->streams[stream].process;
+}
+
+static int build_processes(struct builder *builder)
+{
+    const struct statistics *statistics = builder->statistics;
+    struct communication *result = builder->result;
+
+    result->process_count = statistics->process_numbers.numbers.count;
+    result->processes = calloc(result->process_count + 1, sizeof(*result->processes));
+    result->process_indexes = calloc(result->process_count + 1, sizeof(*result->process_indexes));
+    if (result->processes == NULL || result->process_indexes == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < result->process_count; i++) {
+        const struct statistics_process *from = &statistics->processes[i];
+        struct communication_process *to = &result->processes[i];
+        to->machine = statistics->origins[from->origin].machine;
+        to->pid = from->pid;
+        to->stream = from->number;
+        to->parent = parent_of(statistics, i);
+        memcpy(to->name, from->name, sizeof(to->name));
+        to->cpu = from->cpu;
+        result->process_indexes[i] = i;
+    }
+    return 0;
+}
+
+static void add_traffic(struct traffic *sum, const struct traffic *more)
+{
+    sum->messages += more->messages;
+    sum->bytes += more->bytes;
+}
+
+static void sum_processes(struct builder *builder)
+{
+    const struct statistics *statistics = builder->statistics;
+
+    for (uint32_t i = 0; i < statistics->use_keys.count; i++) {
+        const struct statistics_use *use = &statistics->uses[i];
+        struct communication_process *process = &builder->result->processes[use->process];
+        add_traffic(&process->sent, &use->sent);
+        add_traffic(&process->received, &use->received);
+    }
+}
+
+/* ---- the two ends of a connection ---- */
+
+static struct connection_end connection_end(const struct statistics *statistics, uint32_t path)
+{
+    struct connection_end end = {.path = path, .end = {.partner = NO_END}};
+
+    if (path != NO_END)
+        end.end = joiner_end(&statistics->joiner, path);
+    return end;
+}
+
+/* The end that connected has the greater rank. */
+static int role_rank(const struct connection_end *end)
+{
+    switch (end->end.record->role) {
+    case PATH_ROLE_CONNECTED:
+        return 2;
+    case PATH_ROLE_ACCEPTED:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+/* Whether `end`, which is metered, is the one to be called local. */
+static bool is_local_end(const struct statistics *statistics, const struct connection_end *end,
+                         const struct connection_end *other)
+{
+    if (other->path == NO_END)
+        return end->end.record->role != PATH_ROLE_ACCEPTED;
+    int difference = role_rank(end) - role_rank(other);
+    if (difference != 0)
+        return difference > 0;
+    const struct statistics_path *a = &statistics->paths[end->path];
+    const struct statistics_path *b = &statistics->paths[other->path];
+    return a->origin != b->origin ? a->origin < b->origin : a->number <= b->number;
+}
+
+/* The address of an end in the words of the end that knows it best: a UNIX socket without a name
+ * may be known to its peer by one. */
+static char *end_address(const struct connection_end *mine, const struct connection_end *other)
+{
+    const struct path_record *own = mine->end.record;
+    const struct path_record *peer = other->end.record;
+    char text[ENDPOINT_SIZE];
+
+    if (own != NULL && (own->family != AF_UNIX || own->name_end == PATH_NAME_LOCAL ||
+                        peer == NULL || peer->name_end != PATH_NAME_REMOTE))
+        endpoint_local(own, text);
+    else
+        endpoint_remote(peer, text);
+    return strdup(text);
+}
+
+static uint32_t count_holders(const struct statistics *statistics, uint32_t path)
+{
+    uint32_t count = 0;
+
+    if (path != NO_END)
+        for (uint32_t use = statistics->paths[path].first_use; use != 0;
+             use = statistics->uses[use - 1].next)
+            count++;
+    return count;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Fills `holders` with the processes that used the end; its party points there. */
+static void list_holders(const struct statistics *statistics, struct connection_end *end,
+                         uint32_t *holders, uint32_t count)
+{
+    uint32_t *at = holders;
+
+    if (count > 0)
+        for (uint32_t use = statistics->paths[end->path].first_use; use != 0;
+             use = statistics->uses[use - 1].next)
+            *at++ = statistics->uses[use - 1].process;
+    qsort(holders, count, sizeof(*holders), compare_numbers);
+    end->party.processes = holders;
+    end->party.count = count;
+}
+
+/* Whether a machine has an address, in its long form. */
+static bool has_address(const struct machine_record *machine, const uint8_t address[16])
+{
+    char list[MACHINE_ADDRESSES_SIZE + 1] = "";
+    char *rest = NULL;
+
+    memcpy(list, machine->addresses, MACHINE_ADDRESSES_SIZE);
+    for (char *word = strtok_r(list, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        int family = strchr(word, ':') == NULL ? AF_INET : AF_INET6;
+        uint8_t own[16];
+        uint8_t own_long[16];
+        if (inet_pton(family, word, own) != 1)
+            continue;
+        long_address((unsigned)family, own, own_long);
+        if (memcmp(own_long, address, sizeof(own_long)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the other end of a path, which is not metered, is on the same machine. */
+static bool peer_is_local(const struct statistics *statistics, const struct connection_end *end)
+{
+    const struct path_record *record = end->end.record;
+    const struct machine_record *machine =
+        identities_machine(statistics->identities, statistics->paths[end->path].origin);
+    uint8_t local[16];
+    uint8_t remote[16];
+
+    if (record->kind != PATH_TCP)
+        return true;
+    long_address(record->family, record->local, local);
+    long_address(record->family, record->remote, remote);
+    return is_loopback(remote) || memcmp(local, remote, sizeof(local)) == 0 ||
+           (machine != NULL && has_address(machine, remote));
+}
+
+static bool is_local_connection(const struct statistics *statistics,
+                                const struct connection_end ends[2])
+{
+    if (ends[0].path == NO_END)
+        return peer_is_local(statistics, &ends[1]);
+    if (ends[1].path == NO_END)
+        return peer_is_local(statistics, &ends[0]);
+    return ends[0].end.machine == ends[1].end.machine;
+}
+
+/* ---- what went from one end to the other ---- */
+
+/* Sends are what is counted; where they are not recorded, receives must do. */
+static bool sends_are_metered(const struct statistics *statistics, const struct connection_end *end)
+{
+    if (end->party.count == 0)
+        return false;
+    uint32_t flags = statistics->origins[statistics->paths[end->path].origin].meter_flags;
+    return flags == 0 || flags & EVENT_FLAG(EVENT_SEND);
+}
+
+static int add_pair(struct builder *builder, const struct party *from, const struct party *to,
+                    const struct traffic *sent, bool local)
+{
+    struct communication *result = builder->result;
+
+    if (sent->messages == 0 && sent->bytes == 0)
+        return 0;
+    int error = array_reserve(&result->pairs, &builder->pair_capacity, result->pair_count + 1,
+                              sizeof(*result->pairs));
+    if (error < 0)
+        return error;
+    result->pairs[result->pair_count++] = (struct communication_pair){
+        .from = *from,
+        .to = *to,
+        .sent = *sent,
+        .local = local,
+        .shared = from->count > 1 || to->count > 1,
+    };
+    return 0;
+}
+
+static int build_direction(struct builder *builder, const struct connection_end *from,
+                           const struct connection_end *to, bool local, struct traffic *ret_sum)
+{
+    const struct statistics *statistics = builder->statistics;
+    bool by_sends = sends_are_metered(statistics, from);
+    uint32_t path = by_sends ? from->path : to->path;
+    int result = 0;
+
+    if (path == NO_END)
+        return 0;
+    for (uint32_t at = statistics->paths[path].first_use; result == 0 && at != 0;) {
+        const struct statistics_use *use = &statistics->uses[at - 1];
+        const struct traffic *traffic = by_sends ? &use->sent : &use->received;
+        struct party user = {.processes = &builder->result->process_indexes[use->process],
+                             .count = 1};
+        add_traffic(ret_sum, traffic);
+        result = add_pair(builder, by_sends ? &user : &from->party, by_sends ? &to->party : &user,
+                          traffic, local);
+        at = use->next;
+    }
+    return result;
+}
+
+/* ---- connections ---- */
+
+/* Makes room for a connection in the result, with its addresses and the holders of its ends. */
+static struct communication_path *new_path(struct builder *builder, struct connection_end ends[2])
+{
+    struct communication *result = builder->result;
+    uint32_t counts[2] = {count_holders(builder->statistics, ends[0].path),
+                          count_holders(builder->statistics, ends[1].path)};
+
+    if (array_reserve(&result->paths, &builder->path_capacity, result->path_count + 1,
+                      sizeof(*result->paths)) < 0)
+        return NULL;
+    struct communication_path *path = &result->paths[result->path_count++];
+    path->local = end_address(&ends[0], &ends[1]);
+    path->remote = end_address(&ends[1], &ends[0]);
+    path->holders = calloc((size_t)counts[0] + counts[1] + 1, sizeof(*path->holders));
+    if (path->local == NULL || path->remote == NULL || path->holders == NULL)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        list_holders(builder->statistics, &ends[i], path->holders + (i == 0 ? 0 : counts[0]),
+                     counts[i]);
+        path->ends[i] = ends[i].party;
+        if (ends[i].party.count == 0)
+            ends[i].party.address = i == 0 ? path->local : path->remote;
+    }
+    return path;
+}
+
+/* ends[0] is the local one. */
+static int build_connection(struct builder *builder, struct connection_end ends[2])
+{
+    const struct statistics *statistics = builder->statistics;
+    const struct connection_end *known = ends[0].path != NO_END ? &ends[0] : &ends[1];
+    struct communication_path *path = new_path(builder, ends);
+
+    if (path == NULL)
+        return -ENOMEM;
+    path->kind = known->end.record->kind;
+    path->number = statistics->paths[known->path].number;
+    bool local = is_local_connection(statistics, ends);
+    int result = build_direction(builder, &ends[0], &ends[1], local, &path->sent);
+    /* A socket that is connected to itself has one direction only. */
+    if (result == 0 && ends[0].path != ends[1].path)
+        result = build_direction(builder, &ends[1], &ends[0], local, &path->received);
+    return result;
+}
+
+static int build_connections(struct builder *builder)
+{
+    const struct statistics *statistics = builder->statistics;
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < statistics->path_numbers.numbers.count; i++) {
+        if (!statistics->paths[i].known) {
+            builder->result->unknown_paths += statistics->paths[i].messages;
+            continue;
+        }
+        struct connection_end mine = connection_end(statistics, i);
+        struct connection_end other = connection_end(statistics, mine.end.partner);
+        if (is_local_end(statistics, &mine, &other))
+            result = build_connection(builder, (struct connection_end[2]){mine, other});
+        else if (other.path == NO_END)
+            result = build_connection(builder, (struct connection_end[2]){other, mine});
+        /* else its partner builds, or has built, the connection */
+    }
+    return result;
+}
+
+/* ---- order ---- */
+
+static int compare_parties(const struct party *a, const struct party *b)
+{
+    if (a->count == 0 && b->count == 0)
+        return strcmp(a->address, b->address);
+    for (uint32_t i = 0; i < a->count && i < b->count; i++)
+        if (a->processes[i] != b->processes[i])
+            return a->processes[i] < b->processes[i] ? -1 : 1;
+    return (a->count > b->count) - (a->count < b->count);
+}
+
+static int compare_pair_names(const void *left, const void *right)
+{
+    const struct communication_pair *a = left;
+    const struct communication_pair *b = right;
+    int difference = compare_parties(&a->from, &b->from);
+
+    return difference != 0 ? difference : compare_parties(&a->to, &b->to);
+}
+
+static int compare_traffic(uint64_t a_bytes, uint64_t a_messages, uint64_t b_bytes,
+                           uint64_t b_messages)
+{
+    if (a_bytes != b_bytes)
+        return a_bytes > b_bytes ? -1 : 1;
+    return (a_messages < b_messages) - (a_messages > b_messages);
+}
+
+static int compare_pairs(const void *left, const void *right)
+{
+    const struct communication_pair *a = left;
+    const struct communication_pair *b = right;
+    int difference =
+        compare_traffic(a->sent.bytes, a->sent.messages, b->sent.bytes, b->sent.messages);
+
+    return difference != 0 ? difference : compare_pair_names(left, right);
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+    const struct communication_path *a = left;
+    const struct communication_path *b = right;
+    int difference =
+        compare_traffic(a->sent.bytes + a->received.bytes, a->sent.messages + a->received.messages,
+                        b->sent.bytes + b->received.bytes, b->sent.messages + b->received.messages);
+
+    if (difference == 0)
+        difference = (a->number > b->number) - (a->number < b->number);
+    return difference != 0 ? difference : strcmp(a->local, b->local);
+}
+
+/* One row for each pair of parties. */
+static void merge_pairs(struct communication *result)
+{
+    size_t merged = 0;
+
+    qsort(result->pairs, result->pair_count, sizeof(*result->pairs), compare_pair_names);
+    for (size_t i = 0; i < result->pair_count; i++) {
+        const struct communication_pair *next = &result->pairs[i];
+        struct communication_pair *row = merged == 0 ? NULL : &result->pairs[merged - 1];
+        if (row == NULL || compare_pair_names(row, next) != 0) {
+            result->pairs[merged++] = *next;
+        } else {
+            add_traffic(&row->sent, &next->sent);
+            row->local = row->local && next->local;
+        }
+    }
+    result->pair_count = merged;
+    qsort(result->pairs, result->pair_count, sizeof(*result->pairs), compare_pairs);
+}
+
+/* ---- the recording as a whole ---- */
+
+/* One trace is measured by its own clock, which nobody sets; several only share wall time. */
+static uint64_t duration(const struct statistics *statistics)
+{
+    const struct statistics_origin *first = statistics->origins;
+    int64_t begin = INT64_MAX;
+    int64_t end = INT64_MIN;
+
+    if (statistics->origin_count == 1)
+        return first->last_time - first->first_time;
+    for (uint32_t i = 0; i < statistics->origin_count; i++) {
+        const struct statistics_origin *origin = &statistics->origins[i];
+        if (origin->seen && origin->first_wall < begin)
+            begin = origin->first_wall;
+        if (origin->seen && origin->last_wall > end)
+            end = origin->last_wall;
+    }
+    return end > begin ? (uint64_t)end - (uint64_t)begin : 0;
+}
+
+static void build_totals(struct builder *builder, const struct source_state *states,
+                         uint32_t origins)
+{
+    struct communication *result = builder->result;
+
+    result->traces = origins;
+    result->events = builder->statistics->events;
+    result->unknown_streams = builder->statistics->unknown_streams;
+    result->duration = duration(builder->statistics);
+    result->complete = true;
+    for (uint32_t i = 0; i < origins; i++) {
+        result->lost += states[i].lost;
+        result->complete =
+            result->complete && states[i].complete && states[i].end_reason == END_COMPLETE;
+    }
+}
+
+int statistics_finish(const struct statistics *statistics, const struct source_state *states,
+                      uint32_t origins, struct communication **ret_communication)
+{
+    struct builder builder = {.statistics = statistics,
+                              .result = calloc(1, sizeof(*builder.result))};
+    int result = -ENOMEM;
+
+    if (builder.result == NULL || build_machines(&builder) < 0 || build_processes(&builder) < 0)
+        goto fail;
+    sum_processes(&builder);
+    result = build_connections(&builder);
+    if (result < 0)
+        goto fail;
+    if (builder.result->pair_count > 0)
+        merge_pairs(builder.result);
+    if (builder.result->path_count > 0)
+        qsort(builder.result->paths, builder.result->path_count, sizeof(*builder.result->paths),
+              compare_paths);
+    build_totals(&builder, states, origins);
+    *ret_communication = builder.result;
+    return 0;
+fail:
+    communication_free(builder.result);
+    return result;
+}
+
+int communication_read(struct source *source, struct communication **ret_communication,
+                       struct problem *problem)
+{
+    struct statistics *statistics = NULL;
+    struct event event;
+    uint64_t complete;
+    int result = statistics_new(&statistics);
+
+    if (result < 0)
+        goto done;
+    while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD) {
+        result = statistics_add(statistics, &event);
+        if (result < 0)
+            goto done;
+    }
+    if (result < 0) {
+        statistics_free(statistics);
+        return result; /* the source has said why */
+    }
+    result = result == SOURCE_NONE_YET ? -EAGAIN
+                                       : statistics_finish(statistics, source->states,
+                                                           source->origins, ret_communication);
+done:
+    statistics_free(statistics);
+    if (result == -EAGAIN)
+        problem_set(problem, result, "the recording has not ended yet");
+    else if (result < 0)
+        problem_set(problem, result, "out of memory for the communication statistics");
+    return result;
+}
+
+void communication_free(struct communication *communication)
+{
+    if (communication == NULL)
+        return;
+    for (size_t i = 0; i < communication->path_count; i++) {
+        free(communication->paths[i].local);
+        free(communication->paths[i].remote);
+        free(communication->paths[i].holders);
+    }
+    free(communication->paths);
+    free(communication->pairs);
+    free(communication->processes);
+    free(communication->process_indexes);
+    free(communication->machines);
+    free(communication);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * joining.c: joins the two ends of a connection.
+ *
+ *      TCP                                          UNIX
+ *      A 10.0.0.1:4000 > 10.0.0.2:80                A cookie 7, peer 8
+ *      B 10.0.0.2:80   > 10.0.0.1:4000              B cookie 8, peer 7 (or 0: not known)
+ *
+ * Ports are reused, so the starting positions of TCP must agree as well (A's first byte out is B's
+ * first byte in), which 64 bits of initial sequence numbers make certain; an end that is older
+ * than the metering does not know them. A loopback address means another host on each machine and
+ * in each network namespace. Cookies are unique on one machine.
+ *
+ * Every end is entered under the keys by which its partner will look for it:
+ *
+ *      KEY_CONNECTION   both addresses and both starting positions; both cookies
+ *      KEY_ADDRESSES    both addresses, whatever the positions
+ *      KEY_OLDER        both addresses, of ends that are older than the metering
+ *      KEY_COOKIE       its own cookie, of ends that do not know their peer
+ *      KEY_PEER         the peer's cookie
+ */
+#include "analysis/joining.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define ENDPOINT_BYTES 18 /* address in its long form, and port */
+
+enum key_purpose { KEY_CONNECTION = 1, KEY_ADDRESSES, KEY_OLDER, KEY_COOKIE, KEY_PEER };
+
+/* What a key is made of; hashed as bytes, so there is no padding and unused parts are zero. */
+struct key {
+    uint32_t purpose;
+    uint32_t machine; /* + 1, where it matters */
+    uint32_t network;
+    uint32_t kind;
+    uint64_t cookies[2];                  /* the smaller first */
+    uint8_t addresses[2][ENDPOINT_BYTES]; /* address and port, the smaller first */
+    uint32_t starts[2]; /* of the direction out of the smaller, into the smaller */
+    uint32_t unused;
+};
+
+_Static_assert(sizeof(struct key) == 80, "a key has no padding");
+
+/* FNV-1a. Equal keys are checked again by mirrored(), so a collision costs time only. */
+static uint64_t key_hash(const struct key *key)
+{
+    const unsigned char *bytes = (const unsigned char *)key;
+    uint64_t hash = 0xcbf29ce484222325ULL;
+
+    for (size_t i = 0; i < sizeof(*key); i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
+    return hash;
+}
+
+/* The first 12 bytes of an IPv4 address in the long form. */
+static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+void long_address(unsigned family, const uint8_t *address, uint8_t to[16])
+{
+    if (family == AF_INET6) {
+        memcpy(to, address, 16);
+    } else {
+        memcpy(to, mapped, sizeof(mapped));
+        memcpy(to + sizeof(mapped), address, 4);
+    }
+}
+
+bool is_loopback(const uint8_t address[16])
+{
+    static const uint8_t one[16] = {[15] = 1};
+
+    return memcmp(address, one, sizeof(one)) == 0 ||
+           (memcmp(address, mapped, sizeof(mapped)) == 0 && address[12] == 127);
+}
+
+static void long_endpoint(unsigned family, const uint8_t address[16], uint16_t port,
+                          uint8_t to[ENDPOINT_BYTES])
+{
+    long_address(family, address, to);
+    to[16] = (uint8_t)(port >> 8);
+    to[17] = (uint8_t)port;
+}
+
+static struct key tcp_key(const struct path_end *end, enum key_purpose purpose)
+{
+    const struct path_record *record = end->record;
+    struct key key = {.purpose = purpose, .kind = record->kind};
+    uint8_t local[ENDPOINT_BYTES];
+    uint8_t remote[ENDPOINT_BYTES];
+
+    long_endpoint(record->family, record->local, record->local_port, local);
+    long_endpoint(record->family, record->remote, record->remote_port, remote);
+    bool local_is_smaller = memcmp(local, remote, sizeof(local)) < 0;
+    memcpy(key.addresses[0], local_is_smaller ? local : remote, sizeof(local));
+    memcpy(key.addresses[1], local_is_smaller ? remote : local, sizeof(local));
+    if (purpose == KEY_CONNECTION) {
+        key.starts[0] = local_is_smaller ? record->start_out : record->start_in;
+        key.starts[1] = local_is_smaller ? record->start_in : record->start_out;
+    }
+    if (is_loopback(local) || is_loopback(remote)) {
+        key.machine = end->machine + 1;
+        key.network = record->network;
+    }
+    return key;
+}
+
+static struct key unix_key(const struct path_end *end, enum key_purpose purpose, uint64_t one,
+                           uint64_t other)
+{
+    struct key key = {.purpose = purpose, .machine = end->machine + 1, .kind = end->record->kind};
+
+    key.cookies[0] = one < other ? one : other;
+    key.cookies[1] = one < other ? other : one;
+    return key;
+}
+
+static bool older(const struct path_end *end)
+{
+    return end->record->header.flags & RECORD_OLDER;
+}
+
+static bool tcp_mirrored(const struct path_end *a, const struct path_end *b)
+{
+    uint8_t addresses[4][ENDPOINT_BYTES];
+
+    long_endpoint(a->record->family, a->record->local, a->record->local_port, addresses[0]);
+    long_endpoint(b->record->family, b->record->remote, b->record->remote_port, addresses[1]);
+    long_endpoint(a->record->family, a->record->remote, a->record->remote_port, addresses[2]);
+    long_endpoint(b->record->family, b->record->local, b->record->local_port, addresses[3]);
+    if (memcmp(addresses[0], addresses[1], ENDPOINT_BYTES) != 0 ||
+        memcmp(addresses[2], addresses[3], ENDPOINT_BYTES) != 0)
+        return false;
+    if ((is_loopback(addresses[0]) || is_loopback(addresses[2])) &&
+        (a->machine != b->machine || a->record->network != b->record->network))
+        return false;
+    if (a->record->start_out == b->record->start_in && a->record->start_in == b->record->start_out)
+        return true;
+    return (older(a) || older(b)) && !a->destroyed && !b->destroyed;
+}
+
+static bool unix_mirrored(const struct path_end *a, const struct path_end *b)
+{
+    bool a_knows = a->record->peer == b->record->cookie;
+    bool b_knows = b->record->peer == a->record->cookie;
+
+    return a->machine == b->machine && a->record->cookie != 0 && b->record->cookie != 0 &&
+           (a_knows || a->record->peer == 0) && (b_knows || b->record->peer == 0) &&
+           (a_knows || b_knows);
+}
+
+/* A socket that is connected to itself is both ends: no other can have the same address. */
+static bool mirrors_itself(const struct path_end *end)
+{
+    const struct path_record *record = end->record;
+
+    if (record->kind != PATH_TCP)
+        return record->cookie != 0 && record->cookie == record->peer;
+    return record->local_port == record->remote_port &&
+           memcmp(record->local, record->remote, record->family == AF_INET6 ? 16 : 4) == 0;
+}
+
+static bool mirrored(const struct path_end *a, const struct path_end *b)
+{
+    if (a->record->kind != b->record->kind)
+        return false;
+    return a->record->kind == PATH_TCP ? tcp_mirrored(a, b) : unix_mirrored(a, b);
+}
+
+/* The latest end that waits under `key` and mirrors `end`; ends that no longer wait are taken out
+ * of the chain on the way. */
+static uint32_t find_waiting(struct joiner *joiner, const struct path_end *end,
+                             const struct key *key)
+{
+    int64_t found = intern_find(&joiner->keys, key_hash(key));
+
+    if (found < 0)
+        return NO_END;
+    for (uint32_t *link = &joiner->heads[found]; *link != 0;) {
+        struct waiting_end *waiting = &joiner->waiting[*link - 1];
+        const struct path_end *other = &joiner->ends[waiting->end];
+        if (other->partner != NO_END) {
+            *link = waiting->next;
+            continue;
+        }
+        if (mirrored(end, other))
+            return waiting->end;
+        link = &waiting->next;
+    }
+    return NO_END;
+}
+
+static int wait_under(struct joiner *joiner, uint32_t index, const struct key *key)
+{
+    int64_t chain = intern_add(&joiner->keys, key_hash(key));
+
+    if (chain < 0)
+        return (int)chain;
+    int result = array_reserve(&joiner->heads, &joiner->head_capacity, (size_t)chain + 1,
+                               sizeof(*joiner->heads));
+    if (result < 0)
+        return result;
+    result = array_reserve(&joiner->waiting, &joiner->waiting_capacity, joiner->waiting_count + 1,
+                           sizeof(*joiner->waiting));
+    if (result < 0)
+        return result;
+    joiner->waiting[joiner->waiting_count++] = (struct waiting_end){index, joiner->heads[chain]};
+    joiner->heads[chain] = (uint32_t)joiner->waiting_count;
+    return 0;
+}
+
+static uint32_t find_tcp_partner(struct joiner *joiner, const struct path_end *end)
+{
+    struct key connection = tcp_key(end, KEY_CONNECTION);
+    uint32_t partner = find_waiting(joiner, end, &connection);
+
+    if (partner != NO_END)
+        return partner;
+    struct key addresses = tcp_key(end, older(end) ? KEY_ADDRESSES : KEY_OLDER);
+    return find_waiting(joiner, end, &addresses);
+}
+
+static int wait_for_tcp_partner(struct joiner *joiner, uint32_t index)
+{
+    const struct path_end *end = &joiner->ends[index];
+    const enum key_purpose purposes[] = {KEY_CONNECTION, KEY_ADDRESSES, KEY_OLDER};
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < ARRAY_SIZE(purposes) - !older(end); i++) {
+        struct key key = tcp_key(end, purposes[i]);
+        result = wait_under(joiner, index, &key);
+    }
+    return result;
+}
+
+static uint32_t find_unix_partner(struct joiner *joiner, const struct path_end *end)
+{
+    uint64_t cookie = end->record->cookie;
+    uint64_t peer = end->record->peer;
+
+    if (peer == 0) {
+        struct key who_knows_me = unix_key(end, KEY_PEER, cookie, 0);
+        return find_waiting(joiner, end, &who_knows_me);
+    }
+    struct key both = unix_key(end, KEY_CONNECTION, cookie, peer);
+    uint32_t partner = find_waiting(joiner, end, &both);
+    if (partner != NO_END)
+        return partner;
+    struct key whom_i_know = unix_key(end, KEY_COOKIE, peer, 0);
+    return find_waiting(joiner, end, &whom_i_know);
+}
+
+static int wait_for_unix_partner(struct joiner *joiner, uint32_t index)
+{
+    const struct path_end *end = &joiner->ends[index];
+    uint64_t cookie = end->record->cookie;
+    uint64_t peer = end->record->peer;
+
+    if (peer == 0) {
+        struct key mine = unix_key(end, KEY_COOKIE, cookie, 0);
+        return wait_under(joiner, index, &mine);
+    }
+    struct key both = unix_key(end, KEY_CONNECTION, cookie, peer);
+    struct key whom_i_know = unix_key(end, KEY_PEER, peer, 0);
+    int result = wait_under(joiner, index, &both);
+    return result < 0 ? result : wait_under(joiner, index, &whom_i_know);
+}
+
+/* Ends up to `index` exist from now on; those in between are not described. */
+static int reserve_ends(struct joiner *joiner, uint32_t index)
+{
+    size_t old = joiner->end_capacity;
+    int result = array_reserve(&joiner->ends, &joiner->end_capacity, (size_t)index + 1,
+                               sizeof(*joiner->ends));
+
+    for (size_t i = old; result == 0 && i < joiner->end_capacity; i++)
+        joiner->ends[i].partner = NO_END;
+    return result;
+}
+
+int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *record,
+               uint32_t machine)
+{
+    int result = reserve_ends(joiner, index);
+
+    if (result < 0)
+        return result;
+    struct path_end *end = &joiner->ends[index];
+    if (end->record != NULL)
+        return 0;
+    end->record = record;
+    end->machine = machine;
+    bool tcp = record->kind == PATH_TCP;
+    uint32_t partner = mirrors_itself(end) ? index
+                       : tcp               ? find_tcp_partner(joiner, end)
+                                           : find_unix_partner(joiner, end);
+    if (partner == NO_END)
+        return tcp ? wait_for_tcp_partner(joiner, index) : wait_for_unix_partner(joiner, index);
+    end->partner = partner;
+    joiner->ends[partner].partner = index;
+    return 0;
+}
+
+void joiner_destroyed(struct joiner *joiner, uint32_t index)
+{
+    if (index < joiner->end_capacity && joiner->ends[index].record != NULL)
+        joiner->ends[index].destroyed = true;
+}
+
+struct path_end joiner_end(const struct joiner *joiner, uint32_t index)
+{
+    if (index < joiner->end_capacity)
+        return joiner->ends[index];
+    return (struct path_end){.partner = NO_END};
+}
+
+void joiner_done(struct joiner *joiner)
+{
+    free(joiner->ends);
+    intern_done(&joiner->keys);
+    free(joiner->heads);
+    free(joiner->waiting);
+    memset(joiner, 0, sizeof(*joiner));
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * joining.h: which two PATH records are the two ends of one connection. Private to analysis/.
+ */
+#ifndef DPM_JOINING_H
+#define DPM_JOINING_H
+
+#include "event/event.h"
+
+#define NO_END UINT32_MAX
+
+struct path_end {
+    const struct path_record *record; /* NULL: not described (yet) */
+    uint32_t machine;
+    uint32_t partner; /* index of the other end, possibly its own, or NO_END */
+    bool destroyed;
+};
+
+/* Ends that wait for their partner hang in chains, the latest first, found by what the partner
+ * will ask for. An end that has been joined stays in its chains until somebody walks over it. */
+struct waiting_end {
+    uint32_t end;
+    uint32_t next; /* index into waiting + 1, 0: last */
+};
+
+struct joiner {
+    struct path_end *ends; /* by index, as the caller numbers them */
+    size_t end_capacity;
+    struct intern keys;
+    uint32_t *heads; /* by interned key: index into waiting + 1 */
+    size_t head_capacity;
+    struct waiting_end *waiting;
+    size_t waiting_count;
+    size_t waiting_capacity;
+};
+
+/* Describes end `index`, and joins it if its partner waits. `record` must stay where it is.
+ * Describing an end again changes nothing. Returns 0 or -ENOMEM. */
+int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *record,
+               uint32_t machine);
+
+/* The end was closed for good; has no effect before it is described. */
+void joiner_destroyed(struct joiner *joiner, uint32_t index);
+
+/* The end with this index; never described ones have no record and no partner. */
+struct path_end joiner_end(const struct joiner *joiner, uint32_t index);
+
+/* An address as IPv6 has it: a dual-stack socket shows an IPv4 peer as ::ffff:a.b.c.d, its peer
+ * shows itself as a.b.c.d, and both must compare equal. */
+void long_address(unsigned family, const uint8_t *address, uint8_t to[16]);
+
+/* Whether a long address means the host itself. */
+bool is_loopback(const uint8_t address[16]);
+
+void joiner_done(struct joiner *joiner);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/* statistics.c: collects the communication statistics, record by record. See statistics.h. */
+#include "analysis/statistics.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROC_TIME_MASK 0xffffffffffffULL
+
+int statistics_new(struct statistics **ret_statistics)
+{
+    struct statistics *statistics = calloc(1, sizeof(*statistics));
+
+    if (statistics == NULL)
+        return -ENOMEM;
+    int result = identities_new(&statistics->identities);
+    if (result < 0) {
+        free(statistics);
+        return result;
+    }
+    *ret_statistics = statistics;
+    return 0;
+}
+
+void statistics_free(struct statistics *statistics)
+{
+    if (statistics == NULL)
+        return;
+    identities_free(statistics->identities);
+    free(statistics->origins);
+    free(statistics->machines);
+    intern_done(&statistics->process_numbers.numbers);
+    free(statistics->processes);
+    intern_done(&statistics->stream_numbers.numbers);
+    free(statistics->streams);
+    intern_done(&statistics->path_numbers.numbers);
+    free(statistics->paths);
+    intern_done(&statistics->use_keys);
+    free(statistics->uses);
+    joiner_done(&statistics->joiner);
+    free(statistics);
+}
+
+/* ---- tables ---- */
+
+static uint64_t number_key(uint32_t origin, uint32_t number)
+{
+    return (uint64_t)origin << 32 | number;
+}
+
+/* Index of a number of an origin. One that is new has the index that was the table's count. */
+static int64_t number_index(struct number_table *table, uint32_t origin, uint32_t number)
+{
+    uint64_t key = number_key(origin, number);
+
+    if (table->last_known && table->last_key == key)
+        return table->last_index;
+    int64_t index = intern_add(&table->numbers, key);
+    if (index < 0)
+        return index;
+    table->last_key = key;
+    table->last_index = (uint32_t)index;
+    table->last_known = true;
+    return index;
+}
+
+static int64_t process_index(struct statistics *statistics, uint32_t origin, uint32_t number)
+{
+    uint32_t count = statistics->process_numbers.numbers.count;
+
+    if (array_reserve(&statistics->processes, &statistics->process_capacity, (size_t)count + 1,
+                      sizeof(*statistics->processes)) < 0)
+        return -ENOMEM;
+    int64_t index = number_index(&statistics->process_numbers, origin, number);
+    if (index == count)
+        statistics->processes[index] =
+            (struct statistics_process){.origin = origin, .number = number};
+    return index;
+}
+
+static int64_t stream_index(struct statistics *statistics, uint32_t origin, uint32_t number,
+                            uint32_t process_number)
+{
+    uint32_t count = statistics->stream_numbers.numbers.count;
+
+    if (array_reserve(&statistics->streams, &statistics->stream_capacity, (size_t)count + 1,
+                      sizeof(*statistics->streams)) < 0)
+        return -ENOMEM;
+    int64_t index = number_index(&statistics->stream_numbers, origin, number);
+    if (index == count) {
+        int64_t process = process_index(statistics, origin, process_number);
+        if (process < 0)
+            return process;
+        statistics->streams[index] = (struct statistics_stream){.process = (uint32_t)process};
+    }
+    return index;
+}
+
+static int64_t path_index(struct statistics *statistics, uint32_t origin, uint32_t number)
+{
+    uint32_t count = statistics->path_numbers.numbers.count;
+
+    if (array_reserve(&statistics->paths, &statistics->path_capacity, (size_t)count + 1,
+                      sizeof(*statistics->paths)) < 0)
+        return -ENOMEM;
+    int64_t index = number_index(&statistics->path_numbers, origin, number);
+    if (index == count)
+        statistics->paths[index] = (struct statistics_path){.origin = origin, .number = number};
+    return index;
+}
+
+/* The counters of a process at an end of a path, or NULL: out of memory. */
+static struct statistics_use *find_use(struct statistics *statistics, uint32_t path_number,
+                                       uint32_t process)
+{
+    struct statistics_path *path = &statistics->paths[path_number];
+
+    if (path->last_used != 0 && statistics->uses[path->last_used - 1].process == process)
+        return &statistics->uses[path->last_used - 1];
+    uint32_t count = statistics->use_keys.count;
+    if (array_reserve(&statistics->uses, &statistics->use_capacity, (size_t)count + 1,
+                      sizeof(*statistics->uses)) < 0)
+        return NULL;
+    int64_t index = intern_add(&statistics->use_keys, (uint64_t)path_number << 32 | process);
+    if (index < 0)
+        return NULL;
+    if (index == count) {
+        statistics->uses[index] =
+            (struct statistics_use){.process = process, .next = path->first_use};
+        path->first_use = (uint32_t)index + 1;
+    }
+    path->last_used = (uint32_t)index + 1;
+    return &statistics->uses[index];
+}
+
+/* ---- origins and machines ---- */
+
+static struct statistics_origin *find_origin(struct statistics *statistics, uint32_t number)
+{
+    if (array_reserve(&statistics->origins, &statistics->origin_capacity, (size_t)number + 1,
+                      sizeof(*statistics->origins)) < 0)
+        return NULL;
+    if (number >= statistics->origin_count)
+        statistics->origin_count = number + 1;
+    return &statistics->origins[number];
+}
+
+static void note_time(struct statistics_origin *origin, const struct event *event)
+{
+    uint64_t time = event->header->time;
+    int64_t wall = (int64_t)(time + (uint64_t)event->wall_offset);
+
+    if (!origin->seen || time < origin->first_time)
+        origin->first_time = time;
+    if (!origin->seen || time > origin->last_time)
+        origin->last_time = time;
+    if (!origin->seen || wall < origin->first_wall)
+        origin->first_wall = wall;
+    if (!origin->seen || wall > origin->last_wall)
+        origin->last_wall = wall;
+    origin->seen = true;
+}
+
+/* A machine is its machine id and its boot id; without both, its name must do. */
+static bool same_machine(const struct statistics_machine *a, const struct statistics_machine *b)
+{
+    static const uint8_t none[16];
+    bool anonymous = memcmp(a->machine_id, none, sizeof(none)) == 0 &&
+                     memcmp(a->boot_id, none, sizeof(none)) == 0;
+
+    return a->known && b->known && memcmp(a->machine_id, b->machine_id, sizeof(none)) == 0 &&
+           memcmp(a->boot_id, b->boot_id, sizeof(none)) == 0 &&
+           (!anonymous || memcmp(a->name, b->name, sizeof(a->name)) == 0);
+}
+
+/* Finds the machine of an origin, or adds it; an origin that has not said which (`record` is NULL)
+ * is a machine of its own. */
+static int note_machine(struct statistics *statistics, struct statistics_origin *origin,
+                        const struct machine_record *record)
+{
+    struct statistics_machine machine = {.known = record != NULL};
+    uint32_t index = 0;
+
+    if (record != NULL) {
+        memcpy(machine.machine_id, record->machine_id, sizeof(machine.machine_id));
+        memcpy(machine.boot_id, record->boot_id, sizeof(machine.boot_id));
+        memcpy(machine.name, record->name, sizeof(machine.name));
+    }
+    while (index < statistics->machine_count &&
+           !same_machine(&statistics->machines[index], &machine))
+        index++;
+    if (array_reserve(&statistics->machines, &statistics->machine_capacity, (size_t)index + 1,
+                      sizeof(*statistics->machines)) < 0)
+        return -ENOMEM;
+    if (index == statistics->machine_count)
+        statistics->machines[statistics->machine_count++] = machine;
+    origin->machine = index;
+    origin->machine_known = true;
+    return 0;
+}
+
+/* ---- records ---- */
+
+/* MACHINE is the first record of its trace; a second one, or one that comes late, says nothing. */
+static int add_machine(struct statistics *statistics, const struct event *event)
+{
+    const struct machine_record *record = (const struct machine_record *)event->header;
+    struct statistics_origin *origin = &statistics->origins[event->origin];
+
+    if (origin->machine_known)
+        return 0;
+    origin->meter_flags = (uint32_t)record->meter_flags;
+    int result = identities_add(statistics->identities, event);
+    return result < 0 ? result : note_machine(statistics, origin, record);
+}
+
+/* The identity of the first stream speaks for its process; that of another only while the first
+ * one's is missing. */
+static int add_stream(struct statistics *statistics, const struct event *event)
+{
+    const struct stream_record *record = (const struct stream_record *)event->header;
+    int64_t process = process_index(statistics, event->origin, record->process);
+    int64_t stream =
+        stream_index(statistics, event->origin, record->header.stream, record->process);
+
+    if (process < 0 || stream < 0)
+        return -ENOMEM;
+    statistics->streams[stream].process = (uint32_t)process;
+    statistics->streams[stream].known = true;
+    struct statistics_process *named = &statistics->processes[process];
+    bool first = record->header.stream == record->process;
+    if (first || named->pid == 0) {
+        named->pid = record->pid;
+        memcpy(named->name, record->name, sizeof(named->name));
+    }
+    if (first)
+        named->parent = record->parent;
+    return 0;
+}
+
+static int add_path(struct statistics *statistics, const struct event *event)
+{
+    const struct path_record *record = (const struct path_record *)event->header;
+    int64_t index = path_index(statistics, event->origin, record->path);
+
+    if (index < 0)
+        return (int)index;
+    struct statistics_path *path = &statistics->paths[index];
+    if (path->known)
+        return 0;
+    int result = identities_add(statistics->identities, event);
+    if (result < 0)
+        return result;
+    path->known = true;
+    path->byte_stream = record->kind == PATH_TCP || record->kind == PATH_UNIX_STREAM;
+    return joiner_add(&statistics->joiner, (uint32_t)index,
+                      identities_path(statistics->identities, event->origin, record->path),
+                      statistics->origins[event->origin].machine);
+}
+
+static void count_message(struct traffic *traffic, const struct record *record)
+{
+    traffic->messages += !(record->header.flags & RECORD_CONTINUED);
+    traffic->bytes += record->message.bytes;
+}
+
+/* A record in which a process uses a path. */
+static int add_use(struct statistics *statistics, const struct event *event, uint32_t process)
+{
+    const struct record *record = (const struct record *)event->header;
+    int64_t index = path_index(statistics, event->origin, record->message.path);
+
+    if (index < 0)
+        return (int)index;
+    struct statistics_use *use = find_use(statistics, (uint32_t)index, process);
+    if (use == NULL)
+        return -ENOMEM;
+    struct statistics_path *path = &statistics->paths[index];
+    if (record->header.id == EVENT_SEND) {
+        count_message(&use->sent, record);
+        path->messages++;
+    } else if (record->header.id == EVENT_RECEIVE) {
+        /* Of a path that was never described the kind is not known: 0 bytes are then taken for
+         * the end of file, which is the commoner case by far. */
+        if (record->message.bytes != 0 || (path->known && !path->byte_stream))
+            count_message(&use->received, record);
+        path->messages++;
+    }
+    return 0;
+}
+
+/* procTime has 48 bits and only grows: a difference of more than half of the range is not two days
+ * of work but a record that overtook another. */
+static void note_cpu_time(struct statistics *statistics, struct statistics_stream *stream,
+                          uint64_t proc_time)
+{
+    uint64_t more = (proc_time - stream->proc_time) & PROC_TIME_MASK;
+
+    if (stream->running && more > PROC_TIME_MASK / 2)
+        return;
+    statistics->processes[stream->process].cpu += stream->running ? more : proc_time;
+    stream->proc_time = proc_time;
+    stream->running = true;
+}
+
+static bool uses_path(unsigned id)
+{
+    const uint32_t users = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
+                           EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
+                           EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
+
+    return users >> id & 1;
+}
+
+static int add_event(struct statistics *statistics, const struct event *event)
+{
+    const struct record_header *header = event->header;
+    bool is_message = header->id == EVENT_SEND || header->id == EVENT_RECEIVE;
+
+    statistics->events++;
+    if (header->id == EVENT_DESTROYPATH) {
+        int64_t path =
+            intern_find(&statistics->path_numbers.numbers,
+                        number_key(event->origin, ((const struct record *)header)->message.path));
+        if (path >= 0)
+            joiner_destroyed(&statistics->joiner, (uint32_t)path);
+    }
+    if (header->flags & RECORD_NO_STREAM) {
+        statistics->unknown_streams += is_message;
+        return 0;
+    }
+    /* A stream without identity counts as a process of its own: in a process of one stream it is
+     * its first, and the identity will find it when it comes late. */
+    int64_t index = stream_index(statistics, event->origin, header->stream, header->stream);
+    if (index < 0)
+        return (int)index;
+    struct statistics_stream *stream = &statistics->streams[index];
+    note_cpu_time(statistics, stream, record_proc_time(header));
+    statistics->unknown_streams += is_message && !stream->known;
+    return uses_path(header->id) ? add_use(statistics, event, stream->process) : 0;
+}
+
+int statistics_add(struct statistics *statistics, const struct event *event)
+{
+    struct statistics_origin *origin = find_origin(statistics, event->origin);
+
+    if (origin == NULL)
+        return -ENOMEM;
+    note_time(origin, event);
+    if (event->header->id == EVENT_MACHINE)
+        return add_machine(statistics, event);
+    if (!origin->machine_known) {
+        int result = note_machine(statistics, origin, NULL);
+        if (result < 0)
+            return result;
+    }
+    switch (event->header->id) {
+    case EVENT_STREAM:
+        return add_stream(statistics, event);
+    case EVENT_PATH:
+        return add_path(statistics, event);
+    case EVENT_IMAGE:
+    case EVENT_LOST:
+    case EVENT_DISCARDED:
+    case EVENT_END:
+        return 0;
+    default:
+        return add_event(statistics, event);
+    }
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* base.c: problems, the interning table, the growing array. See base.h. */
+#include "base/base.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int problem_set(struct problem *problem, int error, const char *format, ...)
+{
+    if (problem != NULL) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(problem->text, sizeof(problem->text), format, arguments);
+        va_end(arguments);
+    }
+    return error;
+}
+
+/* Keys are often small consecutive numbers with a trace's number above them: multiply to spread
+ * them over the slots (Knuth's multiplicative hashing). */
+static uint32_t hash_key(uint64_t key)
+{
+    return (uint32_t)((key * 0x9e3779b97f4a7c15ULL) >> 32);
+}
+
+/* Slot that holds `key`, or the free slot where it belongs. Needs at least one free slot. */
+static uint32_t find_slot(const struct intern *table, uint64_t key)
+{
+    uint32_t mask = table->slot_count - 1;
+    uint32_t slot = hash_key(key) & mask;
+
+    while (table->slots[slot] != 0 && table->keys[table->slots[slot] - 1] != key)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+/* Doubles the table; at most half of the slots are ever used. */
+static int grow(struct intern *table)
+{
+    uint32_t slot_count = table->slot_count == 0 ? 16 : table->slot_count * 2;
+
+    if (slot_count < table->slot_count)
+        return -ENOMEM;
+    uint64_t *keys = realloc(table->keys, slot_count / 2 * sizeof(*keys));
+    if (keys == NULL)
+        return -ENOMEM;
+    table->keys = keys;
+    uint32_t *slots = calloc(slot_count, sizeof(*slots));
+    if (slots == NULL)
+        return -ENOMEM;
+    free(table->slots);
+    table->slots = slots;
+    table->slot_count = slot_count;
+    for (uint32_t index = 0; index < table->count; index++)
+        slots[find_slot(table, keys[index])] = index + 1;
+    return 0;
+}
+
+int64_t intern_add(struct intern *table, uint64_t key)
+{
+    int64_t found = intern_find(table, key);
+
+    if (found >= 0)
+        return found;
+    if (table->count >= table->slot_count / 2) {
+        int result = grow(table);
+        if (result < 0)
+            return result;
+    }
+    table->keys[table->count] = key;
+    /* find_slot must not see the new key before its slot is known: count grows last. */
+    table->slots[find_slot(table, key)] = table->count + 1;
+    return table->count++;
+}
+
+int64_t intern_find(const struct intern *table, uint64_t key)
+{
+    if (table->slot_count == 0)
+        return -ENOENT;
+    uint32_t value = table->slots[find_slot(table, key)];
+    return value == 0 ? -ENOENT : (int64_t)value - 1;
+}
+
+void intern_done(struct intern *table)
+{
+    free(table->keys);
+    free(table->slots);
+    memset(table, 0, sizeof(*table));
+}
+
+int array_reserve(void *array, size_t *capacity, size_t count, size_t size)
+{
+    if (count <= *capacity)
+        return 0;
+    size_t wanted = *capacity < 8 ? 8 : *capacity;
+    while (wanted < count) {
+        if (wanted > SIZE_MAX / 2 / size)
+            return -ENOMEM;
+        wanted *= 2;
+    }
+    void *old;
+    memcpy(&old, array, sizeof(old));
+    char *grown = realloc(old, wanted * size);
+    if (grown == NULL)
+        return -ENOMEM;
+    memset(grown + *capacity * size, 0, (wanted - *capacity) * size);
+    memcpy(array, &grown, sizeof(grown));
+    *capacity = wanted;
+    return 0;
+}

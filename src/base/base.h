@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base.h: the little that no library gives: problems (error texts), an interning table, and a
+ * growing array. Depends on nothing but the C library.
+ *
+ * Convention of all DPM libraries: functions that can fail return 0 or a positive result, or a
+ * negative errno; `ret_` parameters are written only on success; libraries never print and never
+ * exit; where an errno is too little for a person, the function takes a `struct problem` and puts
+ * one line there: what, where, and what to do.
+ */
+#ifndef DPM_BASE_H
+#define DPM_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- problems ---- */
+
+struct problem {
+    char text[512];
+};
+
+/* Writes the line and returns `error` (a negative errno), so that a caller can
+ * `return problem_set(problem, -EINVAL, "...")`. `problem` may be NULL. */
+int problem_set(struct problem *problem, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- interning table: a 64-bit key to a dense index 0, 1, 2 ... ---- */
+
+struct intern {
+    uint64_t *keys;   /* by index, in order of arrival */
+    uint32_t *slots;  /* open addressing: index + 1, 0 = free */
+    uint32_t count;
+    uint32_t slot_count; /* a power of two, or 0 before the first key */
+};
+
+/* Index of `key`, adding it if it is new (then the index is the old count).
+ * Returns the index, or -ENOMEM and the table is unchanged. An all-zero struct is an empty table. */
+int64_t intern_add(struct intern *table, uint64_t key);
+
+/* Index of `key`, or -ENOENT. */
+int64_t intern_find(const struct intern *table, uint64_t key);
+
+void intern_done(struct intern *table);
+
+/* ---- growing array ---- */
+
+/* Makes room for at least `count` elements of `size` bytes in *array, whose present room is
+ * *capacity elements; new elements are zero. Returns 0, or -ENOMEM and nothing has changed. */
+int array_reserve(void *array, size_t *capacity, size_t count, size_t size);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* dump.c: `dpm dump`: the records of traces, one line each. See dpm-dump(1). */
+#include "control/command.h"
+#include "control/dump_choice.h"
+#include "show/show.h"
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Prints what is chosen of a source. Returns 0 when the source has ended. */
+static int dump_source(struct source *source, struct dump_choice *choice, bool json,
+                       struct problem *problem)
+{
+    struct identities *identities = NULL;
+    struct event event;
+    uint64_t complete;
+    int result = identities_new(&identities);
+    struct record_face face = {
+        .file = stdout,
+        .identities = identities,
+        .json = json,
+        .machines = source->origins > 1,
+    };
+
+    if (result < 0)
+        return problem_set(problem, result, "out of memory");
+    /* Lines are printed in pieces by this one thread: no lock for each. */
+    __fsetlocking(stdout, FSETLOCKING_BYCALLER);
+    while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD) {
+        result = identities_add(identities, &event);
+        if (result == 0 && dump_choice_accepts(choice, identities, &event))
+            result = show_record(&face, &event);
+        if (result < 0) {
+            problem_set(problem, result, "out of memory");
+            break;
+        }
+        if (ferror(stdout)) {
+            result = problem_set(problem, -EIO, "cannot write the output: %s", strerror(errno));
+            break;
+        }
+    }
+    identities_free(identities);
+    return result < 0 ? result : 0;
+}
+
+static void warn_unmet(const struct dump_choice *choice)
+{
+    const struct wanted *wanted;
+    const char *option;
+    size_t at = 0;
+
+    while ((wanted = dump_choice_unmet(choice, &at, &option)) != NULL)
+        fprintf(stderr, "dpm: %s %s: nothing in the trace matches it\n", option, wanted->text);
+}
+
+static int dump_traces(const char *const *traces, size_t count, struct dump_choice *choice,
+                       bool json)
+{
+    struct problem problem;
+    struct source *source = NULL;
+
+    if (dump_choice_check(choice, &problem) < 0)
+        return command_usage_error("dump", "%s", problem.text);
+    if (trace_open(traces, count, &source, &problem) < 0)
+        return command_error("%s", problem.text);
+    int status = EXIT_SUCCESS;
+    if (dump_source(source, choice, json, &problem) < 0) {
+        fflush(stdout);
+        status = command_error("%s", problem.text);
+    } else {
+        command_report_state(source, traces);
+        warn_unmet(choice);
+    }
+    trace_close(source);
+    return status;
+}
+
+enum { OPTION_PROCESS, OPTION_TYPE, OPTION_PATH, OPTION_JSON, OPTION_HELP };
+
+static const struct option options[] = {
+    {"process", required_argument, NULL, OPTION_PROCESS},
+    {"type", required_argument, NULL, OPTION_TYPE},
+    {"path", required_argument, NULL, OPTION_PATH},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+int command_dump(int argc, char **argv)
+{
+    struct dump_choice choice = {0};
+    struct problem problem;
+    bool json = false;
+    int status = -1; /* go on */
+    int option;
+
+    while (status < 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        int result = 0;
+        if (option == OPTION_PROCESS)
+            result = dump_choice_process(&choice, optarg, &problem);
+        else if (option == OPTION_TYPE)
+            result = dump_choice_types(&choice, optarg, &problem);
+        else if (option == OPTION_PATH)
+            result = dump_choice_path(&choice, optarg, &problem);
+        else if (option == OPTION_JSON)
+            json = true;
+        else
+            status =
+                option == OPTION_HELP ? command_help("dump") : command_usage_error("dump", NULL);
+        if (result == -EINVAL)
+            status = command_usage_error("dump", "%s", problem.text);
+        else if (result < 0)
+            status = command_error("%s", problem.text);
+    }
+    if (status < 0 && optind == argc)
+        status = command_usage_error("dump", "which trace?");
+    if (status < 0)
+        status =
+            dump_traces((const char *const *)argv + optind, (size_t)(argc - optind), &choice, json);
+    dump_choice_done(&choice);
+    return status;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* dump_choice.c: which records `dpm dump` shows. See dump_choice.h. */
+#include "control/dump_choice.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Types that speak of a path. */
+#define PATH_TYPES                                                                                 \
+    (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) |         \
+     EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_MESSAGEQUEUED) | EVENT_FLAG(EVENT_CREATEPATH) |  \
+     EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT) | EVENT_FLAG(EVENT_DESTROYPATH) |        \
+     EVENT_FLAG(EVENT_PATH))
+
+/* Types that speak of no stream. */
+#define MACHINE_TYPES (EVENT_FLAG(EVENT_MACHINE) | EVENT_FLAG(EVENT_END))
+
+/* ---- options ---- */
+
+static bool read_number(const char *text, uint32_t *ret_number)
+{
+    uint64_t number = 0;
+
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++) {
+        if (!isdigit((unsigned char)*text))
+            return false;
+        number = number * 10 + (uint64_t)(*text - '0');
+        if (number > UINT32_MAX)
+            return false;
+    }
+    *ret_number = (uint32_t)number;
+    return true;
+}
+
+static int add_wanted(struct wanted_list *list, const char *option, const char *text,
+                      struct problem *problem)
+{
+    struct wanted wanted = {.text = text};
+
+    if (*text == '\0')
+        return problem_set(problem, -EINVAL, "%s needs a value", option);
+    wanted.is_number = read_number(text, &wanted.number);
+    if (array_reserve(&list->items, &list->capacity, list->count + 1, sizeof(*list->items)) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    list->items[list->count++] = wanted;
+    return 0;
+}
+
+int dump_choice_process(struct dump_choice *choice, const char *text, struct problem *problem)
+{
+    return add_wanted(&choice->processes, "--process", text, problem);
+}
+
+int dump_choice_path(struct dump_choice *choice, const char *text, struct problem *problem)
+{
+    return add_wanted(&choice->paths, "--path", text, problem);
+}
+
+static int unknown_type(const char *name, int length, struct problem *problem)
+{
+    char names[400] = "";
+    size_t used = 0;
+
+    for (unsigned id = 0; id < EVENT_ID_END; id++) {
+        const struct event_type *type = event_type(id);
+        size_t name_length = type == NULL ? 0 : strlen(type->name);
+        if (type == NULL || used + name_length + 3 > sizeof(names))
+            continue;
+        memcpy(names + used, " ", 1);
+        memcpy(names + used + 1, type->name, name_length + 1);
+        used += name_length + 1;
+    }
+    return problem_set(problem, -EINVAL, "'%.*s' is no type of event; there are:%s",
+                       length < 40 ? length : 40, name, names);
+}
+
+int dump_choice_types(struct dump_choice *choice, const char *list, struct problem *problem)
+{
+    static const char separators[] = ", \t";
+    uint32_t types = 0;
+
+    for (const char *at = list + strspn(list, separators); *at != '\0';
+         at += strspn(at, separators)) {
+        size_t length = strcspn(at, separators);
+        char name[32] = "";
+        if (length < sizeof(name))
+            memcpy(name, at, length);
+        const struct event_type *type = event_type_by_name(name);
+        if (type == NULL)
+            return unknown_type(at, (int)length, problem);
+        types |= EVENT_FLAG(type->id);
+        at += length;
+    }
+    if (types == 0)
+        return problem_set(problem, -EINVAL, "--type needs a type of event");
+    choice->types |= types;
+    return 0;
+}
+
+int dump_choice_check(const struct dump_choice *choice, struct problem *problem)
+{
+    uint32_t types = choice->types == 0 ? UINT32_MAX : choice->types;
+
+    if (choice->paths.count > 0 && (types & PATH_TYPES) == 0)
+        return problem_set(problem, -EINVAL,
+                           "--path and --type exclude each other: no record of these types speaks "
+                           "of a path");
+    if (choice->processes.count > 0 && (types & ~MACHINE_TYPES) == 0)
+        return problem_set(problem, -EINVAL,
+                           "--process and --type exclude each other: no record of these types "
+                           "speaks of a process");
+    return 0;
+}
+
+/* ---- records ---- */
+
+static bool process_matches(const struct wanted *wanted, const struct stream_record *stream)
+{
+    size_t length = strnlen(stream->name, sizeof(stream->name));
+
+    if (wanted->is_number && (wanted->number == stream->pid || wanted->number == stream->tid))
+        return true;
+    return strlen(wanted->text) == length && memcmp(wanted->text, stream->name, length) == 0;
+}
+
+/* "tcp", "unix-stream"; "unix" is every kind that begins so. */
+static bool kind_matches(const char *text, const char *kind)
+{
+    size_t length = strlen(text);
+
+    return strncasecmp(text, kind, length) == 0 && (kind[length] == '\0' || kind[length] == '-');
+}
+
+static bool path_matches(const struct wanted *wanted, uint32_t number,
+                         const struct path_record *path)
+{
+    char address[ENDPOINT_SIZE];
+
+    if (wanted->is_number)
+        return wanted->number == number;
+    if (path == NULL)
+        return false;
+    if (kind_matches(wanted->text, path_kind_name(path->kind)))
+        return true;
+    endpoint_local(path, address);
+    if (strstr(address, wanted->text) != NULL)
+        return true;
+    endpoint_remote(path, address);
+    return strstr(address, wanted->text) != NULL;
+}
+
+static bool accepts_process(struct dump_choice *choice, const struct identities *identities,
+                            const struct event *event)
+{
+    const struct record_header *header = event->header;
+    bool has_stream = header->id == EVENT_STREAM || (!(header->flags & RECORD_NO_STREAM) &&
+                                                     !(EVENT_FLAG(header->id) & MACHINE_TYPES));
+    const struct stream_record *stream =
+        has_stream ? identities_stream(identities, event->origin, header->stream) : NULL;
+    bool accepted = false;
+
+    for (size_t i = 0; stream != NULL && i < choice->processes.count; i++) {
+        struct wanted *wanted = &choice->processes.items[i];
+        if (process_matches(wanted, stream))
+            accepted = wanted->met = true;
+    }
+    return accepted;
+}
+
+static bool accepts_path(struct dump_choice *choice, const struct identities *identities,
+                         const struct event *event)
+{
+    uint32_t id = event->header->id;
+    bool accepted = false;
+
+    if (!(EVENT_FLAG(id) & PATH_TYPES))
+        return false;
+    uint32_t number = id == EVENT_PATH ? ((const struct path_record *)event->header)->path
+                                       : ((const struct record *)event->header)->message.path;
+    const struct path_record *path = identities_path(identities, event->origin, number);
+    for (size_t i = 0; i < choice->paths.count; i++) {
+        struct wanted *wanted = &choice->paths.items[i];
+        if (path_matches(wanted, number, path))
+            accepted = wanted->met = true;
+    }
+    return accepted;
+}
+
+bool dump_choice_accepts(struct dump_choice *choice, const struct identities *identities,
+                         const struct event *event)
+{
+    /* Each is asked, so that each notes what it has met. */
+    bool type = choice->types == 0 || (choice->types & EVENT_FLAG(event->header->id)) != 0;
+    bool process = choice->processes.count == 0 || accepts_process(choice, identities, event);
+    bool path = choice->paths.count == 0 || accepts_path(choice, identities, event);
+
+    return type && process && path;
+}
+
+const struct wanted *dump_choice_unmet(const struct dump_choice *choice, size_t *at,
+                                       const char **ret_option)
+{
+    while (*at < choice->processes.count + choice->paths.count) {
+        size_t index = (*at)++;
+        bool process = index < choice->processes.count;
+        const struct wanted *wanted = process
+                                          ? &choice->processes.items[index]
+                                          : &choice->paths.items[index - choice->processes.count];
+        if (wanted->met)
+            continue;
+        *ret_option = process ? "--process" : "--path";
+        return wanted;
+    }
+    return NULL;
+}
+
+void dump_choice_done(struct dump_choice *choice)
+{
+    free(choice->processes.items);
+    free(choice->paths.items);
+    memset(choice, 0, sizeof(*choice));
+}

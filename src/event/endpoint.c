@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* endpoint.c: the ends of a path in words. See event.h. */
+#include "event/event.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+const char *path_kind_name(unsigned kind)
+{
+    static const char *const names[PATH_KIND_END] = {
+        [PATH_TCP] = "tcp",
+        [PATH_UNIX_STREAM] = "unix-stream",
+        [PATH_UNIX_DATAGRAM] = "unix-datagram",
+        [PATH_UNIX_SEQPACKET] = "unix-seqpacket",
+    };
+    return kind < PATH_KIND_END && names[kind] != NULL ? names[kind] : "unknown";
+}
+
+static void internet_endpoint(unsigned family, const uint8_t address[16], unsigned port,
+                              char text[ENDPOINT_SIZE])
+{
+    char name[INET6_ADDRSTRLEN] = "?";
+
+    inet_ntop(family == AF_INET6 ? AF_INET6 : AF_INET, address, name, sizeof(name));
+    snprintf(text, ENDPOINT_SIZE, family == AF_INET6 ? "[%s]:%u" : "%s:%u", name, port);
+}
+
+/* The socket's name if this end has one, else the socket itself. Names come from programs and may
+ * hold anything: what is not printable becomes '?'. */
+static void unix_endpoint(const struct path_record *path, const char *what, uint64_t identity,
+                          bool named, char text[ENDPOINT_SIZE])
+{
+    size_t length = strnlen(path->name, sizeof(path->name));
+
+    if (!named || length == 0) {
+        snprintf(text, ENDPOINT_SIZE, "%s:[%" PRIu64 "]", what, identity);
+        return;
+    }
+    for (size_t i = 0; i < length; i++)
+        text[i] = isprint((unsigned char)path->name[i]) ? path->name[i] : '?';
+    text[length] = '\0';
+}
+
+void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
+{
+    if (path->family == AF_UNIX)
+        unix_endpoint(path, "socket", path->cookie, path->name_end == PATH_NAME_LOCAL, text);
+    else
+        internet_endpoint(path->family, path->local, path->local_port, text);
+}
+
+void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE])
+{
+    if (path->family == AF_UNIX)
+        unix_endpoint(path, path->peer == 0 ? "unknown" : "socket", path->peer,
+                      path->name_end == PATH_NAME_REMOTE, text);
+    else
+        internet_endpoint(path->family, path->remote, path->remote_port, text);
+}

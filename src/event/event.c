@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.c: the one table of event types and fields. Names, printing, the CTF metadata, JSON keys
+ * and (later) descriptions and rules derive from it.
+ */
+#include "event/event.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#define FIELD(type, member, kind, name, meaning)                                                   \
+    {                                                                                              \
+        name, offsetof(struct type, member), sizeof(((struct type *)0)->member), kind, meaning     \
+    }
+#define U(type, member, name, meaning) FIELD(type, member, FIELD_UNSIGNED, name, meaning)
+#define END_OF_FIELDS                                                                              \
+    {                                                                                              \
+        NULL, 0, 0, FIELD_UNSIGNED, NULL                                                           \
+    }
+
+const struct event_field event_header_fields[] = {
+    U(record_header, time, "time", "ns, CLOCK_MONOTONIC, when the record was made"),
+    U(record_header, id, "id", "type"),
+    U(record_header, load, "load", "runnable tasks on this CPU, saturating"),
+    FIELD(record_header, flags, FIELD_HEX, "flags", "bits, enum record_flag"),
+    U(record_header, sequence, "sequence", "number within the stream, gap-free, modulo 2^32"),
+    {"procTime", 16, 6, FIELD_UNSIGNED, "CPU time the stream has used, ns, modulo 2^48"},
+    {"PC", 22, 6, FIELD_HEX, "user program counter"},
+    U(record_header, stream, "_stream", "number of the STREAM record"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field message_fields[] = {
+    U(record, message.path, "path", "number of the PATH record"),
+    U(record, message.offset, "offset", "byte offset of the direction, or number of the message"),
+    U(record, message.bytes, "bytes", "bytes of the message"),
+    U(record, message.span, "span", "the event happened at time - span, ns, saturating"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field block_fields[] = {
+    U(record, block.system_call, "systemCall", "number of the system call it slept in"),
+    FIELD(record, block.state, FIELD_HEX, "state", "the kernel's task state it slept in"),
+    U(record, block.duration, "duration", "ns asleep, ending at time"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field create_fields[] = {
+    U(record, create.child, "child", "number of the child's STREAM record"),
+    U(record, create.thread, "thread", "1: a thread of the same process"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field exec_fields[] = {
+    U(record, exec.image, "image", "number of the IMAGE record"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field no_fields[] = {
+    END_OF_FIELDS,
+};
+
+static const struct event_field termination_fields[] = {
+    U(record, termination.status, "status", "as wait(2) gives it: exit code << 8, or signal"),
+    U(record, termination.last, "last", "1: the process's last stream"),
+    U(record, termination.failed_sends, "failedSends", "send calls of the stream that failed"),
+    U(record, termination.failed_receives, "failedReceives", "receive calls that failed"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field lost_fields[] = {
+    U(record, lost.count, "count", "records"),
+    U(record, lost.ring, "ring", "0 control, 1 data"),
+    U(record, lost.reason, "reason", "1: the ring was full"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field stream_fields[] = {
+    U(stream_record, pid, "pid", "process id (thread group), initial PID namespace"),
+    U(stream_record, tid, "tid", "thread id, initial PID namespace"),
+    U(stream_record, process, "process", "number of the process: that of its first stream"),
+    U(stream_record, parent, "parent", "number of the stream that created it, 0: not metered"),
+    U(stream_record, start, "start", "ns, CLOCK_MONOTONIC, when it was created"),
+    U(stream_record, pid_inside, "pidInside", "process id in its own PID namespace"),
+    U(stream_record, user, "user", "user id, initial user namespace"),
+    U(stream_record, cgroup, "cgroup", "cgroup2 id"),
+    FIELD(stream_record, name, FIELD_TEXT, "name", "name of the program or thread"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field path_fields[] = {
+    U(path_record, path, "path", "number of the path"),
+    U(path_record, kind, "kind", "1 TCP, 2 UNIX stream, 3 UNIX datagram, 4 UNIX seqpacket"),
+    U(path_record, family, "family", "address family: 1 UNIX, 2 IPv4, 10 IPv6"),
+    U(path_record, role, "role", "0 not known, 1 this end connected, 2 this end was accepted"),
+    U(path_record, name_end, "nameEnd", "whose name: 0 none, 1 this end, 2 the other end"),
+    U(path_record, cookie, "cookie", "of this socket"),
+    U(path_record, peer, "peer", "cookie of the socket at the other end, 0: not known"),
+    U(path_record, inode, "inode", "of this socket"),
+    U(path_record, network, "network", "inode of the network namespace"),
+    U(path_record, local_port, "localPort", "port of this end"),
+    U(path_record, remote_port, "remotePort", "port of the other end"),
+    FIELD(path_record, local, FIELD_BYTES, "local", "address of this end"),
+    FIELD(path_record, remote, FIELD_BYTES, "remote", "address of the other end"),
+    U(path_record, start_out, "startOut", "offset of the first byte or message sent"),
+    U(path_record, start_in, "startIn", "offset of the first byte or message received"),
+    FIELD(path_record, name, FIELD_TEXT, "name", "UNIX address, '@': abstract"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field image_fields[] = {
+    U(image_record, image, "image", "number of the image"),
+    U(image_record, device, "device", "device of its file"),
+    U(image_record, inode, "inode", "inode of its file"),
+    FIELD(image_record, load, FIELD_HEX, "load", "address of the program's text"),
+    FIELD(image_record, name, FIELD_TEXT, "name", "file name as given to exec"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field machine_fields[] = {
+    FIELD(machine_record, machine_id, FIELD_BYTES, "machineId", "machine id"),
+    FIELD(machine_record, boot_id, FIELD_BYTES, "bootId", "boot id"),
+    FIELD(machine_record, meter_flags, FIELD_HEX, "meterFlags", "flags in force at the beginning"),
+    FIELD(machine_record, name, FIELD_TEXT, "name", "host name"),
+    FIELD(machine_record, system, FIELD_TEXT, "system", "kernel and architecture"),
+    FIELD(machine_record, addresses, FIELD_TEXT, "addresses", "separated by blanks"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field end_fields[] = {
+    U(end_record, records, "records", "records in the trace, this one included"),
+    U(end_record, lost, "lost", "records lost, all rings"),
+    U(end_record, reason, "reason", "1 complete, 2 size, 3 write error, 4 repaired"),
+    END_OF_FIELDS,
+};
+
+#define MESSAGE(id, synonym, ring, meaning)                                                        \
+    [EVENT_##id] = {                                                                               \
+        EVENT_##id, #id, synonym, ring, sizeof(struct record), message_fields, meaning}
+#define TYPE(id, synonym, ring, type, fields, meaning)                                             \
+    [EVENT_##id] = {EVENT_##id, #id, synonym, ring, sizeof(struct type), fields, meaning}
+
+static const struct event_type types[EVENT_ID_END] = {
+    MESSAGE(SEND, "SENDMESSAGE", RING_DATA, "a send call completed"),
+    MESSAGE(SENDCALL, NULL, RING_DATA, "a stream left the CPU inside a send"),
+    MESSAGE(RECEIVECALL, NULL, RING_DATA, "a receive call blocks"),
+    MESSAGE(RECEIVE, NULL, RING_DATA, "data handed to the process; 0 bytes: end of file"),
+    MESSAGE(MESSAGEQUEUED, NULL, RING_DATA, "data placed in a receiver's queue"),
+    TYPE(BLOCK, NULL, RING_DATA, record, block_fields, "slept for another reason than a message"),
+    MESSAGE(CREATEPATH, "SOCKET", RING_CONTROL, "a path was met for the first time"),
+    MESSAGE(CONNECT, NULL, RING_CONTROL, "this end connected"),
+    MESSAGE(ACCEPT, NULL, RING_CONTROL, "this end was accepted"),
+    MESSAGE(DESTROYPATH, "DESTSOCKET", RING_CONTROL, "the last holder closed this end"),
+    TYPE(CREATEPROCESS, "FORK", RING_CONTROL, record, create_fields, "process or thread created"),
+    TYPE(EXEC, NULL, RING_CONTROL, record, exec_fields, "new program image"),
+    TYPE(STARTPROCESS, NULL, RING_CONTROL, record, no_fields, "first on a CPU, or continued"),
+    TYPE(STOPPROCESS, NULL, RING_CONTROL, record, no_fields, "stopped by a signal"),
+    TYPE(TERMINATION, "DESTROYPROCESS", RING_CONTROL, record, termination_fields, "stream ended"),
+    TYPE(LOST, NULL, RING_CONTROL, record, lost_fields, "records that could not be written"),
+    TYPE(DISCARDED, NULL, RING_CONTROL, record, lost_fields, "records removed by a selection"),
+    TYPE(STREAM, NULL, RING_CONTROL, stream_record, stream_fields, "identity of a stream"),
+    TYPE(PATH, NULL, RING_CONTROL, path_record, path_fields, "identity of one end of a path"),
+    TYPE(IMAGE, NULL, RING_CONTROL, image_record, image_fields, "identity of a program image"),
+    TYPE(MACHINE, NULL, RING_CONTROL, machine_record, machine_fields, "identity of the machine"),
+    TYPE(END, NULL, RING_CONTROL, end_record, end_fields, "the recording ended in order"),
+};
+
+const struct event_type *event_type(unsigned id)
+{
+    return id < EVENT_ID_END && types[id].name != NULL ? &types[id] : NULL;
+}
+
+const struct event_type *event_type_by_name(const char *name)
+{
+    for (size_t id = 0; id < ARRAY_SIZE(types); id++) {
+        const struct event_type *type = event_type(id);
+        if (type == NULL)
+            continue;
+        if (strcasecmp(name, type->name) == 0 ||
+            (type->synonym != NULL && strcasecmp(name, type->synonym) == 0))
+            return type;
+    }
+    return NULL;
+}
+
+size_t event_size(unsigned id)
+{
+    const struct event_type *type = event_type(id);
+    return type == NULL ? 0 : type->size;
+}
+
+uint64_t event_field_value(const struct event_field *field, const void *record)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, (const char *)record + field->offset,
+           field->size < sizeof(value) ? field->size : sizeof(value));
+    return value;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.h: what a record means: the one table of types and fields, meter flags by name, where
+ * records come from (source), and who and what they speak of (identities, endpoints).
+ */
+#ifndef DPM_EVENT_H
+#define DPM_EVENT_H
+
+#include "base/base.h"
+#include "event/record.h"
+
+#include <stdio.h>
+
+/* ---- the table of types and fields ---- */
+
+enum field_kind {
+    FIELD_UNSIGNED, /* 1, 2, 4, 6 or 8 bytes, decimal */
+    FIELD_HEX,      /* the same, shown in base 16 */
+    FIELD_TEXT,     /* char array, NUL-filled */
+    FIELD_BYTES,    /* array of u8 */
+};
+
+struct event_field {
+    const char *name; /* as rules, CTF and JSON spell it */
+    uint16_t offset;  /* bytes from the record's beginning */
+    uint16_t size;    /* bytes */
+    enum field_kind kind;
+    const char *meaning;
+};
+
+struct event_type {
+    enum event_id id;
+    const char *name;
+    const char *synonym; /* the papers' other name, or NULL */
+    enum ring_id ring;   /* which ring and which CTF stream it travels in */
+    uint16_t size;       /* bytes of the whole record */
+    const struct event_field *fields; /* the body; ends with name == NULL */
+    const char *meaning;
+};
+
+/* The fields every record begins with (bytes 0 to 31); ends with name == NULL. */
+extern const struct event_field event_header_fields[];
+
+/* The type with this id, or NULL if there is none. */
+const struct event_type *event_type(unsigned id);
+
+/* The type with this name or synonym, in any case; or NULL. */
+const struct event_type *event_type_by_name(const char *name);
+
+/* Bytes of a record with this id, or 0 if there is no such type. */
+size_t event_size(unsigned id);
+
+/* Value of an unsigned or hex field of a record of at least field->offset + field->size bytes. */
+uint64_t event_field_value(const struct event_field *field, const void *record);
+
+/* ---- meter flags ---- */
+
+/* Flags of every event type that can be metered. */
+#define METER_ALL_FLAGS ((EVENT_FLAG(EVENT_TERMINATION + 1) - 1) & ~1u)
+
+/* Reads a list of flag names, separated by commas or blanks, in the words of both papers ("send
+ * receivecall fork", "all", "-send"), any case. Starts from *flags and unites; "-name" takes away.
+ * Returns 0, or -EINVAL with a line in `problem` that names the word and lists what is known;
+ * *flags is then unchanged. */
+int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem);
+
+/* ---- sources ---- */
+
+/* A record as a source hands it out: valid until the next call of next(). */
+struct event {
+    const struct record_header *header; /* cast to the type's struct; whole and of a known type */
+    uint32_t origin;     /* which trace or machine: 0 .. origins - 1; numbers (stream, path, image)
+                            have meaning only within their origin */
+    int64_t wall_offset; /* ns to add to a time of this origin for nanoseconds since 1970 */
+};
+
+enum source_result {
+    SOURCE_END = 0,
+    SOURCE_RECORD = 1,   /* *ret_event is set */
+    SOURCE_NONE_YET = 2, /* live sources: complete up to *ret_complete, ask again later */
+};
+
+/* What is known of an origin when the source has ended (before: so far). */
+struct source_state {
+    uint64_t records; /* handed out */
+    uint64_t lost;    /* could not be recorded, all rings, from the meter's counters */
+    bool complete;    /* the recording ended in order (END was read) */
+    uint32_t end_reason; /* enum end_reason, 0 if not complete */
+};
+
+/* Where records come from: a finished trace, several merged ones, or live rings. Records of one
+ * origin come in the order of time; of equal times, control records first. */
+struct source {
+    /* Returns an enum source_result, or a negative errno with a line in `problem`. */
+    int (*next)(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                struct problem *problem);
+    uint32_t origins;
+    struct source_state *states; /* [origins] */
+};
+
+/* ---- identities: who and what records speak of ---- */
+
+/*
+ *   origin  --+-- machine
+ *             +-- stream number --> stream --> process (its first stream's number)
+ *             +-- path number   --> path (one end)
+ *             +-- image number  --> image
+ */
+struct identities;
+
+int identities_new(struct identities **ret_identities);
+void identities_free(struct identities *identities);
+
+/* Notes an identity record; any other record is ignored. Returns 0 or -ENOMEM. */
+int identities_add(struct identities *identities, const struct event *event);
+
+/* The latest identity record with that number, or NULL. Valid until the next identities_add. */
+const struct machine_record *identities_machine(const struct identities *identities,
+                                                uint32_t origin);
+const struct stream_record *identities_stream(const struct identities *identities, uint32_t origin,
+                                              uint32_t stream);
+const struct path_record *identities_path(const struct identities *identities, uint32_t origin,
+                                          uint32_t path);
+const struct image_record *identities_image(const struct identities *identities, uint32_t origin,
+                                            uint32_t image);
+
+/* Describes the machine we run on: ids, name, system, addresses; header.time is now. What cannot
+ * be found out stays empty. */
+void machine_describe(struct machine_record *ret_machine);
+
+/* ---- printing ---- */
+
+/* "tcp", "unix-stream", ...; "unknown" for a number that is no kind. */
+const char *path_kind_name(unsigned kind);
+
+#define ENDPOINT_SIZE 160
+
+/* Writes the address of this or the other end of a path: "127.0.0.1:6379", "[::1]:80",
+ * "/run/x.sock", "@abstract", "socket:[1234]". Never fails; cuts what does not fit. */
+void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE]);
+void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE]);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * identities.c: remembers the identity records of every origin, found again by number.
+ *
+ *      (kind, origin, number) --intern--> index --> entries[index] --> copy of the latest record
+ *
+ * Numbers come from a file and may be anything: nothing is sized by them.
+ */
+#include "event/event.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct identities {
+    struct intern numbers;
+    void **entries; /* by interned index */
+    size_t capacity;
+};
+
+int identities_new(struct identities **ret_identities)
+{
+    struct identities *identities = calloc(1, sizeof(*identities));
+
+    if (identities == NULL)
+        return -ENOMEM;
+    *ret_identities = identities;
+    return 0;
+}
+
+void identities_free(struct identities *identities)
+{
+    if (identities == NULL)
+        return;
+    for (uint32_t index = 0; index < identities->numbers.count; index++)
+        free(identities->entries[index]);
+    free(identities->entries);
+    intern_done(&identities->numbers);
+    free(identities);
+}
+
+/* Origins are traces named on a command line: 2^24 is never reached (trace_open refuses more). */
+static uint64_t key_of(enum event_id id, uint32_t origin, uint32_t number)
+{
+    return (uint64_t)id << 56 | (uint64_t)(origin & 0xffffff) << 32 | number;
+}
+
+static uint32_t number_of(const struct record_header *header)
+{
+    switch (header->id) {
+    case EVENT_STREAM:
+        return header->stream;
+    case EVENT_PATH:
+        return ((const struct path_record *)header)->path;
+    case EVENT_IMAGE:
+        return ((const struct image_record *)header)->image;
+    default:
+        return 0;
+    }
+}
+
+static bool is_identity(unsigned id)
+{
+    return id == EVENT_STREAM || id == EVENT_PATH || id == EVENT_IMAGE || id == EVENT_MACHINE;
+}
+
+int identities_add(struct identities *identities, const struct event *event)
+{
+    const struct record_header *header = event->header;
+
+    if (!is_identity(header->id))
+        return 0;
+    size_t size = event_size(header->id);
+    int64_t index =
+        intern_add(&identities->numbers, key_of(header->id, event->origin, number_of(header)));
+    if (index < 0)
+        return (int)index;
+    if (array_reserve(&identities->entries, &identities->capacity, (size_t)index + 1,
+                      sizeof(*identities->entries)) < 0)
+        return -ENOMEM;
+    if (identities->entries[index] == NULL) {
+        identities->entries[index] = malloc(size);
+        if (identities->entries[index] == NULL)
+            return -ENOMEM;
+    }
+    memcpy(identities->entries[index], header, size);
+    return 0;
+}
+
+static const void *find(const struct identities *identities, enum event_id id, uint32_t origin,
+                        uint32_t number)
+{
+    int64_t index = intern_find(&identities->numbers, key_of(id, origin, number));
+
+    /* After an -ENOMEM a number may be known without its entry. */
+    return index < 0 || (size_t)index >= identities->capacity ? NULL : identities->entries[index];
+}
+
+const struct machine_record *identities_machine(const struct identities *identities,
+                                                uint32_t origin)
+{
+    return find(identities, EVENT_MACHINE, origin, 0);
+}
+
+const struct stream_record *identities_stream(const struct identities *identities, uint32_t origin,
+                                              uint32_t stream)
+{
+    return find(identities, EVENT_STREAM, origin, stream);
+}
+
+const struct path_record *identities_path(const struct identities *identities, uint32_t origin,
+                                          uint32_t path)
+{
+    return find(identities, EVENT_PATH, origin, path);
+}
+
+const struct image_record *identities_image(const struct identities *identities, uint32_t origin,
+                                            uint32_t image)
+{
+    return find(identities, EVENT_IMAGE, origin, image);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * meter_flags.c: meter flags by name. A flag is the bit of the event type it records; the papers'
+ * names cover groups of them ("fork", "socket"). See event.h.
+ */
+#include "event/event.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#define BIT(id) EVENT_FLAG(EVENT_##id)
+
+static const struct {
+    const char *name;
+    uint32_t flags;
+} groups[] = {
+    {"all", METER_ALL_FLAGS},
+    {"fork", BIT(CREATEPROCESS) | BIT(EXEC) | BIT(STARTPROCESS) | BIT(STOPPROCESS) |
+                 BIT(TERMINATION)},
+    {"socket", BIT(CREATEPATH) | BIT(DESTROYPATH)},
+    {"destsocket", BIT(DESTROYPATH)},
+    {"termination", BIT(TERMINATION)},
+};
+
+/* Flags of one word; 0 if there is no such word. */
+static uint32_t flags_of_word(const char *word)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+        if (strcasecmp(word, groups[i].name) == 0)
+            return groups[i].flags;
+    const struct event_type *type = event_type_by_name(word);
+    return type == NULL ? 0 : EVENT_FLAG(type->id) & METER_ALL_FLAGS;
+}
+
+int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem)
+{
+    static const char separators[] = ", \t\n";
+    uint32_t result = *flags;
+
+    for (const char *at = list + strspn(list, separators); *at != '\0';
+         at += strspn(at, separators)) {
+        size_t length = strcspn(at, separators);
+        bool take_away = *at == '-';
+        char word[32] = "";
+        if (length - take_away < sizeof(word))
+            memcpy(word, at + take_away, length - take_away);
+        uint32_t bits = flags_of_word(word);
+        if (bits == 0)
+            return problem_set(problem, -EINVAL,
+                               "'%.*s' is no meter flag; there are: all, send, sendcall, receive, "
+                               "receivecall, messagequeued, block, socket, connect, accept, "
+                               "destsocket, fork, exec, startprocess, stopprocess, termination; "
+                               "'-' before a flag takes it away",
+                               (int)(length < 40 ? length : 40), at);
+        result = take_away ? result & ~bits : result | bits;
+        at += length;
+    }
+    *flags = result;
+    return 0;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.h: the trace record, THE header that the kernel meter and every program share.
+ *
+ * One layout serves the meter's rings, the trace on disk and memory: the meter writes it, the
+ * writer copies it, the reader casts it. Every number is little-endian, every record's size is a
+ * multiple of 8 bytes and fixed by its type (event_size() in event.h).
+ *
+ *      0        8  9  10   12        16         22        28        32                     48
+ *      +--------+--+--+----+---------+----------+---------+---------+----------------------+
+ *      | time   |id|ld|flag| sequence| procTime | PC      | _stream | body                 |
+ *      | u64    |u8|u8|u16 | u32     | u48      | u48     | u32     | path offset bytes span
+ *      +--------+--+--+----+---------+----------+---------+---------+----------------------+
+ *      |<- CTF event.header ->|<------------ CTF event.context ---->|<--- CTF event.fields
+ *
+ * An event record is 48 bytes. What is constant stands once, in identity records that share the
+ * first 32 bytes and have a body of their own size: MACHINE, STREAM, PATH, IMAGE; END closes the
+ * trace. The table in event.c describes every type and field once more, in words; a test holds
+ * the two together.
+ */
+#ifndef DPM_RECORD_H
+#define DPM_RECORD_H
+
+/* The kernel side brings these from its own header. */
+#ifndef DPM_KERNEL_SIDE
+#include <stdint.h>
+#endif
+
+/* Types of event. The numbers are part of the trace format: never reuse one. A meter flag is the
+ * bit of the type it records (EVENT_FLAG). */
+enum event_id {
+    EVENT_SEND = 1,         /* a send call completed */
+    EVENT_SENDCALL = 2,     /* a stream left the CPU inside a send */
+    EVENT_RECEIVECALL = 3,  /* a receive call found nothing and blocks */
+    EVENT_RECEIVE = 4,      /* data handed to the process; 0 bytes = end of file */
+    EVENT_MESSAGEQUEUED = 5,/* data placed in a receiver's queue */
+    EVENT_BLOCK = 6,        /* any other sleep: disk, lock, timer, child */
+    EVENT_CREATEPATH = 7,   /* a path met for the first time */
+    EVENT_CONNECT = 8,
+    EVENT_ACCEPT = 9,
+    EVENT_DESTROYPATH = 10,
+    EVENT_CREATEPROCESS = 11, /* process or thread created */
+    EVENT_EXEC = 12,
+    EVENT_STARTPROCESS = 13,  /* first time on a CPU, and each continue */
+    EVENT_STOPPROCESS = 14,
+    EVENT_TERMINATION = 15,
+    EVENT_LOST = 16,      /* records of a stream or ring that could not be written */
+    EVENT_DISCARDED = 17, /* records a selection removed outside the kernel */
+    EVENT_STREAM = 18,    /* identity of a stream */
+    EVENT_PATH = 19,      /* identity of one end of a path */
+    EVENT_IMAGE = 20,     /* identity of a program image */
+    EVENT_MACHINE = 21,   /* identity of the machine; first in its trace */
+    EVENT_END = 22,       /* the recording ended in order; last in its trace */
+    EVENT_ID_END = 23,    /* not a type */
+};
+
+#define EVENT_FLAG(id) (1u << (id))
+
+/* Bits of record_header.flags. */
+enum record_flag {
+    RECORD_CONTINUED = 1, /* continues the call of this stream's previous SEND or RECEIVE on this
+                             path: one call is one message, however many pieces it has */
+    RECORD_CALL_IMPLIED = 2, /* RECEIVE: the call did not block; its RECEIVECALL is implied */
+    RECORD_OLDER = 4,        /* the path is older than the metering */
+    RECORD_LIBRARY = 8,      /* PC lies in a library, not in the program */
+    RECORD_NO_STREAM = 16,   /* made outside a task's own call: sequence, procTime and PC mean nothing */
+};
+
+struct record_header {
+    uint64_t time; /* ns, CLOCK_MONOTONIC, when the record was made */
+    uint8_t id;    /* enum event_id */
+    uint8_t load;  /* runnable tasks on this CPU, saturating */
+    uint16_t flags;
+    uint32_t sequence;           /* per stream, gap-free, modulo 2^32 */
+    uint64_t proc_time_and_pc;   /* bits 0-47 procTime (ns, modulo 2^48); 48-63 PC's bits 0-15 */
+    uint32_t pc_high;            /* PC's bits 16-47 */
+    uint32_t stream;             /* number of the STREAM record */
+};
+
+static inline uint64_t record_proc_time(const struct record_header *header)
+{
+    return header->proc_time_and_pc & 0xffffffffffffULL;
+}
+
+static inline uint64_t record_pc(const struct record_header *header)
+{
+    return (header->proc_time_and_pc >> 48) | ((uint64_t)header->pc_high << 16);
+}
+
+/* An event record, 48 bytes. The body of SEND, SENDCALL, RECEIVECALL, RECEIVE, MESSAGEQUEUED and
+ * of the path events is `message`; the others have their own. */
+struct record {
+    struct record_header header;
+    union {
+        struct {
+            uint32_t path;   /* number of the PATH record */
+            uint32_t offset; /* byte offset of the path's direction (TCP: sequence number), or
+                                message number of a datagram; modulo 2^32 */
+            uint32_t bytes;
+            uint32_t span; /* the event happened at time - span (ns, saturating) */
+        } message;
+        struct {
+            uint32_t system_call;
+            uint32_t state;    /* the kernel's task state it slept in */
+            uint64_t duration; /* ns asleep, ending at time */
+        } block;
+        struct {
+            uint32_t child; /* number of the child's STREAM record */
+            uint32_t thread; /* 1: a thread of the same process */
+            uint32_t unused[2];
+        } create;
+        struct {
+            uint32_t image; /* number of the IMAGE record */
+            uint32_t unused[3];
+        } exec;
+        struct {
+            uint32_t signal; /* STOPPROCESS: 0 where not known */
+            uint32_t unused[3];
+        } start;
+        struct {
+            uint32_t status;          /* as wait(2) gives it: exit code << 8, or signal */
+            uint32_t last;            /* 1: the process's last stream */
+            uint32_t failed_sends;    /* send calls of this stream that failed */
+            uint32_t failed_receives; /* receive calls of this stream that failed */
+        } termination;
+        struct {
+            uint32_t count;  /* the stream's `sequence` is that of the record after the gap */
+            uint32_t ring;   /* enum ring_id */
+            uint32_t reason; /* enum lost_reason */
+            uint32_t unused;
+        } lost;
+    };
+};
+
+/* The meter's two rings, and the two CTF streams of a trace. Identities and process events use the
+ * small control ring, so that a flood of messages cannot crowd them out. */
+enum ring_id {
+    RING_CONTROL = 0,
+    RING_DATA = 1,
+    RING_COUNT = 2,
+};
+
+enum lost_reason {
+    LOST_RING_FULL = 1,
+};
+
+#define STREAM_NAME_SIZE 16
+
+/* One thread of execution. Repeated with the same number when EXEC changes what it says. */
+struct stream_record {
+    struct record_header header; /* header.stream is the stream's own number */
+    uint32_t pid;                /* thread group id, initial PID namespace */
+    uint32_t tid;
+    uint32_t process; /* number of the process: that of its first stream */
+    uint32_t parent;  /* stream that created it, 0 = not metered */
+    uint64_t start;   /* ns, CLOCK_MONOTONIC: with tid and machine unique */
+    uint32_t pid_inside; /* pid in its own PID namespace */
+    uint32_t user;       /* uid, initial user namespace */
+    uint64_t cgroup;     /* cgroup2 id */
+    char name[STREAM_NAME_SIZE];
+};
+
+enum path_kind {
+    PATH_TCP = 1,
+    PATH_UNIX_STREAM = 2,
+    PATH_UNIX_DATAGRAM = 3,
+    PATH_UNIX_SEQPACKET = 4,
+    PATH_KIND_END = 5, /* not a kind */
+};
+
+enum path_role {
+    PATH_ROLE_UNKNOWN = 0,
+    PATH_ROLE_CONNECTED = 1, /* this end called connect */
+    PATH_ROLE_ACCEPTED = 2,  /* this end was handed out by accept */
+};
+
+enum path_name_end {
+    PATH_NAME_NONE = 0,
+    PATH_NAME_LOCAL = 1,
+    PATH_NAME_REMOTE = 2,
+};
+
+#define PATH_NAME_SIZE 112
+
+/* One end of a path: a socket. The two ends of a connection are two PATH records, joined by
+ * addresses (TCP) or by the sockets' cookies (UNIX). */
+struct path_record {
+    struct record_header header;
+    uint32_t path;
+    uint8_t kind;   /* enum path_kind */
+    uint8_t family; /* AF_INET, AF_INET6, AF_UNIX */
+    uint8_t role;   /* enum path_role */
+    uint8_t name_end; /* enum path_name_end: whose address `name` is */
+    uint64_t cookie; /* of this socket */
+    uint64_t peer;   /* cookie of the socket at the other end, 0 = not known */
+    uint64_t inode;  /* of this socket */
+    uint32_t network;     /* inode of the network namespace */
+    uint16_t local_port;  /* host byte order */
+    uint16_t remote_port;
+    uint8_t local[16]; /* IPv4 in the first 4 bytes */
+    uint8_t remote[16];
+    uint32_t start_out; /* offset of the first byte or message sent */
+    uint32_t start_in;  /* offset of the first byte or message received */
+    char name[PATH_NAME_SIZE]; /* UNIX address; '@' = abstract */
+};
+
+#define IMAGE_NAME_SIZE 128
+
+struct image_record {
+    struct record_header header;
+    uint32_t image;
+    uint32_t device;
+    uint64_t inode;
+    uint64_t load; /* address of the program's text */
+    char name[IMAGE_NAME_SIZE]; /* file name as given to exec */
+};
+
+#define MACHINE_NAME_SIZE 64
+#define MACHINE_ADDRESSES_SIZE 256
+
+struct machine_record {
+    struct record_header header;
+    uint8_t machine_id[16];
+    uint8_t boot_id[16];
+    uint64_t meter_flags; /* the flags in force when the recording began */
+    char name[MACHINE_NAME_SIZE];
+    char system[MACHINE_NAME_SIZE];         /* kernel and architecture */
+    char addresses[MACHINE_ADDRESSES_SIZE]; /* separated by blanks */
+};
+
+enum end_reason {
+    END_COMPLETE = 1, /* everything metered ended, or the user ended the recording */
+    END_SIZE = 2,     /* the trace reached its largest size */
+    END_DISK = 3,     /* a write failed: disk full, or an error */
+    END_REPAIRED = 4, /* `dpm repair` closed a trace that was cut */
+};
+
+struct end_record {
+    struct record_header header;
+    uint64_t records; /* records in the trace, this one included */
+    uint64_t lost;    /* records lost, all rings */
+    uint32_t reason;  /* enum end_reason */
+    uint32_t unused;
+};
+
+#ifndef DPM_KERNEL_SIDE
+_Static_assert(sizeof(struct record_header) == 32, "the header is 32 bytes");
+_Static_assert(sizeof(struct record) == 48, "an event record is 48 bytes");
+_Static_assert(sizeof(struct stream_record) == 88, "STREAM is 88 bytes");
+_Static_assert(sizeof(struct path_record) == 224, "PATH is 224 bytes");
+_Static_assert(sizeof(struct image_record) == 184, "IMAGE is 184 bytes");
+_Static_assert(sizeof(struct machine_record) == 456, "MACHINE is 456 bytes");
+_Static_assert(sizeof(struct end_record) == 56, "END is 56 bytes");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "traces are little-endian");
+#endif
+
+#endif

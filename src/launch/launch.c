@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.c: starts a program suspended. See launch.h. */
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the child says before exec, when it cannot go on. */
+struct complaint {
+    int error;
+    int about_user; /* else about exec */
+};
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static int become(const struct passwd *user)
+{
+    if (initgroups(user->pw_name, user->pw_gid) < 0 || setgid(user->pw_gid) < 0 ||
+        setuid(user->pw_uid) < 0)
+        return -errno;
+    if (setenv("HOME", user->pw_dir, 1) < 0 || setenv("SHELL", user->pw_shell, 1) < 0 ||
+        setenv("USER", user->pw_name, 1) < 0 || setenv("LOGNAME", user->pw_name, 1) < 0)
+        return -errno;
+    return 0;
+}
+
+/* Runs in the child; never returns. */
+static void run_child(const struct launch_options *options, const struct passwd *user, int gate,
+                      int error)
+{
+    struct complaint complaint = {0};
+    char opened;
+    ssize_t got;
+
+    do
+        got = read(gate, &opened, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1)
+        _exit(127); /* the gate was closed, not opened */
+    if (user != NULL)
+        complaint.error = -become(user);
+    complaint.about_user = complaint.error != 0;
+    if (complaint.error == 0) {
+        if (options->signal_mask != NULL)
+            sigprocmask(SIG_SETMASK, options->signal_mask, NULL);
+        execvp(options->arguments[0], options->arguments);
+        complaint.error = errno;
+    }
+    if (write(error, &complaint, sizeof(complaint)) < 0)
+        _exit(127);
+    _exit(complaint.error == ENOENT ? 127 : 126);
+}
+
+int launch_suspended(const struct launch_options *options, struct launched *ret_launched,
+                     struct problem *problem)
+{
+    int gate[2] = {-1, -1}, error[2] = {-1, -1}, result;
+    const struct passwd *user = NULL;
+
+    if (options->user != NULL && (user = getpwnam(options->user)) == NULL)
+        return problem_set(problem, -EINVAL, "there is no user '%s'", options->user);
+    if (pipe2(gate, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0) {
+        result = problem_set(problem, -errno, "cannot make a pipe: %s", strerror(errno));
+        goto fail;
+    }
+    pid_t pid = fork();
+    if (pid < 0) {
+        result = problem_set(problem, -errno, "cannot fork: %s", strerror(errno));
+        goto fail;
+    }
+    if (pid == 0) {
+        close_fd(&gate[1]);
+        close_fd(&error[0]);
+        run_child(options, user, gate[0], error[1]);
+    }
+    close_fd(&gate[0]);
+    close_fd(&error[1]);
+    ret_launched->pid = pid;
+    ret_launched->gate = gate[1];
+    ret_launched->error = error[0];
+    ret_launched->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (ret_launched->pid_fd < 0) {
+        result = problem_set(problem, -errno, "cannot watch process %d: %s", pid, strerror(errno));
+        launch_cancel(ret_launched);
+        return result;
+    }
+    return 0;
+fail:
+    for (size_t i = 0; i < 2; i++) {
+        close_fd(&gate[i]);
+        close_fd(&error[i]);
+    }
+    return result;
+}
+
+int launch_release(struct launched *launched, struct problem *problem)
+{
+    struct complaint complaint = {0};
+    ssize_t got = write(launched->gate, "", 1);
+
+    close_fd(&launched->gate);
+    do
+        got = read(launched->error, &complaint, sizeof(complaint));
+    while (got < 0 && errno == EINTR);
+    close_fd(&launched->error);
+    if (got <= 0)
+        return 0;
+    waitpid(launched->pid, NULL, 0);
+    close_fd(&launched->pid_fd);
+    return problem_set(problem, -complaint.error,
+                       complaint.about_user ? "cannot become the user: %s" : "cannot run it: %s",
+                       strerror(complaint.error));
+}
+
+void launch_cancel(struct launched *launched)
+{
+    close_fd(&launched->gate);
+    close_fd(&launched->error);
+    waitpid(launched->pid, NULL, 0);
+    close_fd(&launched->pid_fd);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.h: starts a program that waits, suspended before its exec, until it is released: time to
+ * meter it from its first instruction.
+ *
+ *      launch_suspended:  fork ---------------- child reads the gate, waits
+ *      launch_release:    closes the gate ----> child execs
+ *                         reads the error  <--- errno, or end of file: exec has succeeded
+ */
+#ifndef DPM_LAUNCH_H
+#define DPM_LAUNCH_H
+
+#include "base/base.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+struct launch_options {
+    char *const *arguments; /* NULL-terminated; the first is looked up in PATH */
+    const char *user;       /* run as this user (needs root); NULL = as we are */
+    const sigset_t *signal_mask; /* of the program; NULL = ours */
+};
+
+struct launched {
+    pid_t pid;
+    int pid_fd; /* readable when the program has ended; the caller closes it */
+    int gate;
+    int error;
+};
+
+/* Forks the program's process. Errors: -EINVAL (no such user), -EPERM, -EAGAIN, ... with a line in
+ * `problem`. */
+int launch_suspended(const struct launch_options *options, struct launched *ret_launched,
+                     struct problem *problem);
+
+/* Lets it run. Errors: what exec said (-ENOENT, -EACCES, ...) or becoming the user (-EPERM); the
+ * process has then ended and is reaped, pid_fd closed. */
+int launch_release(struct launched *launched, struct problem *problem);
+
+/* Ends a program that was not released, and reaps it. */
+void launch_cancel(struct launched *launched);
+
+#endif

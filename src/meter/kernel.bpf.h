@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * kernel.bpf.h: the kernel's types, as far as the meter looks at them.
+ *
+ * Only members that are read are declared; libbpf finds their true offsets in the running kernel's
+ * BTF when the meter is loaded (CO-RE). A member's kind must agree with the kernel's (skc_cookie is
+ * a struct atomic64_t, not a number), its place need not.
+ */
+#ifndef DPM_KERNEL_BPF_H
+#define DPM_KERNEL_BPF_H
+
+#define __VMLINUX_H__ /* bpf_tracing.h: registers by their kernel names */
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+typedef __u8 uint8_t;
+typedef __u16 uint16_t;
+typedef __u32 uint32_t;
+typedef __u64 uint64_t;
+typedef __s32 int32_t;
+typedef __s64 int64_t;
+#define DPM_KERNEL_SIDE
+
+#include <bpf/bpf_helpers.h>
+/* in this order */
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct pt_regs {
+    unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip;
+    unsigned long flags, sp;
+};
+
+/* ---- tasks ---- */
+
+struct rq {
+    unsigned int nr_running;
+    uint64_t clock;
+    uint64_t clock_task;
+};
+
+struct cfs_rq {
+    struct rq *rq;
+};
+
+struct sched_entity {
+    uint64_t exec_start;
+    uint64_t sum_exec_runtime;
+    struct cfs_rq *cfs_rq;
+};
+
+struct upid {
+    int nr;
+};
+
+struct pid {
+    unsigned int level;
+    struct upid numbers[1];
+};
+
+typedef struct {
+    unsigned int val;
+} kuid_t;
+
+struct cred {
+    kuid_t uid;
+};
+
+struct kernfs_node {
+    uint64_t id;
+};
+
+struct cgroup {
+    struct kernfs_node *kn;
+};
+
+struct css_set {
+    struct cgroup *dfl_cgrp;
+};
+
+struct super_block {
+    unsigned int s_dev;
+};
+
+struct inode {
+    unsigned short i_mode;
+    struct super_block *i_sb;
+    unsigned long i_ino;
+};
+
+struct file {
+    struct inode *f_inode;
+    void *private_data;
+};
+
+struct fdtable {
+    unsigned int max_fds;
+    struct file **fd;
+};
+
+struct files_struct {
+    struct fdtable *fdt;
+};
+
+struct mm_struct {
+    unsigned long start_code;
+};
+
+struct task_io_accounting {
+    uint64_t syscw;
+};
+
+struct task_struct {
+    unsigned int flags;
+    struct sched_entity se;
+    struct mm_struct *mm;
+    int exit_code;
+    int pid;
+    int tgid;
+    struct pid *thread_pid;
+    uint64_t start_time;
+    const struct cred *cred;
+    char comm[16];
+    struct files_struct *files;
+    struct css_set *cgroups;
+    struct task_io_accounting ioac;
+};
+
+struct linux_binprm {
+    struct file *file;
+    const char *filename;
+};
+
+/* ---- sockets ---- */
+
+struct ns_common {
+    unsigned int inum;
+};
+
+struct net {
+    struct ns_common ns;
+};
+
+typedef struct {
+    struct net *net;
+} possible_net_t;
+
+struct in6_addr {
+    union {
+        uint8_t u6_addr8[16];
+    } in6_u;
+};
+
+typedef struct {
+    int64_t counter;
+} atomic64_t;
+
+typedef struct {
+    int counter;
+} atomic_t;
+
+struct refcount_struct {
+    atomic_t refs;
+};
+typedef struct refcount_struct refcount_t;
+
+struct sock_common {
+    union {
+        struct {
+            __be32 skc_daddr;
+            __be32 skc_rcv_saddr;
+        };
+    };
+    union {
+        struct {
+            __be16 skc_dport;
+            uint16_t skc_num;
+        };
+    };
+    unsigned short skc_family;
+    volatile unsigned char skc_state;
+    possible_net_t skc_net;
+    struct in6_addr skc_v6_daddr;
+    struct in6_addr skc_v6_rcv_saddr;
+    atomic64_t skc_cookie;
+};
+
+struct socket {
+    short type;
+    struct sock *sk;
+};
+
+struct socket_alloc {
+    struct socket socket;
+    struct inode vfs_inode;
+};
+
+struct sk_buff;
+
+struct sk_buff_head {
+    struct sk_buff *prev;
+    uint32_t qlen;
+};
+
+struct sock {
+    struct sock_common __sk_common;
+    struct sk_buff_head sk_receive_queue;
+    struct socket *sk_socket;
+    uint16_t sk_type;
+    uint16_t sk_protocol;
+};
+
+struct sk_buff {
+    struct sock *sk;
+    unsigned int len;
+};
+
+struct tcp_sock {
+    uint32_t copied_seq;
+    uint32_t write_seq;
+};
+
+struct sockaddr_un {
+    unsigned short sun_family;
+    char sun_path[108];
+};
+
+struct unix_address {
+    refcount_t refcnt;
+    int len;
+    struct sockaddr_un name[0];
+};
+
+struct unix_sock {
+    struct unix_address *addr;
+    struct sock *peer;
+};
+
+struct iov_iter {
+    union {
+        struct {
+            unsigned long count;
+        };
+    };
+};
+
+struct msghdr {
+    struct iov_iter msg_iter;
+};
+
+/* ---- iterators ---- */
+
+struct seq_file;
+
+struct bpf_iter_meta {
+    union {
+        struct seq_file *seq;
+    };
+    uint64_t session_id;
+    uint64_t seq_num;
+};
+
+struct bpf_iter__task {
+    union {
+        struct bpf_iter_meta *meta;
+    };
+    union {
+        struct task_struct *task;
+    };
+};
+
+struct bpf_iter__unix {
+    union {
+        struct bpf_iter_meta *meta;
+    };
+    union {
+        struct unix_sock *unix_sk;
+    };
+    unsigned int uid;
+};
+
+#pragma clang attribute pop
+
+enum {
+    AF_UNIX = 1,
+    AF_INET = 2,
+    AF_INET6 = 10,
+    SOCK_STREAM = 1,
+    SOCK_DGRAM = 2,
+    SOCK_SEQPACKET = 5,
+    IPPROTO_TCP = 6,
+
+    TCP_ESTABLISHED = 1,
+    TCP_SYN_SENT = 2,
+    TCP_FIN_WAIT1 = 4,
+    TCP_LAST_ACK = 9,
+    TCP_LISTEN = 10,
+
+    MSG_PEEK = 2,
+    MSG_ERRQUEUE = 0x2000,
+
+    CLONE_THREAD = 0x10000,
+
+    TASK_INTERRUPTIBLE = 1,
+    TASK_UNINTERRUPTIBLE = 2,
+    TASK_STOPPED_OR_TRACED = 4 | 8,
+
+    S_IFMT = 0170000,
+    S_IFSOCK = 0140000,
+
+    EAGAIN = 11,
+};
+
+/* System calls of x86-64 that the meter tells apart. */
+enum {
+    CALL_READ = 0,
+    CALL_WRITE = 1,
+    CALL_READV = 19,
+    CALL_WRITEV = 20,
+    CALL_SENDFILE = 40,
+    CALL_SENDTO = 44,
+    CALL_RECVFROM = 45,
+    CALL_SENDMSG = 46,
+    CALL_RECVMSG = 47,
+    CALL_SPLICE = 275,
+    CALL_RECVMMSG = 299,
+    CALL_SENDMMSG = 307,
+};
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* meter.c: loads the kernel meter, attaches what is needed, marks processes. See meter.h. */
+#include "meter/meter.h"
+
+#include "meter/meter_private.h"
+
+#include "meter.skel.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_RING_SIZE (16u << 20)
+#define DEFAULT_CONTROL_RING_SIZE (1u << 20)
+
+/* libbpf tells on standard error what goes wrong; libraries do not print. DPM_DEBUG=1 shows it. */
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+    if (level == LIBBPF_DEBUG || getenv("DPM_DEBUG") == NULL)
+        return 0;
+    return vfprintf(stderr, format, arguments);
+}
+
+/* BPF rings are powers of two and at least a page. */
+static uint32_t ring_size(uint32_t asked, uint32_t standard)
+{
+    uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
+
+    asked = asked == 0 ? standard : asked;
+    while (size < asked && size < 1u << 30)
+        size *= 2;
+    return size;
+}
+
+static void keep_first(const char *sentence, void *context)
+{
+    char *text = context;
+
+    if (text[0] == '\0')
+        snprintf(text, 256, "%s", sentence);
+}
+
+static int cannot_load(int error, struct problem *problem)
+{
+    if (error == -EPERM || error == -EACCES)
+        return problem_set(problem, -EPERM,
+                           "the kernel meter needs the capabilities CAP_BPF and CAP_PERFMON; run "
+                           "as root, e.g. with sudo");
+    return problem_set(problem, error,
+                       "the kernel refused the meter: %s; DPM_DEBUG=1 shows its reasons",
+                       strerror(-error));
+}
+
+static int attach_hooks(struct meter *meter, struct problem *problem)
+{
+    for (size_t i = 0; i < hook_count; i++) {
+        if (!hook_needed(&hooks[i], meter->flags))
+            continue;
+        struct bpf_program *program =
+            bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program);
+        struct bpf_link *link = bpf_program__attach(program);
+        if (link == NULL)
+            return problem_set(problem, -errno, "cannot attach to the tracepoint %s: %s",
+                               hooks[i].program, strerror(errno));
+        meter->links[meter->link_count++] = link;
+    }
+    return 0;
+}
+
+static int open_rings(struct meter *meter)
+{
+    const struct bpf_map *maps[RING_COUNT] = {
+        [RING_CONTROL] = meter->kernel->maps.control_ring,
+        [RING_DATA] = meter->kernel->maps.data_ring,
+    };
+    int result = 0;
+
+    for (size_t i = 0; i < RING_COUNT && result == 0; i++)
+        result = ring_open(&meter->rings[i], bpf_map__fd(maps[i]), bpf_map__max_entries(maps[i]));
+    return result;
+}
+
+static int load(struct meter *meter, const struct meter_options *options, struct problem *problem)
+{
+    char missing[256] = "";
+
+    libbpf_set_print(print_libbpf);
+    if (meter_missing(options->flags, keep_first, missing) > 0)
+        return problem_set(problem, -ENOTSUP, "%s", missing);
+    meter->kernel = meter_bpf__open();
+    if (meter->kernel == NULL)
+        return cannot_load(-errno, problem);
+    meter->kernel->rodata->flags_in_force = options->flags;
+    bpf_map__set_max_entries(meter->kernel->maps.data_ring,
+                             ring_size(options->ring_size, DEFAULT_RING_SIZE));
+    bpf_map__set_max_entries(meter->kernel->maps.control_ring,
+                             ring_size(options->control_ring_size, DEFAULT_CONTROL_RING_SIZE));
+    for (size_t i = 0; i < hook_count; i++)
+        bpf_program__set_autoload(
+            bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program),
+            hook_needed(&hooks[i], options->flags));
+    int result = meter_bpf__load(meter->kernel);
+    if (result < 0)
+        return cannot_load(result, problem);
+    result = open_rings(meter);
+    if (result < 0)
+        return problem_set(problem, result, "cannot map the meter's rings: %s", strerror(-result));
+    return 0;
+}
+
+int meter_open(const struct meter_options *options, struct meter **ret_meter,
+               struct problem *problem)
+{
+    struct meter *meter = calloc(1, sizeof(*meter));
+
+    if (meter == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    meter->flags = options->flags;
+    meter->source = (struct source){meter_next, 1, &meter->state};
+    meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
+    open_sockets_init(&meter->sockets);
+    int result = load(meter, options, problem);
+    if (result == 0)
+        result = attach_hooks(meter, problem);
+    if (result < 0) {
+        meter_close(meter);
+        return result;
+    }
+    *ret_meter = meter;
+    return 0;
+}
+
+static int no_line(const void *line, void *context)
+{
+    (void)line;
+    (void)context;
+    return 0;
+}
+
+int meter_mark(struct meter *meter, pid_t pid, bool from_exec, struct problem *problem)
+{
+    uint32_t before, all = 0;
+
+    meter->kernel->bss->mark_flags = meter->flags;
+    meter->kernel->bss->mark_from_exec = from_exec;
+    /* A thread that is being created during a pass may be missed by it and not yet inherit: repeat
+     * until a pass finds none. */
+    do {
+        before = meter->kernel->bss->marked;
+        int result = iterate(meter->kernel->progs.mark_tasks, pid, 1, no_line, NULL);
+        if (result < 0)
+            return problem_set(problem, result, "cannot meter process %d: %s", pid,
+                               strerror(-result));
+        all += meter->kernel->bss->marked - before;
+    } while (meter->kernel->bss->marked != before);
+    if (all == 0)
+        return problem_set(problem, -ESRCH, "there is no process %d", pid);
+    return (int)all;
+}
+
+uint32_t meter_live(const struct meter *meter)
+{
+    return meter->kernel->bss->live;
+}
+
+uint64_t meter_lost(const struct meter *meter, enum ring_id ring)
+{
+    return __atomic_load_n(&meter->kernel->bss->lost[ring], __ATOMIC_RELAXED);
+}
+
+uint64_t meter_lost_paths(const struct meter *meter)
+{
+    return __atomic_load_n(&meter->kernel->bss->lost_paths, __ATOMIC_RELAXED);
+}
+
+struct source *meter_source(struct meter *meter)
+{
+    return &meter->source;
+}
+
+/* ---- who is alive ---- */
+
+struct process_list {
+    struct meter_process *list;
+    size_t count;
+    size_t capacity;
+    struct intern seen;
+};
+
+static int add_process(const void *line, void *context)
+{
+    const struct survey_stream *stream = line;
+    struct process_list *processes = context;
+    int64_t index = intern_add(&processes->seen, stream->pid);
+
+    if (index < 0)
+        return (int)index;
+    if ((size_t)index < processes->count)
+        return 0;
+    int result = array_reserve(&processes->list, &processes->capacity, processes->count + 1,
+                               sizeof(*processes->list));
+    if (result < 0)
+        return result;
+    struct meter_process *process = &processes->list[processes->count++];
+    process->pid = (pid_t)stream->pid;
+    memcpy(process->name, stream->name, sizeof(process->name));
+    process->name[sizeof(process->name) - 1] = '\0';
+    return 0;
+}
+
+int meter_processes(struct meter *meter, struct meter_process **ret_list, size_t *ret_count,
+                    struct problem *problem)
+{
+    struct process_list processes = {0};
+    int result = iterate(meter->kernel->progs.survey_streams, 0, sizeof(struct survey_stream),
+                         add_process, &processes);
+
+    intern_done(&processes.seen);
+    if (result < 0) {
+        free(processes.list);
+        return problem_set(problem, result, "cannot list the metered processes: %s",
+                           strerror(-result));
+    }
+    *ret_list = processes.list;
+    *ret_count = processes.count;
+    return 0;
+}
+
+/* ---- the end ---- */
+
+void meter_detach(struct meter *meter)
+{
+    if (meter->detached)
+        return;
+    for (size_t i = 0; i < meter->link_count; i++)
+        bpf_link__destroy(meter->links[i]);
+    meter->link_count = 0;
+    meter->detached = true;
+    meter->collected = false;
+    /* a program that was running on another CPU finishes its record */
+    usleep(2000);
+}
+
+void meter_close(struct meter *meter)
+{
+    if (meter == NULL)
+        return;
+    if (meter->kernel != NULL) {
+        meter_detach(meter);
+        for (size_t i = 0; i < RING_COUNT; i++)
+            ring_close(&meter->rings[i]);
+        meter_bpf__destroy(meter->kernel);
+    }
+    open_sockets_done(&meter->sockets);
+    free(meter->own.list);
+    free(meter);
+}

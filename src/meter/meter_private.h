@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* meter_private.h: what the files of meter/ share. */
+#ifndef DPM_METER_PRIVATE_H
+#define DPM_METER_PRIVATE_H
+
+#include "meter/meter.h"
+#include "meter/ring.h"
+#include "meter/survey.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+/* ---- hooks.c: which kernel program is needed for which flags ---- */
+
+struct hook {
+    const char *program;    /* its name in meter.bpf.c, which is the tracepoint's */
+    uint32_t flags;         /* attached if any of these is in force; 0 = always */
+    const char *since;      /* first kernel that has it */
+};
+
+extern const struct hook hooks[];
+extern const size_t hook_count;
+
+static inline bool hook_needed(const struct hook *hook, uint32_t flags)
+{
+    return hook->flags == 0 || (hook->flags & flags) != 0;
+}
+
+/* ---- iterate.c: running a kernel iterator and reading what it lists ---- */
+
+/* Runs `program` over all tasks, or over the threads of `pid` if it is not 0, and calls `line`
+ * with each line of `size` bytes it writes. Returns 0 or a negative errno (line's, if negative). */
+int iterate(const struct bpf_program *program, pid_t pid, size_t size,
+            int (*line)(const void *line, void *context), void *context);
+
+/* ---- sockets.c: UNIX sockets the trace speaks of, until they are closed ---- */
+
+struct open_socket {
+    uint32_t path;
+    uint64_t cookie;
+    uint64_t peer;
+    uint64_t inode;
+    bool datagram;
+};
+
+struct open_sockets {
+    struct open_socket *list;
+    size_t count;
+    size_t capacity;
+    uint32_t network; /* inode of our network namespace: the only one whose sockets can be listed */
+};
+
+void open_sockets_init(struct open_sockets *sockets);
+void open_sockets_done(struct open_sockets *sockets);
+
+/* Notes a PATH record of a UNIX socket. Returns 0 or -ENOMEM. */
+int open_sockets_add(struct open_sockets *sockets, const struct path_record *path);
+
+/* ---- the meter itself ---- */
+
+struct meter_bpf;
+
+/* Records the reader makes itself, in order of time: DESTROYPATH of UNIX sockets, LOST. */
+struct own_records {
+    struct record *list;
+    size_t first;
+    size_t count;
+    size_t capacity;
+};
+
+struct meter {
+    struct source source; /* first: a source is a meter */
+    struct source_state state;
+    struct meter_bpf *kernel;
+    struct bpf_link *links[16];
+    size_t link_count;
+    struct ring rings[RING_COUNT];
+    struct own_records own;
+    struct open_sockets sockets;
+    uint64_t told_lost; /* by the LOST records handed out */
+    int64_t wall_offset;
+    uint32_t flags;
+    bool collected; /* since next() last said "none yet" */
+    bool detached;
+    bool finished;  /* after detaching: the last records have been made */
+};
+
+/* Appends a record of the reader's own. Returns 0 or -ENOMEM. */
+int own_records_add(struct own_records *own, const struct record *record);
+
+/* ---- source.c ---- */
+
+int meter_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+               struct problem *problem);
+
+/* ---- clock.c ---- */
+
+uint64_t clock_now(clockid_t clock);
+
+#endif

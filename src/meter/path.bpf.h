@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * path.bpf.h: paths: met for the first time, told with all that is known of them, found again.
+ *
+ * A path's PATH, CREATEPATH and CONNECT or ACCEPT records are made when a metered stream first
+ * uses the socket, so that a path costs nothing before and always stands before its first message.
+ * What happened earlier (the connection's beginning) was noted in the socket's storage.
+ */
+#ifndef DPM_PATH_BPF_H
+#define DPM_PATH_BPF_H
+
+#include "meter/write.bpf.h"
+
+static __always_inline uint64_t inode_of_socket(struct sock *sk)
+{
+    struct socket_alloc *socket = (struct socket_alloc *)sk->sk_socket;
+
+    return socket == NULL ? 0 : BPF_CORE_READ(socket, vfs_inode.i_ino);
+}
+
+static __always_inline uint8_t kind_of_socket(uint32_t family, uint32_t type, uint32_t protocol)
+{
+    if (family == AF_UNIX)
+        return type == SOCK_STREAM      ? PATH_UNIX_STREAM
+               : type == SOCK_DGRAM     ? PATH_UNIX_DATAGRAM
+               : type == SOCK_SEQPACKET ? PATH_UNIX_SEQPACKET
+                                        : 0;
+    if ((family == AF_INET || family == AF_INET6) && protocol == IPPROTO_TCP)
+        return PATH_TCP;
+    return 0;
+}
+
+/* ---- addresses; `sk` may be a socket known by its address only, so everything is probed ---- */
+
+static __always_inline bool is_mapped(const uint8_t address[16])
+{
+    const uint32_t *word = (const uint32_t *)address;
+
+    return word[0] == 0 && word[1] == 0 && word[2] == __builtin_bswap32(0xffff);
+}
+
+static __always_inline void fill_internet(struct path_record *record, struct sock *sk)
+{
+    record->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+    record->remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+    if (record->family == AF_INET6) {
+        BPF_CORE_READ_INTO(&record->local, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
+        BPF_CORE_READ_INTO(&record->remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
+        if (!is_mapped(record->remote))
+            return;
+        /* IPv4 spoken through an IPv6 socket: its other end says IPv4, so do we */
+        record->family = AF_INET;
+        __builtin_memset(record->local, 0, sizeof(record->local));
+        __builtin_memset(record->remote, 0, sizeof(record->remote));
+    }
+    *(uint32_t *)record->local = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+    *(uint32_t *)record->remote = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+}
+
+/* Copies the address a UNIX socket is bound to; false if it is bound to none. */
+static __always_inline bool fill_unix_name(struct path_record *record, struct unix_sock *sk)
+{
+    struct unix_address *address = BPF_CORE_READ(sk, addr);
+    uint32_t length;
+
+    if (address == NULL)
+        return false;
+    length = BPF_CORE_READ(address, len) - sizeof(unsigned short);
+    /* keeps clang from comparing something else than it then uses: the verifier must see it */
+    asm volatile("" : "+r"(length));
+    if (length == 0 || length > sizeof(((struct sockaddr_un *)0)->sun_path))
+        return false;
+    bpf_core_read(record->name, length, &address->name[0].sun_path);
+    if (record->name[0] == '\0')
+        record->name[0] = '@';
+    return true;
+}
+
+/* Name and, where nothing told it yet, role of a UNIX socket. Only an accepted socket shares its
+ * address with another (its listener); connecting clients are usually bound to none. */
+static __always_inline void fill_unix(struct path_record *record, struct unix_sock *sk)
+{
+    struct unix_sock *peer = (struct unix_sock *)BPF_CORE_READ(sk, peer);
+    struct unix_address *own = BPF_CORE_READ(sk, addr);
+    struct unix_address *others = peer == NULL ? NULL : BPF_CORE_READ(peer, addr);
+
+    if (fill_unix_name(record, sk))
+        record->name_end = PATH_NAME_LOCAL;
+    else if (peer != NULL && fill_unix_name(record, peer))
+        record->name_end = PATH_NAME_REMOTE;
+    if (record->kind == PATH_UNIX_DATAGRAM || (own == NULL && others == NULL))
+        return;
+    if (others == NULL)
+        record->role = PATH_ROLE_ACCEPTED;
+    else if (own == NULL)
+        record->role = PATH_ROLE_CONNECTED;
+    else
+        record->role =
+            BPF_CORE_READ(own, refcnt.refs.counter) > 1 ? PATH_ROLE_ACCEPTED : PATH_ROLE_CONNECTED;
+}
+
+/* What make_path needs to know of a socket. */
+struct socket_facts {
+    struct sock *sk;
+    uint64_t cookie;
+    uint64_t peer;
+    uint64_t inode;
+    uint32_t family;
+    uint32_t kind;
+};
+
+/* Writes the PATH record of `path` (its number is given out here unless it has one) and returns
+ * whether it found room. */
+static __noinline bool write_path(struct path *path, const struct socket_facts *facts,
+                                  uint32_t flags)
+{
+    struct path_record *record =
+        bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
+    struct sock *sk = facts->sk;
+
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return false;
+    }
+    __builtin_memset(record, 0, sizeof(*record));
+    if (path->number == 0)
+        path->number = __sync_fetch_and_add(&last_path, 1) + 1;
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = EVENT_PATH;
+    record->header.flags = RECORD_NO_STREAM | flags;
+    record->path = path->number;
+    record->kind = facts->kind;
+    record->family = facts->family;
+    record->role = path->role;
+    record->cookie = facts->cookie;
+    record->peer = facts->peer;
+    record->inode = facts->inode;
+    record->network = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+    record->start_out = path->start_out;
+    record->start_in = path->start_in;
+    if (facts->family == AF_UNIX)
+        fill_unix(record, (struct unix_sock *)sk);
+    else
+        fill_internet(record, sk);
+    path->role = record->role;
+    path->kind = facts->kind;
+    path->inode = facts->inode;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return true;
+}
+
+/* Tells of a path that `stream` uses for the first time. A number that a blocked call already gave
+ * the socket's inode (`provisional`) is taken over. */
+static __noinline uint32_t make_path(struct stream *stream, struct task_struct *task,
+                                     struct path *path, const struct socket_facts *facts)
+{
+    struct inode_path *known = NULL, entry = {};
+    uint64_t inode = facts->inode;
+    struct message message = {};
+    bool created = true;
+    bool older = facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0;
+
+    if (facts->kind != PATH_UNIX_DATAGRAM)
+        known = bpf_map_lookup_elem(&path_of_inode, &inode);
+    if (known != NULL && known->provisional) {
+        path->number = known->number;
+        created = false;
+    }
+    if (!write_path(path, facts, older ? RECORD_OLDER : 0))
+        return 0;
+    message.path = path->number;
+    if (created)
+        write_path_event(stream, task, EVENT_CREATEPATH, &message);
+    message.begin = path->established;
+    if (path->role == PATH_ROLE_CONNECTED)
+        write_path_event(stream, task, EVENT_CONNECT, &message);
+    else if (path->role == PATH_ROLE_ACCEPTED)
+        write_path_event(stream, task, EVENT_ACCEPT, &message);
+    if (facts->kind != PATH_UNIX_DATAGRAM) {
+        entry.number = path->number;
+        if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0)
+            __sync_fetch_and_add(&lost_paths, 1);
+    }
+    return path->number;
+}
+
+/* ---- finding the path of a socket a metered stream uses ---- */
+
+/* Positions of a TCP socket that the meter meets in mid-life. */
+static __always_inline void take_positions(struct path *path, struct tcp_sock *tcp)
+{
+    path->start_out = tcp->write_seq;
+    path->start_in = tcp->copied_seq;
+}
+
+/* The storage of a TCP socket, its path told. NULL: no memory (counted). */
+static __always_inline struct path *tcp_path(struct stream *stream, struct task_struct *task,
+                                             struct sock *sk)
+{
+    struct path *path = bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+    struct socket_facts facts = {};
+
+    if (path == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return NULL;
+    }
+    if (path->number != 0)
+        return path;
+    if ((path->state & PATH_ESTABLISHED) == 0) {
+        struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+
+        if (tcp == NULL)
+            return NULL;
+        take_positions(path, tcp);
+    }
+    facts.sk = sk;
+    facts.cookie = bpf_get_socket_cookie(sk);
+    facts.inode = inode_of_socket(sk);
+    facts.family = sk->__sk_common.skc_family;
+    facts.kind = PATH_TCP;
+    make_path(stream, task, path, &facts);
+    return path;
+}
+
+/* The storage of a UNIX stream or seqpacket socket, its path told. */
+static __always_inline struct path *unix_path(struct stream *stream, struct task_struct *task,
+                                              struct sock *sk, uint32_t kind)
+{
+    struct path *path = bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+    struct socket_facts facts = {};
+    struct unix_sock *unix_socket;
+
+    if (path == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return NULL;
+    }
+    if (path->number != 0)
+        return path;
+    unix_socket = bpf_skc_to_unix_sock(sk);
+    if (unix_socket == NULL)
+        return NULL;
+    struct sock *peer = unix_socket->peer;
+    facts.peer = peer == NULL ? 0 : bpf_get_socket_cookie(peer);
+    facts.sk = sk;
+    facts.cookie = bpf_get_socket_cookie(sk);
+    facts.inode = inode_of_socket(sk);
+    facts.family = AF_UNIX;
+    facts.kind = kind;
+    make_path(stream, task, path, &facts);
+    return path;
+}
+
+/* The path of a UNIX datagram socket and one peer (cookie, 0 = not known). The socket's own
+ * storage only marks it as known. */
+static __always_inline struct path *datagram_path(struct stream *stream, struct task_struct *task,
+                                                  struct sock *sk, uint64_t peer)
+{
+    struct pair_key key = {.socket = bpf_get_socket_cookie(sk), .peer = peer};
+    struct path *path = bpf_map_lookup_elem(&pairs, &key);
+    struct socket_facts facts = {};
+
+    if (path != NULL && path->number != 0)
+        return path;
+    if (path == NULL) {
+        struct path fresh = {};
+
+        if (bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE) == NULL ||
+            bpf_map_update_elem(&pairs, &key, &fresh, BPF_NOEXIST) != 0)
+            __sync_fetch_and_add(&lost_paths, 1);
+        path = bpf_map_lookup_elem(&pairs, &key);
+        if (path == NULL)
+            return NULL;
+    }
+    facts.sk = sk;
+    facts.cookie = key.socket;
+    facts.peer = peer;
+    facts.inode = inode_of_socket(sk);
+    facts.family = AF_UNIX;
+    facts.kind = PATH_UNIX_DATAGRAM;
+    make_path(stream, task, path, &facts);
+    return path;
+}
+
+/* ---- a socket known by a blocked task's descriptor only ---- */
+
+/* Number of the path behind descriptor `fd` of `task` (which is current and about to sleep), told
+ * if it is new; 0: not a socket of a kind we meter. */
+static __noinline uint32_t path_of_descriptor(struct stream *stream, struct task_struct *task,
+                                              uint32_t fd)
+{
+    struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+    struct file **slots = BPF_CORE_READ(table, fd);
+    struct socket_facts facts = {};
+    struct inode_path *known, entry = {.provisional = 1};
+    struct message message = {};
+    struct path path = {};
+    struct file *file = NULL;
+    struct socket *socket;
+    struct sock *sk;
+
+    if (fd >= BPF_CORE_READ(table, max_fds) ||
+        bpf_probe_read_kernel(&file, sizeof(file), &slots[fd]) != 0 || file == NULL)
+        return 0;
+    if ((BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+        return 0;
+    facts.inode = BPF_CORE_READ(file, f_inode, i_ino);
+    known = bpf_map_lookup_elem(&path_of_inode, &facts.inode);
+    if (known != NULL)
+        return known->number;
+    socket = BPF_CORE_READ(file, private_data);
+    sk = BPF_CORE_READ(socket, sk);
+    facts.sk = sk;
+    facts.family = BPF_CORE_READ(sk, __sk_common.skc_family);
+    facts.kind = kind_of_socket(facts.family, BPF_CORE_READ(sk, sk_type),
+                                BPF_CORE_READ(sk, sk_protocol));
+    if (facts.kind == 0)
+        return 0;
+    facts.cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+    if (facts.family == AF_UNIX) {
+        struct sock *peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
+
+        facts.peer = BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
+    } else {
+        path.start_out = BPF_CORE_READ((struct tcp_sock *)sk, write_seq);
+        path.start_in = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
+    }
+    if (!write_path(&path, &facts, 0))
+        return 0;
+    entry.number = path.number;
+    if (bpf_map_update_elem(&path_of_inode, &facts.inode, &entry, BPF_ANY) != 0)
+        __sync_fetch_and_add(&lost_paths, 1);
+    message.path = path.number;
+    write_path_event(stream, task, EVENT_CREATEPATH, &message);
+    return path.number;
+}
+
+#endif

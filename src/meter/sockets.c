@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sockets.c: closed UNIX sockets. No kernel hook tells that one is closed, so about once a second
+ * those the trace speaks of are compared with those the kernel lists; what is gone becomes a
+ * DESTROYPATH record, and the meter's maps forget it.
+ *
+ * The kernel lists the sockets of one network namespace, the reader's own: a socket of another one
+ * is never swept, and its path stays open in the trace.
+ */
+#include "meter/meter_private.h"
+
+#include "meter.skel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+
+void open_sockets_init(struct open_sockets *sockets)
+{
+    struct stat own;
+
+    *sockets = (struct open_sockets){0};
+    if (stat("/proc/self/ns/net", &own) == 0)
+        sockets->network = (uint32_t)own.st_ino;
+}
+
+void open_sockets_done(struct open_sockets *sockets)
+{
+    free(sockets->list);
+    *sockets = (struct open_sockets){0};
+}
+
+int open_sockets_add(struct open_sockets *sockets, const struct path_record *path)
+{
+    if (path->family != AF_UNIX || path->network != sockets->network)
+        return 0;
+    /* a path told again, now with all that is known of it */
+    for (size_t back = 0; back < sockets->count && back < 64; back++) {
+        struct open_socket *known = &sockets->list[sockets->count - 1 - back];
+        if (known->path == path->path) {
+            known->cookie = path->cookie;
+            known->peer = path->peer;
+            return 0;
+        }
+    }
+    int result = array_reserve(&sockets->list, &sockets->capacity, sockets->count + 1,
+                               sizeof(*sockets->list));
+    if (result < 0)
+        return result;
+    sockets->list[sockets->count++] = (struct open_socket){
+        .path = path->path,
+        .cookie = path->cookie,
+        .peer = path->peer,
+        .inode = path->inode,
+        .datagram = path->kind == PATH_UNIX_DATAGRAM,
+    };
+    return 0;
+}
+
+static int note_alive(const void *line, void *context)
+{
+    const struct survey_socket *socket = line;
+    int64_t index = intern_add(context, socket->cookie);
+
+    return index < 0 ? (int)index : 0;
+}
+
+static void forget(struct meter *meter, const struct open_socket *socket)
+{
+    struct {
+        uint64_t socket, peer;
+    } pair = {socket->cookie, socket->peer};
+
+    if (socket->datagram)
+        bpf_map_delete_elem(bpf_map__fd(meter->kernel->maps.pairs), &pair);
+    bpf_map_delete_elem(bpf_map__fd(meter->kernel->maps.path_of_inode), &socket->inode);
+    bpf_map_delete_elem(bpf_map__fd(meter->kernel->maps.incoming), &socket->peer);
+}
+
+static int tell_closed(struct meter *meter, const struct open_socket *socket, uint64_t now)
+{
+    struct record record = {
+        .header = {.time = now, .id = EVENT_DESTROYPATH, .flags = RECORD_NO_STREAM},
+        .message = {.path = socket->path},
+    };
+
+    if ((meter->flags & EVENT_FLAG(EVENT_DESTROYPATH)) == 0)
+        return 0;
+    return own_records_add(&meter->own, &record);
+}
+
+int meter_sweep(struct meter *meter, struct problem *problem)
+{
+    struct open_sockets *sockets = &meter->sockets;
+    struct intern alive = {0};
+    size_t kept = 0;
+    /* before the list is read: what is not listed was closed before now */
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    if (sockets->count == 0)
+        return 0;
+    int result = iterate(meter->kernel->progs.survey_sockets, 0, sizeof(struct survey_socket),
+                         note_alive, &alive);
+    for (size_t i = 0; result == 0 && i < sockets->count; i++) {
+        struct open_socket socket = sockets->list[i];
+        /* without a cookie (a receiver blocked since before its first message) nothing is known */
+        if (socket.cookie == 0 || intern_find(&alive, socket.cookie) >= 0) {
+            sockets->list[kept++] = socket;
+            continue;
+        }
+        forget(meter, &socket);
+        result = tell_closed(meter, &socket, now);
+    }
+    if (result == 0)
+        sockets->count = kept;
+    intern_done(&alive);
+    if (result < 0)
+        return problem_set(problem, result, "cannot list UNIX sockets: error %d", -result);
+    return 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source.c: the meter's records as one source in order of time: the two rings and the reader's own
+ * records, merged; what is newer than the rings are complete for waits.
+ */
+#include "meter/meter_private.h"
+
+#include "meter.skel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int own_records_add(struct own_records *own, const struct record *record)
+{
+    if (own->first == own->count)
+        own->first = own->count = 0;
+    int result = array_reserve(&own->list, &own->capacity, own->count + 1, sizeof(*own->list));
+    if (result < 0)
+        return result;
+    own->list[own->count++] = *record;
+    return 0;
+}
+
+static uint64_t complete_up_to(const struct meter *meter)
+{
+    uint64_t control = meter->rings[RING_CONTROL].complete;
+    uint64_t data = meter->rings[RING_DATA].complete;
+
+    return control < data ? control : data;
+}
+
+/* Oldest record of all; control before data at equal times. */
+static const struct record_header *take_oldest(struct meter *meter)
+{
+    const struct record_header *control = ring_peek(&meter->rings[RING_CONTROL]);
+    const struct record_header *data = ring_peek(&meter->rings[RING_DATA]);
+    const struct record_header *own =
+        meter->own.first < meter->own.count ? &meter->own.list[meter->own.first].header : NULL;
+    const struct record_header *oldest = control;
+
+    if (oldest == NULL || (own != NULL && own->time < oldest->time))
+        oldest = own;
+    if (oldest == NULL || (data != NULL && data->time < oldest->time))
+        oldest = data;
+    if (oldest == NULL || oldest->time > complete_up_to(meter))
+        return NULL;
+    if (oldest == own)
+        meter->own.first++;
+    else
+        ring_take(&meter->rings[oldest == control ? RING_CONTROL : RING_DATA]);
+    return oldest;
+}
+
+/* ---- the end: losses that no LOST record told of ---- */
+
+struct rest {
+    struct meter *meter;
+    uint64_t time;
+    uint64_t told;
+};
+
+static int tell_lost(struct rest *rest, uint32_t stream, uint32_t sequence, uint32_t ring,
+                     uint64_t count)
+{
+    struct record record = {
+        .header = {.time = rest->time,
+                   .id = EVENT_LOST,
+                   .flags = stream == 0 ? RECORD_NO_STREAM : 0,
+                   .sequence = sequence,
+                   .stream = stream},
+        .lost = {.count = (uint32_t)count, .ring = ring, .reason = LOST_RING_FULL},
+    };
+
+    if (count == 0)
+        return 0;
+    rest->told += count;
+    return own_records_add(&rest->meter->own, &record);
+}
+
+static int tell_lost_of_stream(const void *line, void *context)
+{
+    const struct survey_stream *stream = line;
+    int result = 0;
+
+    for (uint32_t ring = 0; ring < RING_COUNT && result == 0; ring++)
+        result = tell_lost(context, stream->stream, stream->sequence, ring, stream->lost[ring]);
+    return result;
+}
+
+/* LOST records for streams that live on with losses untold, and one for all that ended so. */
+static int finish(struct meter *meter)
+{
+    struct rest rest = {.meter = meter, .time = complete_up_to(meter)};
+
+    meter->finished = true;
+    int result = iterate(meter->kernel->progs.survey_streams, 0, sizeof(struct survey_stream),
+                         tell_lost_of_stream, &rest);
+    if (result < 0)
+        return result;
+    uint64_t all = meter_lost(meter, RING_CONTROL) + meter_lost(meter, RING_DATA);
+    uint64_t told = meter->told_lost + rest.told;
+    return all > told ? tell_lost(&rest, 0, 0, RING_CONTROL, all - told) : 0;
+}
+
+/* ---- next ---- */
+
+static int collect(struct meter *meter)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < RING_COUNT && result == 0; i++)
+        result = ring_collect(&meter->rings[i]);
+    meter->collected = true;
+    meter->state.lost = meter_lost(meter, RING_CONTROL) + meter_lost(meter, RING_DATA);
+    return result;
+}
+
+static int hand_out(struct meter *meter, const struct record_header *record,
+                    struct event *ret_event)
+{
+    if (record->id == EVENT_LOST)
+        meter->told_lost += ((const struct record *)record)->lost.count;
+    if (record->id == EVENT_PATH) {
+        int result = open_sockets_add(&meter->sockets, (const struct path_record *)record);
+        if (result < 0)
+            return result;
+    }
+    meter->state.records++;
+    *ret_event = (struct event){record, 0, meter->wall_offset};
+    return SOURCE_RECORD;
+}
+
+int meter_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+               struct problem *problem)
+{
+    struct meter *meter = (struct meter *)source;
+    int result = 0;
+
+    for (;;) {
+        const struct record_header *record = take_oldest(meter);
+        if (record != NULL)
+            return hand_out(meter, record, ret_event);
+        if (!meter->collected)
+            result = collect(meter);
+        else if (meter->detached && !meter->finished)
+            result = finish(meter);
+        else
+            break;
+        if (result < 0)
+            return problem_set(problem, result, "cannot read the meter's rings: %s",
+                               strerror(-result));
+    }
+    meter->collected = false;
+    if (meter->finished && meter->own.first == meter->own.count &&
+        ring_peek(&meter->rings[RING_CONTROL]) == NULL &&
+        ring_peek(&meter->rings[RING_DATA]) == NULL) {
+        meter->state.complete = true;
+        meter->state.end_reason = END_COMPLETE;
+        return SOURCE_END;
+    }
+    *ret_complete = complete_up_to(meter);
+    return SOURCE_NONE_YET;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * state.bpf.h: what the meter remembers, and the two rings it writes to.
+ *
+ *      task --streams--> struct stream: its meter flags, number, sequence, the call it is in
+ *      sock --paths----> struct path:   its number, role, positions of both directions
+ *      (socket, peer) --pairs--> struct path of a datagram socket and one peer
+ *      inode --path_of_inode--> number of the path (where only a descriptor is known)
+ *      cookie of a sending socket --incoming--> bytes or messages its receiver has taken so far
+ *
+ * The first two live with the task and the socket and are freed with them by the kernel.
+ */
+#ifndef DPM_STATE_BPF_H
+#define DPM_STATE_BPF_H
+
+#include "meter/kernel.bpf.h"
+/* after kernel.bpf.h, which brings the types */
+#include "event/record.h"
+
+/* A send call in progress. TCP sets it where the socket is locked, so that a call that is
+ * interleaved with another sender's on the same socket falls into exact pieces. */
+struct send_call {
+    uint64_t socket; /* address; 0 = no call in progress */
+    uint64_t begin;  /* when the first byte of the piece became visible */
+    uint64_t peer;   /* UNIX: cookie of the receiving socket */
+    uint32_t path;
+    uint32_t first; /* offset of the piece's first byte */
+    uint32_t left;  /* bytes the call had left at the piece's beginning */
+    uint32_t out;   /* bytes of the piece that are out so far */
+    uint32_t done;  /* bytes of the call in finished pieces */
+    uint32_t told;  /* bytes of the call that the last SENDCALL told of, plus 1; 0 = none */
+};
+
+/* A receive call in progress. */
+struct receive_call {
+    uint64_t socket; /* address; 0 = nothing taken yet */
+    uint32_t path;
+    uint32_t first; /* offset of the piece's first byte */
+    uint32_t next;  /* offset after its last */
+    uint32_t done;  /* bytes of the call in finished pieces */
+    uint64_t peer;  /* UNIX datagram: cookie of the sending socket */
+};
+
+struct stream {
+    uint32_t flags; /* EVENT_FLAG bits */
+    uint32_t number;
+    uint32_t process;
+    uint32_t parent;
+    uint32_t sequence;
+    uint32_t lost[RING_COUNT]; /* since the last LOST record */
+    uint32_t failed_sends;
+    uint32_t failed_receives;
+    uint8_t from_exec;  /* metering begins with the next exec */
+    uint8_t started;    /* has been on a CPU */
+    uint8_t stopped;    /* by a signal */
+    uint8_t receivecall;/* the receive call in progress has made its RECEIVECALL */
+    uint32_t block_call;
+    uint32_t block_state;
+    uint64_t blocked_at; /* 0 = not in a BLOCK */
+    uint64_t sendfile;   /* which sendfile call made the last SEND, 0 = none did */
+    struct send_call send;
+    struct receive_call receive;
+};
+
+enum path_state {
+    PATH_LISTENS = 1,       /* a listening socket; its connections inherit a copy */
+    PATH_KNOWS_IN = 2,      /* `in` is exact */
+    PATH_ESTABLISHED = 4,   /* start_out and start_in are those of the connection's beginning */
+};
+
+struct path {
+    uint32_t number; /* 0 = no PATH record yet */
+    uint8_t kind;
+    uint8_t role;
+    uint8_t state; /* enum path_state */
+    uint8_t unused;
+    uint32_t out; /* UNIX: offset of the next byte or message sent */
+    uint32_t in;  /* offset of the next byte or message received */
+    uint32_t start_out;
+    uint32_t start_in;
+    uint64_t established; /* when, 0 = not known */
+    uint64_t inode;
+    /* UNIX: when bytes of a send still in progress were first received, and up to where: the
+     * sender's own stamp may come a little later than that. */
+    uint64_t early;
+    uint32_t early_in;
+    uint32_t unused2;
+};
+
+struct inode_path {
+    uint32_t number;
+    uint32_t provisional; /* made where the socket was known by its descriptor only */
+};
+
+struct pair_key {
+    uint64_t socket; /* cookie */
+    uint64_t peer;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct stream);
+} streams SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_SK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+    __type(key, int);
+    __type(value, struct path);
+} paths SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 18);
+    __type(key, struct pair_key);
+    __type(value, struct path);
+} pairs SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 20);
+    __type(key, uint64_t);
+    __type(value, struct inode_path);
+} path_of_inode SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 18);
+    __type(key, uint64_t);
+    __type(value, uint32_t);
+} incoming SEC(".maps");
+
+/* Sizes are set before loading. */
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 20);
+} control_ring SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 24);
+} data_ring SEC(".maps");
+
+/* ---- what both sides see ---- */
+
+/* Set before loading; the verifier removes what they rule out. */
+const volatile uint32_t flags_in_force = 0; /* union of all streams' flags */
+
+#define FLAGS_OF_SWITCH                                                                            \
+    (EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) |        \
+     EVENT_FLAG(EVENT_STARTPROCESS) | EVENT_FLAG(EVENT_STOPPROCESS))
+
+/* Set before an iterator marks processes. */
+uint32_t mark_flags;
+uint32_t mark_from_exec;
+
+/* Last numbers given out. */
+uint32_t last_stream;
+uint32_t last_path;
+uint32_t last_image;
+
+uint64_t lost[RING_COUNT]; /* records that found their ring full */
+uint64_t lost_paths;       /* paths that could not be remembered: no memory, or too many */
+uint32_t live;             /* metered streams alive */
+uint32_t marked;           /* streams a pass of the iterator newly marked */
+
+#endif

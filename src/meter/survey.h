@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * survey.h: what the meter's iterators hand to the program that reads them: fixed-size lines.
+ */
+#ifndef DPM_SURVEY_H
+#define DPM_SURVEY_H
+
+/* One metered stream that is alive. */
+struct survey_stream {
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t stream;
+    uint32_t lost[2]; /* records lost since the stream's last LOST record, by enum ring_id */
+    uint32_t sequence; /* of its next record */
+    char name[16];
+};
+
+/* One UNIX socket that is alive and known to the meter. */
+struct survey_socket {
+    uint64_t cookie;
+};
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * write.bpf.h: making records.
+ *
+ * A record's sequence number is taken before its place in the ring: what finds no place leaves a
+ * gap, is counted with the stream and the ring, and is told by a LOST record just before the
+ * stream's next record. The time is taken after the place is reserved: a reader that has read up
+ * to the producer's position at time t knows that nothing older than t will come (order.c).
+ *
+ * Rings are never woken for: the reader comes by itself.
+ */
+#ifndef DPM_WRITE_BPF_H
+#define DPM_WRITE_BPF_H
+
+#include "meter/state.bpf.h"
+
+/* ---- clocks ---- */
+
+/* Least distance seen lately between ktime and the run queue's clock, per CPU. That clock stands
+ * still between the scheduler's updates, so every look sees the true distance or more; the least
+ * of the last half to whole second is the distance. */
+struct clock_distance {
+    uint64_t window_began;
+    uint64_t least;
+    uint64_t least_before;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct clock_distance);
+} clock_distances SEC(".maps");
+
+#define CLOCK_WINDOW 500000000ULL /* ns */
+
+static __always_inline uint64_t look_at_clock(uint64_t now, uint64_t clock)
+{
+    uint32_t zero = 0;
+    struct clock_distance *distance = bpf_map_lookup_elem(&clock_distances, &zero);
+    uint64_t seen = now - clock;
+
+    if (distance == NULL)
+        return seen;
+    if (now - distance->window_began > CLOCK_WINDOW) {
+        /* after a long silence the window before says nothing any more */
+        distance->least_before =
+            now - distance->window_began > 2 * CLOCK_WINDOW ? seen : distance->least;
+        distance->least = seen;
+        distance->window_began = now;
+    }
+    if (seen < distance->least)
+        distance->least = seen;
+    return distance->least < distance->least_before ? distance->least : distance->least_before;
+}
+
+/* CPU time the task has used: the scheduler's sum plus what has run since it was last brought up
+ * to date, which `exec_start` tells in the run queue's task clock. */
+static __always_inline uint64_t processor_time(struct task_struct *task, struct rq *queue,
+                                               uint64_t now)
+{
+    uint64_t clock = queue->clock;
+    uint64_t distance = look_at_clock(now, clock);
+    int64_t since = now - distance - (clock - queue->clock_task) - task->se.exec_start;
+
+    /* Only the running task's sum is behind, by a tick or two at most. */
+    if (since < 0 || since > 100000000 || task != (void *)bpf_get_current_task_btf())
+        since = 0;
+    return task->se.sum_exec_runtime + since;
+}
+
+/* ---- records ---- */
+
+static __always_inline void *reserve(uint32_t ring, uint32_t size)
+{
+    /* the verifier wants each ring and size as a constant: callers are inlined */
+    return ring == RING_CONTROL ? bpf_ringbuf_reserve(&control_ring, size, 0)
+                                : bpf_ringbuf_reserve(&data_ring, size, 0);
+}
+
+static __always_inline void count_lost(struct stream *stream, uint32_t ring)
+{
+    ring &= 1;
+    if (stream != NULL)
+        stream->lost[ring]++;
+    __sync_fetch_and_add(&lost[ring], 1);
+}
+
+/* Fills the 32 bytes that every record begins with. */
+static __always_inline void fill_header(struct record_header *header, struct stream *stream,
+                                        struct task_struct *task, uint32_t id, uint32_t flags,
+                                        uint32_t sequence, uint64_t now)
+{
+    struct rq *queue = task->se.cfs_rq->rq;
+    uint32_t load = queue->nr_running;
+
+    header->time = now;
+    header->id = id;
+    header->load = load > 255 ? 255 : load;
+    header->flags = flags;
+    header->sequence = sequence;
+    header->proc_time_and_pc = processor_time(task, queue, now) & 0xffffffffffffULL;
+    header->pc_high = 0;
+    header->stream = stream->number;
+}
+
+/* Tells of the records the stream lost before the one numbered `sequence`, in the ring that has
+ * room now. Returns false if it has not even room for that. */
+static __noinline bool write_lost(struct stream *stream, struct task_struct *task, uint32_t ring,
+                                  uint32_t sequence)
+{
+    for (uint32_t from = 0; from < RING_COUNT; from++) {
+        struct record *record;
+
+        if (stream->lost[from] == 0)
+            continue;
+        record = ring == RING_CONTROL
+                     ? bpf_ringbuf_reserve(&control_ring, sizeof(struct record), 0)
+                     : bpf_ringbuf_reserve(&data_ring, sizeof(struct record), 0);
+        if (record == NULL)
+            return false;
+        fill_header(&record->header, stream, task, EVENT_LOST, 0, sequence, bpf_ktime_get_ns());
+        record->lost.count = stream->lost[from];
+        record->lost.ring = from;
+        record->lost.reason = LOST_RING_FULL;
+        record->lost.unused = 0;
+        bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+        stream->lost[from] = 0;
+    }
+    return true;
+}
+
+/* Reserves a record of the stream with its header filled; NULL: it is lost, and counted. */
+static __always_inline void *begin_record(struct stream *stream, struct task_struct *task,
+                                          uint32_t ring, uint32_t size, uint32_t id,
+                                          uint32_t flags)
+{
+    uint32_t sequence = stream->sequence++;
+    void *record;
+
+    if ((stream->lost[RING_CONTROL] | stream->lost[RING_DATA]) != 0 &&
+        !write_lost(stream, task, ring, sequence)) {
+        count_lost(stream, ring);
+        return NULL;
+    }
+    record = reserve(ring, size);
+    if (record == NULL) {
+        count_lost(stream, ring);
+        return NULL;
+    }
+    fill_header(record, stream, task, id, flags, sequence, bpf_ktime_get_ns());
+    return record;
+}
+
+/* What a message record says; on the caller's stack because a BPF call takes five arguments. */
+struct message {
+    uint32_t path;
+    uint32_t offset;
+    uint32_t bytes;
+    uint32_t flags;
+    uint64_t begin; /* when it happened; 0 = at the record's time */
+};
+
+static __always_inline uint32_t span_since(uint64_t begin, uint64_t now)
+{
+    uint64_t span = begin == 0 || begin > now ? 0 : now - begin;
+    return span > 0xffffffff ? 0xffffffff : span;
+}
+
+static __always_inline void fill_message(struct record *record, const struct message *message)
+{
+    record->message.path = message->path;
+    record->message.offset = message->offset;
+    record->message.bytes = message->bytes;
+    record->message.span = span_since(message->begin, record->header.time);
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* SEND, SENDCALL, RECEIVECALL, RECEIVE, if the stream has the flag. */
+static __noinline int write_message(struct stream *stream, struct task_struct *task, uint32_t id,
+                                    const struct message *message)
+{
+    struct record *record;
+
+    if ((stream->flags & EVENT_FLAG(id)) == 0)
+        return 0;
+    record = begin_record(stream, task, RING_DATA, sizeof(*record), id, message->flags);
+    if (record != NULL)
+        fill_message(record, message);
+    return 0;
+}
+
+/* CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. */
+static __noinline int write_path_event(struct stream *stream, struct task_struct *task,
+                                       uint32_t id, const struct message *message)
+{
+    struct record *record;
+
+    if ((stream->flags & EVENT_FLAG(id)) == 0)
+        return 0;
+    record = begin_record(stream, task, RING_CONTROL, sizeof(*record), id, message->flags);
+    if (record != NULL)
+        fill_message(record, message);
+    return 0;
+}
+
+/* Process events; the body is two words. */
+static __noinline int write_process_event(struct stream *stream, struct task_struct *task,
+                                          uint32_t id, uint64_t body0, uint64_t body1)
+{
+    struct record *record;
+
+    if ((stream->flags & EVENT_FLAG(id)) == 0)
+        return 0;
+    record = begin_record(stream, task, RING_CONTROL, sizeof(*record), id, 0);
+    if (record == NULL)
+        return 0;
+    ((uint64_t *)record)[4] = body0;
+    ((uint64_t *)record)[5] = body1;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
+static __noinline int write_block(struct stream *stream, struct task_struct *task)
+{
+    struct record *record =
+        begin_record(stream, task, RING_DATA, sizeof(*record), EVENT_BLOCK, 0);
+
+    if (record == NULL)
+        return 0;
+    record->block.system_call = stream->block_call;
+    record->block.state = stream->block_state;
+    record->block.duration = record->header.time - stream->blocked_at;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
+/* A path event outside any task's own call: it belongs to the path alone. */
+static __always_inline void write_unowned(uint32_t id, uint32_t path)
+{
+    struct record *record =
+        bpf_ringbuf_reserve(&control_ring, sizeof(struct record), 0);
+
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return;
+    }
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = id;
+    record->header.flags = RECORD_NO_STREAM;
+    record->message.path = path;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* ---- identities of processes ---- */
+
+/* The task's id in its own, innermost PID namespace. */
+static __always_inline uint32_t pid_inside(struct task_struct *task)
+{
+    struct pid *pid = task->thread_pid;
+    unsigned int level = pid->level;
+    struct upid upid = {};
+
+    bpf_core_read(&upid, sizeof(upid), &pid->numbers[level & 31]);
+    return upid.nr;
+}
+
+/* STREAM. Identity records have no sequence number of their own: they tell, and may be told
+ * again. */
+static __noinline int write_stream(struct stream *stream, struct task_struct *task)
+{
+    struct stream_record *record =
+        bpf_ringbuf_reserve(&control_ring, sizeof(struct stream_record), 0);
+
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return 0;
+    }
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = EVENT_STREAM;
+    record->header.flags = RECORD_NO_STREAM;
+    record->header.stream = stream->number;
+    record->pid = task->tgid;
+    record->tid = task->pid;
+    record->process = stream->process;
+    record->parent = stream->parent;
+    record->start = task->start_time;
+    record->pid_inside = pid_inside(task);
+    record->user = task->cred->uid.val;
+    record->cgroup = task->cgroups->dfl_cgrp->kn->id;
+    bpf_core_read(record->name, sizeof(record->name), &task->comm);
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
+/* IMAGE; returns its number, 0 if it was lost. */
+static __noinline uint32_t write_image(struct task_struct *task, struct linux_binprm *program)
+{
+    struct image_record *record =
+        bpf_ringbuf_reserve(&control_ring, sizeof(struct image_record), 0);
+    uint32_t number;
+
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return 0;
+    }
+    __builtin_memset(record, 0, sizeof(*record));
+    number = __sync_fetch_and_add(&last_image, 1) + 1;
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = EVENT_IMAGE;
+    record->header.flags = RECORD_NO_STREAM;
+    record->image = number;
+    record->device = program->file->f_inode->i_sb->s_dev;
+    record->inode = program->file->f_inode->i_ino;
+    record->load = task->mm->start_code;
+    bpf_probe_read_kernel_str(record->name, sizeof(record->name), program->filename);
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return number;
+}
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record_json.c: a record as one line of JSON. Keys are stable; dpm-dump(1) describes them.
+ *
+ *      head     time, time_ns, event, machine, pid, tid, stream, name, sequence, cpu_ns, load
+ *      body     the fields of the type's table, named in lower case with underscores
+ *      what is known besides: of a path its kind and addresses, of a child its pid ...
+ *      flags    only those that are set
+ */
+#include "show/record_face.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#define KEY_SIZE 32
+
+/* An object that is being made; the first failure is remembered. */
+struct object {
+    json_t *json;
+    bool failed;
+};
+
+static void set(struct object *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object->json, key, value) < 0)
+        object->failed = true;
+}
+
+static void set_number(struct object *object, const char *key, uint64_t value)
+{
+    set(object, key, json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value));
+}
+
+static void set_text(struct object *object, const char *key, const char *text, size_t size)
+{
+    char safe[512];
+
+    if (size >= sizeof(safe))
+        size = sizeof(safe) - 1;
+    show_text(text, size, safe);
+    set(object, key, json_string_nocheck(safe));
+}
+
+static void set_bytes(struct object *object, const char *key, const uint8_t *bytes, size_t size)
+{
+    char text[64] = "";
+
+    for (size_t i = 0; i < size && i < sizeof(text) / 2 - 1; i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    set(object, key, json_string_nocheck(text));
+}
+
+/* ---- the head ---- */
+
+static void set_stream(struct object *object, const struct stream_record *stream)
+{
+    if (stream == NULL)
+        return;
+    set_number(object, "pid", stream->pid);
+    set_number(object, "tid", stream->tid);
+}
+
+static void set_head(struct object *object, struct record_face *face, const struct event *event)
+{
+    const struct record_header *header = event->header;
+    const struct machine_record *machine = identities_machine(face->identities, event->origin);
+    struct wall_time wall = record_wall_time(face, event);
+    bool has_stream = record_has_stream(header);
+    const struct stream_record *stream =
+        has_stream ? identities_stream(face->identities, event->origin, header->stream) : NULL;
+    char time[64];
+
+    snprintf(time, sizeof(time), "%.10sT%s.%09u%s", wall.second, wall.second + 11, wall.ns,
+             wall.zone);
+    set(object, "time", json_string_nocheck(time));
+    set_number(object, "time_ns", header->time);
+    set(object, "event", json_string_nocheck(event_type(header->id)->name));
+    if (machine != NULL)
+        set_text(object, "machine", machine->name, sizeof(machine->name));
+    set_stream(object, stream);
+    set_number(object, "stream", header->stream);
+    if (stream != NULL)
+        set_text(object, "name", stream->name, sizeof(stream->name));
+    if (has_stream && !(header->flags & RECORD_NO_STREAM)) {
+        set_number(object, "sequence", header->sequence);
+        set_number(object, "cpu_ns", record_proc_time(header));
+    }
+    set_number(object, "load", header->load);
+}
+
+/* ---- the body ---- */
+
+/* Names of the table that mean something else in the head, or lack their unit. */
+static const struct {
+    uint8_t event; /* 0: any */
+    const char *field;
+    const char *key;
+} renamed[] = {
+    {EVENT_BLOCK, "duration", "duration_ns"},
+    {EVENT_IMAGE, "load", "load_address"},
+    {EVENT_IMAGE, "name", "file"},
+    {EVENT_PATH, "name", "unix_name"},
+    {0, "span", "span_ns"},
+};
+
+/* "failedSends" -> "failed_sends". */
+static void key_of(unsigned event, const char *field, char key[KEY_SIZE])
+{
+    char *to = key;
+
+    for (size_t i = 0; i < ARRAY_SIZE(renamed); i++)
+        if ((renamed[i].event == event || renamed[i].event == 0) &&
+            strcmp(renamed[i].field, field) == 0) {
+            snprintf(key, KEY_SIZE, "%s", renamed[i].key);
+            return;
+        }
+    for (; *field != '\0' && to < key + KEY_SIZE - 2; field++) {
+        if (isupper((unsigned char)*field))
+            *to++ = '_';
+        *to++ = (char)tolower((unsigned char)*field);
+    }
+    *to = '\0';
+}
+
+static void set_field(struct object *object, const struct event_type *type,
+                      const struct event_field *field, const struct record_header *header)
+{
+    const char *at = (const char *)header + field->offset;
+    char key[KEY_SIZE];
+
+    key_of(type->id, field->name, key);
+    switch (field->kind) {
+    case FIELD_UNSIGNED:
+    case FIELD_HEX:
+        set_number(object, key, event_field_value(field, header));
+        break;
+    case FIELD_TEXT:
+        set_text(object, key, at, field->size);
+        break;
+    case FIELD_BYTES:
+        set_bytes(object, key, (const uint8_t *)at, field->size);
+        break;
+    }
+}
+
+/* ---- what is known besides ---- */
+
+static void set_path(struct object *object, const struct path_record *path)
+{
+    char text[ENDPOINT_SIZE];
+
+    if (path == NULL)
+        return;
+    set(object, "kind", json_string_nocheck(path_kind_name(path->kind)));
+    set_number(object, "inode", path->inode);
+    endpoint_local(path, text);
+    set_text(object, "local", text, sizeof(text));
+    endpoint_remote(path, text);
+    set_text(object, "remote", text, sizeof(text));
+}
+
+static void set_child(struct object *object, const struct record_face *face,
+                      const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    const struct stream_record *child =
+        identities_stream(face->identities, event->origin, record->create.child);
+
+    if (child != NULL) {
+        set_number(object, "child_pid", child->pid);
+        set_number(object, "child_tid", child->tid);
+    }
+    set(object, "thread", json_boolean(record->create.thread));
+}
+
+static void set_image(struct object *object, const struct record_face *face,
+                      const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    const struct image_record *image =
+        identities_image(face->identities, event->origin, record->exec.image);
+
+    if (image != NULL)
+        set_text(object, "image", image->name, sizeof(image->name));
+}
+
+static void set_known(struct object *object, const struct record_face *face,
+                      const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    switch (event->header->id) {
+    case EVENT_SEND:
+    case EVENT_SENDCALL:
+    case EVENT_RECEIVECALL:
+    case EVENT_RECEIVE:
+    case EVENT_MESSAGEQUEUED:
+    case EVENT_CREATEPATH:
+    case EVENT_CONNECT:
+    case EVENT_ACCEPT:
+    case EVENT_DESTROYPATH:
+        set_path(object, identities_path(face->identities, event->origin, record->message.path));
+        break;
+    case EVENT_PATH:
+        set_path(object, (const struct path_record *)event->header);
+        break;
+    case EVENT_CREATEPROCESS:
+        set_child(object, face, event);
+        break;
+    case EVENT_EXEC:
+        set_image(object, face, event);
+        break;
+    case EVENT_TERMINATION:
+        set(object, "last", json_boolean(record->termination.last));
+        break;
+    default:
+        break;
+    }
+}
+
+static void set_flags(struct object *object, unsigned flags)
+{
+    static const struct {
+        unsigned flag;
+        const char *key;
+    } names[] = {
+        {RECORD_CONTINUED, "continued"},
+        {RECORD_CALL_IMPLIED, "call_implied"},
+        {RECORD_OLDER, "older"},
+        {RECORD_LIBRARY, "library"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (flags & names[i].flag)
+            set(object, names[i].key, json_true());
+}
+
+/* jansson writes a file in pieces of a few characters; a line at once takes a quarter less time. A
+ * failure to write stays in the file. */
+static void print_line(const json_t *json, FILE *file)
+{
+    char line[8192]; /* twice the largest record and all keys */
+    size_t length = json_dumpb(json, line, sizeof(line), JSON_COMPACT);
+
+    if (length < sizeof(line))
+        fwrite(line, 1, length, file);
+    else
+        json_dumpf(json, file, JSON_COMPACT);
+    fputc('\n', file);
+}
+
+int show_record_json(struct record_face *face, const struct event *event)
+{
+    const struct event_type *type = event_type(event->header->id);
+    struct object object = {.json = json_object()};
+
+    set_head(&object, face, event);
+    for (const struct event_field *field = type->fields; field->name != NULL; field++)
+        set_field(&object, type, field, event->header);
+    set_known(&object, face, event);
+    set_flags(&object, event->header->flags);
+    if (!object.failed)
+        print_line(object.json, face->file);
+    json_decref(object.json);
+    return object.failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record_text.c: a record as a line for people.
+ *
+ *      2026-01-31 12:00:00.123456  server[120/124]  3  SEND  4 tcp 127.0.0.1:80 > ...  10 bytes ...
+ *      time, local zone            process, thread  stream   path: number, kind, both ends
+ */
+#include "show/record_face.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define STREAM_TEXT_SIZE (STREAM_NAME_SIZE + MACHINE_NAME_SIZE + 40)
+
+static size_t add_machine(const struct record_face *face, uint32_t origin, size_t length,
+                          char text[STREAM_TEXT_SIZE])
+{
+    const struct machine_record *machine = identities_machine(face->identities, origin);
+
+    if (!face->machines || machine == NULL)
+        return length;
+    text[length++] = '@';
+    show_text(machine->name, sizeof(machine->name), text + length);
+    return strlen(text);
+}
+
+/* "name[pid]", of another thread than the first "name[pid/tid]"; "stream 3" if it is not known. */
+static void stream_text(const struct record_face *face, uint32_t origin, uint32_t number,
+                        char text[STREAM_TEXT_SIZE])
+{
+    const struct stream_record *stream = identities_stream(face->identities, origin, number);
+    size_t length;
+
+    if (stream == NULL) {
+        length = (size_t)snprintf(text, STREAM_TEXT_SIZE, "stream %" PRIu32, number);
+    } else {
+        show_text(stream->name, sizeof(stream->name), text);
+        length = strlen(text);
+        char *end = text + length;
+        if (stream->pid == stream->tid)
+            length += (size_t)snprintf(end, 32, "[%" PRIu32 "]", stream->pid);
+        else
+            length +=
+                (size_t)snprintf(end, 32, "[%" PRIu32 "/%" PRIu32 "]", stream->pid, stream->tid);
+    }
+    add_machine(face, origin, length, text);
+}
+
+static void print_path(const struct record_face *face, const struct path_record *path,
+                       uint32_t number)
+{
+    char local[ENDPOINT_SIZE];
+    char remote[ENDPOINT_SIZE];
+
+    if (path == NULL) {
+        fprintf(face->file, "%" PRIu32 " unknown", number);
+        return;
+    }
+    endpoint_local(path, local);
+    endpoint_remote(path, remote);
+    fprintf(face->file, "%" PRIu32 " %s %s > %s", number, path_kind_name(path->kind), local,
+            remote);
+}
+
+static void print_message(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    print_path(face, identities_path(face->identities, event->origin, record->message.path),
+               record->message.path);
+    fprintf(face->file, "  %" PRIu32 " bytes, offset %" PRIu32, record->message.bytes,
+            record->message.offset);
+}
+
+static void print_block(const struct record_face *face, const struct record *record)
+{
+    char duration[UNIT_SIZE];
+
+    show_duration(record->block.duration, duration);
+    fprintf(face->file, "asleep %s in system call %" PRIu32 ", task state 0x%" PRIx32, duration,
+            record->block.system_call, record->block.state);
+}
+
+static void print_create(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    char child[STREAM_TEXT_SIZE];
+
+    stream_text(face, event->origin, record->create.child, child);
+    fprintf(face->file, "%s %s", record->create.thread ? "thread" : "process", child);
+}
+
+static void print_exec(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    const struct image_record *image =
+        identities_image(face->identities, event->origin, record->exec.image);
+    char name[IMAGE_NAME_SIZE + 1];
+
+    if (image == NULL) {
+        fprintf(face->file, "image %" PRIu32, record->exec.image);
+        return;
+    }
+    show_text(image->name, sizeof(image->name), name);
+    fputs(name, face->file);
+}
+
+static void print_termination(const struct record_face *face, const struct record *record)
+{
+    int status = (int)record->termination.status;
+    const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
+
+    if (WIFEXITED(status))
+        fprintf(face->file, "exit %d", WEXITSTATUS(status));
+    else if (name != NULL)
+        fprintf(face->file, "killed by SIG%s", name);
+    else
+        fprintf(face->file, "status 0x%x", status);
+    if (record->termination.last)
+        fputs(", the process has ended", face->file);
+    if (record->termination.failed_sends != 0)
+        fprintf(face->file, ", failed sends: %" PRIu32, record->termination.failed_sends);
+    if (record->termination.failed_receives != 0)
+        fprintf(face->file, ", failed receives: %" PRIu32, record->termination.failed_receives);
+}
+
+static void print_lost(const struct record_face *face, const struct record *record)
+{
+    fprintf(face->file, "%" PRIu32 " records", record->lost.count);
+    if (record->header.id == EVENT_DISCARDED) {
+        fputs(" removed by selection", face->file);
+        return;
+    }
+    fprintf(face->file, " of the %s ring",
+            record->lost.ring == RING_CONTROL ? "control"
+            : record->lost.ring == RING_DATA  ? "data"
+                                              : "unknown");
+    if (record->lost.reason == LOST_RING_FULL)
+        fputs(": it was full", face->file);
+    else
+        fprintf(face->file, ": reason %" PRIu32, record->lost.reason);
+}
+
+static void print_stream(const struct record_face *face, const struct stream_record *stream)
+{
+    fprintf(face->file, "process %" PRIu32 ", parent stream %" PRIu32 ", user %" PRIu32,
+            stream->process, stream->parent, stream->user);
+    if (stream->pid_inside != stream->pid)
+        fprintf(face->file, ", pid inside %" PRIu32, stream->pid_inside);
+}
+
+static void print_path_identity(const struct record_face *face, const struct path_record *path)
+{
+    static const char *const roles[] = {
+        [PATH_ROLE_CONNECTED] = ", connected",
+        [PATH_ROLE_ACCEPTED] = ", accepted",
+    };
+
+    print_path(face, path, path->path);
+    if (path->role < ARRAY_SIZE(roles) && roles[path->role] != NULL)
+        fputs(roles[path->role], face->file);
+    fprintf(face->file, ", inode %" PRIu64 ", cookie %" PRIu64, path->inode, path->cookie);
+    if (path->peer != 0)
+        fprintf(face->file, ", peer %" PRIu64, path->peer);
+}
+
+static void print_image(const struct record_face *face, const struct image_record *image)
+{
+    char name[IMAGE_NAME_SIZE + 1];
+
+    show_text(image->name, sizeof(image->name), name);
+    fprintf(face->file, "%" PRIu32 " %s, inode %" PRIu64, image->image, name, image->inode);
+}
+
+static void print_machine(const struct record_face *face, const struct machine_record *machine)
+{
+    char name[MACHINE_NAME_SIZE + 1];
+    char system[MACHINE_NAME_SIZE + 1];
+    char addresses[MACHINE_ADDRESSES_SIZE + 1];
+
+    show_text(machine->name, sizeof(machine->name), name);
+    show_text(machine->system, sizeof(machine->system), system);
+    show_text(machine->addresses, sizeof(machine->addresses), addresses);
+    fprintf(face->file, "%s, %s, %s", name, system, addresses);
+}
+
+static void print_end(const struct record_face *face, const struct end_record *end)
+{
+    static const char *const reasons[] = {
+        [END_COMPLETE] = "complete",
+        [END_SIZE] = "the trace reached its largest size",
+        [END_DISK] = "the trace could not be written",
+        [END_REPAIRED] = "closed by repair",
+    };
+    const char *reason = end->reason < ARRAY_SIZE(reasons) ? reasons[end->reason] : NULL;
+
+    fprintf(face->file, "%" PRIu64 " records, %" PRIu64 " lost, %s", end->records, end->lost,
+            reason == NULL ? "reason unknown" : reason);
+}
+
+static void print_body(const struct record_face *face, const struct event *event)
+{
+    const struct record_header *header = event->header;
+    const struct record *record = (const struct record *)header;
+
+    switch (header->id) {
+    case EVENT_BLOCK:
+        print_block(face, record);
+        break;
+    case EVENT_CREATEPROCESS:
+        print_create(face, event);
+        break;
+    case EVENT_EXEC:
+        print_exec(face, event);
+        break;
+    case EVENT_STARTPROCESS:
+    case EVENT_STOPPROCESS:
+        break;
+    case EVENT_TERMINATION:
+        print_termination(face, record);
+        break;
+    case EVENT_LOST:
+    case EVENT_DISCARDED:
+        print_lost(face, record);
+        break;
+    case EVENT_STREAM:
+        print_stream(face, (const struct stream_record *)header);
+        break;
+    case EVENT_PATH:
+        print_path_identity(face, (const struct path_record *)header);
+        break;
+    case EVENT_IMAGE:
+        print_image(face, (const struct image_record *)header);
+        break;
+    case EVENT_MACHINE:
+        print_machine(face, (const struct machine_record *)header);
+        break;
+    case EVENT_END:
+        print_end(face, (const struct end_record *)header);
+        break;
+    default:
+        print_message(face, event);
+    }
+}
+
+static void print_flags(const struct record_face *face, unsigned flags)
+{
+    if (flags & RECORD_CONTINUED)
+        fputs(", continued", face->file);
+    if (flags & RECORD_CALL_IMPLIED)
+        fputs(", call implied", face->file);
+    if (flags & RECORD_OLDER)
+        fputs(", older than the metering", face->file);
+}
+
+int show_record_text(struct record_face *face, const struct event *event)
+{
+    const struct record_header *header = event->header;
+    struct wall_time time = record_wall_time(face, event);
+    char process[STREAM_TEXT_SIZE] = "-";
+    char stream[16] = "-";
+
+    if (record_has_stream(header)) {
+        stream_text(face, event->origin, header->stream, process);
+        snprintf(stream, sizeof(stream), "%" PRIu32, header->stream);
+    } else {
+        add_machine(face, event->origin, 1, process);
+    }
+    fprintf(face->file, "%s.%06u  %-20s %5s  %-13s  ", time.second, time.ns / 1000, process, stream,
+            event_type(header->id)->name);
+    print_body(face, event);
+    print_flags(face, header->flags);
+    fputc('\n', face->file);
+    return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * show.h: faces of what was recorded and found out: tables and lines for people, JSON for programs.
+ *
+ *      struct communication --> show_statistics --> tables, or one JSON object
+ *      struct event         --> show_record     --> a line, or a line of JSON
+ *
+ * People get units, JSON gets ns and bytes; its keys are described in the manual pages and stable.
+ * Names and addresses come from programs and may hold anything: what could command a terminal or
+ * break JSON is never printed.
+ */
+#ifndef DPM_SHOW_H
+#define DPM_SHOW_H
+
+#include "analysis/analysis.h"
+#include "event/event.h"
+
+#include <stdio.h>
+
+/* ---- text and units ---- */
+
+/* Copies a text of at most `size` bytes (it ends at its first NUL) as valid UTF-8 without control
+ * characters; every byte that is not allowed becomes '?'. `to` has room for size + 1 bytes. */
+void show_text(const char *from, size_t size, char *to);
+
+#define UNIT_SIZE 32
+
+void show_bytes(uint64_t bytes, char text[UNIT_SIZE]); /* "17 B", "1.50 KiB", "23.4 GiB" */
+void show_duration(uint64_t ns,
+                   char text[UNIT_SIZE]); /* "17 ns", "1.50 ms", "23.4 s", "2 h 05 min" */
+void show_count(uint64_t count, char text[UNIT_SIZE]); /* "1,234,567" */
+
+/* ---- communication statistics ---- */
+
+struct show_options {
+    bool json;
+    bool all; /* tables: every row, not the 100 largest and a row of others. JSON has all always */
+};
+
+/* Prints a result. Colour only if `file` is a terminal. Returns 0 or -ENOMEM; errors of writing
+ * are left in `file` (ferror). */
+int show_statistics(const struct communication *communication, FILE *file,
+                    const struct show_options *options);
+
+/* Reads a source to its end and prints its communication statistics: what `dpm stats` shows, and
+ * `dpm run` when its command has ended. Errors: those of communication_read. */
+int show_report(struct source *source, FILE *file, const struct show_options *options,
+                struct problem *problem);
+
+/* ---- single records ---- */
+
+/* Set the first four members, and the rest to zero. */
+struct record_face {
+    FILE *file;
+    const struct identities *identities; /* holds what is known when the record is shown */
+    bool json;
+    bool machines;  /* text: name the machine with each process, there are several */
+    int64_t second; /* the last wall-clock second, in words: most records share it */
+    char second_text[32];
+    char zone_text[8];
+};
+
+/* Prints a record as one line. Returns 0 or -ENOMEM; errors of writing are left in the file. */
+int show_record(struct record_face *face, const struct event *event);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * statistics_json.c: the communication statistics for programs. Keys are stable; dpm-stats(1)
+ * describes them.
+ *
+ *      {"trace": {...},
+ *      "processes": [
+ *      {...},
+ *      {...}],             one element a line, and only one in memory at a time
+ *      "pairs": [ ... ],
+ *      "paths": [ ... ]}
+ */
+#include "show/show.h"
+#include "show/statistics_face.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+/* Functions that make a value return NULL when out of memory, and jansson's setters refuse NULL:
+ * one check at the end of each element is enough. */
+
+static json_t *count(uint64_t value)
+{
+    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+static json_t *text(const char *from, size_t size)
+{
+    char safe[512];
+
+    if (size >= sizeof(safe))
+        size = sizeof(safe) - 1;
+    show_text(from, size, safe);
+    return json_string(safe);
+}
+
+/* Processes are numbered from 1 in order of their first record. */
+static json_t *process_id(uint32_t index)
+{
+    return index == NO_PROCESS ? json_null() : count((uint64_t)index + 1);
+}
+
+static json_t *process_ids(const struct party *party)
+{
+    json_t *ids = json_array();
+    int result = ids == NULL ? -1 : 0;
+
+    for (uint32_t i = 0; result == 0 && i < party->count; i++)
+        result = json_array_append_new(ids, process_id(party->processes[i]));
+    if (result == 0)
+        return ids;
+    json_decref(ids);
+    return NULL;
+}
+
+/* A number, a list of numbers where an end is shared, or the address of an unmetered end. */
+static json_t *party(const struct party *from)
+{
+    if (from->count == 0)
+        return text(from->address, ENDPOINT_SIZE);
+    return from->count == 1 ? process_id(from->processes[0]) : process_ids(from);
+}
+
+static json_t *traffic(const struct traffic *from)
+{
+    return json_pack("{s:o, s:o}", "messages", count(from->messages), "bytes", count(from->bytes));
+}
+
+static json_t *machine(const struct communication *communication, uint32_t index)
+{
+    return text(communication->machines[index].name, MACHINE_NAME_SIZE + 15);
+}
+
+static json_t *machines(const struct communication *communication)
+{
+    json_t *names = json_array();
+    int result = names == NULL ? -1 : 0;
+
+    for (uint32_t i = 0; result == 0 && i < communication->machine_count; i++)
+        result = json_array_append_new(names, machine(communication, i));
+    if (result == 0)
+        return names;
+    json_decref(names);
+    return NULL;
+}
+
+static json_t *recording(const struct communication *communication)
+{
+    return json_pack("{s:o, s:o, s:o, s:b, s:o}", "events", count(communication->events), "lost",
+                     count(communication->lost), "duration_ns", count(communication->duration),
+                     "complete", communication->complete, "machines", machines(communication));
+}
+
+static json_t *process(const struct communication *communication, size_t index)
+{
+    const struct communication_process *from = &communication->processes[index];
+
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", process_id((uint32_t)index),
+                     "machine", machine(communication, from->machine), "pid",
+                     from->pid == 0 ? json_null() : count(from->pid), "parent",
+                     process_id(from->parent), "name", text(from->name, sizeof(from->name)),
+                     "cpu_ns", count(from->cpu), "sent", traffic(&from->sent), "received",
+                     traffic(&from->received));
+}
+
+static json_t *pair(const struct communication *communication, size_t index)
+{
+    const struct communication_pair *from = &communication->pairs[index];
+
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:b}", "from", party(&from->from), "to",
+                     party(&from->to), "messages", count(from->sent.messages), "bytes",
+                     count(from->sent.bytes), "local", from->local, "shared", from->shared);
+}
+
+static json_t *path(const struct communication *communication, size_t index)
+{
+    const struct communication_path *from = &communication->paths[index];
+
+    return json_pack("{s:s, s:o, s:o, s:[o, o], s:o, s:o}", "kind", path_kind_name(from->kind),
+                     "local", text(from->local, ENDPOINT_SIZE), "remote",
+                     text(from->remote, ENDPOINT_SIZE), "ends", process_ids(&from->ends[0]),
+                     process_ids(&from->ends[1]), "sent", traffic(&from->sent), "received",
+                     traffic(&from->received));
+}
+
+/* Prints a value and frees it. */
+static int print(json_t *value, FILE *file)
+{
+    if (value == NULL)
+        return -ENOMEM;
+    /* A failure to write stays in the file. */
+    json_dumpf(value, file, JSON_COMPACT);
+    json_decref(value);
+    return 0;
+}
+
+typedef json_t *make_element(const struct communication *communication, size_t index);
+
+static int print_array(const struct communication *communication, const char *name,
+                       make_element *make, size_t length, FILE *file)
+{
+    int result = 0;
+
+    fprintf(file, ",\n\"%s\": [", name);
+    for (size_t i = 0; result == 0 && i < length; i++) {
+        fputs(i == 0 ? "\n" : ",\n", file);
+        result = print(make(communication, i), file);
+    }
+    fputc(']', file);
+    return result;
+}
+
+int show_statistics_json(const struct communication *communication, FILE *file)
+{
+    int result;
+
+    fputs("{\"trace\": ", file);
+    result = print(recording(communication), file);
+    if (result == 0)
+        result =
+            print_array(communication, "processes", process, communication->process_count, file);
+    if (result == 0)
+        result = print_array(communication, "pairs", pair, communication->pair_count, file);
+    if (result == 0)
+        result = print_array(communication, "paths", path, communication->path_count, file);
+    fputs("}\n", file);
+    return result;
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/* statistics_table.c: the communication statistics as tables for people. See show.h. */
+#include "show/show.h"
+#include "show/statistics_face.h"
+#include "show/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LARGEST 100 /* rows of a table, unless all are asked for */
+#define NAMED   3   /* processes of a group that are named */
+
+#define MACHINE_TEXT_SIZE sizeof(((struct communication_machine *)0)->name)
+#define PROCESS_TEXT_SIZE (STREAM_NAME_SIZE + MACHINE_TEXT_SIZE + 32)
+#define PARTY_TEXT_SIZE   (NAMED * PROCESS_TEXT_SIZE + ENDPOINT_SIZE)
+
+/* ---- words ---- */
+
+static void machine_text(const struct communication *communication, uint32_t machine,
+                         char text[MACHINE_TEXT_SIZE])
+{
+    show_text(communication->machines[machine].name, MACHINE_TEXT_SIZE - 1, text);
+}
+
+static void name_text(const struct communication_process *process, char text[STREAM_NAME_SIZE + 1])
+{
+    if (process->pid == 0)
+        strcpy(text, "unknown");
+    else
+        show_text(process->name, STREAM_NAME_SIZE, text);
+}
+
+/* "name[pid]", with several machines "name[pid]@machine". */
+static void process_text(const struct communication *communication, uint32_t index,
+                         char text[PROCESS_TEXT_SIZE])
+{
+    const struct communication_process *process = &communication->processes[index];
+    char name[STREAM_NAME_SIZE + 1];
+    char machine[MACHINE_TEXT_SIZE];
+    int length;
+
+    name_text(process, name);
+    if (process->pid == 0)
+        length = snprintf(text, PROCESS_TEXT_SIZE, "%s[stream %u]", name, process->stream);
+    else
+        length = snprintf(text, PROCESS_TEXT_SIZE, "%s[%u]", name, process->pid);
+    if (communication->machine_count < 2)
+        return;
+    machine_text(communication, process->machine, machine);
+    snprintf(text + length, PROCESS_TEXT_SIZE - (size_t)length, "@%s", machine);
+}
+
+/* "a[1]", "a[1], b[2], c[3] and 5 others", or the address; "-" for nobody. */
+static void party_text(const struct communication *communication, const struct party *party,
+                       char text[PARTY_TEXT_SIZE])
+{
+    size_t length = 0;
+
+    if (party->count == 0 && party->address != NULL)
+        show_text(party->address, ENDPOINT_SIZE, text);
+    else if (party->count == 0)
+        strcpy(text, "-");
+    for (uint32_t i = 0; i < party->count && i < NAMED; i++) {
+        char process[PROCESS_TEXT_SIZE];
+        process_text(communication, party->processes[i], process);
+        length += (size_t)snprintf(text + length, PARTY_TEXT_SIZE - length, "%s%s",
+                                   i == 0 ? "" : ", ", process);
+    }
+    if (party->count > NAMED)
+        snprintf(text + length, PARTY_TEXT_SIZE - length, " and %u others", party->count - NAMED);
+}
+
+/* Cells of messages and bytes. */
+struct traffic_text {
+    char messages[UNIT_SIZE];
+    char bytes[UNIT_SIZE];
+};
+
+static void traffic_text(const struct traffic *traffic, struct traffic_text *text)
+{
+    show_count(traffic->messages, text->messages);
+    show_bytes(traffic->bytes, text->bytes);
+}
+
+static void add_traffic(struct traffic *sum, const struct traffic *more)
+{
+    sum->messages += more->messages;
+    sum->bytes += more->bytes;
+}
+
+static void others_text(size_t count, char text[UNIT_SIZE])
+{
+    snprintf(text, UNIT_SIZE, "others (%zu)", count);
+}
+
+static size_t shown_rows(size_t count, const struct show_options *options)
+{
+    return options->all || count < LARGEST ? count : LARGEST;
+}
+
+/* ---- the heading ---- */
+
+static void print_heading(const struct communication *communication, FILE *file)
+{
+    char machine[MACHINE_TEXT_SIZE];
+    char text[3][UNIT_SIZE];
+
+    show_duration(communication->duration, text[0]);
+    show_count(communication->events, text[1]);
+    show_count(communication->lost, text[2]);
+    fprintf(file, "%u %s, machine%s", communication->traces,
+            communication->traces == 1 ? "trace" : "traces",
+            communication->machine_count == 1 ? "" : "s");
+    for (uint32_t i = 0; i < communication->machine_count; i++) {
+        machine_text(communication, i, machine);
+        fprintf(file, "%s %s", i == 0 ? "" : ",", machine);
+    }
+    fprintf(file, ", %s, %s events, %s lost%s\n", text[0], text[1], text[2],
+            communication->complete ? "" : ", not complete");
+}
+
+static void print_title(FILE *file, const char *title)
+{
+    bool terminal = isatty(fileno(file));
+
+    fprintf(file, "\n%s%s%s\n", terminal ? "\033[1m" : "", title, terminal ? "\033[0m" : "");
+}
+
+/* ---- processes ---- */
+
+struct process_row {
+    const struct communication_process *process;
+    uint64_t bytes;
+};
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct process_row *a = left;
+    const struct process_row *b = right;
+
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return (a->process > b->process) - (a->process < b->process);
+}
+
+static struct process_row *largest_processes(const struct communication *communication)
+{
+    struct process_row *rows = calloc(communication->process_count + 1, sizeof(*rows));
+
+    for (size_t i = 0; rows != NULL && i < communication->process_count; i++) {
+        const struct communication_process *process = &communication->processes[i];
+        rows[i] = (struct process_row){process, process->sent.bytes + process->received.bytes};
+    }
+    if (rows != NULL)
+        qsort(rows, communication->process_count, sizeof(*rows), compare_rows);
+    return rows;
+}
+
+static int add_process(struct table *table, const struct communication *communication,
+                       const struct communication_process *process)
+{
+    char name[STREAM_NAME_SIZE + 1];
+    char pid[UNIT_SIZE] = "-";
+    char parent[PROCESS_TEXT_SIZE] = "-";
+    char machine[MACHINE_TEXT_SIZE];
+    char cpu[UNIT_SIZE];
+    struct traffic_text sent;
+    struct traffic_text received;
+
+    name_text(process, name);
+    if (process->pid != 0)
+        snprintf(pid, sizeof(pid), "%u", process->pid);
+    if (process->parent != NO_PROCESS)
+        process_text(communication, process->parent, parent);
+    machine_text(communication, process->machine, machine);
+    show_duration(process->cpu, cpu);
+    traffic_text(&process->sent, &sent);
+    traffic_text(&process->received, &received);
+    return table_add(table, (const char *[]){name, pid, parent, machine, cpu, sent.messages,
+                                             sent.bytes, received.messages, received.bytes});
+}
+
+static int add_other_processes(struct table *table, const struct process_row *rows, size_t count)
+{
+    struct traffic sum[2] = {{0}};
+    uint64_t cpu_sum = 0;
+    char name[UNIT_SIZE];
+    char cpu[UNIT_SIZE];
+    struct traffic_text sent;
+    struct traffic_text received;
+
+    if (count == 0)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        add_traffic(&sum[0], &rows[i].process->sent);
+        add_traffic(&sum[1], &rows[i].process->received);
+        cpu_sum += rows[i].process->cpu;
+    }
+    others_text(count, name);
+    show_duration(cpu_sum, cpu);
+    traffic_text(&sum[0], &sent);
+    traffic_text(&sum[1], &received);
+    return table_add(table, (const char *[]){name, "", "", "", cpu, sent.messages, sent.bytes,
+                                             received.messages, received.bytes});
+}
+
+static int print_processes(const struct communication *communication, FILE *file,
+                           const struct show_options *options)
+{
+    const struct table_column columns[] = {
+        {"PROCESS", false},       {"PID", true},
+        {"PARENT", false},        {communication->machine_count > 1 ? "MACHINE" : NULL, false},
+        {"CPU TIME", true},       {"SENT", true},
+        {"BYTES SENT", true},     {"RECEIVED", true},
+        {"BYTES RECEIVED", true},
+    };
+    size_t shown = shown_rows(communication->process_count, options);
+    struct process_row *rows = largest_processes(communication);
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    if (rows == NULL)
+        result = -ENOMEM;
+    for (size_t i = 0; result == 0 && i < shown; i++)
+        result = add_process(&table, communication, rows[i].process);
+    if (result == 0)
+        result = add_other_processes(&table, rows + shown, communication->process_count - shown);
+    if (result == 0) {
+        print_title(file, "Processes");
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    free(rows);
+    return result;
+}
+
+/* ---- pairs ---- */
+
+static int add_pair(struct table *table, const struct communication *communication,
+                    const struct communication_pair *pair)
+{
+    char from[PARTY_TEXT_SIZE];
+    char to[PARTY_TEXT_SIZE];
+    char where[UNIT_SIZE];
+    struct traffic_text sent;
+
+    party_text(communication, &pair->from, from);
+    party_text(communication, &pair->to, to);
+    traffic_text(&pair->sent, &sent);
+    snprintf(where, sizeof(where), "%s%s", pair->local ? "local" : "remote",
+             pair->shared ? ", shared" : "");
+    return table_add(table, (const char *[]){from, to, sent.messages, sent.bytes, where});
+}
+
+static int print_pairs(const struct communication *communication, FILE *file,
+                       const struct show_options *options)
+{
+    const struct table_column columns[] = {
+        {"FROM", false}, {"TO", false}, {"MESSAGES", true}, {"BYTES", true}, {"WHERE", false},
+    };
+    size_t shown = shown_rows(communication->pair_count, options);
+    struct traffic sum = {0};
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    for (size_t i = 0; result == 0 && i < communication->pair_count; i++) {
+        if (i < shown)
+            result = add_pair(&table, communication, &communication->pairs[i]);
+        else
+            add_traffic(&sum, &communication->pairs[i].sent);
+    }
+    if (result == 0 && shown < communication->pair_count) {
+        char name[UNIT_SIZE];
+        struct traffic_text text;
+        others_text(communication->pair_count - shown, name);
+        traffic_text(&sum, &text);
+        result = table_add(&table, (const char *[]){name, "", text.messages, text.bytes, ""});
+    }
+    if (result == 0) {
+        print_title(file, "Who sent to whom");
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    return result;
+}
+
+/* ---- paths ---- */
+
+/* Who used an end, and its address. */
+static void end_text(const struct communication *communication, const struct party *party,
+                     const char *address, char text[PARTY_TEXT_SIZE + ENDPOINT_SIZE])
+{
+    size_t length = 0;
+
+    if (party->count > 0) {
+        party_text(communication, party, text);
+        length = strlen(text);
+        text[length++] = ' ';
+    }
+    show_text(address, ENDPOINT_SIZE - 1, text + length);
+}
+
+static int add_path(struct table *table, const struct communication *communication,
+                    const struct communication_path *path)
+{
+    char local[PARTY_TEXT_SIZE + ENDPOINT_SIZE];
+    char remote[PARTY_TEXT_SIZE + ENDPOINT_SIZE];
+    struct traffic_text sent;
+    struct traffic_text received;
+
+    end_text(communication, &path->ends[0], path->local, local);
+    end_text(communication, &path->ends[1], path->remote, remote);
+    traffic_text(&path->sent, &sent);
+    traffic_text(&path->received, &received);
+    return table_add(table,
+                     (const char *[]){path_kind_name(path->kind), local, remote, sent.messages,
+                                      sent.bytes, received.messages, received.bytes});
+}
+
+static int add_other_paths(struct table *table, const struct traffic sum[2], size_t count)
+{
+    char name[UNIT_SIZE];
+    struct traffic_text sent;
+    struct traffic_text received;
+
+    if (count == 0)
+        return 0;
+    others_text(count, name);
+    traffic_text(&sum[0], &sent);
+    traffic_text(&sum[1], &received);
+    return table_add(table, (const char *[]){name, "", "", sent.messages, sent.bytes,
+                                             received.messages, received.bytes});
+}
+
+static int print_paths(const struct communication *communication, FILE *file,
+                       const struct show_options *options)
+{
+    static const struct table_column columns[] = {
+        {"PATH", false},      {"LOCAL", false},   {"REMOTE", false},        {"SENT", true},
+        {"BYTES SENT", true}, {"RECEIVED", true}, {"BYTES RECEIVED", true},
+    };
+    size_t shown = shown_rows(communication->path_count, options);
+    struct traffic sum[2] = {{0}};
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    for (size_t i = 0; result == 0 && i < communication->path_count; i++) {
+        const struct communication_path *path = &communication->paths[i];
+        if (i < shown) {
+            result = add_path(&table, communication, path);
+        } else {
+            add_traffic(&sum[0], &path->sent);
+            add_traffic(&sum[1], &path->received);
+        }
+    }
+    if (result == 0)
+        result = add_other_paths(&table, sum, communication->path_count - shown);
+    if (result == 0) {
+        print_title(file, "Paths");
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    return result;
+}
+
+/* ---- all of it ---- */
+
+static void print_unknown(FILE *file, uint64_t count, const char *what, const char *consequence)
+{
+    char text[UNIT_SIZE];
+
+    if (count == 0)
+        return;
+    show_count(count, text);
+    fprintf(file, "\n%s messages are of %s whose identity was lost: %s.\n", text, what,
+            consequence);
+}
+
+int show_statistics_tables(const struct communication *communication, FILE *file,
+                           const struct show_options *options)
+{
+    int result;
+
+    print_heading(communication, file);
+    result = print_processes(communication, file, options);
+    if (result == 0)
+        result = print_pairs(communication, file, options);
+    if (result == 0)
+        result = print_paths(communication, file, options);
+    if (result == 0) {
+        print_unknown(file, communication->unknown_streams, "streams",
+                      "they count for processes named unknown");
+        print_unknown(file, communication->unknown_paths, "paths",
+                      "they count for their processes only");
+    }
+    return result;
+}

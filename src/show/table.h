@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* table.h: aligned tables, a thin layer over libsmartcols. Private to show/. */
+#ifndef DPM_TABLE_H
+#define DPM_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct table_column {
+    const char *heading;
+    bool figures; /* aligned to the right */
+};
+
+#define MAX_TABLE_COLUMNS 16
+
+/* A column whose heading is NULL is left out, and so are its cells. */
+struct table {
+    struct libscols_table *lines;
+    size_t column_count;
+    bool left_out[MAX_TABLE_COLUMNS];
+};
+
+/* An empty table, to be printed into `file`. Returns 0 or -ENOMEM; table_done either way. */
+int table_init(struct table *table, FILE *file, const struct table_column *columns, size_t count);
+
+/* Adds a row of as many cells as there are columns; texts are copied. Returns 0 or -ENOMEM. */
+int table_add(struct table *table, const char *const cells[]);
+
+/* Prints heading and rows, or "none". Returns 0 or -ENOMEM. */
+int table_print(struct table *table, FILE *file);
+
+void table_done(struct table *table);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* units.c: figures with units, and text that is safe to print. See show.h. */
+#include "show/show.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Three significant digits, or four left of the point: "1.50", "23.4", "1023". */
+static void three_digits(double value, const char *unit, char text[UNIT_SIZE])
+{
+    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+
+    snprintf(text, UNIT_SIZE, "%.*f %s", decimals, value, unit);
+}
+
+void show_bytes(uint64_t bytes, char text[UNIT_SIZE])
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes / 1024;
+    size_t unit = 0;
+
+    if (bytes < 1024) {
+        snprintf(text, UNIT_SIZE, "%" PRIu64 " B", bytes);
+        return;
+    }
+    while (value >= 1023.5 && unit + 1 < ARRAY_SIZE(units)) {
+        value /= 1024;
+        unit++;
+    }
+    three_digits(value, units[unit], text);
+}
+
+void show_duration(uint64_t ns, char text[UNIT_SIZE])
+{
+    uint64_t minutes = ns / 1000000000 / 60;
+
+    if (ns < 1000)
+        snprintf(text, UNIT_SIZE, "%" PRIu64 " ns", ns);
+    else if (ns < 999500)
+        three_digits((double)ns / 1e3, "us", text);
+    else if (ns < 999500000)
+        three_digits((double)ns / 1e6, "ms", text);
+    else if (minutes < 2)
+        three_digits((double)ns / 1e9, "s", text);
+    else if (minutes < 60)
+        snprintf(text, UNIT_SIZE, "%" PRIu64 " min %02" PRIu64 " s", minutes, ns / 1000000000 % 60);
+    else
+        snprintf(text, UNIT_SIZE, "%" PRIu64 " h %02" PRIu64 " min", minutes / 60, minutes % 60);
+}
+
+void show_count(uint64_t count, char text[UNIT_SIZE])
+{
+    char digits[UNIT_SIZE];
+    int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+    char *to = text;
+
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+}
+
+static bool continues(unsigned char byte)
+{
+    return (byte & 0xc0) == 0x80;
+}
+
+/* Bytes of the UTF-8 character at `from`, of which `size` bytes are there; 0 if it is none, or a
+ * control character. Overlong forms, surrogates and numbers above U+10FFFF are none. */
+static size_t character_length(const unsigned char *from, size_t size)
+{
+    if (from[0] < 0x80)
+        return from[0] >= 0x20 && from[0] != 0x7f;
+    if (size >= 2 && from[0] >= 0xc2 && from[0] <= 0xdf && continues(from[1]))
+        return from[0] == 0xc2 && from[1] < 0xa0 ? 0 : 2; /* U+0080 to U+009F control terminals */
+    if (size >= 3 && (from[0] & 0xf0) == 0xe0 && continues(from[1]) && continues(from[2])) {
+        bool overlong = from[0] == 0xe0 && from[1] < 0xa0;
+        bool surrogate = from[0] == 0xed && from[1] >= 0xa0;
+        return overlong || surrogate ? 0 : 3;
+    }
+    if (size >= 4 && from[0] >= 0xf0 && from[0] <= 0xf4 && continues(from[1]) &&
+        continues(from[2]) && continues(from[3])) {
+        bool overlong = from[0] == 0xf0 && from[1] < 0x90;
+        bool too_large = from[0] == 0xf4 && from[1] >= 0x90;
+        return overlong || too_large ? 0 : 4;
+    }
+    return 0;
+}
+
+void show_text(const char *from, size_t size, char *to)
+{
+    size_t length = strnlen(from, size);
+
+    for (size_t at = 0; at < length;) {
+        size_t step = character_length((const unsigned char *)from + at, length - at);
+        if (step == 0) {
+            *to++ = '?';
+            at++;
+            continue;
+        }
+        memcpy(to, from + at, step);
+        to += step;
+        at += step;
+    }
+    *to = '\0';
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * repair.c: closes a trace that was cut by kill -9, a full disk, a lost power supply or a copy that
+ * stopped. First the whole trace is read, with all checks, and nothing is touched if anything but
+ * its end is damaged. Then:
+ *
+ *      | packet | packet | parti       the tail is cut off
+ *      | packet | packet | END |       control: END is added, or corrected where it counts records
+ *                                      that a cut of `data` took away afterwards
+ *
+ * Each step leaves a trace that can be read, and repaired again.
+ */
+#include "trace/trace_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+struct repair {
+    char name[TRACE_NAME_SIZE];
+    int directory;
+    int files[RING_COUNT];
+    /* from reading the trace: */
+    struct source_state state;
+    struct trace_tail tails[RING_COUNT];
+    bool has_end;
+    struct end_record end;
+};
+
+static int open_stream(struct repair *repair, enum ring_id ring, struct problem *problem)
+{
+    uint64_t size;
+    int file = trace_file_open(repair->directory, repair->name, trace_file_names[ring],
+                               O_RDWR | O_NOFOLLOW, &size, problem);
+
+    if (file < 0)
+        return file;
+    repair->files[ring] = file;
+    return 0;
+}
+
+/* The writer holds this lock as long as it writes. */
+static int lock_trace(struct repair *repair, struct problem *problem)
+{
+    if (flock(repair->files[RING_CONTROL], LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (errno == EWOULDBLOCK)
+        return problem_set(problem, -EBUSY, "%s: is still being written; end the recording first",
+                           repair->name);
+    return problem_set(problem, -errno,
+                       "%s/control: cannot be locked: %s; so it cannot be told whether the trace "
+                       "is still being written: copy it to another file system",
+                       repair->name, strerror(errno));
+}
+
+static int open_trace(struct repair *repair, const char *path, struct problem *problem)
+{
+    repair->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (repair->directory < 0)
+        return problem_set(problem, -errno, "%s: cannot be opened: %s; a trace is a directory",
+                           repair->name, strerror(errno));
+    int result = open_stream(repair, RING_CONTROL, problem);
+    if (result == 0)
+        result = lock_trace(repair, problem);
+    if (result == 0)
+        result = open_stream(repair, RING_DATA, problem);
+    return result;
+}
+
+static int read_records(struct repair *repair, struct source *source, struct problem *problem)
+{
+    struct event event;
+    uint64_t complete;
+    int result;
+
+    while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD)
+        if (event.header->id == EVENT_END) {
+            memcpy(&repair->end, event.header, sizeof(repair->end));
+            repair->has_end = true;
+        }
+    if (result < 0)
+        return result;
+    repair->state = source->states[0];
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
+        repair->tails[ring] = trace_source_tail(source, 0, ring);
+    return 0;
+}
+
+static int read_trace(struct repair *repair, const char *path, struct problem *problem)
+{
+    struct source *source;
+    int result = trace_open(&path, 1, &source, problem);
+
+    if (result < 0)
+        return result;
+    result = read_records(repair, source, problem);
+    trace_close(source);
+    return result;
+}
+
+static int trim(struct repair *repair, enum ring_id ring, struct problem *problem)
+{
+    const struct trace_tail *tail = &repair->tails[ring];
+
+    if (tail->partial > 0 && ftruncate(repair->files[ring], (off_t)tail->end) < 0)
+        return problem_set(problem, -errno, "%s/%s: the partial packet cannot be cut off: %s",
+                           repair->name, trace_file_names[ring], strerror(errno));
+    return 0;
+}
+
+static int cannot_write_end(const struct repair *repair, int error, struct problem *problem)
+{
+    return problem_set(problem, error, "%s/control: END cannot be written: %s", repair->name,
+                       strerror(-error));
+}
+
+static int correct_end(struct repair *repair, struct problem *problem)
+{
+    struct end_record end = repair->end;
+
+    end.records = repair->state.records;
+    end.lost = repair->state.lost;
+    end.reason = END_REPAIRED;
+    ssize_t written = pwrite(repair->files[RING_CONTROL], &end, sizeof(end),
+                             (off_t)repair->tails[RING_CONTROL].last);
+    if (written != sizeof(end))
+        return cannot_write_end(repair, written < 0 ? -errno : -EIO, problem);
+    return 0;
+}
+
+/* Fills the packet that holds END alone. */
+static void make_end_packet(const struct repair *repair, const uint8_t uuid[TRACE_UUID_SIZE],
+                            unsigned char packet[TRACE_PAGE_SIZE])
+{
+    const struct trace_tail *control = &repair->tails[RING_CONTROL];
+    const struct trace_tail *data = &repair->tails[RING_DATA];
+    uint64_t time = control->time > data->time ? control->time : data->time;
+    struct end_record end = {
+        .header = {.time = time, .id = EVENT_END},
+        .records = repair->state.records + 1,
+        .lost = repair->state.lost,
+        .reason = END_REPAIRED,
+    };
+
+    memcpy(packet + TRACE_CONTENT, &end, sizeof(end));
+    struct trace_packet_context *context = trace_packet_finish(
+        packet, uuid, RING_CONTROL, TRACE_CONTENT + sizeof(end), TRACE_PAGE_SIZE, time);
+    context->packet_seq_num = control->packets;
+    context->events_discarded = control->discarded;
+    /* This may be another machine: its clocks say nothing about the trace, its last packet does. */
+    context->monotonic = time;
+    context->real_time = time + (uint64_t)control->wall_offset;
+}
+
+static int add_end(struct repair *repair, struct problem *problem)
+{
+    uint8_t uuid[TRACE_UUID_SIZE];
+    int result = trace_metadata_read(repair->directory, repair->name, uuid, problem);
+
+    if (result < 0)
+        return result;
+    unsigned char *packet = aligned_alloc(TRACE_PAGE_SIZE, TRACE_PAGE_SIZE);
+    if (packet == NULL)
+        return cannot_write_end(repair, -ENOMEM, problem);
+    make_end_packet(repair, uuid, packet);
+    result = trace_packet_write(repair->files[RING_CONTROL], packet, TRACE_PAGE_SIZE,
+                                repair->tails[RING_CONTROL].end);
+    free(packet);
+    return result < 0 ? cannot_write_end(repair, result, problem) : 0;
+}
+
+static int mend(struct repair *repair, struct trace_repair *ret_repair, struct problem *problem)
+{
+    int result = trim(repair, RING_DATA, problem);
+
+    if (result == 0)
+        result = trim(repair, RING_CONTROL, problem);
+    if (result == 0 && !repair->has_end)
+        result = add_end(repair, problem);
+    else if (result == 0 && !repair->state.complete)
+        result = correct_end(repair, problem);
+    if (result < 0)
+        return result;
+    ret_repair->trimmed = repair->tails[RING_DATA].partial + repair->tails[RING_CONTROL].partial;
+    ret_repair->end_written = !repair->state.complete;
+    return 0;
+}
+
+static void close_trace(struct repair *repair)
+{
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
+        if (repair->files[ring] >= 0)
+            close(repair->files[ring]);
+    if (repair->directory >= 0)
+        close(repair->directory);
+}
+
+int trace_repair(const char *path, struct trace_repair *ret_repair, struct problem *problem)
+{
+    struct repair repair = {.directory = -1, .files = {-1, -1}};
+
+    trace_name(path, repair.name);
+    int result = open_trace(&repair, path, problem);
+    if (result == 0)
+        result = read_trace(&repair, path, problem);
+    if (result == 0)
+        result = mend(&repair, ret_repair, problem);
+    close_trace(&repair);
+    return result;
+}

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer.c: writes a trace. Each stream has one buffer, which is the packet being filled:
+ *
+ *      0      88            used           room                       TRACE_PACKET_SIZE
+ *      +------+--------------+--------------+ - - - - - - - - - - - - - -+
+ *      | head | records      | free         | not granted yet           |
+ *      +------+--------------+--------------+ - - - - - - - - - - - - - -+
+ *
+ * Pages of a packet are granted one by one from what max_size leaves. So whatever was accepted can
+ * still be written when the largest size is reached, and appending is a bounds check and a copy.
+ * A page for END is taken out at the beginning.
+ *
+ *      max_size >= committed = metadata + packets written + pages granted + page of END
+ */
+#include "trace/trace_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SMALLEST_MAX_SIZE 65536u
+
+const char *const trace_file_names[RING_COUNT] = {[RING_CONTROL] = "control", [RING_DATA] = "data"};
+
+void trace_name(const char *path, char ret_name[TRACE_NAME_SIZE])
+{
+    size_t length = strlen(path);
+    const char *end = length < TRACE_NAME_SIZE ? path : path + length - (TRACE_NAME_SIZE - 1);
+
+    memcpy(ret_name, end, strlen(end) + 1);
+}
+
+struct stream_buffer {
+    unsigned char *packet; /* page-aligned */
+    size_t used;           /* TRACE_CONTENT: no record */
+    size_t room;
+    uint64_t records;   /* in the buffer */
+    uint64_t last_time; /* of the stream */
+    uint64_t packets;   /* written */
+    uint64_t file_size;
+    uint64_t discarded;
+    int file;
+};
+
+struct trace_writer {
+    struct stream_buffer streams[RING_COUNT];
+    uint8_t uuid[TRACE_UUID_SIZE];
+    uint64_t max_size;
+    uint64_t committed;
+    uint64_t metadata_size;
+    uint64_t accepted;       /* records appended */
+    uint64_t written;        /* records in whole packets */
+    uint64_t dropped;        /* records appended whose packet could not be written */
+    enum end_reason stopped; /* END_SIZE or END_DISK: nothing more is accepted; or 0 */
+    int directory;
+    char name[TRACE_NAME_SIZE];
+};
+
+/* ---- packets ---- */
+
+int trace_packet_write(int file, const void *packet, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t written =
+            pwrite(file, (const char *)packet + done, size - done, (off_t)(offset + done));
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            int error = written == 0 ? -EIO : -errno;
+            /* If this fails too, a partial packet remains, which readers know to leave out. */
+            if (ftruncate(file, (off_t)offset) < 0)
+                return error;
+            return error;
+        }
+        done += (size_t)written;
+    }
+    return 0;
+}
+
+struct trace_packet_context *trace_packet_finish(void *packet, const uint8_t uuid[TRACE_UUID_SIZE],
+                                                 enum ring_id ring, size_t content, size_t size,
+                                                 uint64_t last_time)
+{
+    struct trace_packet_header *header = packet;
+    struct trace_packet_context *context = (struct trace_packet_context *)(header + 1);
+    const struct record_header *first = (const struct record_header *)(context + 1);
+
+    assert(content > TRACE_CONTENT && content <= size);
+    *header = (struct trace_packet_header){.magic = TRACE_MAGIC, .stream = ring};
+    memcpy(header->uuid, uuid, TRACE_UUID_SIZE);
+    *context = (struct trace_packet_context){
+        .timestamp_begin = first->time,
+        .timestamp_end = last_time,
+        .content_size = content * 8,
+        .packet_size = size * 8,
+    };
+    memset((char *)packet + content, 0, size - content);
+    return context;
+}
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static size_t round_to_pages(size_t size)
+{
+    return (size + TRACE_PAGE_SIZE - 1) & ~(size_t)(TRACE_PAGE_SIZE - 1);
+}
+
+static void empty_buffer(struct stream_buffer *stream)
+{
+    stream->used = TRACE_CONTENT;
+    stream->room = 0;
+    stream->records = 0;
+}
+
+static int stop_for_disk(struct trace_writer *writer, enum ring_id ring, int error,
+                         struct problem *problem)
+{
+    writer->stopped = END_DISK;
+    return problem_set(problem, error,
+                       "%s/%s: cannot be written: %s; the trace ends here, with its last whole "
+                       "packet",
+                       writer->name, trace_file_names[ring], strerror(-error));
+}
+
+/* Writes the buffer, if it holds anything, as one packet, and empties it, also on error. */
+static int write_buffer(struct trace_writer *writer, enum ring_id ring, struct problem *problem)
+{
+    struct stream_buffer *stream = &writer->streams[ring];
+    size_t size = stream->room;
+
+    if (stream->used == TRACE_CONTENT)
+        return 0;
+    struct trace_packet_context *context = trace_packet_finish(
+        stream->packet, writer->uuid, ring, stream->used, size, stream->last_time);
+    context->packet_seq_num = stream->packets;
+    context->events_discarded = stream->discarded;
+    context->monotonic = read_clock(CLOCK_MONOTONIC);
+    context->real_time = read_clock(CLOCK_REALTIME);
+    int result = trace_packet_write(stream->file, stream->packet, size, stream->file_size);
+    if (result < 0) {
+        writer->dropped += stream->records;
+        empty_buffer(stream);
+        return stop_for_disk(writer, ring, result, problem);
+    }
+    writer->written += stream->records;
+    stream->file_size += size;
+    stream->packets++;
+    empty_buffer(stream);
+    return 0;
+}
+
+/* ---- appending ---- */
+
+static int stop_for_size(struct trace_writer *writer, struct problem *problem)
+{
+    writer->stopped = END_SIZE;
+    return problem_set(problem, -EFBIG,
+                       "%s: the trace has reached its largest size, %" PRIu64
+                       " bytes, and ends here; allow more, or meter less",
+                       writer->name, writer->max_size);
+}
+
+/* Makes `room` suffice for a record of `size` bytes. */
+static int make_room(struct trace_writer *writer, enum ring_id ring, size_t size,
+                     struct problem *problem)
+{
+    struct stream_buffer *stream = &writer->streams[ring];
+
+    if (stream->used + size > TRACE_PACKET_SIZE) {
+        int result = write_buffer(writer, ring, problem);
+        if (result < 0)
+            return result;
+    }
+    size_t room = round_to_pages(stream->used + size);
+    if (room - stream->room > writer->max_size - writer->committed)
+        return stop_for_size(writer, problem);
+    writer->committed += room - stream->room;
+    stream->room = room;
+    return 0;
+}
+
+/* Copies a record for which there is room. */
+static void put_record(struct trace_writer *writer, enum ring_id ring,
+                       const struct record_header *record, size_t size)
+{
+    struct stream_buffer *stream = &writer->streams[ring];
+
+    memcpy(stream->packet + stream->used, record, size);
+    stream->used += size;
+    stream->last_time = record->time;
+    stream->records++;
+    writer->accepted++;
+}
+
+static int refuse_record(const struct trace_writer *writer, const struct record_header *record,
+                         const struct event_type *type, struct problem *problem)
+{
+    if (type == NULL)
+        return problem_set(problem, -EINVAL, "%s: %u is no type of record", writer->name,
+                           record->id);
+    if (type->id == EVENT_MACHINE || type->id == EVENT_END)
+        return problem_set(problem, -EINVAL, "%s: %s is written by the trace itself", writer->name,
+                           type->name);
+    return problem_set(problem, -EINVAL,
+                       "%s/%s: a %s of time %" PRIu64 " follows a record of time %" PRIu64,
+                       writer->name, trace_file_names[type->ring], type->name, record->time,
+                       writer->streams[type->ring].last_time);
+}
+
+int trace_writer_append(struct trace_writer *writer, const struct record_header *record,
+                        struct problem *problem)
+{
+    const struct event_type *type = event_type(record->id);
+
+    if (type == NULL || type->id >= EVENT_MACHINE ||
+        record->time < writer->streams[type->ring].last_time)
+        return refuse_record(writer, record, type, problem);
+    if (writer->stopped != 0)
+        return problem_set(problem, -EPIPE, "%s: the trace has ended already", writer->name);
+    const struct stream_buffer *stream = &writer->streams[type->ring];
+    if (stream->used + type->size > stream->room) {
+        int result = make_room(writer, type->ring, type->size, problem);
+        if (result < 0)
+            return result;
+    }
+    put_record(writer, type->ring, record, type->size);
+    return 0;
+}
+
+_Static_assert(EVENT_MACHINE + 1 == EVENT_END && EVENT_END + 1 == EVENT_ID_END,
+               "the types that only the writer makes are the last ones");
+
+void trace_writer_lost(struct trace_writer *writer, enum ring_id ring, uint64_t total)
+{
+    writer->streams[ring].discarded = total;
+}
+
+int trace_writer_flush(struct trace_writer *writer, struct problem *problem)
+{
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        int result = write_buffer(writer, ring, problem);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+uint64_t trace_writer_bytes(const struct trace_writer *writer)
+{
+    uint64_t bytes = writer->metadata_size;
+
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
+        bytes += writer->streams[ring].file_size;
+    return bytes;
+}
+
+uint64_t trace_writer_records(const struct trace_writer *writer)
+{
+    return writer->accepted;
+}
+
+/* ---- the beginning ---- */
+
+static void free_writer(struct trace_writer *writer)
+{
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        if (writer->streams[ring].file >= 0)
+            close(writer->streams[ring].file);
+        free(writer->streams[ring].packet);
+    }
+    if (writer->directory >= 0)
+        close(writer->directory);
+    free(writer);
+}
+
+static struct trace_writer *allocate_writer(const char *path, uint64_t max_size)
+{
+    struct trace_writer *writer = calloc(1, sizeof(*writer));
+
+    if (writer == NULL)
+        return NULL;
+    bool complete = true;
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        struct stream_buffer *stream = &writer->streams[ring];
+        stream->file = -1;
+        stream->packet = aligned_alloc(TRACE_PAGE_SIZE, TRACE_PACKET_SIZE);
+        complete = complete && stream->packet != NULL;
+        empty_buffer(stream);
+    }
+    writer->directory = -1;
+    writer->max_size = max_size;
+    trace_name(path, writer->name);
+    if (!complete) {
+        free_writer(writer);
+        return NULL;
+    }
+    return writer;
+}
+
+static int make_uuid(uint8_t uuid[TRACE_UUID_SIZE])
+{
+    if (getrandom(uuid, TRACE_UUID_SIZE, 0) != TRACE_UUID_SIZE)
+        return -errno;
+    uuid[6] = (uuid[6] & 0x0f) | 0x40; /* version 4, variant 1: random (RFC 4122) */
+    uuid[8] = (uuid[8] & 0x3f) | 0x80;
+    return 0;
+}
+
+static int make_file(struct trace_writer *writer, const char *name, struct problem *problem)
+{
+    int file =
+        openat(writer->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (file < 0)
+        return problem_set(problem, -errno, "%s/%s: cannot be made: %s", writer->name, name,
+                           strerror(errno));
+    return file;
+}
+
+static int make_metadata(struct trace_writer *writer, const struct machine_record *machine,
+                         struct problem *problem)
+{
+    uint64_t offset = read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC);
+    char *text;
+    size_t length;
+    int result = trace_metadata_make(writer->uuid, machine->name, offset, &text, &length);
+
+    if (result < 0)
+        return problem_set(problem, result, "%s: out of memory", writer->name);
+    int file = make_file(writer, "metadata", problem);
+    if (file < 0) {
+        free(text);
+        return file;
+    }
+    result = trace_packet_write(file, text, length, 0);
+    if (close(file) < 0 && result == 0)
+        result = -errno;
+    free(text);
+    if (result < 0)
+        return problem_set(problem, result, "%s/metadata: cannot be written: %s", writer->name,
+                           strerror(-result));
+    writer->metadata_size = length;
+    writer->committed = length + TRACE_PAGE_SIZE;
+    assert(writer->committed + TRACE_PAGE_SIZE <= SMALLEST_MAX_SIZE);
+    return 0;
+}
+
+static int make_streams(struct trace_writer *writer, struct problem *problem)
+{
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        int file = make_file(writer, trace_file_names[ring], problem);
+        if (file < 0)
+            return file;
+        writer->streams[ring].file = file;
+    }
+    /* Tells trace_repair that the trace is being written. A file system without locks is no reason
+     * not to record: repair then refuses, since it cannot tell. */
+    (void)flock(writer->streams[RING_CONTROL].file, LOCK_EX | LOCK_NB);
+    return 0;
+}
+
+static int write_machine(struct trace_writer *writer, const struct machine_record *machine,
+                         struct problem *problem)
+{
+    struct machine_record record = *machine;
+
+    record.header.id = EVENT_MACHINE;
+    record.header.stream = 0;
+    int result = make_room(writer, RING_CONTROL, sizeof(record), problem);
+    if (result < 0)
+        return result;
+    put_record(writer, RING_CONTROL, &record.header, sizeof(record));
+    /* Written at once: from now on the trace can be read, whatever happens. */
+    return write_buffer(writer, RING_CONTROL, problem);
+}
+
+static void remove_trace(const struct trace_writer *writer, const char *path)
+{
+    unlinkat(writer->directory, "metadata", 0);
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
+        unlinkat(writer->directory, trace_file_names[ring], 0);
+    rmdir(path);
+}
+
+static int make_directory(struct trace_writer *writer, const char *path, struct problem *problem)
+{
+    if (mkdir(path, 0700) < 0)
+        return problem_set(problem, -errno, "%s: cannot be made: %s%s", writer->name,
+                           strerror(errno),
+                           errno == EEXIST ? "; remove it or choose another name" : "");
+    writer->directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (writer->directory < 0) {
+        int error = -errno;
+        rmdir(path);
+        return problem_set(problem, error, "%s: cannot be opened: %s", writer->name,
+                           strerror(-error));
+    }
+    return 0;
+}
+
+int trace_writer_new(const char *path, const struct machine_record *machine, uint64_t max_size,
+                     struct trace_writer **ret_writer, struct problem *problem)
+{
+    if (max_size < SMALLEST_MAX_SIZE)
+        return problem_set(problem, -EINVAL, "the largest size of a trace must be 64 KiB or more");
+    struct trace_writer *writer = allocate_writer(path, max_size);
+    if (writer == NULL)
+        return problem_set(problem, -ENOMEM, "%s: out of memory", path);
+    int result = make_uuid(writer->uuid);
+    if (result < 0)
+        problem_set(problem, result, "%s: no random numbers: %s", writer->name, strerror(-result));
+    else
+        result = make_directory(writer, path, problem);
+    if (result < 0) {
+        free_writer(writer);
+        return result;
+    }
+    result = make_metadata(writer, machine, problem);
+    if (result == 0)
+        result = make_streams(writer, problem);
+    if (result == 0)
+        result = write_machine(writer, machine, problem);
+    if (result < 0) {
+        remove_trace(writer, path);
+        free_writer(writer);
+        return result;
+    }
+    *ret_writer = writer;
+    return 0;
+}
+
+/* ---- the end ---- */
+
+static uint64_t latest_time(const struct trace_writer *writer)
+{
+    uint64_t control = writer->streams[RING_CONTROL].last_time;
+    uint64_t data = writer->streams[RING_DATA].last_time;
+    return control > data ? control : data;
+}
+
+/* END stands alone in its packet, for which a page was kept back, so that it has room where the
+ * records before it had none. */
+static int write_end(struct trace_writer *writer, enum end_reason reason, struct problem *problem)
+{
+    struct stream_buffer *control = &writer->streams[RING_CONTROL];
+    struct end_record end = {
+        .header = {.time = latest_time(writer), .id = EVENT_END},
+        .records = writer->written + 1,
+        .lost = writer->streams[RING_CONTROL].discarded + writer->streams[RING_DATA].discarded +
+                writer->dropped,
+        .reason = writer->stopped != 0 ? writer->stopped : reason,
+    };
+
+    control->room = TRACE_PAGE_SIZE;
+    put_record(writer, RING_CONTROL, &end.header, sizeof(end));
+    int result = write_buffer(writer, RING_CONTROL, NULL);
+    if (result < 0)
+        return problem_set(problem, result,
+                           "%s/control: the trace's end cannot be written: %s; what was recorded "
+                           "can be read, `dpm repair` adds the end when there is room",
+                           writer->name, strerror(-result));
+    return 0;
+}
+
+static int close_files(struct trace_writer *writer, struct problem *problem)
+{
+    int result = 0;
+
+    /* The control stream last: its lock tells that the trace is being written. */
+    for (enum ring_id ring = RING_COUNT; ring-- > 0;) {
+        struct stream_buffer *stream = &writer->streams[ring];
+        if (close(stream->file) < 0 && result == 0)
+            result = problem_set(problem, -errno, "%s/%s: cannot be written: %s", writer->name,
+                                 trace_file_names[ring], strerror(errno));
+        stream->file = -1;
+    }
+    return result;
+}
+
+int trace_writer_close(struct trace_writer *writer, enum end_reason reason, struct problem *problem)
+{
+    if (writer == NULL)
+        return 0;
+    /* Each step is tried whatever became of the one before; the first error is told. */
+    int result = 0;
+    for (enum ring_id ring = RING_COUNT; ring-- > 0;) {
+        int written = write_buffer(writer, ring, result < 0 ? NULL : problem);
+        result = result < 0 ? result : written;
+    }
+    int ended = write_end(writer, reason, result < 0 ? NULL : problem);
+    result = result < 0 ? result : ended;
+    int closed = close_files(writer, result < 0 ? NULL : problem);
+    free_writer(writer);
+    return result < 0 ? result : closed;
+}

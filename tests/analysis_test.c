@@ -1,0 +1,1131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis_test.c: the communication statistics against a second, naive implementation on random
+ * recordings, and small recordings whose result is known.
+ *
+ *      random records --> array source --> communication_read --> lines of text --+
+ *                 \                                                                +-- equal?
+ *                  +----> naive_lines (scans all records again and again) ---------+
+ */
+#include "analysis/analysis.h"
+
+#include "seeded.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+/* ---- a recording in memory ---- */
+
+union any_record {
+    struct record_header header;
+    struct record event;
+    struct stream_record stream;
+    struct path_record path;
+    struct image_record image;
+    struct machine_record machine;
+    struct end_record end;
+};
+
+#define MAX_RECORDS 600
+#define MAX_ORIGINS 3
+
+struct recording {
+    struct source source; /* first: next() casts back */
+    struct source_state states[MAX_ORIGINS];
+    union any_record records[MAX_RECORDS];
+    uint32_t origin_of[MAX_RECORDS];
+    size_t count;
+    size_t at;
+};
+
+static int recording_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                          struct problem *problem)
+{
+    struct recording *recording = (struct recording *)source;
+
+    (void)ret_complete;
+    (void)problem;
+    if (recording->at == recording->count)
+        return SOURCE_END;
+    ret_event->header = &recording->records[recording->at].header;
+    ret_event->origin = recording->origin_of[recording->at];
+    ret_event->wall_offset = 1000;
+    recording->at++;
+    return SOURCE_RECORD;
+}
+
+static void recording_begin(struct recording *recording, uint32_t origins)
+{
+    memset(recording, 0, sizeof(*recording));
+    recording->source.next = recording_next;
+    recording->source.origins = origins;
+    recording->source.states = recording->states;
+}
+
+/* The next record of the recording, whose type is set; the caller fills the rest. */
+static union any_record *add(struct recording *recording, uint32_t origin, enum event_id id,
+                             uint32_t stream)
+{
+    assert_true(recording->count < MAX_RECORDS);
+    recording->origin_of[recording->count] = origin;
+    union any_record *record = &recording->records[recording->count++];
+    record->header.id = (uint8_t)id;
+    record->header.time = recording->count * 10;
+    record->header.stream = stream;
+    return record;
+}
+
+static void add_machine(struct recording *recording, uint32_t origin, uint8_t identity)
+{
+    union any_record *record = add(recording, origin, EVENT_MACHINE, 0);
+
+    memset(record->machine.machine_id, identity, sizeof(record->machine.machine_id));
+    snprintf(record->machine.name, sizeof(record->machine.name), "host");
+    snprintf(record->machine.addresses, sizeof(record->machine.addresses), "fd00::1 10.0.0.%d",
+             identity);
+}
+
+static void add_stream(struct recording *recording, uint32_t origin, uint32_t stream,
+                       uint32_t process, uint32_t parent)
+{
+    union any_record *record = add(recording, origin, EVENT_STREAM, stream);
+
+    record->stream.pid = 1000 + process;
+    record->stream.tid = 1000 + stream;
+    record->stream.process = process;
+    record->stream.parent = parent;
+    snprintf(record->stream.name, sizeof(record->stream.name), "p%u", stream);
+}
+
+static struct record *add_message(struct recording *recording, uint32_t origin, enum event_id id,
+                                  uint32_t stream, uint32_t path, uint32_t bytes)
+{
+    struct record *record = &add(recording, origin, id, stream)->event;
+
+    record->message.path = path;
+    record->message.bytes = bytes;
+    return record;
+}
+
+static struct path_record *add_tcp(struct recording *recording, uint32_t origin, uint32_t path,
+                                   unsigned local_host, unsigned local_port, unsigned remote_host,
+                                   unsigned remote_port)
+{
+    struct path_record *record = &add(recording, origin, EVENT_PATH, 0)->path;
+
+    record->header.flags = RECORD_NO_STREAM;
+    record->path = path;
+    record->kind = PATH_TCP;
+    record->family = AF_INET;
+    record->network = 1;
+    record->local_port = (uint16_t)local_port;
+    record->remote_port = (uint16_t)remote_port;
+    /* Host 0 is the machine itself. */
+    memcpy(record->local, (uint8_t[]){local_host ? 10 : 127, 0, 0, local_host ? local_host : 1}, 4);
+    memcpy(record->remote, (uint8_t[]){remote_host ? 10 : 127, 0, 0, remote_host ? remote_host : 1},
+           4);
+    return record;
+}
+
+static struct path_record *add_unix(struct recording *recording, uint32_t origin, uint32_t path,
+                                    enum path_kind kind, uint64_t cookie, uint64_t peer)
+{
+    struct path_record *record = &add(recording, origin, EVENT_PATH, 0)->path;
+
+    record->header.flags = RECORD_NO_STREAM;
+    record->path = path;
+    record->kind = (uint8_t)kind;
+    record->family = AF_UNIX;
+    record->cookie = cookie;
+    record->peer = peer;
+    return record;
+}
+
+static struct communication *read_all(struct recording *recording)
+{
+    struct communication *result = NULL;
+    struct problem problem;
+
+    recording->at = 0;
+    assert_int_equal(communication_read(&recording->source, &result, &problem), 0);
+    return result;
+}
+
+/* ---- a result as sorted lines of text ---- */
+
+#define MAX_LINES 1500
+#define LINE_SIZE 700
+
+struct lines {
+    char text[MAX_LINES][LINE_SIZE];
+    size_t count;
+};
+
+__attribute__((format(printf, 2, 3))) static void line(struct lines *lines, const char *format, ...)
+{
+    va_list arguments;
+
+    assert_true(lines->count < MAX_LINES);
+    va_start(arguments, format);
+    vsnprintf(lines->text[lines->count++], LINE_SIZE, format, arguments);
+    va_end(arguments);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void party_text(const struct party *party, char text[300])
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < party->count; i++)
+        length += (size_t)snprintf(text + length, 300 - length, "%u+", party->processes[i]);
+    if (party->count == 0 && party->address != NULL)
+        snprintf(text, 300, "%s", party->address);
+}
+
+#define TRAFFIC         "%" PRIu64 "/%" PRIu64
+#define TRAFFIC_OF(sum) (sum).messages, (sum).bytes
+
+static void result_lines(const struct communication *result, struct lines *lines)
+{
+    char from[300];
+    char to[300];
+
+    lines->count = 0;
+    for (uint32_t i = 0; i < result->process_count; i++) {
+        const struct communication_process *process = &result->processes[i];
+        line(lines, "process %u: %u %s %u parent %u cpu %" PRIu64 " " TRAFFIC " " TRAFFIC, i,
+             process->machine, process->name, process->pid, process->parent, process->cpu,
+             TRAFFIC_OF(process->sent), TRAFFIC_OF(process->received));
+    }
+    for (size_t i = 0; i < result->pair_count; i++) {
+        const struct communication_pair *pair = &result->pairs[i];
+        party_text(&pair->from, from);
+        party_text(&pair->to, to);
+        line(lines, "pair %s > %s " TRAFFIC " %d %d", from, to, TRAFFIC_OF(pair->sent), pair->local,
+             pair->shared);
+    }
+    for (size_t i = 0; i < result->path_count; i++) {
+        const struct communication_path *path = &result->paths[i];
+        party_text(&path->ends[0], from);
+        party_text(&path->ends[1], to);
+        line(lines, "path %u %s > %s (%s > %s) " TRAFFIC " " TRAFFIC, path->kind, path->local,
+             path->remote, from, to, TRAFFIC_OF(path->sent), TRAFFIC_OF(path->received));
+    }
+    line(lines, "total %" PRIu64 " events, unknown %" PRIu64 " %" PRIu64, result->events,
+         result->unknown_streams, result->unknown_paths);
+    qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
+}
+
+/* ---- the naive implementation ---- */
+
+struct naive {
+    const struct recording *recording;
+    /* Processes in order of appearance. */
+    uint32_t process_origin[MAX_RECORDS];
+    uint32_t process_number[MAX_RECORDS];
+    uint32_t process_count;
+    uint32_t process_at[MAX_RECORDS]; /* of the event record i */
+    bool known_at[MAX_RECORDS];       /* its stream was described before */
+    size_t partner[MAX_RECORDS];      /* of the PATH record i: the other PATH record, or NONE */
+};
+
+#define NONE SIZE_MAX
+
+static uint32_t naive_process(struct naive *naive, uint32_t origin, uint32_t number)
+{
+    for (uint32_t i = 0; i < naive->process_count; i++)
+        if (naive->process_origin[i] == origin && naive->process_number[i] == number)
+            return i;
+    naive->process_origin[naive->process_count] = origin;
+    naive->process_number[naive->process_count] = number;
+    return naive->process_count++;
+}
+
+static bool naive_is_event(const union any_record *record)
+{
+    return record->header.id <= EVENT_TERMINATION;
+}
+
+static bool has_stream(const union any_record *record)
+{
+    return !(record->header.flags & RECORD_NO_STREAM);
+}
+
+static void naive_find_processes(struct naive *naive)
+{
+    const struct recording *recording = naive->recording;
+
+    for (size_t i = 0; i < recording->count; i++) {
+        const union any_record *record = &recording->records[i];
+        if (record->header.id == EVENT_STREAM)
+            naive_process(naive, recording->origin_of[i], record->stream.process);
+        if (!naive_is_event(record) || !has_stream(record))
+            continue;
+        uint32_t number = record->header.stream;
+        for (size_t j = 0; j < i; j++)
+            if (recording->records[j].header.id == EVENT_STREAM &&
+                recording->origin_of[j] == recording->origin_of[i] &&
+                recording->records[j].header.stream == record->header.stream) {
+                number = recording->records[j].stream.process;
+                naive->known_at[i] = true;
+            }
+        naive->process_at[i] = naive_process(naive, recording->origin_of[i], number);
+    }
+}
+
+static uint8_t naive_machine(const struct naive *naive, uint32_t origin)
+{
+    for (size_t i = 0; i < naive->recording->count; i++)
+        if (naive->recording->origin_of[i] == origin &&
+            naive->recording->records[i].header.id == EVENT_MACHINE)
+            return naive->recording->records[i].machine.machine_id[0];
+    fail();
+    return 0;
+}
+
+static uint32_t naive_machine_index(const struct naive *naive, uint32_t origin)
+{
+    uint8_t seen[MAX_ORIGINS];
+    uint32_t count = 0;
+
+    for (uint32_t at = 0; at < naive->recording->source.origins; at++) {
+        uint8_t machine = naive_machine(naive, at);
+        uint32_t index = 0;
+        while (index < count && seen[index] != machine)
+            index++;
+        if (index == count)
+            seen[count++] = machine;
+        if (at == origin)
+            return index;
+    }
+    fail();
+    return 0;
+}
+
+/* Whether PATH record `path` was destroyed before record `now`. */
+static bool naive_destroyed(const struct naive *naive, size_t path, size_t now)
+{
+    const struct recording *recording = naive->recording;
+
+    for (size_t i = path; i < now; i++)
+        if (recording->records[i].header.id == EVENT_DESTROYPATH &&
+            recording->origin_of[i] == recording->origin_of[path] &&
+            recording->records[i].event.message.path == recording->records[path].path.path)
+            return true;
+    return false;
+}
+
+/* 2: certainly the ends of one connection, 1: probably, 0: not. */
+static int naive_match(const struct naive *naive, size_t i, size_t j)
+{
+    const struct recording *recording = naive->recording;
+    const struct path_record *a = &recording->records[i].path;
+    const struct path_record *b = &recording->records[j].path;
+    bool same_machine = naive_machine(naive, recording->origin_of[i]) ==
+                        naive_machine(naive, recording->origin_of[j]);
+
+    if (a->kind != b->kind)
+        return 0;
+    if (a->kind != PATH_TCP) {
+        if (!same_machine)
+            return 0;
+        if (a->peer == b->cookie && b->peer == a->cookie)
+            return 2;
+        return (a->peer == b->cookie && b->peer == 0) || (b->peer == a->cookie && a->peer == 0);
+    }
+    if (memcmp(a->local, b->remote, 4) != 0 || memcmp(a->remote, b->local, 4) != 0 ||
+        a->local_port != b->remote_port || a->remote_port != b->local_port)
+        return 0;
+    if ((a->local[0] == 127 || a->remote[0] == 127) && (!same_machine || a->network != b->network))
+        return 0;
+    if (a->start_in == b->start_out && a->start_out == b->start_in)
+        return 2;
+    return ((a->header.flags | b->header.flags) & RECORD_OLDER) && !naive_destroyed(naive, j, i);
+}
+
+static void naive_join(struct naive *naive)
+{
+    const struct recording *recording = naive->recording;
+
+    for (size_t i = 0; i < recording->count; i++) {
+        naive->partner[i] = NONE;
+        const struct path_record *path = &recording->records[i].path;
+        if (path->header.id != EVENT_PATH)
+            continue;
+        /* A socket that is connected to itself is its own partner. */
+        if (path->kind == PATH_TCP
+                ? path->local_port == path->remote_port && memcmp(path->local, path->remote, 4) == 0
+                : path->cookie == path->peer)
+            naive->partner[i] = i;
+        for (int wanted = 2; wanted >= 1 && naive->partner[i] == NONE; wanted--)
+            for (size_t j = i; j-- > 0 && naive->partner[i] == NONE;)
+                if (recording->records[j].header.id == EVENT_PATH && naive->partner[j] == NONE &&
+                    naive_match(naive, i, j) >= wanted) {
+                    naive->partner[i] = j;
+                    naive->partner[j] = i;
+                }
+    }
+}
+
+static bool naive_on_path(const struct naive *naive, size_t i, size_t path)
+{
+    const union any_record *record = &naive->recording->records[i];
+
+    return (record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE ||
+            record->header.id == EVENT_SENDCALL || record->header.id == EVENT_RECEIVECALL ||
+            record->header.id == EVENT_CONNECT || record->header.id == EVENT_ACCEPT) &&
+           has_stream(record) &&
+           naive->recording->origin_of[i] == naive->recording->origin_of[path] &&
+           record->event.message.path == naive->recording->records[path].path.path;
+}
+
+/* The PATH record of the path that record i uses, or NONE. */
+static size_t naive_path_of(const struct naive *naive, size_t i)
+{
+    for (size_t path = 0; path < naive->recording->count; path++)
+        if (naive->recording->records[path].header.id == EVENT_PATH &&
+            naive_on_path(naive, i, path))
+            return path;
+    return NONE;
+}
+
+static void naive_count(const struct naive *naive, size_t i, struct traffic *traffic)
+{
+    const struct record *record = &naive->recording->records[i].event;
+    size_t path = naive_path_of(naive, i);
+
+    if (record->header.id == EVENT_RECEIVE && record->message.bytes == 0) {
+        if (path == NONE)
+            return;
+        unsigned kind = naive->recording->records[path].path.kind;
+        if (kind == PATH_TCP || kind == PATH_UNIX_STREAM)
+            return;
+    }
+    traffic->messages += !(record->header.flags & RECORD_CONTINUED);
+    traffic->bytes += record->message.bytes;
+}
+
+/* Who used the path: "3+4+", or "" if there is no such path or nobody did. */
+static uint32_t naive_holders(const struct naive *naive, size_t path, char text[300])
+{
+    uint32_t count = 0;
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (uint32_t process = 0; path != NONE && process < naive->process_count; process++)
+        for (size_t i = 0; i < naive->recording->count; i++)
+            if (naive_on_path(naive, i, path) && naive->process_at[i] == process) {
+                length += (size_t)snprintf(text + length, 300 - length, "%u+", process);
+                count++;
+                break;
+            }
+    return count;
+}
+
+static void naive_address(const struct naive *naive, size_t mine, size_t other,
+                          char text[ENDPOINT_SIZE])
+{
+    const struct path_record *own = mine == NONE ? NULL : &naive->recording->records[mine].path;
+    const struct path_record *peer = other == NONE ? NULL : &naive->recording->records[other].path;
+
+    if (own == NULL)
+        endpoint_remote(peer, text);
+    else if (own->kind != PATH_TCP && own->name_end != PATH_NAME_LOCAL && peer != NULL &&
+             peer->name_end == PATH_NAME_REMOTE)
+        endpoint_remote(peer, text);
+    else
+        endpoint_local(own, text);
+}
+
+static bool naive_is_local(const struct naive *naive, size_t a, size_t b)
+{
+    const struct recording *recording = naive->recording;
+
+    if (a != NONE && b != NONE)
+        return naive_machine(naive, recording->origin_of[a]) ==
+               naive_machine(naive, recording->origin_of[b]);
+    size_t known = a != NONE ? a : b;
+    const struct path_record *path = &recording->records[known].path;
+    if (path->kind != PATH_TCP || path->remote[0] == 127)
+        return true;
+    /* add_machine: a machine's address is 10.0.0.identity */
+    return path->remote[3] == naive_machine(naive, recording->origin_of[known]) ||
+           memcmp(path->remote, path->local, 4) == 0;
+}
+
+struct naive_pair {
+    char from[300];
+    char to[300];
+    struct traffic sent;
+    bool local;
+    bool shared;
+};
+
+struct naive_pairs {
+    struct naive_pair rows[MAX_RECORDS];
+    size_t count;
+};
+
+static struct naive_pair *naive_pair(struct naive_pairs *pairs, const char *from, const char *to)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        if (strcmp(pairs->rows[i].from, from) == 0 && strcmp(pairs->rows[i].to, to) == 0)
+            return &pairs->rows[i];
+    struct naive_pair *row = &pairs->rows[pairs->count++];
+    memset(row, 0, sizeof(*row));
+    row->local = true;
+    snprintf(row->from, sizeof(row->from), "%s", from);
+    snprintf(row->to, sizeof(row->to), "%s", to);
+    return row;
+}
+
+/* What went from end a to end b of a connection (PATH records, one may be NONE). */
+static struct traffic naive_direction(const struct naive *naive, size_t a, size_t b,
+                                      struct naive_pairs *pairs)
+{
+    const struct recording *recording = naive->recording;
+    char a_text[300];
+    char b_text[300];
+    bool a_shared = naive_holders(naive, a, a_text) > 1;
+    bool b_shared = naive_holders(naive, b, b_text) > 1;
+    bool by_sends = a_text[0] != '\0';
+    struct traffic sum = {0};
+
+    if (a_text[0] == '\0')
+        naive_address(naive, a, b, a_text);
+    if (b_text[0] == '\0')
+        naive_address(naive, b, a, b_text);
+    for (size_t i = 0; i < recording->count; i++) {
+        size_t path = by_sends ? a : b;
+        if (path == NONE || !naive_on_path(naive, i, path) ||
+            recording->records[i].header.id != (by_sends ? EVENT_SEND : EVENT_RECEIVE))
+            continue;
+        char user[300];
+        struct traffic one = {0};
+        naive_count(naive, i, &one);
+        naive_count(naive, i, &sum);
+        if (one.messages == 0 && one.bytes == 0)
+            continue;
+        snprintf(user, sizeof(user), "%u+", naive->process_at[i]);
+        struct naive_pair *pair =
+            naive_pair(pairs, by_sends ? user : a_text, by_sends ? b_text : user);
+        pair->sent.messages += one.messages;
+        pair->sent.bytes += one.bytes;
+        pair->local = pair->local && naive_is_local(naive, a, b);
+        pair->shared = by_sends ? b_shared : a_shared;
+    }
+    return sum;
+}
+
+/* Whether PATH record i is the end to be called local. */
+static bool naive_comes_first(const struct naive *naive, size_t i)
+{
+    static const int rank[] = {[PATH_ROLE_UNKNOWN] = 1, [PATH_ROLE_CONNECTED] = 2};
+    size_t other = naive->partner[i];
+    const struct recording *recording = naive->recording;
+    const struct path_record *a = &recording->records[i].path;
+
+    if (other == NONE)
+        return a->role != PATH_ROLE_ACCEPTED;
+    const struct path_record *b = &recording->records[other].path;
+    int a_rank = a->role == PATH_ROLE_ACCEPTED ? 0 : rank[a->role];
+    int b_rank = b->role == PATH_ROLE_ACCEPTED ? 0 : rank[b->role];
+    if (a_rank != b_rank)
+        return a_rank > b_rank;
+    if (recording->origin_of[i] != recording->origin_of[other])
+        return recording->origin_of[i] < recording->origin_of[other];
+    return a->path <= b->path;
+}
+
+static void naive_paths(const struct naive *naive, struct naive_pairs *pairs, struct lines *lines)
+{
+    for (size_t i = 0; i < naive->recording->count; i++) {
+        size_t a = i;
+        size_t b = naive->partner[i];
+        if (naive->recording->records[i].header.id != EVENT_PATH)
+            continue;
+        if (!naive_comes_first(naive, i)) {
+            if (b != NONE)
+                continue;
+            a = NONE;
+            b = i;
+        }
+        char local[ENDPOINT_SIZE];
+        char remote[ENDPOINT_SIZE];
+        char from[300];
+        char to[300];
+        naive_address(naive, a, b, local);
+        naive_address(naive, b, a, remote);
+        naive_holders(naive, a, from);
+        naive_holders(naive, b, to);
+        struct traffic sent = naive_direction(naive, a, b, pairs);
+        struct traffic received = {0};
+        if (a != b)
+            received = naive_direction(naive, b, a, pairs);
+        line(lines, "path %u %s > %s (%s > %s) " TRAFFIC " " TRAFFIC,
+             naive->recording->records[i].path.kind, local, remote, from, to, TRAFFIC_OF(sent),
+             TRAFFIC_OF(received));
+    }
+}
+
+/* The last identity that speaks for the process: of its first stream, else the first of any. */
+static const struct stream_record *naive_identity(const struct naive *naive, uint32_t process)
+{
+    const struct stream_record *found = NULL;
+
+    for (size_t i = 0; i < naive->recording->count; i++) {
+        const struct stream_record *record = &naive->recording->records[i].stream;
+        if (record->header.id != EVENT_STREAM ||
+            naive->recording->origin_of[i] != naive->process_origin[process] ||
+            record->process != naive->process_number[process])
+            continue;
+        if (found == NULL || record->header.stream == record->process)
+            found = record;
+    }
+    return found;
+}
+
+static uint32_t naive_parent(const struct naive *naive, uint32_t process)
+{
+    const struct stream_record *identity = naive_identity(naive, process);
+    const struct recording *recording = naive->recording;
+    uint32_t parent = NO_PROCESS;
+
+    if (identity == NULL || identity->header.stream != identity->process || identity->parent == 0)
+        return NO_PROCESS;
+    for (size_t i = 0; i < recording->count; i++) {
+        const union any_record *record = &recording->records[i];
+        if (recording->origin_of[i] != naive->process_origin[process] ||
+            record->header.stream != identity->parent)
+            continue;
+        for (uint32_t other = 0; other < naive->process_count; other++)
+            if (naive->process_origin[other] == naive->process_origin[process] &&
+                naive->process_number[other] == record->stream.process &&
+                record->header.id == EVENT_STREAM)
+                parent = other;
+        if (naive_is_event(record) && has_stream(record) && parent == NO_PROCESS)
+            parent = naive->process_at[i];
+    }
+    return parent == process ? NO_PROCESS : parent;
+}
+
+/* Sum over the process's streams of the CPU time each used, unwrapped. */
+static uint64_t naive_cpu(const struct naive *naive, uint32_t process)
+{
+    const struct recording *recording = naive->recording;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < recording->count; i++) {
+        if (!naive_is_event(&recording->records[i]) || !has_stream(&recording->records[i]) ||
+            naive->process_at[i] != process)
+            continue;
+        uint64_t now = record_proc_time(&recording->records[i].header);
+        uint64_t before = 0;
+        for (size_t j = 0; j < i; j++)
+            if (naive_is_event(&recording->records[j]) && has_stream(&recording->records[j]) &&
+                recording->origin_of[j] == recording->origin_of[i] &&
+                recording->records[j].header.stream == recording->records[i].header.stream)
+                before = record_proc_time(&recording->records[j].header);
+        sum += now >= before ? now - before : now + (1ULL << 48) - before;
+    }
+    return sum;
+}
+
+static void naive_processes(const struct naive *naive, struct lines *lines)
+{
+    for (uint32_t process = 0; process < naive->process_count; process++) {
+        const struct stream_record *identity = naive_identity(naive, process);
+        struct traffic sent = {0};
+        struct traffic received = {0};
+        for (size_t i = 0; i < naive->recording->count; i++) {
+            const union any_record *record = &naive->recording->records[i];
+            if (!has_stream(record) || naive->process_at[i] != process)
+                continue;
+            if (record->header.id == EVENT_SEND)
+                naive_count(naive, i, &sent);
+            if (record->header.id == EVENT_RECEIVE)
+                naive_count(naive, i, &received);
+        }
+        line(lines, "process %u: %u %s %u parent %u cpu %" PRIu64 " " TRAFFIC " " TRAFFIC, process,
+             naive_machine_index(naive, naive->process_origin[process]),
+             identity == NULL ? "" : identity->name, identity == NULL ? 0 : identity->pid,
+             naive_parent(naive, process), naive_cpu(naive, process), TRAFFIC_OF(sent),
+             TRAFFIC_OF(received));
+    }
+}
+
+static void naive_total(const struct naive *naive, struct lines *lines)
+{
+    uint64_t events = 0;
+    uint64_t unknown_streams = 0;
+    uint64_t unknown_paths = 0;
+
+    for (size_t i = 0; i < naive->recording->count; i++) {
+        const union any_record *record = &naive->recording->records[i];
+        bool message = record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE;
+        events += naive_is_event(record);
+        unknown_streams += message && (!has_stream(record) || !naive->known_at[i]);
+        unknown_paths += message && has_stream(record) && naive_path_of(naive, i) == NONE;
+    }
+    line(lines, "total %" PRIu64 " events, unknown %" PRIu64 " %" PRIu64, events, unknown_streams,
+         unknown_paths);
+}
+
+static void naive_lines(const struct recording *recording, struct lines *lines)
+{
+    struct naive *naive = calloc(1, sizeof(*naive));
+    struct naive_pairs *pairs = calloc(1, sizeof(*pairs));
+
+    assert_true(naive != NULL && pairs != NULL);
+    lines->count = 0;
+    naive->recording = recording;
+    naive_find_processes(naive);
+    naive_join(naive);
+    naive_processes(naive, lines);
+    naive_paths(naive, pairs, lines);
+    for (size_t i = 0; i < pairs->count; i++)
+        line(lines, "pair %s > %s " TRAFFIC " %d %d", pairs->rows[i].from, pairs->rows[i].to,
+             TRAFFIC_OF(pairs->rows[i].sent), pairs->rows[i].local, pairs->rows[i].shared);
+    naive_total(naive, lines);
+    qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
+    free(pairs);
+    free(naive);
+}
+
+/* ---- random recordings ---- */
+
+static uint64_t seed;
+
+static unsigned pick(unsigned count)
+{
+    return (unsigned)random_below(&seed, count);
+}
+
+static bool rarely(void)
+{
+    return pick(12) == 0;
+}
+
+static void random_streams(struct recording *recording, uint32_t origin, uint32_t streams)
+{
+    for (uint32_t stream = 1; stream <= streams; stream++)
+        if (!rarely()) /* a control record may be lost */
+            add_stream(recording, origin, stream, 1 + pick(stream), pick(stream));
+}
+
+/* Few hosts, ports and positions, so that connections are confused if they can be. */
+static void random_tcp(struct recording *recording, uint32_t origins, uint32_t next_path[])
+{
+    unsigned hosts[2] = {pick(3), pick(3)};
+    unsigned ports[2] = {pick(3), pick(3)};
+    uint32_t starts[2] = {pick(4), pick(4)};
+    unsigned order = pick(2);
+
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned end = i ^ order;
+        uint32_t origin = pick(origins);
+        if (pick(4) == 0)
+            continue; /* an end that is not metered */
+        struct path_record *path = add_tcp(recording, origin, next_path[origin]++, hosts[end],
+                                           ports[end], hosts[1 - end], ports[1 - end]);
+        path->network = 1 + rarely();
+        path->role = (uint8_t)pick(3);
+        path->start_out = starts[end];
+        path->start_in = starts[1 - end];
+        if (rarely()) {
+            path->header.flags |= RECORD_OLDER;
+            path->start_in = pick(100);
+        }
+    }
+}
+
+static void random_unix(struct recording *recording, uint32_t origins, uint32_t next_path[])
+{
+    uint64_t cookies[2] = {1 + pick(6), 1 + pick(6)};
+    unsigned kind = PATH_UNIX_STREAM + pick(3);
+
+    for (unsigned end = 0; end < 2; end++) {
+        uint32_t origin = pick(origins);
+        if (pick(4) == 0)
+            continue;
+        struct path_record *path = add_unix(recording, origin, next_path[origin]++, kind,
+                                            cookies[end], pick(5) == 0 ? 0 : cookies[1 - end]);
+        path->role = (uint8_t)pick(3);
+        path->name_end = (uint8_t)pick(3);
+        snprintf(path->name, sizeof(path->name), "/run/%u", pick(3));
+    }
+}
+
+static void random_event(struct recording *recording, uint32_t origin, uint32_t streams,
+                         uint32_t paths, uint64_t cpu[])
+{
+    static const enum event_id ids[] = {
+        EVENT_SEND,    EVENT_SEND,    EVENT_SEND,   EVENT_RECEIVE,     EVENT_RECEIVE,
+        EVENT_RECEIVE, EVENT_CONNECT, EVENT_ACCEPT, EVENT_RECEIVECALL, EVENT_SENDCALL,
+        EVENT_BLOCK,   EVENT_LOST,    EVENT_IMAGE,  EVENT_DESTROYPATH, EVENT_TERMINATION,
+    };
+    uint32_t stream = 1 + pick(streams);
+    enum event_id id = ids[pick(ARRAY_SIZE(ids))];
+    uint32_t path = paths == 0 || rarely() ? 1000 : 1 + pick(paths);
+    struct record *record = add_message(recording, origin, id, stream, path, pick(4) * pick(100));
+
+    if (id == EVENT_IMAGE || id == EVENT_LOST)
+        return;
+    record->header.flags = rarely() ? RECORD_NO_STREAM : 0;
+    record->header.flags |= pick(4) == 0 ? RECORD_CONTINUED : 0;
+    if (record->header.flags & RECORD_NO_STREAM)
+        return;
+    /* Steps of up to a quarter of the range: the 48 bits wrap around in most recordings. */
+    cpu[stream] += ((uint64_t)pick(1u << 23) << 23) + pick(1000);
+    record->header.proc_time_and_pc = (cpu[stream] & 0xffffffffffffULL) | 0xabcULL << 48;
+}
+
+#define MAX_STREAMS 9
+
+static void random_recording(struct recording *recording)
+{
+    uint32_t origins = 1 + pick(MAX_ORIGINS);
+    uint32_t streams = 1 + pick(MAX_STREAMS - 1);
+    uint32_t next_path[MAX_ORIGINS] = {1, 1, 1};
+    uint64_t cpu[MAX_ORIGINS][MAX_STREAMS] = {0};
+
+    recording_begin(recording, origins);
+    for (uint32_t origin = 0; origin < origins; origin++) {
+        add_machine(recording, origin, (uint8_t)(1 + pick(2)));
+        random_streams(recording, origin, streams);
+    }
+    for (unsigned steps = 20 + pick(120); steps > 0; steps--) {
+        uint32_t origin = pick(origins);
+        if (rarely())
+            random_tcp(recording, origins, next_path);
+        else if (rarely())
+            random_unix(recording, origins, next_path);
+        else
+            random_event(recording, origin, streams, next_path[origin] - 1, cpu[origin]);
+    }
+}
+
+static void compare_with_naive(struct recording *recording, uint64_t round_seed)
+{
+    struct lines *found = calloc(1, sizeof(*found));
+    struct lines *expected = calloc(1, sizeof(*expected));
+    struct communication *result = read_all(recording);
+
+    assert_true(found != NULL && expected != NULL);
+    result_lines(result, found);
+    naive_lines(recording, expected);
+    for (size_t i = 0; i < found->count && i < expected->count; i++)
+        if (strcmp(found->text[i], expected->text[i]) != 0)
+            fail_msg("DPM_SEED=%" PRIu64 ": found '%s', expected '%s'", round_seed, found->text[i],
+                     expected->text[i]);
+    assert_int_equal(found->count, expected->count);
+    communication_free(result);
+    free(expected);
+    free(found);
+}
+
+static void agrees_with_naive(void **state)
+{
+    struct recording *recording = malloc(sizeof(*recording));
+    uint64_t first = seed_of_run("analysis");
+
+    (void)state;
+    assert_non_null(recording);
+    for (uint64_t round = 0; round < 400; round++) {
+        seed = first + round;
+        random_recording(recording);
+        compare_with_naive(recording, first + round);
+    }
+    free(recording);
+}
+
+/* Every byte that went over a path is in one pair, and the rows come largest first. */
+static void pairs_and_paths_agree(void **state)
+{
+    struct recording *recording = malloc(sizeof(*recording));
+
+    (void)state;
+    assert_non_null(recording);
+    seed = seed_of_run("pairs and paths");
+    for (unsigned round = 0; round < 200; round++) {
+        random_recording(recording);
+        struct communication *result = read_all(recording);
+        uint64_t pairs = 0;
+        uint64_t paths = 0;
+        uint64_t messages = 0;
+        for (size_t i = 0; i < result->pair_count; i++) {
+            pairs += result->pairs[i].sent.bytes;
+            messages += result->pairs[i].sent.messages;
+            assert_true(i == 0 || result->pairs[i - 1].sent.bytes >= result->pairs[i].sent.bytes);
+        }
+        for (size_t i = 0; i < result->path_count; i++) {
+            const struct communication_path *path = &result->paths[i];
+            paths += path->sent.bytes + path->received.bytes;
+            messages -= path->sent.messages + path->received.messages;
+            assert_true(i == 0 || path[-1].sent.bytes + path[-1].received.bytes >=
+                                      path->sent.bytes + path->received.bytes);
+        }
+        assert_int_equal(pairs, paths);
+        assert_int_equal(messages, 0);
+        communication_free(result);
+    }
+    free(recording);
+}
+
+/* Whatever the records hold: no crash, and what was read can be freed. For the sanitizers. */
+static void any_bytes_are_survived(void **state)
+{
+    struct recording *recording = malloc(sizeof(*recording));
+
+    (void)state;
+    assert_non_null(recording);
+    seed = seed_of_run("any bytes");
+    for (unsigned round = 0; round < 300; round++) {
+        recording_begin(recording, MAX_ORIGINS);
+        for (unsigned i = 0; i < 300; i++) {
+            union any_record *record = add(recording, pick(MAX_ORIGINS), EVENT_SEND, 0);
+            for (size_t at = 0; at < sizeof(*record); at++)
+                ((uint8_t *)record)[at] = (uint8_t)(pick(3) == 0 ? pick(256) : pick(3));
+            record->header.id = (uint8_t)(1 + pick(EVENT_ID_END - 1));
+        }
+        communication_free(read_all(recording));
+    }
+    free(recording);
+}
+
+/* ---- recordings whose result is known ---- */
+
+static struct recording *known(void **state)
+{
+    struct recording *recording = *state;
+
+    recording_begin(recording, 1);
+    add_machine(recording, 0, 1);
+    add_stream(recording, 0, 1, 1, 0);
+    add_stream(recording, 0, 2, 2, 1);
+    add_stream(recording, 0, 3, 3, 2);
+    return recording;
+}
+
+static void expect(struct recording *recording, const char *wanted)
+{
+    struct lines *lines = calloc(1, sizeof(*lines));
+    struct communication *result = read_all(recording);
+
+    assert_non_null(lines);
+    result_lines(result, lines);
+    bool found = false;
+    for (size_t i = 0; i < lines->count; i++)
+        found = found || strcmp(lines->text[i], wanted) == 0;
+    for (size_t i = 0; !found && i < lines->count; i++)
+        print_error("%s\n", lines->text[i]);
+    if (!found)
+        fail_msg("missing: %s", wanted);
+    communication_free(result);
+    free(lines);
+}
+
+/* Process 0 connects to process 1, which answers; the accepting end is described last. */
+static void joins_a_tcp_connection(void **state)
+{
+    struct recording *recording = known(state);
+    struct path_record *server = add_tcp(recording, 0, 1, 0, 80, 0, 4000);
+    struct path_record *client = add_tcp(recording, 0, 2, 0, 4000, 0, 80);
+
+    server->role = PATH_ROLE_ACCEPTED;
+    client->role = PATH_ROLE_CONNECTED;
+    server->start_in = client->start_out = 7;
+    add_message(recording, 0, EVENT_SEND, 1, 2, 100);
+    add_message(recording, 0, EVENT_SEND, 1, 2, 50)->header.flags = RECORD_CONTINUED;
+    add_message(recording, 0, EVENT_RECEIVE, 2, 1, 150);
+    add_message(recording, 0, EVENT_SEND, 2, 1, 9);
+    add_message(recording, 0, EVENT_RECEIVE, 1, 2, 9);
+    add_message(recording, 0, EVENT_RECEIVE, 1, 2, 0);
+    expect(recording, "path 1 127.0.0.1:4000 > 127.0.0.1:80 (0+ > 1+) 1/150 1/9");
+    expect(recording, "pair 0+ > 1+ 1/150 1 0");
+    expect(recording, "pair 1+ > 0+ 1/9 1 0");
+    expect(recording, "process 0: 0 p1 1001 parent 4294967295 cpu 0 1/150 1/9");
+    expect(recording, "process 1: 0 p2 1002 parent 0 cpu 0 1/9 1/150");
+}
+
+/* The port is used again: positions tell the two connections apart, in any order of records. */
+static void tells_reused_ports_apart(void **state)
+{
+    struct recording *recording = known(state);
+
+    for (uint32_t path = 1; path <= 2; path++) {
+        struct path_record *client = add_tcp(recording, 0, path, 0, 4000, 0, 80);
+        client->role = PATH_ROLE_CONNECTED;
+        client->start_out = path;
+        add_message(recording, 0, EVENT_SEND, 1, path, 100 * path);
+    }
+    for (uint32_t path = 3; path <= 4; path++) {
+        struct path_record *server = add_tcp(recording, 0, path, 0, 80, 0, 4000);
+        server->role = PATH_ROLE_ACCEPTED;
+        server->start_in = path - 2;
+        add_message(recording, 0, EVENT_RECEIVE, path - 1, path, 1);
+    }
+    expect(recording, "path 1 127.0.0.1:4000 > 127.0.0.1:80 (0+ > 1+) 1/100 0/0");
+    expect(recording, "path 1 127.0.0.1:4000 > 127.0.0.1:80 (0+ > 2+) 1/200 0/0");
+}
+
+/* A client with an IPv4 socket and a server with a dual-stack IPv6 one. */
+static void joins_both_forms_of_an_address(void **state)
+{
+    struct recording *recording = known(state);
+    struct path_record *client = add_tcp(recording, 0, 1, 0, 4000, 0, 80);
+    struct path_record *server = add_tcp(recording, 0, 2, 0, 80, 0, 4000);
+
+    client->role = PATH_ROLE_CONNECTED;
+    server->family = AF_INET6;
+    inet_pton(AF_INET6, "::ffff:127.0.0.1", server->local);
+    inet_pton(AF_INET6, "::ffff:127.0.0.1", server->remote);
+    add_message(recording, 0, EVENT_SEND, 1, 1, 5);
+    add_message(recording, 0, EVENT_RECEIVE, 2, 2, 5);
+    expect(recording, "path 1 127.0.0.1:4000 > [::ffff:127.0.0.1]:80 (0+ > 1+) 1/5 0/0");
+}
+
+/* Only the server is metered: what clients sent is counted where it was received. */
+static void counts_for_an_unmetered_end(void **state)
+{
+    struct recording *recording = known(state);
+
+    add_tcp(recording, 0, 1, 0, 80, 9, 4000)->role = PATH_ROLE_ACCEPTED;
+    add_message(recording, 0, EVENT_RECEIVE, 2, 1, 30);
+    add_message(recording, 0, EVENT_SEND, 2, 1, 7);
+    expect(recording, "path 1 10.0.0.9:4000 > 127.0.0.1:80 ( > 1+) 1/30 1/7");
+    expect(recording, "pair 10.0.0.9:4000 > 1+ 1/30 0 0");
+    expect(recording, "pair 1+ > 10.0.0.9:4000 1/7 0 0");
+}
+
+/* Two processes hold the receiving end: until matching exists both are named. */
+static void names_all_holders(void **state)
+{
+    struct recording *recording = known(state);
+
+    add_unix(recording, 0, 1, PATH_UNIX_SEQPACKET, 8, 9);
+    add_unix(recording, 0, 2, PATH_UNIX_SEQPACKET, 9, 8);
+    add_message(recording, 0, EVENT_SEND, 1, 1, 0); /* an empty message is a message here */
+    add_message(recording, 0, EVENT_RECEIVE, 3, 2, 0);
+    add_message(recording, 0, EVENT_RECEIVECALL, 2, 2, 0);
+    expect(recording, "pair 0+ > 1+2+ 1/0 1 1");
+    expect(recording, "path 4 socket:[8] > socket:[9] (0+ > 1+2+) 1/0 0/0");
+}
+
+/* `--flags receive`: where sends are not recorded, receives are what is counted. */
+static void counts_receives_without_sends(void **state)
+{
+    struct recording *recording = known(state);
+
+    recording->records[0].machine.meter_flags = EVENT_FLAG(EVENT_RECEIVE);
+    add_unix(recording, 0, 1, PATH_UNIX_STREAM, 8, 9);
+    add_unix(recording, 0, 2, PATH_UNIX_STREAM, 9, 8);
+    add_message(recording, 0, EVENT_RECEIVE, 1, 1, 4);
+    add_message(recording, 0, EVENT_RECEIVE, 2, 2, 6);
+    expect(recording, "path 2 socket:[8] > socket:[9] (0+ > 1+) 1/6 1/4");
+    expect(recording, "pair 0+ > 1+ 1/6 1 0");
+}
+
+static void says_what_the_recording_was(void **state)
+{
+    struct recording *recording = known(state);
+    struct communication *result = NULL;
+
+    recording->states[0] =
+        (struct source_state){.lost = 4, .complete = true, .end_reason = END_SIZE};
+    recording->records[3].header.time = 5000;
+    result = read_all(recording);
+    assert_int_equal(result->lost, 4);
+    assert_false(result->complete);
+    assert_int_equal(result->duration, 5000 - 10);
+    assert_string_equal(result->machines[0].name, "host");
+    communication_free(result);
+    recording->states[0].end_reason = END_COMPLETE;
+    result = read_all(recording);
+    assert_true(result->complete);
+    communication_free(result);
+}
+
+/* Two machines that call themselves the same are told apart. */
+static void names_machines_apart(void **state)
+{
+    struct recording *recording = *state;
+
+    recording_begin(recording, 3);
+    add_machine(recording, 0, 1);
+    add_machine(recording, 1, 2);
+    add_machine(recording, 2, 1);
+    struct communication *result = read_all(recording);
+    assert_int_equal(result->machine_count, 2);
+    assert_string_equal(result->machines[0].name, "host");
+    assert_string_equal(result->machines[1].name, "host (2)");
+    communication_free(result);
+}
+
+static int broken_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                       struct problem *problem)
+{
+    (void)source;
+    (void)ret_event;
+    (void)ret_complete;
+    return problem_set(problem, -EIO, "the disk is on fire");
+}
+
+static void passes_on_what_the_source_says(void **state)
+{
+    struct recording *recording = *state;
+    struct communication *result = NULL;
+    struct problem problem;
+
+    recording_begin(recording, 1);
+    recording->source.next = broken_next;
+    assert_int_equal(communication_read(&recording->source, &result, &problem), -EIO);
+    assert_string_equal(problem.text, "the disk is on fire");
+    assert_null(result);
+}
+
+static int make_recording(void **state)
+{
+    *state = malloc(sizeof(struct recording));
+    return *state == NULL ? -1 : 0;
+}
+
+static int free_recording(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_naive),
+        cmocka_unit_test(pairs_and_paths_agree),
+        cmocka_unit_test(any_bytes_are_survived),
+        cmocka_unit_test(joins_a_tcp_connection),
+        cmocka_unit_test(tells_reused_ports_apart),
+        cmocka_unit_test(joins_both_forms_of_an_address),
+        cmocka_unit_test(counts_for_an_unmetered_end),
+        cmocka_unit_test(names_all_holders),
+        cmocka_unit_test(counts_receives_without_sends),
+        cmocka_unit_test(says_what_the_recording_was),
+        cmocka_unit_test(names_machines_apart),
+        cmocka_unit_test(passes_on_what_the_source_says),
+    };
+
+    return cmocka_run_group_tests_name("analysis", tests, make_recording, free_recording);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base_test.c: the interning table against a plain array, the growing array, problems.
+ */
+#include "base/base.h"
+#include "seeded.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- the interning table ---- */
+
+/* The model: the keys in order of arrival; -ENOENT if it is not there. */
+static int64_t naive_find(const uint64_t *keys, size_t count, uint64_t key)
+{
+    for (size_t index = 0; index < count; index++)
+        if (keys[index] == key)
+            return (int64_t)index;
+    return -ENOENT;
+}
+
+/* Keys as they occur: small numbers, numbers above a trace's, multiples that would all fall into
+ * one slot of a poor table, anything. */
+static uint64_t random_key(uint64_t *state)
+{
+    switch (random_below(state, 4)) {
+    case 0:
+        return random_below(state, 300);
+    case 1:
+        return random_below(state, 4) << 56 | random_below(state, 300);
+    case 2:
+        return random_below(state, 300) << 32;
+    default:
+        return random_number(state);
+    }
+}
+
+static void check_intern(uint64_t *state, size_t steps)
+{
+    struct intern table = {0};
+    uint64_t *keys = calloc(steps, sizeof(*keys));
+    size_t count = 0;
+
+    assert_non_null(keys);
+    assert_int_equal(intern_find(&table, 0), -ENOENT);
+    for (size_t step = 0; step < steps; step++) {
+        uint64_t key = random_key(state);
+        int64_t expected = naive_find(keys, count, key);
+        assert_int_equal(intern_find(&table, key), expected);
+        if (random_below(state, 4) == 0)
+            continue;
+        if (expected < 0) {
+            expected = (int64_t)count;
+            keys[count++] = key;
+        }
+        assert_int_equal(intern_add(&table, key), expected);
+        assert_int_equal(table.count, count);
+    }
+    for (size_t index = 0; index < count; index++) {
+        assert_int_equal(intern_find(&table, keys[index]), index);
+        assert_int_equal(table.keys[index], keys[index]);
+    }
+    intern_done(&table);
+    assert_int_equal(intern_find(&table, keys[0]), -ENOENT);
+    free(keys);
+}
+
+static void test_intern_is_a_list_of_keys(void **unused)
+{
+    uint64_t state = seed_of_run("intern");
+
+    (void)unused;
+    for (size_t round = 0; round < 30; round++)
+        check_intern(&state, 1 + random_below(&state, 2500));
+}
+
+static void test_intern_is_fast_for_many_keys(void **unused)
+{
+    struct intern table = {0};
+
+    (void)unused;
+    /* Quadratic behaviour on consecutive numbers would not end within the test's time. */
+    for (uint64_t key = 0; key < 2000000; key++)
+        assert_int_equal(intern_add(&table, 7ULL << 56 | key), key);
+    for (uint64_t key = 0; key < 2000000; key += 1009)
+        assert_int_equal(intern_find(&table, 7ULL << 56 | key), key);
+    intern_done(&table);
+}
+
+/* ---- the growing array ---- */
+
+static void test_array_grows_and_keeps_what_it_has(void **unused)
+{
+    uint64_t state = seed_of_run("array");
+    uint32_t *array = NULL;
+    size_t capacity = 0;
+    size_t used = 0;
+
+    (void)unused;
+    while (used < 20000) {
+        size_t count = used + 1 + random_below(&state, 100);
+        assert_int_equal(array_reserve(&array, &capacity, count, sizeof(*array)), 0);
+        assert_true(capacity >= count);
+        for (size_t index = 0; index < capacity; index++)
+            assert_int_equal(array[index], index < used ? index + 1 : 0);
+        for (; used < count; used++)
+            array[used] = (uint32_t)used + 1;
+    }
+    free(array);
+}
+
+static void test_array_refuses_what_overflows(void **unused)
+{
+    uint64_t *array = NULL;
+    size_t capacity = 0;
+
+    (void)unused;
+    assert_int_equal(array_reserve(&array, &capacity, 5, sizeof(*array)), 0);
+    uint64_t *before = array;
+    size_t capacity_before = capacity;
+    assert_int_equal(array_reserve(&array, &capacity, SIZE_MAX / 4, sizeof(*array)), -ENOMEM);
+    assert_ptr_equal(array, before);
+    assert_int_equal(capacity, capacity_before);
+    free(array);
+}
+
+/* ---- problems ---- */
+
+static void test_problem_is_one_line_and_returns_the_error(void **unused)
+{
+    struct problem problem;
+    char large[2 * sizeof(problem.text)];
+
+    (void)unused;
+    assert_int_equal(problem_set(&problem, -EINVAL, "%s: line %d", "file", 7), -EINVAL);
+    assert_string_equal(problem.text, "file: line 7");
+    assert_int_equal(problem_set(NULL, -ENOSPC, "%s", "nobody reads this"), -ENOSPC);
+    memset(large, 'x', sizeof(large));
+    large[sizeof(large) - 1] = '\0';
+    assert_int_equal(problem_set(&problem, -EIO, "%s", large), -EIO);
+    assert_int_equal(strlen(problem.text), sizeof(problem.text) - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_intern_is_a_list_of_keys),
+        cmocka_unit_test(test_intern_is_fast_for_many_keys),
+        cmocka_unit_test(test_array_grows_and_keeps_what_it_has),
+        cmocka_unit_test(test_array_refuses_what_overflows),
+        cmocka_unit_test(test_problem_is_one_line_and_returns_the_error),
+    };
+
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}

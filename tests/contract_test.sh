@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# contract_test.sh BUILD_FOLDER: the record contract, on real recordings: another reader sees every
+# record, nothing is lost silently, and no end, however rude, leaves a trace that cannot be read.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+load=$1/tests/load
+cd "$scratch" || exit 1
+
+# count_ours TRACE, count_others TRACE: records as DPM and as babeltrace2 list them.
+count_ours() {
+    "$dpm" dump "$1" | wc -l
+}
+
+count_others() {
+    babeltrace2 "$1" | wc -l
+}
+
+# ---- another reader, blocked sends, size ----
+
+"$dpm" run -o blocked.trace -- "$load" 20 5000000 > out 2> err
+check "blocked sends of megabytes are told by SENDCALL" sh -c \
+    "'$dpm' dump --type sendcall blocked.trace | grep -q SENDCALL"
+check_equal "babeltrace2 lists as many records of them as we do" \
+    "$(count_ours blocked.trace)" "$(count_others blocked.trace)"
+
+"$dpm" run -o large.trace -- "$load" 200000 64 > out 2> err
+records=$(count_ours large.trace)
+check "a large trace has the sends and receives the program counted" sh -c "
+    '$dpm' stats --json large.trace | jq -e --argjson sends \"\$(awk '/sends/ { print \$2 }' out)\" \
+        '([.processes[].sent.messages] | add) == \$sends and .trace.lost == 0'"
+check_equal "babeltrace2 lists as many records of it" "$records" "$(count_others large.trace)"
+check "a record takes at most 49 bytes of the trace" \
+    test "$(cat large.trace/control large.trace/data | wc -c)" -le $((records * 49))
+
+# ---- a tiny ring and a stopped reader ----
+
+"$dpm" run -o lost.trace --ring 4K --flags send -- sh -c "
+    kill -STOP \$PPID; '$load' 5000 10 > out; kill -CONT \$PPID; exec '$load' 10 10 > out2" 2> err
+"$dpm" dump --json lost.trace > lost.json 2> lost.err
+sent=$(($(awk '/sends/ { print $2 }' out) + $(awk '/sends/ { print $2 }' out2)))
+recorded=$(grep -c '"event": *"SEND"' lost.json)
+lost=$(jq -s '.[-1].lost' lost.json)
+check "a stopped reader's tiny ring loses records" test "$lost" -gt 1000
+check_equal "recorded + lost = sent" "$sent" $((recorded + lost))
+check_equal "the LOST records tell of each" "$lost" \
+    "$(jq -s '[.[] | select(.event == "LOST") | .count] | add' lost.json)"
+check_equal "the gaps in the streams' sequences are as many" "$lost" "$(jq -s '
+    [.[] | select(.sequence != null)] | group_by(.stream) |
+    map(((map(select(.event != "LOST") | .sequence + 1) + map(select(.event == "LOST") | .sequence)) | max)
+        - (map(select(.event != "LOST")) | length)) | add' lost.json)"
+check "every reading command says so" grep -q "$lost" lost.err
+check "the other reader says so, too" sh -c \
+    "babeltrace2 lost.trace 2>&1 > out3 | grep -q discarded"
+
+# ---- kill -9 ----
+
+our_programs > before
+killed=0
+repaired=0
+readable=0
+foreign=0
+while [ "$killed" -lt 25 ]; do
+    killed=$((killed + 1))
+    rm -rf killed.trace
+    "$dpm" run -o killed.trace -- "$load" 100000 200 > out 2> err &
+    pid=$!
+    wait_for 5 test -s killed.trace/data
+    sleep "0.$((killed % 10))"
+    kill -KILL $pid
+    wait $pid 2> /dev/null
+    pkill -KILL -f "^$load 100000 200" || true
+    "$dpm" stats killed.trace > out 2> err && readable=$((readable + 1))
+    "$dpm" repair killed.trace > out 2>&1 && repaired=$((repaired + 1))
+    [ "$(count_others killed.trace)" = "$(count_ours killed.trace)" ] && foreign=$((foreign + 1))
+done
+check_equal "every trace of a killed recording opens" $killed $readable
+check_equal "... can be repaired" $killed $repaired
+check_equal "... and is then the same to babeltrace2" $killed $foreign
+our_programs > after
+check_equal "nothing of the killed stays in the kernel" "" "$(comm -13 before after)"
+
+# ---- a full disk ----
+
+mkdir disk
+if mount -t tmpfs -o size=1m tmpfs disk 2> /dev/null; then
+    "$dpm" run -o disk/full.trace -- "$load" 200000 100 > out 2> err
+    check_equal "on a full disk the command runs on" "0 sends 200000" "$? $(grep sends out)"
+    check_equal "... after one clear error" 1 "$(grep -c '^dpm: recording stopped: .*[Ss]pace' err)"
+    check "... and what was written can be read" "$dpm" stats disk/full.trace
+    umount disk
+else
+    skip "a full disk" "cannot mount a small file system here"
+fi
+finish

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event_test.c: the table of types and fields against the structs of record.h and the numbers of
+ * docs/trace-format.md; meter flags by name; identities.
+ *
+ *      table ---- offsets, sizes ----> record.h's structs, filled with known values
+ *        |                             the format's numbers, written down here once more
+ *        +------- no overlap, nothing outside the record
+ */
+#include "event/event.h"
+#include "seeded.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- the table as a whole ---- */
+
+static void check_fields(const struct event_field *fields, size_t from, size_t to)
+{
+    size_t end = from;
+
+    for (const struct event_field *field = fields; field->name != NULL; field++) {
+        /* In order, so they do not overlap. */
+        assert_true(field->offset >= end);
+        assert_true(field->size > 0);
+        end = field->offset + field->size;
+        assert_true(end <= to);
+        assert_non_null(field->meaning);
+        if (field->kind == FIELD_UNSIGNED || field->kind == FIELD_HEX)
+            assert_true(field->size <= 8 && (field->size % 2 == 0 || field->size == 1));
+        for (const struct event_field *other = fields; other != field; other++)
+            assert_string_not_equal(field->name, other->name);
+    }
+}
+
+static void test_fields_fit_and_do_not_overlap(void **unused)
+{
+    (void)unused;
+    check_fields(event_header_fields, 0, sizeof(struct record_header));
+    for (unsigned id = 0; id < EVENT_ID_END; id++) {
+        const struct event_type *type = event_type(id);
+        if (type == NULL)
+            continue;
+        assert_int_equal(type->size % 8, 0);
+        check_fields(type->fields, sizeof(struct record_header), type->size);
+    }
+}
+
+static void test_header_fields_cover_the_header(void **unused)
+{
+    size_t end = 0;
+
+    (void)unused;
+    for (const struct event_field *field = event_header_fields; field->name != NULL; field++) {
+        assert_int_equal(field->offset, end);
+        end += field->size;
+    }
+    assert_int_equal(end, sizeof(struct record_header));
+}
+
+static void test_types_are_found_by_number_and_name(void **unused)
+{
+    (void)unused;
+    for (unsigned id = 0; id < 1000; id++) {
+        const struct event_type *type = event_type(id);
+        assert_int_equal(type != NULL, id >= EVENT_SEND && id < EVENT_ID_END);
+        assert_int_equal(event_size(id), type == NULL ? 0 : type->size);
+        if (type == NULL)
+            continue;
+        assert_int_equal(type->id, id);
+        assert_true(type->ring < RING_COUNT);
+        assert_ptr_equal(event_type_by_name(type->name), type);
+        if (type->synonym != NULL)
+            assert_ptr_equal(event_type_by_name(type->synonym), type);
+    }
+    assert_ptr_equal(event_type_by_name("sEnDmEsSaGe"), event_type(EVENT_SEND));
+    assert_null(event_type_by_name(""));
+    assert_null(event_type_by_name("SENDS"));
+}
+
+/* ---- the numbers of the format ---- */
+
+struct expected_type {
+    unsigned id;
+    const char *name;
+    unsigned ring;
+    unsigned size;
+    const char *fields; /* name offset size ... */
+};
+
+#define MESSAGE_FIELDS "path 32 4 offset 36 4 bytes 40 4 span 44 4 "
+#define LOST_FIELDS    "count 32 4 ring 36 4 reason 40 4 "
+
+static const struct expected_type expected_types[] = {
+    {1, "SEND", 1, 48, MESSAGE_FIELDS},
+    {2, "SENDCALL", 1, 48, MESSAGE_FIELDS},
+    {3, "RECEIVECALL", 1, 48, MESSAGE_FIELDS},
+    {4, "RECEIVE", 1, 48, MESSAGE_FIELDS},
+    {5, "MESSAGEQUEUED", 1, 48, MESSAGE_FIELDS},
+    {6, "BLOCK", 1, 48, "systemCall 32 4 state 36 4 duration 40 8 "},
+    {7, "CREATEPATH", 0, 48, MESSAGE_FIELDS},
+    {8, "CONNECT", 0, 48, MESSAGE_FIELDS},
+    {9, "ACCEPT", 0, 48, MESSAGE_FIELDS},
+    {10, "DESTROYPATH", 0, 48, MESSAGE_FIELDS},
+    {11, "CREATEPROCESS", 0, 48, "child 32 4 thread 36 4 "},
+    {12, "EXEC", 0, 48, "image 32 4 "},
+    {13, "STARTPROCESS", 0, 48, ""},
+    {14, "STOPPROCESS", 0, 48, ""},
+    {15, "TERMINATION", 0, 48, "status 32 4 last 36 4 failedSends 40 4 failedReceives 44 4 "},
+    {16, "LOST", 0, 48, LOST_FIELDS},
+    {17, "DISCARDED", 0, 48, LOST_FIELDS},
+    {18, "STREAM", 0, 88,
+     "pid 32 4 tid 36 4 process 40 4 parent 44 4 start 48 8 pidInside 56 4 user 60 4 "
+     "cgroup 64 8 name 72 16 "},
+    {19, "PATH", 0, 224,
+     "path 32 4 kind 36 1 family 37 1 role 38 1 nameEnd 39 1 cookie 40 8 peer 48 8 inode 56 8 "
+     "network 64 4 localPort 68 2 remotePort 70 2 local 72 16 remote 88 16 startOut 104 4 "
+     "startIn 108 4 name 112 112 "},
+    {20, "IMAGE", 0, 184, "image 32 4 device 36 4 inode 40 8 load 48 8 name 56 128 "},
+    {21, "MACHINE", 0, 456,
+     "machineId 32 16 bootId 48 16 meterFlags 64 8 name 72 64 system 136 64 addresses 200 256 "},
+    {22, "END", 0, 56, "records 32 8 lost 40 8 reason 48 4 "},
+};
+
+static void list_fields(const struct event_field *fields, char *text, size_t size)
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (const struct event_field *field = fields; field->name != NULL; field++) {
+        length += (size_t)snprintf(text + length, size - length, "%s %u %u ", field->name,
+                                   field->offset, field->size);
+        assert_true(length < size);
+    }
+}
+
+static void test_table_has_the_numbers_of_the_format(void **unused)
+{
+    char found[1000];
+
+    (void)unused;
+    list_fields(event_header_fields, found, sizeof(found));
+    assert_string_equal(found, "time 0 8 id 8 1 load 9 1 flags 10 2 sequence 12 4 procTime 16 6 "
+                               "PC 22 6 _stream 28 4 ");
+    assert_int_equal(ARRAY_SIZE(expected_types), EVENT_ID_END - 1);
+    for (size_t i = 0; i < ARRAY_SIZE(expected_types); i++) {
+        const struct expected_type *expected = &expected_types[i];
+        const struct event_type *type = event_type(expected->id);
+        assert_non_null(type);
+        assert_string_equal(type->name, expected->name);
+        assert_int_equal(type->ring, expected->ring);
+        assert_int_equal(type->size, expected->size);
+        list_fields(type->fields, found, sizeof(found));
+        assert_string_equal(found, expected->fields);
+    }
+}
+
+/* ---- values: the structs seen through the table ---- */
+
+static const struct event_field *find_field(const struct event_field *fields, const char *name)
+{
+    for (const struct event_field *field = fields; field->name != NULL; field++)
+        if (strcmp(field->name, name) == 0)
+            return field;
+    fail_msg("no field %s", name);
+    return NULL;
+}
+
+static uint64_t value(const void *record, const char *name)
+{
+    unsigned id = ((const struct record_header *)record)->id;
+    return event_field_value(find_field(event_type(id)->fields, name), record);
+}
+
+static void test_header_values(void **unused)
+{
+    uint64_t state = seed_of_run("header values");
+
+    (void)unused;
+    for (int round = 0; round < 1000; round++) {
+        struct record_header header = {
+            .time = random_number(&state),
+            .id = (uint8_t)random_number(&state),
+            .load = (uint8_t)random_number(&state),
+            .flags = (uint16_t)random_number(&state),
+            .sequence = (uint32_t)random_number(&state),
+            .proc_time_and_pc = random_number(&state),
+            .pc_high = (uint32_t)random_number(&state),
+            .stream = (uint32_t)random_number(&state),
+        };
+        const struct {
+            const char *name;
+            uint64_t expected;
+        } values[] = {
+            {"time", header.time},         {"id", header.id},
+            {"load", header.load},         {"flags", header.flags},
+            {"sequence", header.sequence}, {"procTime", record_proc_time(&header)},
+            {"PC", record_pc(&header)},    {"_stream", header.stream},
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+            assert_true(event_field_value(find_field(event_header_fields, values[i].name),
+                                          &header) == values[i].expected);
+    }
+}
+
+static void test_event_values(void **unused)
+{
+    (void)unused;
+    for (unsigned id = EVENT_SEND; id <= EVENT_DESTROYPATH; id++) {
+        struct record message = {.header.id = (uint8_t)id, .message = {1, 2, 3, 4}};
+        if (id == EVENT_BLOCK)
+            continue;
+        assert_int_equal(value(&message, "path"), 1);
+        assert_int_equal(value(&message, "offset"), 2);
+        assert_int_equal(value(&message, "bytes"), 3);
+        assert_int_equal(value(&message, "span"), 4);
+    }
+    struct record block = {.header.id = EVENT_BLOCK, .block = {5, 6, 1ULL << 60}};
+    assert_int_equal(value(&block, "systemCall"), 5);
+    assert_int_equal(value(&block, "state"), 6);
+    assert_true(value(&block, "duration") == 1ULL << 60);
+    struct record create = {.header.id = EVENT_CREATEPROCESS, .create = {.child = 7, .thread = 1}};
+    assert_int_equal(value(&create, "child"), 7);
+    assert_int_equal(value(&create, "thread"), 1);
+    struct record exec = {.header.id = EVENT_EXEC, .exec.image = 8};
+    assert_int_equal(value(&exec, "image"), 8);
+    struct record termination = {.header.id = EVENT_TERMINATION, .termination = {9, 1, 10, 11}};
+    assert_int_equal(value(&termination, "status"), 9);
+    assert_int_equal(value(&termination, "last"), 1);
+    assert_int_equal(value(&termination, "failedSends"), 10);
+    assert_int_equal(value(&termination, "failedReceives"), 11);
+    struct record lost = {.header.id = EVENT_LOST, .lost = {.count = 12, .ring = 1, .reason = 2}};
+    assert_int_equal(value(&lost, "count"), 12);
+    assert_int_equal(value(&lost, "ring"), 1);
+    assert_int_equal(value(&lost, "reason"), 2);
+}
+
+static void test_identity_values(void **unused)
+{
+    struct stream_record stream = {.header.id = EVENT_STREAM,
+                                   .pid = 1,
+                                   .tid = 2,
+                                   .process = 3,
+                                   .parent = 4,
+                                   .start = 5,
+                                   .pid_inside = 6,
+                                   .user = 7,
+                                   .cgroup = 8};
+    struct path_record path = {.header.id = EVENT_PATH,
+                               .path = 1,
+                               .kind = 2,
+                               .family = 3,
+                               .role = 4,
+                               .name_end = 5,
+                               .cookie = 6,
+                               .peer = 7,
+                               .inode = 8,
+                               .network = 9,
+                               .local_port = 10,
+                               .remote_port = 11,
+                               .start_out = 12,
+                               .start_in = 13};
+    struct image_record image = {
+        .header.id = EVENT_IMAGE, .image = 1, .device = 2, .inode = 3, .load = 4};
+    struct machine_record machine = {.header.id = EVENT_MACHINE, .meter_flags = 1};
+    struct end_record end = {.header.id = EVENT_END, .records = 1, .lost = 2, .reason = 3};
+    static const char *const stream_names[] = {"pid",   "tid",       "process", "parent",
+                                               "start", "pidInside", "user",    "cgroup"};
+    static const char *const path_names[] = {
+        "path",  "kind",    "family",    "role",       "nameEnd",  "cookie", "peer",
+        "inode", "network", "localPort", "remotePort", "startOut", "startIn"};
+    static const char *const image_names[] = {"image", "device", "inode", "load"};
+    static const char *const end_names[] = {"records", "lost", "reason"};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_SIZE(stream_names); i++)
+        assert_int_equal(value(&stream, stream_names[i]), i + 1);
+    for (size_t i = 0; i < ARRAY_SIZE(path_names); i++)
+        assert_int_equal(value(&path, path_names[i]), i + 1);
+    for (size_t i = 0; i < ARRAY_SIZE(image_names); i++)
+        assert_int_equal(value(&image, image_names[i]), i + 1);
+    for (size_t i = 0; i < ARRAY_SIZE(end_names); i++)
+        assert_int_equal(value(&end, end_names[i]), i + 1);
+    assert_int_equal(value(&machine, "meterFlags"), 1);
+}
+
+/* ---- meter flags ---- */
+
+static void check_flags(const char *list, uint32_t before, uint32_t expected)
+{
+    struct problem problem = {""};
+    uint32_t flags = before;
+
+    assert_int_equal(meter_flags_parse(list, &flags, &problem), 0);
+    assert_int_equal(flags, expected);
+    assert_string_equal(problem.text, "");
+}
+
+#define BIT(id) EVENT_FLAG(EVENT_##id)
+
+static void test_flags_are_parsed(void **unused)
+{
+    const uint32_t fork =
+        BIT(CREATEPROCESS) | BIT(EXEC) | BIT(STARTPROCESS) | BIT(STOPPROCESS) | BIT(TERMINATION);
+
+    (void)unused;
+    check_flags("", 0, 0);
+    check_flags(" ,\t", BIT(SEND), BIT(SEND));
+    check_flags("send", 0, BIT(SEND));
+    check_flags("send,receive", 0, BIT(SEND) | BIT(RECEIVE));
+    check_flags("  SEND  receivecall,RECEIVE ", BIT(BLOCK),
+                BIT(BLOCK) | BIT(SEND) | BIT(RECEIVECALL) | BIT(RECEIVE));
+    check_flags("SENDMESSAGE destroyprocess", 0, BIT(SEND) | BIT(TERMINATION));
+    check_flags("fork", 0, fork);
+    check_flags("socket", 0, BIT(CREATEPATH) | BIT(DESTROYPATH));
+    check_flags("destsocket", 0, BIT(DESTROYPATH));
+    check_flags("all", 0, METER_ALL_FLAGS);
+    check_flags("all,-send", 0, METER_ALL_FLAGS & ~BIT(SEND));
+    check_flags("-send", BIT(SEND) | BIT(RECEIVE), BIT(RECEIVE));
+    check_flags("-all", METER_ALL_FLAGS, 0);
+    check_flags("-send send", 0, BIT(SEND));
+    check_flags("all -fork exec", 0, (METER_ALL_FLAGS & ~fork) | BIT(EXEC));
+}
+
+/* Each type that can be metered has a flag of its own name, and no other type has one. */
+static void test_flags_are_the_types(void **unused)
+{
+    (void)unused;
+    for (unsigned id = EVENT_SEND; id < EVENT_ID_END; id++) {
+        const struct event_type *type = event_type(id);
+        uint32_t flags = 0;
+        int result = meter_flags_parse(type->name, &flags, NULL);
+        assert_int_equal(result, id <= EVENT_TERMINATION ? 0 : -EINVAL);
+        assert_int_equal(flags, id <= EVENT_TERMINATION ? EVENT_FLAG(id) : 0);
+    }
+}
+
+static void test_wrong_flags_are_named(void **unused)
+{
+    static const char *const lists[] = {
+        "sends",
+        "-",
+        "--send",
+        "send,;",
+        "+send",
+        "send receive, al",
+        "lost",
+        "-end",
+        "0",
+        "sendreceive",
+        "a-word-that-is-very-much-longer-than-any-flag-that-there-ever-will-be"};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        struct problem problem = {""};
+        uint32_t flags = BIT(CONNECT);
+        assert_int_equal(meter_flags_parse(lists[i], &flags, &problem), -EINVAL);
+        assert_int_equal(flags, BIT(CONNECT));
+        assert_non_null(strstr(problem.text, "is no meter flag"));
+        assert_non_null(strstr(problem.text, "receivecall"));
+        assert_null(strchr(problem.text, '\n'));
+    }
+    struct problem problem;
+    uint32_t flags = 0;
+    assert_int_equal(meter_flags_parse("send recieve", &flags, &problem), -EINVAL);
+    assert_non_null(strstr(problem.text, "'recieve'"));
+}
+
+/* ---- identities ---- */
+
+static void test_identities_keep_the_latest_of_each_number(void **unused)
+{
+    enum { ORIGINS = 3, NUMBERS = 50, STEPS = 5000 };
+    static uint32_t pids[ORIGINS][NUMBERS], cookies[ORIGINS][NUMBERS];
+    uint64_t state = seed_of_run("identities");
+    struct identities *identities;
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    for (uint32_t step = 1; step <= STEPS; step++) {
+        uint32_t origin = (uint32_t)random_below(&state, ORIGINS);
+        uint32_t number = (uint32_t)random_below(&state, NUMBERS);
+        struct stream_record stream = {.header = {.id = EVENT_STREAM, .stream = number * 0x1000001},
+                                       .pid = step};
+        struct path_record path = {
+            .header.id = EVENT_PATH, .path = number * 0x1000001, .cookie = step};
+        bool is_path = random_below(&state, 2) == 0;
+        struct event event = {.header = is_path ? &path.header : &stream.header, .origin = origin};
+        assert_int_equal(identities_add(identities, &event), 0);
+        *(is_path ? &cookies[origin][number] : &pids[origin][number]) = step;
+    }
+    for (uint32_t origin = 0; origin < ORIGINS; origin++)
+        for (uint32_t number = 0; number < NUMBERS; number++) {
+            const struct stream_record *stream =
+                identities_stream(identities, origin, number * 0x1000001);
+            const struct path_record *path =
+                identities_path(identities, origin, number * 0x1000001);
+            assert_int_equal(stream == NULL ? 0 : stream->pid, pids[origin][number]);
+            assert_int_equal(path == NULL ? 0 : path->cookie, cookies[origin][number]);
+        }
+    assert_null(identities_machine(identities, 0));
+    assert_null(identities_image(identities, 0, 0));
+    identities_free(identities);
+    identities_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fields_fit_and_do_not_overlap),
+        cmocka_unit_test(test_header_fields_cover_the_header),
+        cmocka_unit_test(test_types_are_found_by_number_and_name),
+        cmocka_unit_test(test_table_has_the_numbers_of_the_format),
+        cmocka_unit_test(test_header_values),
+        cmocka_unit_test(test_event_values),
+        cmocka_unit_test(test_identity_values),
+        cmocka_unit_test(test_flags_are_parsed),
+        cmocka_unit_test(test_flags_are_the_types),
+        cmocka_unit_test(test_wrong_flags_are_named),
+        cmocka_unit_test(test_identities_keep_the_latest_of_each_number),
+    };
+
+    return cmocka_run_group_tests_name("event", tests, NULL, NULL);
+}

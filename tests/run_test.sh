@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# run_test.sh BUILD_FOLDER: `dpm run` as its user meets it: exit status, output, signals, options.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+load=$1/tests/load
+cd "$scratch" || exit 1
+
+# status COMMAND...: its exit status, output aside.
+status() {
+    "$@" > out 2> err
+    echo $?
+}
+
+check_equal "exit status is the command's" 7 \
+    "$(status "$dpm" run -o a.trace -- sh -c 'exit 7')"
+check_equal "a command killed by a signal gives 128 + signal" 143 \
+    "$(status "$dpm" run -o b.trace -- sh -c 'kill -TERM $$')"
+check_equal "a command that does not exist gives 127" 127 \
+    "$(status "$dpm" run -o c.trace -- ./no-such-command)"
+check "... with one line that says so" grep -qx 'dpm: ./no-such-command: cannot run it: .*' err
+touch plain
+check_equal "a file that is no program gives 126" 126 "$(status "$dpm" run -o d.trace -- ./plain)"
+check_equal "wrong usage gives 2" 2 "$(status "$dpm" run --flags nonsense -- true)"
+check "... and names the flags there are" grep -q "'nonsense' is no meter flag.*receivecall" err
+check_equal "no command gives 2" 2 "$(status "$dpm" run)"
+check_equal "an existing trace is not overwritten" 1 "$(status "$dpm" run -o a.trace -- true)"
+check_equal "a user that does not exist is refused" 1 \
+    "$(status "$dpm" run --user no-such-user -o u.trace -- true)"
+
+"$dpm" run -o e.trace -- sh -c 'echo hello; echo problem >&2' > out 2> err
+check_equal "standard output is the program's alone" hello "$(cat out)"
+check "the report is on standard error" grep -q e.trace err
+"$dpm" run -o f.trace --report report.txt -- sh -c 'echo problem >&2' 2> err
+check_equal "with --report nothing of ours is on standard error" problem "$(cat err)"
+check "... and the report is in the file" grep -q f.trace report.txt
+
+"$dpm" run -- sh -c 'exit 0' 2> err
+check "without -o the trace is ./dpm-NAME-PID.trace" sh -c 'ls -d dpm-sh-[0-9]*.trace'
+check_equal "... that others cannot read" 700 "$(stat -c %a dpm-sh-*.trace)"
+
+"$dpm" run -o user.trace --user nobody -- id -un > out 2> err
+check_equal "--user runs the command as that user" nobody "$(cat out)"
+
+"$dpm" run -o g.trace -- sh -c 'sleep 3 & sleep 0.3; exit 0' 2> err
+check "descendants still running are named" grep -q 'still running.* sleep\[' err
+started=$(date +%s)
+"$dpm" run -o h.trace --wait -- sh -c 'sleep 2 & exit 5' 2> err
+check_equal "--wait keeps the command's exit status" 5 $?
+check "--wait stays for them" test $(($(date +%s) - started)) -ge 2
+check "... and records their end" sh -c \
+    "'$dpm' dump --json h.trace | jq -e -s '[.[] | select(.event == \"TERMINATION\")] | length >= 2'"
+
+# A signal from outside goes to the program first; the second ends the recording.
+# (TERM here: a shell starts what runs in the background with INT ignored.)
+timeout 30 "$dpm" run -o i.trace -- sh -c \
+    'trap "echo got it; exit 4" TERM; for i in $(seq 100); do sleep 0.1; done' > out 2> err &
+pid=$!
+wait_for 5 test -s i.trace/metadata
+sleep 0.5
+pkill -TERM -P $pid
+wait $pid
+check_equal "the first signal is the program's" "4 got it" "$? $(cat out)"
+
+timeout 30 "$dpm" run -o j.trace -- sh -c 'trap "" TERM; echo $$; exec sleep 20' > alive 2> err &
+pid=$!
+wait_for 5 test -s alive
+sleep 0.3
+pkill -TERM -P $pid
+sleep 0.3
+pkill -TERM -P $pid
+wait $pid
+check_equal "the second ends the recording" 143 $?
+check "... and the program lives on" kill -0 "$(cat alive)"
+kill -KILL "$(cat alive)"
+check "... and the trace is whole" sh -c "'$dpm' stats --json j.trace | jq -e .trace.complete"
+
+"$load" 20000 100 > truth
+"$dpm" run -o k.trace --max-size 300K -- "$load" 20000 100 > out 2> err
+check_equal "at the largest size the command runs on" "0 sends 20000" "$? $(grep sends out)"
+check "... and the recording says that it stopped" grep -q '^dpm: recording stopped: ' err
+check "... having kept to its size" test "$(cat k.trace/* | wc -c)" -le 307200
+check "... and the trace says why it ended" sh -c \
+    "'$dpm' dump --json k.trace | jq -e -s '.[-1] | .event == \"END\" and .reason == 2'"
+
+# Hooks: only those that a flag needs are even loaded, and none stays.
+# (Compared with what was there before: somebody else may be metering this machine.)
+our_programs > before
+"$dpm" run -o l.trace --flags send -- sh -c 'bpftool prog show > all' 2> err
+our_programs > after
+our_programs all > progs
+check_equal "a hook that a flag needs is loaded" 1 "$(comm -13 before progs | grep -c sock_send)"
+check_equal "a hook that no flag needs is not" 0 \
+    "$(comm -13 before progs | grep -c -E 'sock_recv|sched_switch')"
+check_equal "after the run nothing stays in the kernel" "" "$(comm -13 before after)"
+finish

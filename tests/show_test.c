@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * show_test.c: units, safe text, tables, and JSON that holds exactly the keys it should.
+ *
+ * What is printed goes into memory and is read again: JSON by jansson, tables line by line.
+ */
+#include "show/show.h"
+
+#include "seeded.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static uint64_t seed;
+
+static unsigned pick(unsigned count)
+{
+    return (unsigned)random_below(&seed, count);
+}
+
+/* ---- units and text ---- */
+
+static void writes_units(void **state)
+{
+    static const struct {
+        void (*show)(uint64_t value, char text[UNIT_SIZE]);
+        uint64_t value;
+        const char *text;
+    } cases[] = {
+        {show_bytes, 0, "0 B"},
+        {show_bytes, 1023, "1023 B"},
+        {show_bytes, 1024, "1.00 KiB"},
+        {show_bytes, 10230, "9.99 KiB"},
+        {show_bytes, 10239, "10.0 KiB"},
+        {show_bytes, 102390, "100 KiB"},
+        {show_bytes, 1048575, "1.00 MiB"},
+        {show_bytes, 5ULL << 30, "5.00 GiB"},
+        {show_bytes, UINT64_MAX, "16.0 EiB"},
+        {show_duration, 0, "0 ns"},
+        {show_duration, 999, "999 ns"},
+        {show_duration, 1000, "1.00 us"},
+        {show_duration, 999499, "999 us"},
+        {show_duration, 999500, "1.00 ms"},
+        {show_duration, 123456789, "123 ms"},
+        {show_duration, 1500000000, "1.50 s"},
+        {show_duration, 119999999999, "120 s"},
+        {show_duration, 125000000000, "2 min 05 s"},
+        {show_duration, 7500000000000, "2 h 05 min"},
+        {show_duration, UINT64_MAX, "5124095 h 34 min"},
+        {show_count, 0, "0"},
+        {show_count, 999, "999"},
+        {show_count, 1000, "1,000"},
+        {show_count, 123456, "123,456"},
+        {show_count, UINT64_MAX, "18,446,744,073,709,551,615"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[UNIT_SIZE];
+        cases[i].show(cases[i].value, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void replaces_what_is_no_text(void **state)
+{
+    static const struct {
+        const char *from;
+        const char *to;
+    } cases[] = {
+        {"plain [x] \"y\" \\", "plain [x] \"y\" \\"},
+        {"\x1b[1m\n\t\x7f", "?[1m???"},
+        {"caf\xc3\xa9", "caf\xc3\xa9"},
+        {"caf\xc3", "caf?"},      /* cut in the middle */
+        {"\xc2\x9b[1m", "??[1m"}, /* a control character of 8 bits */
+        {"\xc0\xaf \xe0\x80\xaf \xf0\x80\x80\xaf", "?? ??? ????"}, /* overlong */
+        {"\xed\xa0\x80", "???"},                                   /* half of a surrogate pair */
+        {"\xf4\x90\x80\x80", "????"},                              /* above U+10FFFF */
+        {"\xe2\x82\xac \xf0\x9f\x98\x80", "\xe2\x82\xac \xf0\x9f\x98\x80"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[64];
+        show_text(cases[i].from, strlen(cases[i].from), text);
+        assert_string_equal(text, cases[i].to);
+    }
+    char text[4];
+    show_text("abcdef", 3, text);
+    assert_string_equal(text, "abc");
+}
+
+/* jansson takes nothing but valid UTF-8: the second opinion. */
+static void any_bytes_become_text(void **state)
+{
+    (void)state;
+    seed = seed_of_run("text");
+    for (unsigned round = 0; round < 20000; round++) {
+        static const unsigned char often[] = {0xc2, 0xe0, 0xe2, 0xed, 0xf0, 0xf4, 0x80, 0x90, 0xa0};
+        char from[12];
+        char to[13];
+        for (size_t i = 0; i < sizeof(from); i++)
+            from[i] = (char)(pick(2) ? often[pick(sizeof(often))] : pick(256));
+        show_text(from, sizeof(from), to);
+        json_t *string = json_string(to);
+        assert_non_null(string);
+        json_decref(string);
+        for (size_t i = 0; to[i] != '\0'; i++)
+            assert_true((unsigned char)to[i] >= 0x20 && to[i] != 0x7f);
+        assert_true(strlen(to) <= strnlen(from, sizeof(from)));
+    }
+}
+
+/* ---- a result to be shown ---- */
+
+#define MANY 130
+
+struct result {
+    struct communication communication;
+    struct communication_process processes[MANY];
+    struct communication_pair pairs[MANY];
+    struct communication_path paths[MANY];
+    struct communication_machine machines[1];
+    uint32_t indexes[MANY];
+};
+
+/* `count` processes, each of which sent i bytes to the next, over a path of its own. */
+static struct result *make_result(uint32_t count)
+{
+    struct result *result = calloc(1, sizeof(*result));
+
+    assert_non_null(result);
+    result->communication = (struct communication){
+        .processes = result->processes,
+        .process_count = count,
+        .pairs = result->pairs,
+        .pair_count = count,
+        .paths = result->paths,
+        .path_count = count,
+        .machines = result->machines,
+        .machine_count = 1,
+        .process_indexes = result->indexes,
+        .traces = 1,
+        .events = 1234567,
+        .lost = 3,
+        .duration = 1500000000,
+    };
+    strcpy(result->machines[0].name, "host");
+    for (uint32_t i = 0; i < count; i++) {
+        struct traffic sent = {1, i};
+        result->indexes[i] = i;
+        result->processes[i] = (struct communication_process){
+            .pid = 100 + i, .parent = i == 0 ? NO_PROCESS : 0, .cpu = i, .sent = sent};
+        snprintf(result->processes[i].name, STREAM_NAME_SIZE, "p%u", i);
+        /* Most bytes first, as analysis gives them. */
+        uint32_t from = count - 1 - i;
+        result->pairs[i] = (struct communication_pair){
+            .from = {&result->indexes[from], 1, NULL},
+            .to = {NULL, 0, "10.0.0.9:80"},
+            .sent = {1, from},
+        };
+        result->paths[i] = (struct communication_path){
+            .kind = PATH_TCP,
+            .local = (char *)"10.0.0.1:1",
+            .remote = (char *)"10.0.0.9:80",
+            .ends = {{&result->indexes[from], 1, NULL}, {NULL, 0, NULL}},
+            .sent = {1, from},
+        };
+    }
+    return result;
+}
+
+static char *shown(const struct result *result, struct show_options options)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    assert_non_null(file);
+    assert_int_equal(show_statistics(&result->communication, file, &options), 0);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static unsigned count_lines_with(const char *text, const char *part)
+{
+    unsigned count = 0;
+
+    for (const char *line = text; *line != '\0';) {
+        const char *end = strchrnul(line, '\n');
+        const char *found = strstr(line, part);
+        count += found != NULL && found < end;
+        line = *end == '\0' ? end : end + 1;
+    }
+    return count;
+}
+
+static void tables_have_a_heading_and_titles(void **state)
+{
+    struct result *result = make_result(2);
+    char *text = shown(result, (struct show_options){0});
+
+    (void)state;
+    assert_memory_equal(
+        text, "1 trace, machine host, 1.50 s, 1,234,567 events, 3 lost, not complete\n", 70);
+    assert_int_equal(count_lines_with(text, "Processes"), 1);
+    assert_int_equal(count_lines_with(text, "Who sent to whom"), 1);
+    assert_int_equal(count_lines_with(text, "Paths"), 1);
+    assert_int_equal(count_lines_with(text, "MACHINE"), 0); /* there is only one */
+    assert_int_equal(count_lines_with(text, "p1[101] 10.0.0.9:80"), 1);
+    assert_int_equal(count_lines_with(text, "p1[101] 10.0.0.1:1"), 1);
+    assert_null(strchr(text, '\033')); /* no colour: not a terminal */
+    free(text);
+    free(result);
+}
+
+/* 130 rows: the 30 smallest, of 0 + 1 + ... + 29 = 435 bytes, become one. */
+static void the_smallest_rows_become_others(void **state)
+{
+    struct result *result = make_result(MANY);
+    char *text = shown(result, (struct show_options){0});
+
+    (void)state;
+    assert_int_equal(count_lines_with(text, "others (30)"), 3);
+    assert_int_equal(count_lines_with(text, "435 B"), 3);
+    assert_int_equal(count_lines_with(text, "p30[130] "), 2);
+    assert_int_equal(count_lines_with(text, "p29[129] "), 0);
+    free(text);
+    text = shown(result, (struct show_options){.all = true});
+    assert_int_equal(count_lines_with(text, "others"), 0);
+    assert_int_equal(count_lines_with(text, "p29[129] "), 2);
+    free(text);
+    free(result);
+}
+
+static void groups_and_machines_are_named(void **state)
+{
+    struct result *result = make_result(5);
+    struct communication_machine machines[2] = {{"one"}, {"two"}};
+
+    (void)state;
+    result->communication.machines = machines;
+    result->communication.machine_count = 2;
+    result->processes[1].machine = 1;
+    result->processes[4].pid = 0; /* its identity was lost */
+    result->processes[4].stream = 77;
+    result->pairs[0].to = (struct party){result->indexes, 5, NULL};
+    result->pairs[0].shared = true;
+    result->communication.unknown_paths = 9;
+    char *text = shown(result, (struct show_options){0});
+    assert_int_equal(count_lines_with(text, "p0[100]@one, p1[101]@two, p2[102]@one and 2 others"),
+                     1);
+    assert_int_equal(count_lines_with(text, "remote, shared"), 1);
+    assert_int_equal(count_lines_with(text, "unknown[stream 77]@one"), 2);
+    assert_int_equal(count_lines_with(text, "MACHINE"), 1);
+    assert_int_equal(count_lines_with(text, "9 messages are of paths"), 1);
+    free(text);
+    free(result);
+}
+
+static void an_empty_result_is_shown(void **state)
+{
+    struct result *result = make_result(0);
+    char *text = shown(result, (struct show_options){0});
+
+    (void)state;
+    assert_int_equal(count_lines_with(text, "none"), 3);
+    free(text);
+    text = shown(result, (struct show_options){.json = true});
+    json_t *json = json_loads(text, 0, NULL);
+    assert_int_equal(json_array_size(json_object_get(json, "paths")), 0);
+    assert_true(json_is_array(json_object_get(json, "processes")));
+    json_decref(json);
+    free(text);
+    free(result);
+}
+
+/* ---- JSON keys ---- */
+
+/* The object has exactly these keys, separated by blanks. */
+static void expect_keys(const json_t *object, const char *keys)
+{
+    char copy[600];
+    char *rest = NULL;
+    size_t count = 0;
+
+    assert_true(json_is_object(object));
+    snprintf(copy, sizeof(copy), "%s", keys);
+    for (char *key = strtok_r(copy, " ", &rest); key != NULL; key = strtok_r(NULL, " ", &rest)) {
+        if (json_object_get(object, key) == NULL)
+            fail_msg("key %s is missing", key);
+        count++;
+    }
+    if (json_object_size(object) == count)
+        return;
+    char *dump = json_dumps(object, 0);
+    print_error("%s\n", dump);
+    free(dump);
+    fail_msg("there are other keys than: %s", keys);
+}
+
+static void statistics_json_has_its_keys(void **state)
+{
+    struct result *result = make_result(3);
+
+    (void)state;
+    strcpy(result->processes[0].name, "a\"\\\x1b\xff");
+    result->pairs[1].to = (struct party){result->indexes, 2, NULL};
+    char *text = shown(result, (struct show_options){.json = true});
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    expect_keys(json, "trace processes pairs paths");
+    expect_keys(json_object_get(json, "trace"), "events lost duration_ns complete machines");
+    json_t *process = json_array_get(json_object_get(json, "processes"), 0);
+    expect_keys(process, "id machine pid parent name cpu_ns sent received");
+    expect_keys(json_object_get(process, "sent"), "messages bytes");
+    assert_string_equal(json_string_value(json_object_get(process, "name")), "a\"\\??");
+    assert_true(json_is_null(json_object_get(process, "parent")));
+    process = json_array_get(json_object_get(json, "processes"), 2);
+    assert_int_equal(json_integer_value(json_object_get(process, "id")), 3);
+    assert_int_equal(json_integer_value(json_object_get(process, "parent")), 1);
+    json_t *pair = json_array_get(json_object_get(json, "pairs"), 0);
+    expect_keys(pair, "from to messages bytes local shared");
+    assert_int_equal(json_integer_value(json_object_get(pair, "from")), 3);
+    assert_string_equal(json_string_value(json_object_get(pair, "to")), "10.0.0.9:80");
+    pair = json_array_get(json_object_get(json, "pairs"), 1);
+    assert_int_equal(json_array_size(json_object_get(pair, "to")), 2);
+    json_t *path = json_array_get(json_object_get(json, "paths"), 0);
+    expect_keys(path, "kind local remote ends sent received");
+    json_t *ends = json_object_get(path, "ends");
+    assert_int_equal(json_array_size(ends), 2);
+    assert_int_equal(json_integer_value(json_array_get(json_array_get(ends, 0), 0)), 3);
+    assert_int_equal(json_array_size(json_array_get(ends, 1)), 0);
+    json_decref(json);
+    free(text);
+    free(result);
+}
+
+/* ---- records ---- */
+
+union any_record {
+    struct record_header header;
+    struct record event;
+    struct stream_record stream;
+    struct path_record path;
+    struct image_record image;
+    struct machine_record machine;
+    struct end_record end;
+};
+
+#define FIRST_TIME 1000000123456789ULL /* 2001-09-09 01:46:40.123456789 with this offset: */
+#define OFFSET     (1000000000000000000LL - 1000000000000000LL)
+
+static struct identities *identities;
+
+static void note(union any_record *record)
+{
+    struct event event = {&record->header, 0, OFFSET};
+
+    assert_int_equal(identities_add(identities, &event), 0);
+}
+
+/* A machine, stream 1 (a process), stream 2 (a thread of it), path 4 and image 7. */
+static int know_some(void **state)
+{
+    union any_record record;
+
+    (void)state;
+    setenv("TZ", "XYZ-1:30", 1); /* an hour and a half east */
+    tzset();
+    if (identities_new(&identities) < 0)
+        return -1;
+    memset(&record, 0, sizeof(record));
+    record.header.id = EVENT_MACHINE;
+    strcpy(record.machine.name, "host");
+    note(&record);
+    for (uint32_t stream = 1; stream <= 2; stream++) {
+        memset(&record, 0, sizeof(record));
+        record.header.id = EVENT_STREAM;
+        record.header.stream = stream;
+        record.stream.pid = 120;
+        record.stream.tid = 119 + stream;
+        record.stream.process = 1;
+        strcpy(record.stream.name, "server");
+        note(&record);
+    }
+    memset(&record, 0, sizeof(record));
+    record.header.id = EVENT_PATH;
+    record.path.path = 4;
+    record.path.kind = PATH_TCP;
+    record.path.family = AF_INET;
+    record.path.inode = 99;
+    record.path.local_port = 80;
+    record.path.remote_port = 4000;
+    inet_pton(AF_INET, "127.0.0.1", record.path.local);
+    inet_pton(AF_INET, "10.0.0.9", record.path.remote);
+    note(&record);
+    memset(&record, 0, sizeof(record));
+    record.header.id = EVENT_IMAGE;
+    record.image.image = 7;
+    strcpy(record.image.name, "/bin/server");
+    note(&record);
+    return 0;
+}
+
+static int forget_all(void **state)
+{
+    (void)state;
+    identities_free(identities);
+    return 0;
+}
+
+static union any_record make_record(enum event_id id, uint32_t stream)
+{
+    union any_record record;
+
+    memset(&record, 0, sizeof(record));
+    record.header.time = FIRST_TIME;
+    record.header.id = (uint8_t)id;
+    record.header.stream = stream;
+    record.header.sequence = 5;
+    record.header.load = 3;
+    record.header.proc_time_and_pc = 123;
+    return record;
+}
+
+static char *shown_record(const union any_record *record, bool json)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    struct record_face face = {.file = file, .identities = identities, .json = json};
+    struct event event = {&record->header, 0, OFFSET};
+
+    assert_non_null(file);
+    assert_int_equal(show_record(&face, &event), 0);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static void expect_line(const union any_record *record, const char *line)
+{
+    char *text = shown_record(record, false);
+
+    assert_string_equal(text, line);
+    free(text);
+}
+
+static void records_become_lines(void **state)
+{
+    (void)state;
+    union any_record record = make_record(EVENT_SEND, 1);
+    record.event.message.path = 4;
+    record.event.message.bytes = 10;
+    record.event.message.offset = 77;
+    record.header.flags = RECORD_CONTINUED;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  SEND           "
+                         "4 tcp 127.0.0.1:80 > 10.0.0.9:4000  10 bytes, offset 77, continued\n");
+    record = make_record(EVENT_MESSAGEQUEUED, 0);
+    record.event.message.path = 5;
+    record.header.flags = RECORD_NO_STREAM;
+    expect_line(&record, "2001-09-09 03:16:40.123456  -                        -  MESSAGEQUEUED  "
+                         "5 unknown  0 bytes, offset 0\n");
+    record = make_record(EVENT_TERMINATION, 2);
+    record.event.termination.status = SIGKILL;
+    record.event.termination.last = 1;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120/121]          2  TERMINATION    "
+                         "killed by SIGKILL, the process has ended\n");
+    record.event.termination.status = 3 << 8;
+    record.event.termination.last = 0;
+    record.event.termination.failed_receives = 2;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120/121]          2  TERMINATION    "
+                         "exit 3, failed receives: 2\n");
+    record = make_record(EVENT_CREATEPROCESS, 1);
+    record.event.create.child = 2;
+    record.event.create.thread = 1;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  CREATEPROCESS  "
+                         "thread server[120/121]\n");
+    record.event.create.child = 9;
+    record.event.create.thread = 0;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  CREATEPROCESS  "
+                         "process stream 9\n");
+    record = make_record(EVENT_EXEC, 1);
+    record.event.exec.image = 7;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  EXEC           "
+                         "/bin/server\n");
+    record = make_record(EVENT_LOST, 1);
+    record.event.lost.count = 12;
+    record.event.lost.ring = RING_DATA;
+    record.event.lost.reason = LOST_RING_FULL;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  LOST           "
+                         "12 records of the data ring: it was full\n");
+}
+
+static json_t *record_json(const union any_record *record)
+{
+    char *text = shown_record(record, true);
+
+    /* One line. */
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    free(text);
+    return json;
+}
+
+#define HEAD "time time_ns event machine pid tid stream name sequence cpu_ns load "
+#define PATH "path kind inode local remote offset bytes span_ns "
+
+/* Every type has exactly its keys; the text of each must name the type. */
+static void records_have_their_keys(void **state)
+{
+    static const char *const keys[EVENT_ID_END] = {
+        [EVENT_SEND] = HEAD PATH,
+        [EVENT_SENDCALL] = HEAD PATH,
+        [EVENT_RECEIVECALL] = HEAD PATH,
+        [EVENT_RECEIVE] = HEAD PATH,
+        [EVENT_MESSAGEQUEUED] = HEAD PATH,
+        [EVENT_CREATEPATH] = HEAD PATH,
+        [EVENT_CONNECT] = HEAD PATH,
+        [EVENT_ACCEPT] = HEAD PATH,
+        [EVENT_DESTROYPATH] = HEAD PATH,
+        [EVENT_BLOCK] = HEAD "system_call state duration_ns",
+        [EVENT_CREATEPROCESS] = HEAD "child thread child_pid child_tid",
+        [EVENT_EXEC] = HEAD "image",
+        [EVENT_STARTPROCESS] = HEAD,
+        [EVENT_STOPPROCESS] = HEAD,
+        [EVENT_TERMINATION] = HEAD "status last failed_sends failed_receives",
+        [EVENT_LOST] = HEAD "count ring reason",
+        [EVENT_DISCARDED] = HEAD "count ring reason",
+        [EVENT_STREAM] = HEAD "process parent start pid_inside user cgroup",
+        [EVENT_PATH] = HEAD "path kind family role name_end cookie peer inode network local_port "
+                            "remote_port local remote start_out start_in unix_name",
+        [EVENT_IMAGE] = HEAD "image device inode load_address file",
+        [EVENT_MACHINE] = HEAD "machine_id boot_id meter_flags system addresses",
+        [EVENT_END] = HEAD "records lost reason",
+    };
+
+    (void)state;
+    for (unsigned id = 1; id < EVENT_ID_END; id++) {
+        union any_record record = make_record((enum event_id)id, 1);
+        record.event.message.path = id == EVENT_CREATEPROCESS ? 2 : id == EVENT_EXEC ? 7 : 4;
+        json_t *json = record_json(&record);
+        expect_keys(json, keys[id]);
+        assert_string_equal(json_string_value(json_object_get(json, "event")),
+                            event_type(id)->name);
+        json_decref(json);
+    }
+}
+
+static void record_json_has_the_values(void **state)
+{
+    (void)state;
+    union any_record record = make_record(EVENT_RECEIVE, 2);
+    record.event.message.path = 4;
+    record.event.message.bytes = 10;
+    record.header.flags = RECORD_CALL_IMPLIED | RECORD_LIBRARY;
+    json_t *json = record_json(&record);
+    expect_keys(json, HEAD PATH "call_implied library");
+    json_t *expected = json_pack(
+        "{s:s, s:I, s:s, s:s, s:i, s:i, s:i, s:s, s:i, s:i, s:i, s:i, s:s, s:i, s:s, s:s, s:i, "
+        "s:i, s:i, s:b, s:b}",
+        "time", "2001-09-09T03:16:40.123456789+01:30", "time_ns", (json_int_t)FIRST_TIME, "event",
+        "RECEIVE", "machine", "host", "pid", 120, "tid", 121, "stream", 2, "name", "server",
+        "sequence", 5, "cpu_ns", 123, "load", 3, "path", 4, "kind", "tcp", "inode", 99, "local",
+        "127.0.0.1:80", "remote", "10.0.0.9:4000", "offset", 0, "bytes", 10, "span_ns", 0,
+        "call_implied", 1, "library", 1);
+    assert_true(json_equal(json, expected));
+    json_decref(expected);
+    json_decref(json);
+    record.header.flags = RECORD_NO_STREAM;
+    json = record_json(&record);
+    expect_keys(json, "time time_ns event machine stream load " PATH);
+    json_decref(json);
+}
+
+/* Whatever a record holds, it is one line, JSON is JSON, and nothing commands the terminal. */
+static void any_record_is_shown(void **state)
+{
+    (void)state;
+    seed = seed_of_run("records");
+    for (unsigned round = 0; round < 3000; round++) {
+        union any_record record;
+        for (size_t i = 0; i < sizeof(record); i++)
+            ((uint8_t *)&record)[i] = (uint8_t)(pick(4) == 0 ? pick(5) : pick(256));
+        record.header.id = (uint8_t)(1 + pick(EVENT_ID_END - 1));
+        if (pick(4) == 0)
+            note(&record);
+        json_decref(record_json(&record));
+        char *text = shown_record(&record, false);
+        size_t length = strlen(text);
+        for (size_t i = 0; i + 1 < length; i++)
+            assert_true((unsigned char)text[i] >= 0x20 && text[i] != 0x7f);
+        assert_int_equal(text[length - 1], '\n');
+        free(text);
+    }
+}
+
+/* ---- a whole source ---- */
+
+static int one_record(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                      struct problem *problem)
+{
+    static union any_record record;
+
+    (void)ret_complete;
+    if (source->states[0].records == 2)
+        return problem_set(problem, -EIO, "unreadable");
+    if (source->states[0].records++ == 1)
+        return SOURCE_END;
+    record = make_record(EVENT_BLOCK, 1);
+    *ret_event = (struct event){&record.header, 0, OFFSET};
+    return SOURCE_RECORD;
+}
+
+static void a_source_is_reported(void **state)
+{
+    struct source_state source_state = {.complete = true, .end_reason = END_COMPLETE};
+    struct source source = {.next = one_record, .origins = 1, .states = &source_state};
+    struct show_options options = {0};
+    struct problem problem;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(file);
+    assert_int_equal(show_report(&source, file, &options, &problem), 0);
+    assert_int_equal(fflush(file), 0);
+    assert_int_equal(count_lines_with(text, "1 trace, machine unknown, 0 ns, 1 events, 0 lost"), 1);
+    assert_int_equal(show_report(&source, file, &options, &problem), -EIO);
+    assert_string_equal(problem.text, "unreadable");
+    fclose(file);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writes_units),
+        cmocka_unit_test(replaces_what_is_no_text),
+        cmocka_unit_test(any_bytes_become_text),
+        cmocka_unit_test(tables_have_a_heading_and_titles),
+        cmocka_unit_test(the_smallest_rows_become_others),
+        cmocka_unit_test(groups_and_machines_are_named),
+        cmocka_unit_test(an_empty_result_is_shown),
+        cmocka_unit_test(statistics_json_has_its_keys),
+        cmocka_unit_test_setup_teardown(records_become_lines, know_some, forget_all),
+        cmocka_unit_test_setup_teardown(records_have_their_keys, know_some, forget_all),
+        cmocka_unit_test_setup_teardown(record_json_has_the_values, know_some, forget_all),
+        cmocka_unit_test_setup_teardown(any_record_is_shown, know_some, forget_all),
+        cmocka_unit_test(a_source_is_reported),
+    };
+
+    return cmocka_run_group_tests_name("show", tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# summary_test.sh: scripts/test_summary, which gives the verdict on all other tests, counts every
+# way in which a test can end, in logs as `meson test` writes them.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+summary=$here/../scripts/test_summary
+# shellcheck source=tests/tap.sh
+. "$here/tap.sh"
+
+command -v jq > /dev/null || skip_all "jq is not installed"
+
+# log NAME RESULT STDOUT: adds a test to the log.
+log() {
+    jq -n -c --arg name "dpm:unit / $1" --arg result "$2" --arg stdout "$3" \
+        '{name: $name, result: $result, stdout: $stdout}' >> "$scratch/log.json"
+}
+
+# counts NAME STATUS LINES: what is said of the log so far.
+counts() {
+    found=$("$summary" "$scratch/log.json")
+    check_equal "$1" "$2
+$3" "$?
+$found"
+}
+
+log tap OK '1..2
+ok 1 - first
+ok 2 - second'
+log plain OK ''
+counts "passed cases of TAP tests and of others" 0 '0 skipped
+3 passed, 0 failed'
+
+log shell OK 'ok 1 - loads # SKIP needs root
+1..1'
+log cmocka OK '1..1
+# needs a kernel
+not ok 1 # SKIP opens'
+log whole SKIP '1..0 # SKIP no meter'
+counts "skipped cases and their reasons" 0 'skipped: shell: loads: needs root
+skipped: cmocka: opens: needs a kernel
+skipped: whole: everything: no meter
+3 skipped
+3 passed, 0 failed'
+
+rm "$scratch/log.json"
+log tap ERROR '1..2
+ok 1 - first
+not ok 2 - second'
+counts "a failed case" 1 'FAILED: tap: second
+0 skipped
+1 passed, 1 failed'
+
+log died ERROR '1..2
+ok 1 - first'
+log slow TIMEOUT ''
+counts "tests that died" 1 'FAILED: tap: second
+FAILED: died: the test as a whole: ERROR
+FAILED: slow: TIMEOUT
+0 skipped
+2 passed, 3 failed'
+
+rm "$scratch/log.json"
+log whole SKIP '1..0 # SKIP no meter'
+counts "nothing passed is no success" 1 'skipped: whole: everything: no meter
+1 skipped
+0 passed, 0 failed'
+
+check_not "a log that is not there" "$summary" "$scratch/missing.json"
+finish

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * truth-compare: compares what the meter recorded with what truth-program says it did.
+ *
+ *      usage: truth-compare DUMP LOG
+ *
+ * DUMP is the output of `dpm dump --json` ('-' is standard input), LOG the folder of logs.
+ *
+ *      log of tid 71:   SEND 9 100 ... | RECEIVE 9 20 ... | TERMINATION 0
+ *                          |                 |                 |        equal one by one, in order
+ *      stream of tid 71:  SEND 60+40      RECEIVE 20        TERMINATION
+ *
+ * For each stream the operations must be the same, none missing and none more: the same socket
+ * (inode), the same bytes, child, status, image; the CPU time within 5 ms of the call's own; the
+ * same number of failed calls. Of the dump itself: sequence numbers without gaps but for what is
+ * counted as lost, times that do not go back, byte ranges and message numbers that tile each path
+ * (compare_dump.c, compare_offsets.c). Streams with one tid are matched in the order they began.
+ *
+ * Left out: the first STARTPROCESS of each stream; and what a stream whose creator was not metered
+ * did before its log begins (an EXEC by which it was launched, stops).
+ *
+ * Prints every difference on a line, the first one of the operations with what is around it, and a
+ * table of what was compared. Exit status: 0 equal, 1 different, 2 usage or unreadable.
+ */
+#include "compare.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONTEXT             5
+#define DIFFERENCES_PRINTED 30
+#define IMAGE_NAME_LENGTH   127 /* record.h: longer names are cut */
+
+static const uint64_t cpu_tolerance = 5000000; /* ns */
+
+const char *const operation_names[OPERATION_KIND_COUNT] = {
+    "SEND", "RECEIVE", "CREATEPROCESS", "EXEC", "STOPPROCESS", "STARTPROCESS", "TERMINATION"};
+
+/* ---- what the readers use ---- */
+
+void reserve(void *array, size_t *capacity, size_t count, size_t size)
+{
+    if (array_reserve(array, capacity, count, size) < 0) {
+        fprintf(stderr, "truth-compare: no memory\n");
+        exit(2);
+    }
+}
+
+char *text_copy(const char *text)
+{
+    char *copy = strdup(text);
+
+    if (copy == NULL) {
+        fprintf(stderr, "truth-compare: no memory\n");
+        exit(2);
+    }
+    return copy;
+}
+
+struct operation *stream_add(struct stream *stream, enum operation_kind kind)
+{
+    reserve(&stream->operations, &stream->capacity, stream->count + 1, sizeof(*stream->operations));
+    stream->operations[stream->count].kind = kind;
+    return &stream->operations[stream->count++];
+}
+
+struct stream *side_add(struct side *side)
+{
+    reserve(&side->streams, &side->capacity, side->count + 1, sizeof(*side->streams));
+    return &side->streams[side->count++];
+}
+
+static int order_streams(const void *left, const void *right)
+{
+    const struct stream *a = left;
+    const struct stream *b = right;
+
+    if (a->tid != b->tid)
+        return a->tid < b->tid ? -1 : 1;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+void side_sort(struct side *side)
+{
+    if (side->count > 0)
+        qsort(side->streams, side->count, sizeof(*side->streams), order_streams);
+}
+
+void side_done(struct side *side)
+{
+    for (size_t i = 0; i < side->count; i++) {
+        for (size_t k = 0; k < side->streams[i].count; k++)
+            free(side->streams[i].operations[k].name);
+        free(side->streams[i].operations);
+        free(side->streams[i].label);
+    }
+    free(side->streams);
+}
+
+void differ(struct findings *findings, const char *format, ...)
+{
+    va_list arguments;
+
+    if (++findings->differences > DIFFERENCES_PRINTED)
+        return;
+    printf("difference: ");
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    printf("\n");
+}
+
+/* ---- the table of what was compared ---- */
+
+struct row {
+    char path[24]; /* kind of path, "" for operations without one */
+    char call[32];
+    enum operation_kind kind;
+    uint64_t operations;
+    uint64_t bytes;
+    uint64_t records;
+};
+
+struct totals {
+    struct row *rows;
+    size_t count;
+    size_t capacity;
+    uint64_t *outside; /* distance of each CPU time from the call's own interval, ns */
+    size_t outside_count;
+    size_t outside_capacity;
+    uint64_t streams;
+    uint64_t failed_sends;
+    uint64_t failed_receives;
+};
+
+static struct row *find_row(struct totals *totals, enum operation_kind kind, const char *path,
+                            const char *call)
+{
+    for (size_t i = 0; i < totals->count; i++) {
+        struct row *row = &totals->rows[i];
+        if (row->kind == kind && strcmp(row->path, path) == 0 && strcmp(row->call, call) == 0)
+            return row;
+    }
+    reserve(&totals->rows, &totals->capacity, totals->count + 1, sizeof(*totals->rows));
+    struct row *row = &totals->rows[totals->count++];
+    row->kind = kind;
+    snprintf(row->path, sizeof(row->path), "%s", path);
+    snprintf(row->call, sizeof(row->call), "%s", call);
+    return row;
+}
+
+static void count_operation(struct totals *totals, const struct dump *dump,
+                            const struct operation *logged, const struct operation *recorded)
+{
+    bool message = logged->kind <= OPERATION_RECEIVE;
+    struct row *row =
+        find_row(totals, logged->kind, message ? dump->paths[recorded->path].kind : "",
+                 message ? logged->name : "");
+
+    row->operations++;
+    row->bytes += recorded->bytes;
+    row->records += recorded->records;
+}
+
+static int order_rows(const void *left, const void *right)
+{
+    const struct row *a = left;
+    const struct row *b = right;
+    int order = strcmp(a->path, b->path);
+
+    if (order != 0)
+        return *a->path == 0 ? 1 : *b->path == 0 ? -1 : order;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return strcmp(a->call, b->call);
+}
+
+static void print_table(struct totals *totals)
+{
+    struct row sums[OPERATION_KIND_COUNT] = {0};
+
+    if (totals->count > 0)
+        qsort(totals->rows, totals->count, sizeof(*totals->rows), order_rows);
+    printf("%-15s %-14s %-16s %10s %14s %10s\n", "equal: path", "event", "call", "operations",
+           "bytes", "records");
+    for (size_t i = 0; i < totals->count; i++) {
+        const struct row *row = &totals->rows[i];
+        printf("%-15s %-14s %-16s %10" PRIu64 " %14" PRIu64 " %10" PRIu64 "\n", row->path,
+               operation_names[row->kind], row->call, row->operations, row->bytes, row->records);
+        sums[row->kind].operations += row->operations;
+        sums[row->kind].bytes += row->bytes;
+        sums[row->kind].records += row->records;
+    }
+    for (unsigned kind = 0; kind <= OPERATION_RECEIVE; kind++)
+        printf("%-15s %-14s %-16s %10" PRIu64 " %14" PRIu64 " %10" PRIu64 "\n", "all",
+               operation_names[kind], "", sums[kind].operations, sums[kind].bytes,
+               sums[kind].records);
+}
+
+static int order_numbers(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+static void print_cpu_times(struct totals *totals)
+{
+    size_t count = totals->outside_count;
+
+    if (count == 0)
+        return;
+    qsort(totals->outside, count, sizeof(*totals->outside), order_numbers);
+    printf("CPU time outside the call's own: median %.1f us, 99 %% within %.1f us, largest %.1f us "
+           "(%zu calls)\n",
+           (double)totals->outside[count / 2] / 1000,
+           (double)totals->outside[(count - 1) * 99 / 100] / 1000,
+           (double)totals->outside[count - 1] / 1000, count);
+}
+
+/* ---- comparing operations ---- */
+
+static void print_operation(const struct operation *operation)
+{
+    printf("%s", operation_names[operation->kind]);
+    if (operation->kind <= OPERATION_RECEIVE)
+        printf(" inode %" PRIu64 ", %" PRIu64 " bytes, CPU %.3f to %.3f ms", operation->inode,
+               operation->bytes, (double)operation->cpu_first / 1e6,
+               (double)operation->cpu_last / 1e6);
+    else if (operation->kind == OPERATION_CREATEPROCESS)
+        printf(" %" PRIu32 " %s", operation->number, operation->thread ? "thread" : "process");
+    else if (operation->kind == OPERATION_TERMINATION)
+        printf(" %" PRIu32, operation->number);
+    if (operation->name != NULL)
+        printf(" %s", operation->name);
+    if (operation->end_of_file)
+        printf(" (end of file)");
+    printf("\n");
+}
+
+static void print_context(const struct stream *stream, size_t at)
+{
+    size_t from = at < CONTEXT ? 0 : at - CONTEXT;
+
+    printf("  %s, %zu operations:\n", stream->label, stream->count);
+    for (size_t i = from; i <= at + CONTEXT && i < stream->count; i++) {
+        printf("  %s line %-7" PRIu64 " ", i == at ? ">" : " ", stream->operations[i].line);
+        print_operation(&stream->operations[i]);
+    }
+    if (at >= stream->count)
+        printf("  > (nothing more)\n");
+}
+
+/* What is not the same, or NULL. */
+static const char *what_differs(const struct operation *logged, const struct operation *recorded)
+{
+    if (logged->kind != recorded->kind)
+        return "another event";
+    switch (logged->kind) {
+    case OPERATION_SEND:
+    case OPERATION_RECEIVE:
+        if (logged->inode != recorded->inode)
+            return "another socket";
+        return logged->bytes != recorded->bytes ? "another number of bytes" : NULL;
+    case OPERATION_CREATEPROCESS:
+        if (logged->number != recorded->number)
+            return "another child";
+        return logged->thread != recorded->thread ? "thread and process confused" : NULL;
+    case OPERATION_EXEC:
+        return strncmp(logged->name, recorded->name, IMAGE_NAME_LENGTH) != 0 ? "another image"
+                                                                             : NULL;
+    case OPERATION_TERMINATION:
+        return logged->number != recorded->number ? "another status" : NULL;
+    default:
+        return NULL;
+    }
+}
+
+static bool same_at(const struct stream *log, size_t i, const struct stream *dump, size_t k)
+{
+    return i < log->count && k < dump->count &&
+           what_differs(&log->operations[i], &dump->operations[k]) == NULL;
+}
+
+/* The same, and the next one too, if there is one. */
+static bool same_twice(const struct stream *log, size_t i, const struct stream *dump, size_t k)
+{
+    bool at_end = i + 1 == log->count && k + 1 == dump->count;
+
+    return same_at(log, i, dump, k) && (at_end || same_at(log, i + 1, dump, k + 1));
+}
+
+/* The two streams part at these places: says how, in a word. */
+static const char *how_they_part(const struct stream *log, size_t i, const struct stream *dump,
+                                 size_t k)
+{
+    if (k >= dump->count)
+        return "missing in the dump";
+    if (i >= log->count)
+        return "more in the dump than in the log";
+    if (same_at(log, i + 1, dump, k) && same_at(log, i, dump, k + 1))
+        return "in another order in the dump";
+    if (same_twice(log, i + 1, dump, k))
+        return "missing in the dump";
+    if (same_twice(log, i, dump, k + 1))
+        return "more in the dump than in the log";
+    return what_differs(&log->operations[i], &dump->operations[k]);
+}
+
+struct comparison {
+    struct side *log;
+    struct dump *dump;
+    struct findings findings;
+    struct totals totals;
+    bool context_printed;
+};
+
+static void check_cpu_time(struct comparison *comparison, const struct stream *stream,
+                           const struct operation *logged, const struct operation *recorded)
+{
+    struct totals *totals = &comparison->totals;
+    uint64_t outside = 0;
+
+    if (recorded->cpu_first < logged->cpu_first)
+        outside = logged->cpu_first - recorded->cpu_first;
+    if (recorded->cpu_last > logged->cpu_last && recorded->cpu_last - logged->cpu_last > outside)
+        outside = recorded->cpu_last - logged->cpu_last;
+    reserve(&totals->outside, &totals->outside_capacity, totals->outside_count + 1,
+            sizeof(*totals->outside));
+    totals->outside[totals->outside_count++] = outside;
+    if (outside > cpu_tolerance)
+        differ(&comparison->findings,
+               "%s: line %" PRIu64 ": CPU time is %.3f ms outside the call's own", stream->label,
+               recorded->line, (double)outside / 1e6);
+}
+
+/* Operations at the beginning that only say how the stream was launched. */
+static size_t launch_length(const struct stream *stream)
+{
+    size_t length = 0;
+
+    while (length < stream->count && stream->operations[length].kind >= OPERATION_EXEC &&
+           stream->operations[length].kind <= OPERATION_STARTPROCESS)
+        length++;
+    return length;
+}
+
+static void compare_stream(struct comparison *comparison, const struct stream *log,
+                           const struct stream *dump)
+{
+    size_t launch = dump->parent == 0 ? launch_length(dump) : 0;
+    size_t logged_launch = launch_length(log);
+    size_t skip = launch > logged_launch ? launch - logged_launch : 0;
+    size_t i = 0;
+
+    for (; same_at(log, i, dump, i + skip); i++) {
+        const struct operation *logged = &log->operations[i];
+        struct operation *recorded = &dump->operations[i + skip];
+        recorded->end_of_file = logged->end_of_file;
+        count_operation(&comparison->totals, comparison->dump, logged, recorded);
+        if (logged->kind <= OPERATION_RECEIVE)
+            check_cpu_time(comparison, dump, logged, recorded);
+    }
+    comparison->totals.streams++;
+    if (i < log->count || i + skip < dump->count) {
+        differ(&comparison->findings, "%s: operation %zu: %s", dump->label, i + 1,
+               how_they_part(log, i, dump, i + skip));
+        if (!comparison->context_printed) {
+            print_context(log, i);
+            print_context(dump, i + skip);
+        }
+        comparison->context_printed = true;
+        return;
+    }
+    comparison->totals.failed_sends += log->failed_sends;
+    comparison->totals.failed_receives += log->failed_receives;
+    if (log->failed_sends != dump->failed_sends || log->failed_receives != dump->failed_receives)
+        differ(&comparison->findings,
+               "%s: %" PRIu64 " failed sends and %" PRIu64 " failed receives, in the log %" PRIu64
+               " and %" PRIu64,
+               dump->label, dump->failed_sends, dump->failed_receives, log->failed_sends,
+               log->failed_receives);
+}
+
+/* Both sides are sorted by tid and start. */
+static void compare_streams(struct comparison *comparison)
+{
+    const struct side *log = comparison->log;
+    const struct side *dump = &comparison->dump->side;
+    size_t i = 0;
+    size_t k = 0;
+
+    while (i < log->count || k < dump->count) {
+        const struct stream *logged = i < log->count ? &log->streams[i] : NULL;
+        const struct stream *recorded = k < dump->count ? &dump->streams[k] : NULL;
+        if (recorded == NULL || (logged != NULL && logged->tid < recorded->tid)) {
+            differ(&comparison->findings, "%s: this stream is missing in the dump", logged->label);
+            i++;
+        } else if (logged == NULL || recorded->tid < logged->tid) {
+            differ(&comparison->findings, "%s: there is no log of this stream (%zu operations)",
+                   recorded->label, recorded->count);
+            k++;
+        } else {
+            compare_stream(comparison, logged, recorded);
+            i++;
+            k++;
+        }
+    }
+}
+
+static void print_summary(struct comparison *comparison)
+{
+    const struct dump *dump = comparison->dump;
+    uint64_t differences = comparison->findings.differences;
+
+    if (differences > DIFFERENCES_PRINTED)
+        printf("(%" PRIu64 " differences more)\n", differences - DIFFERENCES_PRINTED);
+    print_table(&comparison->totals);
+    print_cpu_times(&comparison->totals);
+    printf("%" PRIu64 " records of %zu streams and %zu paths; %" PRIu64 " lost; %" PRIu64
+           " failed sends, %" PRIu64 " failed receives\n",
+           dump->records, dump->side.count, dump->path_count, dump->lost,
+           comparison->totals.failed_sends, comparison->totals.failed_receives);
+    if (dump->lost > 0)
+        printf("offsets were not checked, because records were lost\n");
+    if (differences == 0)
+        printf("equal\n");
+    else
+        printf("different: %" PRIu64 " differences\n", differences);
+}
+
+int main(int count, char **arguments)
+{
+    struct side log = {0};
+    struct dump dump = {0};
+    struct problem problem = {""};
+    struct comparison comparison = {.log = &log, .dump = &dump};
+
+    if (count != 3 || arguments[1][0] == 0) {
+        fprintf(stderr, "usage: truth-compare DUMP LOG\n");
+        return 2;
+    }
+    int result = log_read(arguments[2], &log, &problem);
+    if (result == 0)
+        result = dump_read(arguments[1], &dump, &comparison.findings, &problem);
+    if (result == 0) {
+        compare_streams(&comparison);
+        if (dump.lost == 0)
+            offsets_check(&dump, &comparison.findings);
+        print_summary(&comparison);
+    } else {
+        fprintf(stderr, "truth-compare: %s\n", problem.text);
+    }
+    side_done(&log);
+    dump_done(&dump);
+    free(comparison.totals.rows);
+    free(comparison.totals.outside);
+    if (result < 0)
+        return 2;
+    return comparison.findings.differences == 0 ? 0 : 1;
+}

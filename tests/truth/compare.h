@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compare.h: what the parts of truth-compare share. What the program does stands in compare.c.
+ *
+ *      DUMP -- compare_dump.c --> struct dump --\
+ *                                                >-- compare.c, compare_offsets.c --> differences
+ *      LOG --- compare_log.c ---> struct side --/
+ *
+ *      side: streams [tid, start] --> operations, in the stream's own order
+ *      dump: a side, and paths --> ranges of each direction
+ */
+#ifndef DPM_COMPARE_H
+#define DPM_COMPARE_H
+
+#include "base/base.h"
+
+#include <stdio.h>
+
+enum operation_kind {
+    OPERATION_SEND,
+    OPERATION_RECEIVE,
+    OPERATION_CREATEPROCESS,
+    OPERATION_EXEC,
+    OPERATION_STOPPROCESS,
+    OPERATION_STARTPROCESS,
+    OPERATION_TERMINATION,
+    OPERATION_KIND_COUNT,
+};
+
+extern const char *const operation_names[OPERATION_KIND_COUNT];
+
+/* What a program did with one call; in a dump it may have several records. */
+struct operation {
+    enum operation_kind kind;
+    bool end_of_file; /* RECEIVE: nothing will come any more (told by the log) */
+    bool thread;      /* CREATEPROCESS */
+    uint32_t number;  /* CREATEPROCESS: tid of the child; TERMINATION: status */
+    uint64_t inode;
+    uint64_t bytes;
+    uint64_t cpu_first; /* ns: before the call, or of the record where it was least */
+    uint64_t cpu_last;
+    uint64_t line;    /* in its file */
+    uint32_t records; /* dump only */
+    uint32_t path;    /* dump only: index */
+    char *name;       /* EXEC: file; SEND and RECEIVE in the log: the call */
+};
+
+struct stream {
+    uint32_t tid;
+    uint64_t start; /* ns */
+    char *label;    /* for people */
+    struct operation *operations;
+    size_t count;
+    size_t capacity;
+    uint64_t failed_sends;
+    uint64_t failed_receives;
+    /* of a dump: */
+    uint32_t parent; /* 0: what made it was not metered */
+    struct entry *entries;
+    size_t entry_count;
+    size_t entry_capacity;
+};
+
+struct side {
+    struct stream *streams; /* sorted by tid and start once they are read */
+    size_t count;
+    size_t capacity;
+};
+
+/* What a SEND or RECEIVE record says of its path's direction. */
+struct range {
+    uint64_t offset; /* unwrapped */
+    uint64_t bytes;
+    uint64_t line;
+    size_t stream;    /* index */
+    size_t operation; /* index in the stream */
+};
+
+enum direction {
+    DIRECTION_OUT,
+    DIRECTION_IN,
+    DIRECTION_COUNT,
+};
+
+struct ranges {
+    struct range *list;
+    size_t count;
+    size_t capacity;
+};
+
+struct path {
+    uint32_t number;
+    char kind[24];
+    char label[200];
+    bool known; /* its PATH record has been read */
+    bool counts_messages;
+    uint64_t inode;
+    uint32_t start[DIRECTION_COUNT];
+    struct ranges ranges[DIRECTION_COUNT];
+};
+
+struct dump {
+    struct side side;
+    struct intern stream_numbers; /* index: of side.streams, before they are sorted */
+    struct path *paths;
+    size_t path_count;
+    size_t path_capacity;
+    struct intern path_numbers; /* index: of paths */
+    uint64_t records;
+    uint64_t lost_without_stream;
+    uint64_t lost; /* all */
+    uint64_t gaps;
+};
+
+/* Everything that is different, printed as it is found. */
+struct findings {
+    uint64_t differences;
+};
+
+void differ(struct findings *findings, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Adds a zero operation of this kind. Ends the program where there is no memory. */
+struct operation *stream_add(struct stream *stream, enum operation_kind kind);
+struct stream *side_add(struct side *side);
+void side_sort(struct side *side);
+void side_done(struct side *side);
+
+/* array_reserve, but ends the program where there is no memory. */
+void reserve(void *array, size_t *capacity, size_t count, size_t size);
+char *text_copy(const char *text);
+
+/* Reads all logs of the folder. Returns 0, or -EINVAL or another error with a line in `problem`. */
+int log_read(const char *folder, struct side *side, struct problem *problem);
+
+/* Reads the JSON lines, as log_read does. What is inconsistent in itself (sequence, time, pieces)
+ * goes to `findings`. */
+int dump_read(const char *name, struct dump *dump, struct findings *findings,
+              struct problem *problem);
+void dump_done(struct dump *dump);
+
+/* Checks that the ranges of every path and direction tile. To be called after the operations have
+ * been compared: only the log can tell an end of file from an empty message. */
+void offsets_check(struct dump *dump, struct findings *findings);
+
+#endif

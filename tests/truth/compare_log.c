@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compare_log.c: reads the logs of truth-program: a folder of <tid>-<start>.log, each one stream.
+ */
+#include "compare.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int read_message(struct stream *stream, enum operation_kind kind, const char *rest,
+                        struct operation **ret_operation)
+{
+    char call[32];
+    struct operation read = {0};
+    int used = 0;
+
+    if (sscanf(rest, "%" SCNu64 " %" SCNu64 " %31s %" SCNu64 " %" SCNu64 "%n", &read.inode,
+               &read.bytes, call, &read.cpu_first, &read.cpu_last, &used) != 5)
+        return -EINVAL;
+    if ((rest[used] != 0 && rest[used] != ' ') || read.cpu_first > read.cpu_last)
+        return -EINVAL;
+    read.kind = kind;
+    read.end_of_file = strcmp(rest + used, " [eof]") == 0;
+    read.name = text_copy(call);
+    *ret_operation = stream_add(stream, kind);
+    **ret_operation = read;
+    return 0;
+}
+
+static int read_create(struct stream *stream, const char *rest, struct operation **ret_operation)
+{
+    char what[16];
+    uint32_t child;
+    int used = 0;
+
+    if (sscanf(rest, "%" SCNu32 " %15s%n", &child, what, &used) != 2 || rest[used] != 0)
+        return -EINVAL;
+    if (strcmp(what, "thread") != 0 && strcmp(what, "process") != 0)
+        return -EINVAL;
+    *ret_operation = stream_add(stream, OPERATION_CREATEPROCESS);
+    (*ret_operation)->number = child;
+    (*ret_operation)->thread = what[0] == 't';
+    return 0;
+}
+
+static int read_termination(struct stream *stream, const char *rest,
+                            struct operation **ret_operation)
+{
+    uint32_t status;
+    int used = 0;
+
+    if (sscanf(rest, "%" SCNu32 "%n", &status, &used) != 1 || rest[used] != 0)
+        return -EINVAL;
+    *ret_operation = stream_add(stream, OPERATION_TERMINATION);
+    (*ret_operation)->number = status;
+    return 0;
+}
+
+static int read_failed(struct stream *stream, const char *rest)
+{
+    char what[16];
+    uint64_t count;
+    int used = 0;
+
+    if (sscanf(rest, "%15s %" SCNu64 "%n", what, &count, &used) != 2 || rest[used] != 0)
+        return -EINVAL;
+    if (strcmp(what, "SEND") == 0)
+        stream->failed_sends += count;
+    else if (strcmp(what, "RECEIVE") == 0)
+        stream->failed_receives += count;
+    else
+        return -EINVAL;
+    return 0;
+}
+
+static int read_rest(struct stream *stream, enum operation_kind kind, const char *rest,
+                     struct operation **ret_operation)
+{
+    switch (kind) {
+    case OPERATION_SEND:
+    case OPERATION_RECEIVE:
+        return read_message(stream, kind, rest, ret_operation);
+    case OPERATION_CREATEPROCESS:
+        return read_create(stream, rest, ret_operation);
+    case OPERATION_TERMINATION:
+        return read_termination(stream, rest, ret_operation);
+    case OPERATION_EXEC:
+        *ret_operation = stream_add(stream, kind);
+        (*ret_operation)->name = text_copy(rest);
+        return *rest == 0 ? -EINVAL : 0;
+    default:
+        *ret_operation = stream_add(stream, kind);
+        return *rest == 0 ? 0 : -EINVAL;
+    }
+}
+
+/* One line, without its end; it is changed. */
+static int read_line(struct stream *stream, char *line, uint64_t number)
+{
+    struct operation *operation = NULL;
+    char *rest = strchr(line, ' ');
+
+    if (rest != NULL)
+        *rest++ = 0;
+    else
+        rest = line + strlen(line);
+    if (strcmp(line, "FAILED") == 0)
+        return read_failed(stream, rest);
+    for (unsigned kind = 0; kind < OPERATION_KIND_COUNT; kind++) {
+        if (strcmp(line, operation_names[kind]) != 0)
+            continue;
+        int result = read_rest(stream, (enum operation_kind)kind, rest, &operation);
+        if (operation != NULL)
+            operation->line = number;
+        return result;
+    }
+    return -EINVAL;
+}
+
+static int read_lines(struct stream *stream, FILE *file, struct problem *problem)
+{
+    char *line = NULL;
+    size_t size = 0;
+    uint64_t number = 0;
+    ssize_t length;
+    int result = 0;
+
+    while (result == 0 && (length = getline(&line, &size, file)) >= 0) {
+        number++;
+        if (length > 0 && line[length - 1] == '\n')
+            line[length - 1] = 0;
+        if (read_line(stream, line, number) < 0)
+            result = problem_set(problem, -EINVAL, "%s:%" PRIu64 ": not a line of a log: %s",
+                                 stream->label, number, line);
+    }
+    free(line);
+    if (result == 0 && ferror(file))
+        result = problem_set(problem, -EIO, "%s: cannot be read", stream->label);
+    if (result == 0 &&
+        (stream->count == 0 || stream->operations[stream->count - 1].kind != OPERATION_TERMINATION))
+        result =
+            problem_set(problem, -EINVAL, "%s: does not end with TERMINATION: did the program end?",
+                        stream->label);
+    return result;
+}
+
+static int read_file(const char *folder, const char *name, struct side *side,
+                     struct problem *problem)
+{
+    uint32_t tid;
+    uint64_t start;
+    int used = 0;
+    char path[4096];
+
+    if (sscanf(name, "%" SCNu32 "-%" SCNu64 ".log%n", &tid, &start, &used) != 2 || used == 0 ||
+        name[used] != 0)
+        return problem_set(problem, -EINVAL, "%s/%s: is not named <tid>-<start>.log", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return problem_set(problem, -errno, "%s: %s", path, strerror(errno));
+    struct stream *stream = side_add(side);
+    stream->tid = tid;
+    stream->start = start;
+    stream->label = text_copy(path);
+    int result = read_lines(stream, file, problem);
+    fclose(file);
+    return result;
+}
+
+int log_read(const char *folder, struct side *side, struct problem *problem)
+{
+    DIR *directory = opendir(folder);
+    struct dirent *entry;
+    int result = 0;
+
+    if (directory == NULL)
+        return problem_set(problem, -errno, "%s: %s", folder, strerror(errno));
+    while (result == 0 && (entry = readdir(directory)) != NULL)
+        if (entry->d_name[0] != '.')
+            result = read_file(folder, entry->d_name, side, problem);
+    closedir(directory);
+    if (result == 0 && side->count == 0)
+        result = problem_set(problem, -ENOENT, "%s: holds no log", folder);
+    side_sort(side);
+    return result;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compare_offsets.c: do the ranges of every path and direction tile?
+ *
+ *      start      SEND       SEND    SEND                  bytes: no gap, no overlap; a stream's
+ *      |----------)[---------)[------)     end of file     own ranges in its own order
+ *      start      1          2       3                     messages: consecutive numbers
+ */
+#include "compare.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const char *const direction_names[DIRECTION_COUNT] = {"SEND", "RECEIVE"};
+
+struct direction_check {
+    const struct dump *dump;
+    struct findings *findings;
+    const struct path *path;
+    enum direction direction;
+};
+
+static bool is_end_of_file(const struct direction_check *check, const struct range *range)
+{
+    return check->dump->side.streams[range->stream].operations[range->operation].end_of_file;
+}
+
+/* Empty ranges first, so that one never seems to overlap what begins where it stands. */
+static int order_ranges(const void *left, const void *right)
+{
+    const struct range *a = left;
+    const struct range *b = right;
+
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? -1 : 1;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+/* Before they are sorted: ranges of one stream stand in its own order. */
+static bool check_order(const struct direction_check *check, const struct ranges *ranges)
+{
+    for (size_t i = 1; i < ranges->count; i++) {
+        const struct range *last = &ranges->list[i - 1];
+        const struct range *range = &ranges->list[i];
+        if (last->stream != range->stream || last->offset <= range->offset)
+            continue;
+        differ(check->findings,
+               "%s: %s offsets go back within %s: %" PRIu64 " (line %" PRIu64 ") after %" PRIu64
+               " (line %" PRIu64 ")",
+               check->path->label, direction_names[check->direction],
+               check->dump->side.streams[range->stream].label, range->offset, range->line,
+               last->offset, last->line);
+        return false;
+    }
+    return true;
+}
+
+static void differ_at(const struct direction_check *check, const char *what, uint64_t expected,
+                      const struct range *range)
+{
+    differ(check->findings,
+           "%s: %s: %s: offset %" PRIu64 " in line %" PRIu64 ", expected %" PRIu64
+           " (start %" PRIu32 ")",
+           check->path->label, direction_names[check->direction], what, range->offset, range->line,
+           expected, check->path->start[check->direction]);
+}
+
+/* Does the range follow what is before it? */
+static bool check_range(const struct direction_check *check, const struct range *range,
+                        uint64_t expected)
+{
+    if (range->offset == expected)
+        return true;
+    differ_at(check, range->offset > expected ? "a gap" : "an overlap", expected, range);
+    return false;
+}
+
+/* Beside other readers the end can be seen before their last data are counted. */
+static bool check_end_of_file(const struct direction_check *check, const struct range *range,
+                              uint64_t end, bool one_reader)
+{
+    uint64_t start = check->path->start[check->direction];
+
+    if (range->offset == end || (!one_reader && range->offset >= start && range->offset < end))
+        return true;
+    differ_at(check, "the end of file is not where the data end", end, range);
+    return false;
+}
+
+static bool has_one_stream(const struct ranges *ranges)
+{
+    for (size_t i = 1; i < ranges->count; i++)
+        if (ranges->list[i].stream != ranges->list[0].stream)
+            return false;
+    return true;
+}
+
+/* The first difference of a path is enough, the rest follow it. */
+static void check_direction(const struct direction_check *check, struct ranges *ranges)
+{
+    uint64_t expected = check->path->start[check->direction];
+
+    if (ranges->count == 0 || !check_order(check, ranges))
+        return;
+    qsort(ranges->list, ranges->count, sizeof(*ranges->list), order_ranges);
+    bool one_reader = has_one_stream(ranges);
+    for (size_t i = 0; i < ranges->count; i++) {
+        const struct range *range = &ranges->list[i];
+        if (is_end_of_file(check, range))
+            continue;
+        if (!check_range(check, range, expected))
+            return;
+        expected += check->path->counts_messages ? 1 : range->bytes;
+    }
+    for (size_t i = 0; i < ranges->count; i++)
+        if (is_end_of_file(check, &ranges->list[i]) &&
+            !check_end_of_file(check, &ranges->list[i], expected, one_reader))
+            return;
+}
+
+void offsets_check(struct dump *dump, struct findings *findings)
+{
+    for (size_t i = 0; i < dump->path_count; i++) {
+        struct path *path = &dump->paths[i];
+        if (!path->known)
+            continue; /* has been told already */
+        for (unsigned k = 0; k < DIRECTION_COUNT; k++) {
+            struct direction_check check = {dump, findings, path, (enum direction)k};
+            check_direction(&check, &path->ranges[k]);
+        }
+    }
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * truth.h: what the parts of truth-program share. What the program is for stands in truth.c.
+ *
+ *      truth.c                the plan: which scenario runs when
+ *        truth_conversation.c, truth_datagram.c, truth_shared.c, truth_life.c, truth_failure.c
+ *          truth_traffic.c      many calls, chosen at random
+ *            truth_operation.c  one call, logged
+ *              truth_pattern.c  what the bytes of messages say
+ *          truth_connection.c   sockets and their names
+ *        truth_process.c        processes and threads, logged
+ *          truth_journal.c      the log of one stream
+ *
+ * Three words: a *stream* is one thread; a *scene* is what all streams of one scenario share (its
+ * memory outlives fork and exec); an *end* is a socket as one stream sees it.
+ */
+#ifndef DPM_TRUTH_H
+#define DPM_TRUTH_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+/* ---- random numbers: one generator for each stream, all from the seed ---- */
+
+struct random {
+    uint64_t state;
+};
+
+uint64_t random_next(struct random *random);
+/* Between lowest and highest, both included. */
+size_t random_between(struct random *random, size_t lowest, size_t highest);
+bool random_chance(struct random *random, unsigned percent);
+
+/* ---- what processes share ---- */
+
+/* Streams of one scenario that send; the bytes they send name them by an index below this. */
+#define WRITER_LIMIT 16
+#define SIGNAL_COUNT 4
+
+struct scene {
+    uint64_t seed;
+    uint32_t number;
+    _Atomic uint32_t writer_count;
+    _Atomic uint32_t writers[WRITER_LIMIT]; /* their thread ids */
+    _Atomic int64_t unclaimed;              /* messages no receiver has asked for yet */
+    _Atomic uint64_t sent;
+    _Atomic uint64_t received;
+    sem_t signals[SIGNAL_COUNT]; /* for the scenario's own use */
+};
+
+struct shared {
+    _Atomic uint64_t bytes;
+    uint64_t byte_limit;
+    uint32_t seconds; /* a process that lives longer is killed */
+    uint32_t scene_count;
+    struct scene scenes[];
+};
+
+/* The memory all processes of the run share, and the descriptor it came from. */
+extern struct shared *shared;
+extern int shared_descriptor;
+extern const char *log_folder;
+extern const char *socket_folder;
+
+/* A generator for one role of a scene: equal roles get equal numbers in every process. */
+struct random scene_random(const struct scene *scene, unsigned role);
+/* Wait for, or give, one of the scene's signals. */
+void scene_wait(struct scene *scene, unsigned signal);
+void scene_post(struct scene *scene, unsigned signal);
+
+/* ---- the log of one stream ---- */
+
+struct journal {
+    uint32_t tid;
+    int writer; /* index among the scene's writers, or -1 */
+    uint64_t failed_sends;
+    uint64_t failed_receives;
+    char *text;
+    size_t length;
+    size_t capacity;
+    char path[512];
+};
+
+extern __thread struct journal journal;
+
+/* A new stream begins: what a parent left in memory is forgotten. */
+void journal_begin(void);
+void journal_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Writes everything but TERMINATION, so that another program image can go on with the file. */
+void journal_hand_over(void);
+/* The image that goes on. `path` is the file handed over, or NULL if there is none yet. */
+void journal_resume(const char *path, const char *image);
+/* The stream ends, or will be ended, with this wait status: writes the file. */
+void journal_end(int status);
+
+/* CPU time of this stream so far, ns. */
+uint64_t cpu_time(void);
+void sleep_milliseconds(unsigned milliseconds);
+
+/* Prints one line and ends the run: a bug here, or a machine that cannot run this. */
+_Noreturn void truth_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- processes and threads ---- */
+
+struct thread {
+    pthread_t handle;
+    sem_t started;
+    uint32_t tid;
+    void (*run)(void *);
+    void *argument;
+};
+
+/* To be called once by every new process but the first: limits, and death with the parent. */
+void process_begin(void);
+/* The limits alone. */
+void process_limit(void);
+/* Forks; the parent has logged the child, the child has begun its own log. Returns 0 in it. */
+pid_t process_fork(void);
+_Noreturn void process_end(int code);
+/* Waits for a child and fails unless it ended with this wait status. */
+void process_wait(pid_t child, int status);
+void thread_start(struct thread *thread, void (*run)(void *), void *argument);
+void thread_join(struct thread *thread);
+
+/* ---- sockets ---- */
+
+enum transport {
+    TRANSPORT_TCP4,
+    TRANSPORT_TCP6,
+    TRANSPORT_STREAM,          /* UNIX stream with a path name */
+    TRANSPORT_STREAM_ABSTRACT, /* UNIX stream with an abstract name */
+    TRANSPORT_STREAM_PAIR,
+    TRANSPORT_SEQPACKET,
+    TRANSPORT_SEQPACKET_ABSTRACT,
+    TRANSPORT_SEQPACKET_PAIR,
+    TRANSPORT_DATAGRAM,
+    TRANSPORT_DATAGRAM_ABSTRACT,
+    TRANSPORT_DATAGRAM_PAIR,
+};
+
+struct address {
+    struct sockaddr_storage storage;
+    socklen_t length;
+};
+
+/* A socket as one stream sees it. Every stream that uses it has an `end` of its own. */
+struct end {
+    int descriptor;
+    uint64_t inode;
+    struct scene *scene;
+    bool messages;         /* keeps message bounds: datagram, seqpacket */
+    bool several_readers;  /* other streams read here too: what comes may begin anywhere */
+    bool ended;            /* a read found the end of file */
+    int64_t messages_left; /* messages still to come; then 0 bytes mean the end of file */
+    uint64_t sent;         /* this stream's running offset on this socket */
+    uint64_t expected[WRITER_LIMIT]; /* next offset from each writer */
+};
+
+bool transport_is_tcp(enum transport transport);
+bool transport_is_pair(enum transport transport);
+bool transport_keeps_messages(enum transport transport);
+/* False where the machine has no such sockets (IPv6 switched off). */
+bool transport_available(enum transport transport);
+
+struct end end_of(struct scene *scene, enum transport transport, int descriptor);
+/* The same socket for another stream: nothing sent yet, and reading joins in anywhere. */
+struct end end_inherited(const struct end *end);
+void end_close(struct end *end);
+
+/* A socket of this transport, not bound. */
+int socket_new(enum transport transport);
+/* A socket bound to a new name; connection-oriented ones listen. */
+int socket_bound(enum transport transport, struct address *ret_address);
+int socket_connected(enum transport transport, const struct address *address);
+/* `local` is the address to come from; falls back to any other if it is taken. */
+int socket_connected_from(enum transport transport, const struct address *address,
+                          struct address *local);
+int socket_accepted(int listener, bool ask_address);
+void socket_pair(enum transport transport, int descriptors[2]);
+void socket_small_buffers(int descriptor);
+void address_remove(const struct address *address);
+
+/* Connects to a new child process that does `run` on its end and ends with exit code 0. */
+pid_t connect_child(struct scene *scene, enum transport transport, bool small_buffers,
+                    void (*run)(struct scene *scene, struct end *end), struct end *ret_end);
+
+/* ---- what the bytes of messages say ---- */
+
+/* Bytes [offset, offset + length) of a writer's pattern. */
+void pattern_fill(uint8_t *bytes, unsigned writer, uint64_t offset, size_t length);
+/* Verifies what a receive call got and logs whose bytes they are: "[tid:offset:bytes,...]". With
+ * `may_jump` the bytes may come from several places of the stream, as MSG_WAITALL allows. */
+void pattern_check(struct end *end, const uint8_t *bytes, size_t length, bool may_jump);
+
+/* ---- one call, logged ---- */
+
+enum send_call {
+    CALL_SEND,
+    CALL_SENDTO,
+    CALL_SENDMSG,
+    CALL_WRITE,
+    CALL_WRITEV,
+    SEND_CALL_COUNT,
+};
+
+enum receive_call {
+    CALL_RECV,
+    CALL_RECVFROM,
+    CALL_RECVMSG,
+    CALL_READ,
+    CALL_READV,
+    RECEIVE_CALL_COUNT,
+};
+
+#define SEVERAL_LIMIT 24 /* messages of one sendmmsg or recvmmsg */
+
+/* All return what the call returned, or a negative errno, which has been counted as failed.
+ * `to` is the destination, or NULL on a connected socket. */
+ssize_t operation_send(struct end *end, struct random *random, enum send_call call, size_t bytes,
+                       int flags, const struct address *to);
+/* sendmmsg: returns the number of messages sent, *ret_bytes their bytes. */
+ssize_t operation_send_several(struct end *end, struct random *random, const size_t *sizes,
+                               unsigned count, int flags, const struct address *to,
+                               size_t *ret_bytes);
+/* sendfile of `requested` bytes from a file that has `bytes` bytes left. */
+ssize_t operation_send_file(struct end *end, size_t bytes, size_t requested);
+/* ret_from may be NULL; else CALL_RECVFROM and CALL_RECVMSG write the sender's address there. */
+ssize_t operation_receive(struct end *end, struct random *random, enum receive_call call,
+                          size_t size, int flags, struct address *ret_from);
+/* recvmmsg: returns the number of messages, *ret_bytes their bytes. */
+ssize_t operation_receive_several(struct end *end, struct random *random, unsigned count,
+                                  size_t size, int flags, size_t *ret_bytes);
+/* A receive with MSG_PEEK takes nothing and is not logged. */
+void operation_peek(struct end *end, struct random *random, enum receive_call call, size_t size);
+
+/* ---- many calls, chosen at random ---- */
+
+struct traffic {
+    size_t largest;    /* bytes of one call or message */
+    bool nonblocking;  /* try until it works, then wait in poll */
+    bool files;        /* also sendfile */
+    bool wait_all;     /* receives with MSG_WAITALL */
+    bool peek;         /* look at the data first now and then */
+    bool whole_blocks; /* every call sends exactly `largest` bytes; several writers share it */
+    const struct address *to;
+};
+
+/* Byte streams: exactly `total` bytes. */
+void traffic_send(struct end *end, struct random *random, size_t total, struct traffic traffic);
+void traffic_receive(struct end *end, struct random *random, size_t total, struct traffic traffic);
+/* To the end of file, and up to two reads more that find it again. Returns the bytes. */
+size_t traffic_receive_rest(struct end *end, struct random *random, struct traffic traffic);
+
+/* Messages: exactly `count`, of 0 to `largest` bytes, some received into too small a buffer. */
+void traffic_send_messages(struct end *end, struct random *random, size_t count,
+                           struct traffic traffic);
+void traffic_receive_messages(struct end *end, struct random *random, size_t count,
+                              struct traffic traffic);
+/* Receives what it can claim of scene->unclaimed, together with others that do the same. */
+void traffic_receive_claimed(struct end *end, struct random *random, struct traffic traffic);
+
+/* ---- scenarios ---- */
+
+void conversation_run(struct scene *scene, enum transport transport);
+void short_connections_run(struct scene *scene, enum transport transport);
+void datagram_run(struct scene *scene, enum transport transport);
+void shared_connection_run(struct scene *scene, enum transport transport);
+void shared_datagram_run(struct scene *scene, enum transport transport);
+void life_run(struct scene *scene, enum transport transport);
+void stopped_receiver_run(struct scene *scene, enum transport transport);
+void failure_run(struct scene *scene, enum transport transport);
+
+/* What a program image does that life_run executed; `work` is the text it was given. */
+_Noreturn void life_resume(const char *work);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * truth_datagram.c: UNIX datagram sockets: many senders to one bound socket, and questions that
+ * are answered by sendto to the address they came from.
+ *
+ *      sender (sendto) ------\
+ *      sender (connected) ----+--> [flood] receiver
+ *      ...                   /
+ *      client [bound] <-----> [desk] desk process
+ */
+#include "truth.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SENDERS = 5,
+    SENDER_MESSAGES = 60,
+    CLIENTS = 3,
+    CLIENT_ROUNDS = 12,
+    ROLE_RECEIVER = 1,
+    ROLE_DESK = 2,
+    ROLE_SENDERS = 10,
+    ROLE_CLIENTS = 20,
+    LARGEST = 4000,
+    LARGEST_QUESTION = 300,
+};
+
+/* Every second sender is connected, the others name the destination in each call. */
+static void run_sender(struct scene *scene, enum transport transport, unsigned number,
+                       const struct address *flood)
+{
+    struct random random = scene_random(scene, ROLE_SENDERS + number);
+    bool connected = number % 2 == 1;
+    int descriptor = connected ? socket_connected(transport, flood) : socket_new(transport);
+    struct end end = end_of(scene, transport, descriptor);
+    struct traffic traffic = {.largest = LARGEST, .to = connected ? NULL : flood};
+
+    traffic_send_messages(&end, &random, SENDER_MESSAGES / 2, traffic);
+    traffic.nonblocking = true;
+    traffic_send_messages(&end, &random, SENDER_MESSAGES / 2, traffic);
+    end_close(&end);
+}
+
+/* Asks a few at a time, fewer than fit into its queue: the desk must never wait for a client. */
+static void run_client(struct scene *scene, enum transport transport, unsigned number,
+                       const struct address *desk)
+{
+    struct random random = scene_random(scene, ROLE_CLIENTS + number);
+    struct address own;
+    struct end end = end_of(scene, transport, socket_bound(transport, &own));
+    struct traffic traffic = {.largest = LARGEST_QUESTION};
+
+    end.messages_left = INT64_MAX;
+    for (unsigned round = 0; round < CLIENT_ROUNDS; round++) {
+        traffic.to = desk;
+        traffic_send_messages(&end, &random, 3, traffic);
+        traffic.to = NULL;
+        traffic_receive_messages(&end, &random, 3, traffic);
+    }
+    end_close(&end);
+    address_remove(&own);
+}
+
+static void run_desk(struct scene *scene, struct end *end)
+{
+    struct random random = scene_random(scene, ROLE_DESK);
+    struct traffic traffic = {.largest = LARGEST_QUESTION};
+    struct address from;
+
+    end->messages_left = INT64_MAX;
+    for (unsigned i = 0; i < CLIENTS * CLIENT_ROUNDS * 3; i++) {
+        enum receive_call call = random_chance(&random, 50) ? CALL_RECVFROM : CALL_RECVMSG;
+        ssize_t result =
+            operation_receive(end, &random, call, random_between(&random, 1, LARGEST_QUESTION),
+                              random_chance(&random, 20) ? MSG_TRUNC : 0, &from);
+        if (result < 0)
+            truth_fail("the desk could not receive: %s", strerror((int)-result));
+        traffic.to = &from;
+        traffic_send_messages(end, &random, 1, traffic);
+    }
+}
+
+static pid_t start_senders(struct scene *scene, enum transport transport,
+                           const struct address *flood, unsigned number)
+{
+    pid_t child = process_fork();
+
+    if (child == 0) {
+        run_sender(scene, transport, number, flood);
+        process_end((int)number);
+    }
+    return child;
+}
+
+static pid_t start_client(struct scene *scene, enum transport transport, const struct address *desk,
+                          unsigned number)
+{
+    pid_t child = process_fork();
+
+    if (child == 0) {
+        run_client(scene, transport, number, desk);
+        process_end(0);
+    }
+    return child;
+}
+
+static pid_t start_desk(struct scene *scene, struct end *desk)
+{
+    pid_t child = process_fork();
+
+    if (child == 0) {
+        run_desk(scene, desk);
+        process_end(0);
+    }
+    return child;
+}
+
+void datagram_run(struct scene *scene, enum transport transport)
+{
+    struct random random = scene_random(scene, ROLE_RECEIVER);
+    struct address flood_address;
+    struct address desk_address;
+    struct end flood = end_of(scene, transport, socket_bound(transport, &flood_address));
+    struct end desk = end_of(scene, transport, socket_bound(transport, &desk_address));
+    pid_t desk_process = start_desk(scene, &desk);
+    pid_t senders[SENDERS];
+    pid_t clients[CLIENTS];
+
+    end_close(&desk);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        clients[i] = start_client(scene, transport, &desk_address, i);
+    for (unsigned i = 0; i < SENDERS; i++)
+        senders[i] = start_senders(scene, transport, &flood_address, i);
+    sleep_milliseconds(5); /* so that the queue gets full */
+    flood.messages_left = INT64_MAX;
+    traffic_receive_messages(&flood, &random, SENDERS * SENDER_MESSAGES,
+                             (struct traffic){.largest = LARGEST, .peek = true});
+    end_close(&flood);
+    for (unsigned i = 0; i < SENDERS; i++)
+        process_wait(senders[i], (int)i << 8);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        process_wait(clients[i], 0);
+    process_wait(desk_process, 0);
+    address_remove(&flood_address);
+    address_remove(&desk_address);
+}

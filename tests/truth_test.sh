@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# truth_test.sh BUILD_FOLDER: the truth program logs each of its own operations; the trace must say
+# the same, none missing, none more.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+program=$1/tests/truth/truth-program
+compare=$1/tests/truth/truth-compare
+cd "$scratch" || exit 1
+seed=${DPM_SEED:-$(($(date +%s) % 100000))}
+echo "# seed $seed (DPM_SEED repeats it)"
+
+for run in 1 2 3; do
+    rm -rf log truth.trace
+    mkdir log
+    "$dpm" run -o truth.trace --wait --ring 64M -- "$program" --seed $((seed + run)) --log log \
+        > out 2> err
+    check_equal "the truth program ends in order, seed $((seed + run))" 0 $?
+    "$dpm" dump --json truth.trace > dump.json 2> dump.err
+    check "its log and the trace are equal, seed $((seed + run))" "$compare" dump.json log
+done
+finish
