@@ -35,7 +35,7 @@ union any_record {
     struct end_record end;
 };
 
-#define MAX_RECORDS 600
+#define MAX_RECORDS 900
 #define MAX_ORIGINS 3
 
 struct recording {
@@ -240,7 +240,9 @@ struct naive {
     uint32_t process_count;
     uint32_t process_at[MAX_RECORDS]; /* of the event record i */
     bool known_at[MAX_RECORDS];       /* its stream was described before */
-    size_t partner[MAX_RECORDS];      /* of the PATH record i: the other PATH record, or NONE */
+    /* An end of a path is named by its first PATH record. */
+    size_t partner[MAX_RECORDS];     /* the other end, or NONE */
+    size_t description[MAX_RECORDS]; /* its latest PATH record, or NONE */
 };
 
 #define NONE SIZE_MAX
@@ -316,32 +318,55 @@ static uint32_t naive_machine_index(const struct naive *naive, uint32_t origin)
     return 0;
 }
 
-/* Whether PATH record `path` was destroyed before record `now`. */
-static bool naive_destroyed(const struct naive *naive, size_t path, size_t now)
+/* The end that the PATH record i describes. */
+static size_t naive_end(const struct recording *recording, size_t i)
+{
+    size_t end = 0;
+
+    while (recording->records[end].header.id != EVENT_PATH ||
+           recording->origin_of[end] != recording->origin_of[i] ||
+           recording->records[end].path.path != recording->records[i].path.path)
+        end++;
+    return end;
+}
+
+static bool naive_is_end(const struct naive *naive, size_t i)
+{
+    return naive->recording->records[i].header.id == EVENT_PATH &&
+           naive_end(naive->recording, i) == i;
+}
+
+static const struct path_record *naive_path(const struct naive *naive, size_t end)
+{
+    return &naive->recording->records[naive->description[end]].path;
+}
+
+/* Whether an end was destroyed before record `now`. */
+static bool naive_destroyed(const struct naive *naive, size_t end, size_t now)
 {
     const struct recording *recording = naive->recording;
 
-    for (size_t i = path; i < now; i++)
+    for (size_t i = end; i < now; i++)
         if (recording->records[i].header.id == EVENT_DESTROYPATH &&
-            recording->origin_of[i] == recording->origin_of[path] &&
-            recording->records[i].event.message.path == recording->records[path].path.path)
+            recording->origin_of[i] == recording->origin_of[end] &&
+            recording->records[i].event.message.path == naive_path(naive, end)->path)
             return true;
     return false;
 }
 
-/* 2: certainly the ends of one connection, 1: probably, 0: not. */
-static int naive_match(const struct naive *naive, size_t i, size_t j)
+/* 2: certainly the ends of one connection, 1: probably, 0: not; as known at record `now`. */
+static int naive_match(const struct naive *naive, size_t i, size_t j, size_t now)
 {
     const struct recording *recording = naive->recording;
-    const struct path_record *a = &recording->records[i].path;
-    const struct path_record *b = &recording->records[j].path;
+    const struct path_record *a = naive_path(naive, i);
+    const struct path_record *b = naive_path(naive, j);
     bool same_machine = naive_machine(naive, recording->origin_of[i]) ==
                         naive_machine(naive, recording->origin_of[j]);
 
     if (a->kind != b->kind)
         return 0;
     if (a->kind != PATH_TCP) {
-        if (!same_machine)
+        if (!same_machine || a->cookie == 0 || b->cookie == 0)
             return 0;
         if (a->peer == b->cookie && b->peer == a->cookie)
             return 2;
@@ -354,30 +379,54 @@ static int naive_match(const struct naive *naive, size_t i, size_t j)
         return 0;
     if (a->start_in == b->start_out && a->start_out == b->start_in)
         return 2;
-    return ((a->header.flags | b->header.flags) & RECORD_OLDER) && !naive_destroyed(naive, j, i);
+    return ((a->header.flags | b->header.flags) & RECORD_OLDER) &&
+           !naive_destroyed(naive, i, now) && !naive_destroyed(naive, j, now);
+}
+
+/* A socket that is connected to itself. */
+static bool naive_is_own_partner(const struct path_record *path)
+{
+    if (path->kind != PATH_TCP)
+        return path->cookie != 0 && path->cookie == path->peer;
+    return path->local_port == path->remote_port && memcmp(path->local, path->remote, 4) == 0;
+}
+
+/* The unjoined end that was described last among those that match so well. */
+static size_t naive_partner(const struct naive *naive, size_t end, int wanted, size_t now)
+{
+    size_t found = NONE;
+
+    for (size_t other = 0; other < now; other++) {
+        if (!naive_is_end(naive, other) || other == end || naive->partner[other] != NONE ||
+            naive_match(naive, end, other, now) < wanted)
+            continue;
+        if (found == NONE || naive->description[other] > naive->description[found])
+            found = other;
+    }
+    return found;
 }
 
 static void naive_join(struct naive *naive)
 {
     const struct recording *recording = naive->recording;
 
+    for (size_t i = 0; i < recording->count; i++)
+        naive->partner[i] = naive->description[i] = NONE;
     for (size_t i = 0; i < recording->count; i++) {
-        naive->partner[i] = NONE;
-        const struct path_record *path = &recording->records[i].path;
-        if (path->header.id != EVENT_PATH)
+        if (recording->records[i].header.id != EVENT_PATH)
             continue;
-        /* A socket that is connected to itself is its own partner. */
-        if (path->kind == PATH_TCP
-                ? path->local_port == path->remote_port && memcmp(path->local, path->remote, 4) == 0
-                : path->cookie == path->peer)
-            naive->partner[i] = i;
-        for (int wanted = 2; wanted >= 1 && naive->partner[i] == NONE; wanted--)
-            for (size_t j = i; j-- > 0 && naive->partner[i] == NONE;)
-                if (recording->records[j].header.id == EVENT_PATH && naive->partner[j] == NONE &&
-                    naive_match(naive, i, j) >= wanted) {
-                    naive->partner[i] = j;
-                    naive->partner[j] = i;
-                }
+        size_t end = naive_end(recording, i);
+        naive->description[end] = i;
+        if (naive->partner[end] != NONE)
+            continue;
+        size_t partner = naive_is_own_partner(naive_path(naive, end)) ? end : NONE;
+        if (partner == NONE)
+            partner = naive_partner(naive, end, 2, i);
+        if (partner == NONE)
+            partner = naive_partner(naive, end, 1, i);
+        naive->partner[end] = partner;
+        if (partner != NONE)
+            naive->partner[partner] = end;
     }
 }
 
@@ -390,15 +439,14 @@ static bool naive_on_path(const struct naive *naive, size_t i, size_t path)
             record->header.id == EVENT_CONNECT || record->header.id == EVENT_ACCEPT) &&
            has_stream(record) &&
            naive->recording->origin_of[i] == naive->recording->origin_of[path] &&
-           record->event.message.path == naive->recording->records[path].path.path;
+           record->event.message.path == naive_path(naive, path)->path;
 }
 
-/* The PATH record of the path that record i uses, or NONE. */
+/* The end that record i uses, or NONE. */
 static size_t naive_path_of(const struct naive *naive, size_t i)
 {
     for (size_t path = 0; path < naive->recording->count; path++)
-        if (naive->recording->records[path].header.id == EVENT_PATH &&
-            naive_on_path(naive, i, path))
+        if (naive_is_end(naive, path) && naive_on_path(naive, i, path))
             return path;
     return NONE;
 }
@@ -411,7 +459,7 @@ static void naive_count(const struct naive *naive, size_t i, struct traffic *tra
     if (record->header.id == EVENT_RECEIVE && record->message.bytes == 0) {
         if (path == NONE)
             return;
-        unsigned kind = naive->recording->records[path].path.kind;
+        unsigned kind = naive_path(naive, path)->kind;
         if (kind == PATH_TCP || kind == PATH_UNIX_STREAM)
             return;
     }
@@ -439,8 +487,8 @@ static uint32_t naive_holders(const struct naive *naive, size_t path, char text[
 static void naive_address(const struct naive *naive, size_t mine, size_t other,
                           char text[ENDPOINT_SIZE])
 {
-    const struct path_record *own = mine == NONE ? NULL : &naive->recording->records[mine].path;
-    const struct path_record *peer = other == NONE ? NULL : &naive->recording->records[other].path;
+    const struct path_record *own = mine == NONE ? NULL : naive_path(naive, mine);
+    const struct path_record *peer = other == NONE ? NULL : naive_path(naive, other);
 
     if (own == NULL)
         endpoint_remote(peer, text);
@@ -459,7 +507,7 @@ static bool naive_is_local(const struct naive *naive, size_t a, size_t b)
         return naive_machine(naive, recording->origin_of[a]) ==
                naive_machine(naive, recording->origin_of[b]);
     size_t known = a != NONE ? a : b;
-    const struct path_record *path = &recording->records[known].path;
+    const struct path_record *path = naive_path(naive, known);
     if (path->kind != PATH_TCP || path->remote[0] == 127)
         return true;
     /* add_machine: a machine's address is 10.0.0.identity */
@@ -493,7 +541,7 @@ static struct naive_pair *naive_pair(struct naive_pairs *pairs, const char *from
     return row;
 }
 
-/* What went from end a to end b of a connection (PATH records, one may be NONE). */
+/* What went from end a to end b of a connection; one may be NONE. */
 static struct traffic naive_direction(const struct naive *naive, size_t a, size_t b,
                                       struct naive_pairs *pairs)
 {
@@ -531,17 +579,17 @@ static struct traffic naive_direction(const struct naive *naive, size_t a, size_
     return sum;
 }
 
-/* Whether PATH record i is the end to be called local. */
+/* Whether end i is the one to be called local. */
 static bool naive_comes_first(const struct naive *naive, size_t i)
 {
     static const int rank[] = {[PATH_ROLE_UNKNOWN] = 1, [PATH_ROLE_CONNECTED] = 2};
     size_t other = naive->partner[i];
     const struct recording *recording = naive->recording;
-    const struct path_record *a = &recording->records[i].path;
+    const struct path_record *a = naive_path(naive, i);
 
     if (other == NONE)
         return a->role != PATH_ROLE_ACCEPTED;
-    const struct path_record *b = &recording->records[other].path;
+    const struct path_record *b = naive_path(naive, other);
     int a_rank = a->role == PATH_ROLE_ACCEPTED ? 0 : rank[a->role];
     int b_rank = b->role == PATH_ROLE_ACCEPTED ? 0 : rank[b->role];
     if (a_rank != b_rank)
@@ -556,7 +604,7 @@ static void naive_paths(const struct naive *naive, struct naive_pairs *pairs, st
     for (size_t i = 0; i < naive->recording->count; i++) {
         size_t a = i;
         size_t b = naive->partner[i];
-        if (naive->recording->records[i].header.id != EVENT_PATH)
+        if (!naive_is_end(naive, i))
             continue;
         if (!naive_comes_first(naive, i)) {
             if (b != NONE)
@@ -576,9 +624,8 @@ static void naive_paths(const struct naive *naive, struct naive_pairs *pairs, st
         struct traffic received = {0};
         if (a != b)
             received = naive_direction(naive, b, a, pairs);
-        line(lines, "path %u %s > %s (%s > %s) " TRAFFIC " " TRAFFIC,
-             naive->recording->records[i].path.kind, local, remote, from, to, TRAFFIC_OF(sent),
-             TRAFFIC_OF(received));
+        line(lines, "path %u %s > %s (%s > %s) " TRAFFIC " " TRAFFIC, naive_path(naive, i)->kind,
+             local, remote, from, to, TRAFFIC_OF(sent), TRAFFIC_OF(received));
     }
 }
 
@@ -740,15 +787,20 @@ static void random_tcp(struct recording *recording, uint32_t origins, uint32_t n
         uint32_t origin = pick(origins);
         if (pick(4) == 0)
             continue; /* an end that is not metered */
-        struct path_record *path = add_tcp(recording, origin, next_path[origin]++, hosts[end],
-                                           ports[end], hosts[1 - end], ports[1 - end]);
-        path->network = 1 + rarely();
-        path->role = (uint8_t)pick(3);
-        path->start_out = starts[end];
-        path->start_in = starts[1 - end];
-        if (rarely()) {
-            path->header.flags |= RECORD_OLDER;
-            path->start_in = pick(100);
+        /* What is known at first may be corrected. */
+        bool twice = rarely();
+        uint32_t number = next_path[origin]++;
+        for (unsigned times = twice ? 2 : 1; times > 0; times--) {
+            struct path_record *path = add_tcp(recording, origin, number, hosts[end], ports[end],
+                                               hosts[1 - end], ports[1 - end]);
+            path->network = 1 + rarely();
+            path->role = (uint8_t)pick(3);
+            path->start_out = times == 2 ? pick(4) : starts[end];
+            path->start_in = starts[1 - end];
+            if (pick(3) == 0) {
+                path->header.flags |= RECORD_OLDER;
+                path->start_in = pick(100);
+            }
         }
     }
 }
@@ -758,15 +810,25 @@ static void random_unix(struct recording *recording, uint32_t origins, uint32_t 
     uint64_t cookies[2] = {1 + pick(6), 1 + pick(6)};
     unsigned kind = PATH_UNIX_STREAM + pick(3);
 
-    for (unsigned end = 0; end < 2; end++) {
-        uint32_t origin = pick(origins);
-        if (pick(4) == 0)
+    uint32_t origin_of[2] = {pick(origins), pick(origins)};
+    uint32_t numbers[2] = {0, 0};
+
+    /* Some are known by name only at first, and in full later. */
+    for (unsigned step = 0; step < 4; step++) {
+        unsigned end = step % 2;
+        bool full = step >= 2;
+        if (numbers[end] == 0)
+            numbers[end] = next_path[origin_of[end]]++;
+        if (pick(4) == 0 && !full)
             continue;
-        struct path_record *path = add_unix(recording, origin, next_path[origin]++, kind,
-                                            cookies[end], pick(5) == 0 ? 0 : cookies[1 - end]);
+        uint64_t peer = pick(5) == 0 ? 0 : cookies[1 - end];
+        struct path_record *path = add_unix(recording, origin_of[end], numbers[end], kind,
+                                            full ? cookies[end] : 0, full ? peer : 0);
         path->role = (uint8_t)pick(3);
         path->name_end = (uint8_t)pick(3);
         snprintf(path->name, sizeof(path->name), "/run/%u", pick(3));
+        if (pick(4) == 0)
+            step++; /* an end is not metered, or never known in full */
     }
 }
 
@@ -962,6 +1024,21 @@ static void joins_a_tcp_connection(void **state)
     expect(recording, "process 1: 0 p2 1002 parent 0 cpu 0 1/9 1/150");
 }
 
+/* Of an accepted UNIX socket nothing but its name is known until its peer has sent. */
+static void joins_what_is_known_later(void **state)
+{
+    struct recording *recording = known(state);
+    struct path_record *server = add_unix(recording, 0, 1, PATH_UNIX_STREAM, 0, 0);
+
+    server->role = PATH_ROLE_ACCEPTED;
+    add_message(recording, 0, EVENT_ACCEPT, 2, 1, 0);
+    add_unix(recording, 0, 2, PATH_UNIX_STREAM, 8, 9)->role = PATH_ROLE_CONNECTED;
+    add_message(recording, 0, EVENT_SEND, 1, 2, 50);
+    add_unix(recording, 0, 1, PATH_UNIX_STREAM, 9, 8)->role = PATH_ROLE_ACCEPTED;
+    add_message(recording, 0, EVENT_RECEIVE, 2, 1, 50);
+    expect(recording, "path 2 socket:[8] > socket:[9] (0+ > 1+) 1/50 0/0");
+}
+
 /* The port is used again: positions tell the two connections apart, in any order of records. */
 static void tells_reused_ports_apart(void **state)
 {
@@ -981,6 +1058,52 @@ static void tells_reused_ports_apart(void **state)
     }
     expect(recording, "path 1 127.0.0.1:4000 > 127.0.0.1:80 (0+ > 1+) 1/100 0/0");
     expect(recording, "path 1 127.0.0.1:4000 > 127.0.0.1:80 (0+ > 2+) 1/200 0/0");
+}
+
+/* An end that is older than the metering does not know its positions: addresses must do, unless
+ * it was closed before the other end came. */
+static void joins_older_ends_while_they_live(void **state)
+{
+    for (unsigned closed = 0; closed < 2; closed++) {
+        struct recording *recording = known(state);
+        struct path_record *older = add_tcp(recording, 0, 1, 0, 80, 0, 4000);
+        older->header.flags |= RECORD_OLDER;
+        older->start_in = 55;
+        add_message(recording, 0, EVENT_SEND, 2, 1, 3);
+        if (closed)
+            add_message(recording, 0, EVENT_DESTROYPATH, 2, 1, 0);
+        add_tcp(recording, 0, 2, 0, 4000, 0, 80)->role = PATH_ROLE_CONNECTED;
+        add_message(recording, 0, EVENT_SEND, 1, 2, 4);
+        expect(recording, closed ? "path 1 127.0.0.1:4000 > 127.0.0.1:80 (0+ > ) 1/4 0/0"
+                                 : "path 1 127.0.0.1:4000 > 127.0.0.1:80 (0+ > 1+) 1/4 1/3");
+    }
+}
+
+/* Equal positions are better than the latest older end. */
+static void prefers_what_is_certain(void **state)
+{
+    struct recording *recording = known(state);
+
+    add_tcp(recording, 0, 1, 0, 80, 0, 4000)->start_in = 7;
+    add_message(recording, 0, EVENT_RECEIVE, 2, 1, 4);
+    add_tcp(recording, 0, 2, 0, 80, 0, 4000)->header.flags |= RECORD_OLDER;
+    add_message(recording, 0, EVENT_RECEIVE, 3, 2, 9);
+    struct path_record *client = add_tcp(recording, 0, 3, 0, 4000, 0, 80);
+    client->role = PATH_ROLE_CONNECTED;
+    client->start_out = 7;
+    add_message(recording, 0, EVENT_SEND, 1, 3, 4);
+    expect(recording, "path 1 127.0.0.1:4000 > 127.0.0.1:80 (0+ > 1+) 1/4 0/0");
+}
+
+/* 48 bits wrap; a record that overtook another does not count for 78 hours. */
+static void unwraps_cpu_time(void **state)
+{
+    struct recording *recording = known(state);
+    static const uint64_t times[] = {0xffffffffff00, 0xfffffffffff0, 0xffffffffffe0, 0x10};
+
+    for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+        add(recording, 0, EVENT_BLOCK, 1)->header.proc_time_and_pc = times[i];
+    expect(recording, "process 0: 0 p1 1001 parent 4294967295 cpu 281474976710672 0/0 0/0");
 }
 
 /* A client with an IPv4 socket and a server with a dual-stack IPv6 one. */
@@ -1117,7 +1240,11 @@ int main(void)
         cmocka_unit_test(pairs_and_paths_agree),
         cmocka_unit_test(any_bytes_are_survived),
         cmocka_unit_test(joins_a_tcp_connection),
+        cmocka_unit_test(joins_what_is_known_later),
         cmocka_unit_test(tells_reused_ports_apart),
+        cmocka_unit_test(joins_older_ends_while_they_live),
+        cmocka_unit_test(prefers_what_is_certain),
+        cmocka_unit_test(unwraps_cpu_time),
         cmocka_unit_test(joins_both_forms_of_an_address),
         cmocka_unit_test(counts_for_an_unmetered_end),
         cmocka_unit_test(names_all_holders),

@@ -50,7 +50,7 @@ check_equal "the gaps in the streams' sequences are as many" "$lost" "$(jq -s '
     [.[] | select(.sequence != null)] | group_by(.stream) |
     map(((map(select(.event != "LOST") | .sequence + 1) + map(select(.event == "LOST") | .sequence)) | max)
         - (map(select(.event != "LOST")) | length)) | add' lost.json)"
-check "every reading command says so" grep -q "$lost" lost.err
+check "every reading command says so" sh -c "tr -d , < lost.err | grep -q $lost"
 check "the other reader says so, too" sh -c \
     "babeltrace2 lost.trace 2>&1 > out3 | grep -q discarded"
 
@@ -64,22 +64,21 @@ foreign=0
 while [ "$killed" -lt 25 ]; do
     killed=$((killed + 1))
     rm -rf killed.trace
-    "$dpm" run -o killed.trace -- "$load" 100000 200 > out 2> err &
+    "$dpm" run -o killed.trace -- "$load" 10000000 200 > out 2> err &
     pid=$!
     wait_for 5 test -s killed.trace/data
     sleep "0.$((killed % 10))"
-    kill -KILL $pid
+    child=$(pgrep -P $pid)
+    kill -KILL $pid "$child"
     wait $pid 2> /dev/null
-    pkill -KILL -f "^$load 100000 200" || true
     "$dpm" stats killed.trace > out 2> err && readable=$((readable + 1))
     "$dpm" repair killed.trace > out 2>&1 && repaired=$((repaired + 1))
-    [ "$(count_others killed.trace)" = "$(count_ours killed.trace)" ] && foreign=$((foreign + 1))
+    [ "$(count_others killed.trace)" = "$(count_ours killed.trace 2> err)" ] && foreign=$((foreign + 1))
 done
 check_equal "every trace of a killed recording opens" $killed $readable
 check_equal "... can be repaired" $killed $repaired
 check_equal "... and is then the same to babeltrace2" $killed $foreign
-our_programs > after
-check_equal "nothing of the killed stays in the kernel" "" "$(comm -13 before after)"
+check "nothing of the killed stays in the kernel" wait_for 5 none_since before
 
 # ---- a full disk ----
 

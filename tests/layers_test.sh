@@ -35,6 +35,8 @@ new_tree() {
     plant src/control/control.c '#include "trace/trace.h"' '#include "event/record.h"'
     plant src/meson.build ''
     plant meson.build ''
+    plant README.md ''
+    plant examples/README.md ''
     plant build/src/base/base.h '#include "trace/trace.h"'
     plant build-sanitize/base.h ''
 }

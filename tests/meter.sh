@@ -23,6 +23,13 @@ our_programs() {
         sort
 }
 
+# none_since LISTING: whether all of the meter's programs in the kernel are in that listing.
+# (The kernel frees a program some time after its last user has gone.)
+none_since() {
+    our_programs > "$scratch/programs"
+    [ -z "$(comm -13 "$1" "$scratch/programs")" ]
+}
+
 # wait_for SECONDS COMMAND...: until the command succeeds.
 wait_for() {
     tries=$(($1 * 20))

@@ -495,6 +495,8 @@ static void records_become_lines(void **state)
     record.event.exec.image = 7;
     expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  EXEC           "
                          "/bin/server\n");
+    record = make_record(EVENT_STARTPROCESS, 1);
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  STARTPROCESS\n");
     record = make_record(EVENT_LOST, 1);
     record.event.lost.count = 12;
     record.event.lost.ring = RING_DATA;

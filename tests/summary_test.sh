@@ -10,15 +10,18 @@ summary=$here/../scripts/test_summary
 
 command -v jq > /dev/null || skip_all "jq is not installed"
 
+folder=$scratch/built
+mkdir -p "$folder/meson-logs"
+
 # log NAME RESULT STDOUT: adds a test to the log.
 log() {
     jq -n -c --arg name "dpm:unit / $1" --arg result "$2" --arg stdout "$3" \
-        '{name: $name, result: $result, stdout: $stdout}' >> "$scratch/log.json"
+        '{name: $name, result: $result, stdout: $stdout}' >> "$folder/meson-logs/testlog.json"
 }
 
 # counts NAME STATUS LINES: what is said of the log so far.
 counts() {
-    found=$("$summary" "$scratch/log.json")
+    found=$("$summary" "$folder")
     check_equal "$1" "$2
 $3" "$?
 $found"
@@ -37,34 +40,34 @@ log cmocka OK '1..1
 # needs a kernel
 not ok 1 # SKIP opens'
 log whole SKIP '1..0 # SKIP no meter'
-counts "skipped cases and their reasons" 0 'skipped: shell: loads: needs root
-skipped: cmocka: opens: needs a kernel
-skipped: whole: everything: no meter
+counts "skipped cases and their reasons" 0 'skipped: built/shell: loads: needs root
+skipped: built/cmocka: opens: needs a kernel
+skipped: built/whole: everything: no meter
 3 skipped
 3 passed, 0 failed'
 
-rm "$scratch/log.json"
+rm "$folder/meson-logs/testlog.json"
 log tap ERROR '1..2
 ok 1 - first
 not ok 2 - second'
-counts "a failed case" 1 'FAILED: tap: second
+counts "a failed case" 1 'FAILED: built/tap: second
 0 skipped
 1 passed, 1 failed'
 
 log died ERROR '1..2
 ok 1 - first'
 log slow TIMEOUT ''
-counts "tests that died" 1 'FAILED: tap: second
-FAILED: died: the test as a whole: ERROR
-FAILED: slow: TIMEOUT
+counts "tests that died" 1 'FAILED: built/tap: second
+FAILED: built/died: the test as a whole: ERROR
+FAILED: built/slow: TIMEOUT
 0 skipped
 2 passed, 3 failed'
 
-rm "$scratch/log.json"
+rm "$folder/meson-logs/testlog.json"
 log whole SKIP '1..0 # SKIP no meter'
-counts "nothing passed is no success" 1 'skipped: whole: everything: no meter
+counts "nothing passed is no success" 1 'skipped: built/whole: everything: no meter
 1 skipped
 0 passed, 0 failed'
 
-check_not "a log that is not there" "$summary" "$scratch/missing.json"
+check_not "a log that is not there" "$summary" "$scratch"
 finish

@@ -1204,6 +1204,38 @@ static void test_packets_of_any_allowed_size_are_read(void **unused)
     remove_tree(path);
 }
 
+/* A packet whose records do not end where its content ends: no part of a record is handed out. The
+ * file ends there too, so that a sanitizer sees who reads on. */
+static void test_a_record_must_end_within_its_packet(void **unused)
+{
+    struct list model = {0};
+    const char *path = in_scratch("within");
+
+    (void)unused;
+    finish(begin(path, NO_LIMIT, &model), END_COMPLETE);
+    cut(path, "control", TRACE_PAGE_SIZE);
+    struct bytes control = load(path, "control");
+    for (size_t missing = 8; missing < sizeof(struct record); missing += 8) {
+        struct bytes data = {0};
+        add_packet(&data, &control, 0, 3, TRACE_CONTENT + 3 * sizeof(struct record), &model);
+        struct trace_packet_context context;
+        unsigned char *at = data.bytes + sizeof(struct trace_packet_header);
+        memcpy(&context, at, sizeof(context));
+        context.content_size -= missing * 8;
+        context.packet_size -= missing * 8;
+        memcpy(at, &context, sizeof(context));
+        store(path, "data", data.bytes, data.size - missing);
+        check_refused(path, -EBADMSG, "the packet ends within a record");
+        struct reading reading = read_trace(path);
+        assert_int_equal(reading.list.count, 1 + 2);
+        reading_done(&reading);
+        free(data.bytes);
+    }
+    free(control.bytes);
+    list_done(&model);
+    remove_tree(path);
+}
+
 /* ---- several traces ---- */
 
 enum { TRACES = 5 };
@@ -1751,6 +1783,7 @@ int main(void)
         cmocka_unit_test(test_files_of_two_traces_are_not_mixed),
         cmocka_unit_test(test_packets_out_of_order_are_refused),
         cmocka_unit_test(test_packets_of_any_allowed_size_are_read),
+        cmocka_unit_test(test_a_record_must_end_within_its_packet),
         cmocka_unit_test(test_traces_are_merged_by_wall_clock_time),
         cmocka_unit_test(test_a_cut_trace_is_repaired),
         cmocka_unit_test(test_a_tail_of_zeros_is_a_cut),

@@ -7,6 +7,7 @@
 # tour is added up here from the printed matrix.
 #
 # DPM_SEED sets the first of the seeds (default 1).
+# shellcheck disable=SC2317 # functions called by trap, await and wait_for
 set -u
 
 if [ $# -ne 1 ]; then
@@ -24,6 +25,8 @@ started= # processes of ours that may still be there
 
 clean_up() {
     for process in $started; do
+        # The number may be somebody else's by now.
+        grep -q "^PPid:[[:blank:]]*$$\$" "/proc/$process/status" 2>/dev/null || continue
         kill -CONT "$process" 2>/dev/null
         kill -TERM "$process" 2>/dev/null
     done

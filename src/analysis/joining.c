@@ -44,7 +44,7 @@ struct key {
 
 _Static_assert(sizeof(struct key) == 80, "a key has no padding");
 
-/* FNV-1a. Equal keys are checked again by mirrored(), so a collision costs time only. */
+/* FNV-1a. Equal keys are checked again by match(), so a collision costs time only. */
 static uint64_t key_hash(const struct key *key)
 {
     const unsigned char *bytes = (const unsigned char *)key;
@@ -122,7 +122,9 @@ static bool older(const struct path_end *end)
     return end->record->header.flags & RECORD_OLDER;
 }
 
-static bool tcp_mirrored(const struct path_end *a, const struct path_end *b)
+enum match { NO_MATCH, PROBABLE, CERTAIN };
+
+static enum match match_tcp(const struct path_end *a, const struct path_end *b)
 {
     uint8_t addresses[4][ENDPOINT_BYTES];
 
@@ -132,23 +134,26 @@ static bool tcp_mirrored(const struct path_end *a, const struct path_end *b)
     long_endpoint(b->record->family, b->record->local, b->record->local_port, addresses[3]);
     if (memcmp(addresses[0], addresses[1], ENDPOINT_BYTES) != 0 ||
         memcmp(addresses[2], addresses[3], ENDPOINT_BYTES) != 0)
-        return false;
+        return NO_MATCH;
     if ((is_loopback(addresses[0]) || is_loopback(addresses[2])) &&
         (a->machine != b->machine || a->record->network != b->record->network))
-        return false;
+        return NO_MATCH;
     if (a->record->start_out == b->record->start_in && a->record->start_in == b->record->start_out)
-        return true;
-    return (older(a) || older(b)) && !a->destroyed && !b->destroyed;
+        return CERTAIN;
+    return (older(a) || older(b)) && !a->destroyed && !b->destroyed ? PROBABLE : NO_MATCH;
 }
 
-static bool unix_mirrored(const struct path_end *a, const struct path_end *b)
+static enum match match_unix(const struct path_end *a, const struct path_end *b)
 {
     bool a_knows = a->record->peer == b->record->cookie;
     bool b_knows = b->record->peer == a->record->cookie;
 
-    return a->machine == b->machine && a->record->cookie != 0 && b->record->cookie != 0 &&
-           (a_knows || a->record->peer == 0) && (b_knows || b->record->peer == 0) &&
-           (a_knows || b_knows);
+    if (a->machine != b->machine || a->record->cookie == 0 || b->record->cookie == 0)
+        return NO_MATCH;
+    if (a_knows && b_knows)
+        return CERTAIN;
+    return (a_knows && b->record->peer == 0) || (b_knows && a->record->peer == 0) ? PROBABLE
+                                                                                  : NO_MATCH;
 }
 
 /* A socket that is connected to itself is both ends: no other can have the same address. */
@@ -162,18 +167,20 @@ static bool mirrors_itself(const struct path_end *end)
            memcmp(record->local, record->remote, record->family == AF_INET6 ? 16 : 4) == 0;
 }
 
-static bool mirrored(const struct path_end *a, const struct path_end *b)
+static enum match match(const struct path_end *a, const struct path_end *b)
 {
     if (a->record->kind != b->record->kind)
-        return false;
-    return a->record->kind == PATH_TCP ? tcp_mirrored(a, b) : unix_mirrored(a, b);
+        return NO_MATCH;
+    return a->record->kind == PATH_TCP ? match_tcp(a, b) : match_unix(a, b);
 }
 
-/* The latest end that waits under `key` and mirrors `end`; ends that no longer wait are taken out
- * of the chain on the way. */
-static uint32_t find_waiting(struct joiner *joiner, const struct path_end *end,
-                             const struct key *key)
+/* The latest end that waits under `key` and matches `end`; ends that no longer wait are taken out
+ * of the chain on the way. An end may hang under keys of an earlier, less complete description:
+ * what it is now decides. */
+static uint32_t find_waiting(struct joiner *joiner, uint32_t index, const struct key *key)
 {
+    const struct path_end *end = &joiner->ends[index];
+    enum match wanted = key->purpose == KEY_CONNECTION ? CERTAIN : PROBABLE;
     int64_t found = intern_find(&joiner->keys, key_hash(key));
 
     if (found < 0)
@@ -185,7 +192,7 @@ static uint32_t find_waiting(struct joiner *joiner, const struct path_end *end,
             *link = waiting->next;
             continue;
         }
-        if (mirrored(end, other))
+        if (waiting->end != index && match(end, other) >= wanted)
             return waiting->end;
         link = &waiting->next;
     }
@@ -211,15 +218,16 @@ static int wait_under(struct joiner *joiner, uint32_t index, const struct key *k
     return 0;
 }
 
-static uint32_t find_tcp_partner(struct joiner *joiner, const struct path_end *end)
+static uint32_t find_tcp_partner(struct joiner *joiner, uint32_t index)
 {
+    const struct path_end *end = &joiner->ends[index];
     struct key connection = tcp_key(end, KEY_CONNECTION);
-    uint32_t partner = find_waiting(joiner, end, &connection);
+    uint32_t partner = find_waiting(joiner, index, &connection);
 
     if (partner != NO_END)
         return partner;
     struct key addresses = tcp_key(end, older(end) ? KEY_ADDRESSES : KEY_OLDER);
-    return find_waiting(joiner, end, &addresses);
+    return find_waiting(joiner, index, &addresses);
 }
 
 static int wait_for_tcp_partner(struct joiner *joiner, uint32_t index)
@@ -235,21 +243,22 @@ static int wait_for_tcp_partner(struct joiner *joiner, uint32_t index)
     return result;
 }
 
-static uint32_t find_unix_partner(struct joiner *joiner, const struct path_end *end)
+static uint32_t find_unix_partner(struct joiner *joiner, uint32_t index)
 {
+    const struct path_end *end = &joiner->ends[index];
     uint64_t cookie = end->record->cookie;
     uint64_t peer = end->record->peer;
 
     if (peer == 0) {
         struct key who_knows_me = unix_key(end, KEY_PEER, cookie, 0);
-        return find_waiting(joiner, end, &who_knows_me);
+        return find_waiting(joiner, index, &who_knows_me);
     }
     struct key both = unix_key(end, KEY_CONNECTION, cookie, peer);
-    uint32_t partner = find_waiting(joiner, end, &both);
+    uint32_t partner = find_waiting(joiner, index, &both);
     if (partner != NO_END)
         return partner;
     struct key whom_i_know = unix_key(end, KEY_COOKIE, peer, 0);
-    return find_waiting(joiner, end, &whom_i_know);
+    return find_waiting(joiner, index, &whom_i_know);
 }
 
 static int wait_for_unix_partner(struct joiner *joiner, uint32_t index)
@@ -258,6 +267,8 @@ static int wait_for_unix_partner(struct joiner *joiner, uint32_t index)
     uint64_t cookie = end->record->cookie;
     uint64_t peer = end->record->peer;
 
+    if (cookie == 0) /* nothing is known of it yet */
+        return 0;
     if (peer == 0) {
         struct key mine = unix_key(end, KEY_COOKIE, cookie, 0);
         return wait_under(joiner, index, &mine);
@@ -288,14 +299,14 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
     if (result < 0)
         return result;
     struct path_end *end = &joiner->ends[index];
-    if (end->record != NULL)
+    if (end->partner != NO_END)
         return 0;
     end->record = record;
     end->machine = machine;
     bool tcp = record->kind == PATH_TCP;
     uint32_t partner = mirrors_itself(end) ? index
-                       : tcp               ? find_tcp_partner(joiner, end)
-                                           : find_unix_partner(joiner, end);
+                       : tcp               ? find_tcp_partner(joiner, index)
+                                           : find_unix_partner(joiner, index);
     if (partner == NO_END)
         return tcp ? wait_for_tcp_partner(joiner, index) : wait_for_unix_partner(joiner, index);
     end->partner = partner;

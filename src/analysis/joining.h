@@ -35,7 +35,8 @@ struct joiner {
 };
 
 /* Describes end `index`, and joins it if its partner waits. `record` must stay where it is.
- * Describing an end again changes nothing. Returns 0 or -ENOMEM. */
+ * An end may be described again, at the same place, when more is known of it: if it still waits, it
+ * is looked for anew. Returns 0 or -ENOMEM. */
 int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *record,
                uint32_t machine);
 

@@ -239,6 +239,7 @@ static int add_stream(struct statistics *statistics, const struct event *event)
     return 0;
 }
 
+/* A path may be described again when more is known of it (the peer of a UNIX socket). */
 static int add_path(struct statistics *statistics, const struct event *event)
 {
     const struct path_record *record = (const struct path_record *)event->header;
@@ -247,8 +248,6 @@ static int add_path(struct statistics *statistics, const struct event *event)
     if (index < 0)
         return (int)index;
     struct statistics_path *path = &statistics->paths[index];
-    if (path->known)
-        return 0;
     int result = identities_add(statistics->identities, event);
     if (result < 0)
         return result;

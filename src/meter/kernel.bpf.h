@@ -312,7 +312,8 @@ enum {
     S_IFMT = 0170000,
     S_IFSOCK = 0140000,
 
-    EAGAIN = 11,
+    ERESTARTSYS = 512,
+    ERESTART_RESTARTBLOCK = 516,
 };
 
 /* System calls of x86-64 that the meter tells apart. */

@@ -36,23 +36,78 @@ static __always_inline bool wants(const struct stream *stream, uint32_t flags)
 #define FLAGS_OF_SEND    (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL))
 #define FLAGS_OF_RECEIVE (EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_RECEIVECALL))
 
+/* ---- calls of many messages, and calls that fail ---- */
+
+/* Interrupted by a signal, most often to begin again unseen by the program. */
+static __always_inline bool restarts(int result)
+{
+    return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
+}
+
+static __always_inline uint64_t arguments_of(const struct pt_regs *registers)
+{
+    return (registers->si ^ registers->sp << 20 ^ registers->dx << 8) | 1;
+}
+
+/* A message of a sendmmsg or recvmmsg call is done. */
+static __always_inline void count_message(struct many_call *many, const struct pt_regs *registers)
+{
+    uint64_t arguments = arguments_of(registers);
+
+    if (many->arguments != arguments || many->count >= many->of) {
+        many->arguments = arguments;
+        many->count = 0;
+        many->of = registers->dx;
+    }
+    many->count++;
+}
+
+/* Whether an error only ends a call that has done part of what it was asked for: then the call has
+ * not failed. */
+static __always_inline bool ends_part(struct many_call *many, const struct pt_regs *registers)
+{
+    bool part = many->arguments == arguments_of(registers) && many->count < many->of;
+
+    many->arguments = 0;
+    return part;
+}
+
 #define FLAGS_OF_CONNECTION                                                                        \
     (EVENT_FLAG(EVENT_CREATEPATH) | EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT))
 
 /* ---- sending ---- */
 
 static __always_inline void write_send(struct stream *stream, struct task_struct *task,
-                                       struct send_call *call, uint32_t bytes, uint32_t flags)
+                                       struct send_call *call, uint32_t bytes)
 {
     struct message message = {
         .path = call->path,
         .offset = call->first,
         .bytes = bytes,
-        .flags = flags | (call->done != 0 ? RECORD_CONTINUED : 0),
+        .flags = call->flags | (call->done != 0 ? RECORD_CONTINUED : 0),
         .begin = call->begin,
     };
 
     write_message(stream, task, EVENT_SEND, &message);
+}
+
+/* A sendfile call reaches the socket in several sends. They are one message: the count of calls
+ * that wrote, which the kernel advances at the end of sendfile, tells whether it is still the same
+ * call. */
+static __always_inline uint32_t continues_sendfile(struct stream *stream, struct task_struct *task,
+                                                   const struct pt_regs *registers)
+{
+    uint64_t call;
+    bool same;
+
+    if (registers->orig_ax != CALL_SENDFILE || !bpf_core_field_exists(task->ioac)) {
+        stream->sendfile = 0;
+        return 0;
+    }
+    call = task->ioac.syscw + 1;
+    same = stream->sendfile == call;
+    stream->sendfile = call;
+    return same ? RECORD_CONTINUED : 0;
 }
 
 /* Runs with the socket locked, once per turn of the kernel's copying loop: also after each wait
@@ -83,12 +138,14 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
         call->path = path->number;
         call->done = 0;
         call->told = 0;
+        call->flags =
+            continues_sendfile(stream, task, (struct pt_regs *)bpf_task_pt_regs(task));
     } else {
         call->out = call->left - left;
         if (position == call->first + call->out)
             return 0;
         if (call->out != 0)
-            write_send(stream, task, call, call->out, 0);
+            write_send(stream, task, call, call->out);
         call->done += call->out;
     }
     call->first = position;
@@ -96,25 +153,6 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     call->out = 0;
     call->begin = bpf_ktime_get_ns();
     return 0;
-}
-
-/* A sendfile call reaches the socket in several sends. They are one message: the count of calls
- * that wrote, which the kernel advances at the end of sendfile, tells whether it is still the same
- * call. */
-static __always_inline uint32_t continues_sendfile(struct stream *stream, struct task_struct *task)
-{
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    uint64_t call;
-    bool same;
-
-    if (registers->orig_ax != CALL_SENDFILE || !bpf_core_field_exists(task->ioac)) {
-        stream->sendfile = 0;
-        return 0;
-    }
-    call = task->ioac.syscw + 1;
-    same = stream->sendfile == call;
-    stream->sendfile = call;
-    return same ? RECORD_CONTINUED : 0;
 }
 
 static __always_inline int tcp_sent(struct stream *stream, struct task_struct *task,
@@ -134,7 +172,7 @@ static __always_inline int tcp_sent(struct stream *stream, struct task_struct *t
         call->done = 0;
         call->begin = 0;
     }
-    write_send(stream, task, call, result - call->done, continues_sendfile(stream, task));
+    write_send(stream, task, call, result - call->done);
     call->socket = 0;
     return 0;
 }
@@ -167,7 +205,7 @@ static __always_inline int unix_sent(struct stream *stream, struct task_struct *
     call->first = __sync_fetch_and_add(&path->out, kind == PATH_UNIX_STREAM ? result : 1);
     call->done = 0;
     call->begin = visible_since(path, call->first, begin);
-    write_send(stream, task, call, result, continues_sendfile(stream, task));
+    write_send(stream, task, call, result);
     return 0;
 }
 
@@ -190,6 +228,7 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     uint32_t family = sk->__sk_common.skc_family;
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream = stream_of(task);
+    struct pt_regs *registers;
     uint32_t kind;
 
     if (stream == NULL && family != AF_UNIX)
@@ -201,15 +240,18 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
         return unix_sent_unmetered(sk, kind, result);
     if (!wants(stream, FLAGS_OF_SEND))
         return 0;
+    registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    if (stream->send.socket != (uint64_t)sk)
+        stream->send.flags = continues_sendfile(stream, task, registers);
     if (result < 0) {
-        struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-
-        /* sendmmsg that sends fewer messages than asked ends so: the call has not failed */
-        if (!(registers->orig_ax == CALL_SENDMMSG && result == -EAGAIN))
+        if (stream->send.flags == 0 && !restarts(result) && !(registers->orig_ax == CALL_SENDMMSG &&
+                            ends_part(&stream->send_many, registers)))
             stream->failed_sends++;
         stream->send.socket = 0;
         return 0;
     }
+    if (registers->orig_ax == CALL_SENDMMSG)
+        count_message(&stream->send_many, registers);
     return kind == PATH_TCP ? tcp_sent(stream, task, sk, result)
                             : unix_sent(stream, task, sk, kind, result);
 }
@@ -276,6 +318,11 @@ static __always_inline void write_receive(struct stream *stream, struct task_str
         stream->receivecall = 0;
 }
 
+static __always_inline uint32_t first_argument(struct task_struct *task)
+{
+    return ((struct pt_regs *)bpf_task_pt_regs(task))->di;
+}
+
 /* Adds [first, next) to what the receive call in progress has taken; what does not join on was
  * taken by another receiver in between, and the piece so far is told. */
 static __always_inline void take(struct stream *stream, struct task_struct *task,
@@ -290,6 +337,9 @@ static __always_inline void take(struct stream *stream, struct task_struct *task
         call->next = next;
         return;
     } else {
+        /* a UNIX message does not say which socket it came to: the call does */
+        if (call->path == 0)
+            call->path = path_of_descriptor(stream, task, first_argument(task));
         write_receive(stream, task, call, call->next - call->first, false);
         call->done += call->next - call->first;
     }
@@ -372,6 +422,8 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
         return 0;
     task = bpf_get_current_task_btf();
     stream = stream_of(task);
+    if (stream != NULL)
+        stream->receive.copied = bytes + 1;
     if (sender->sk_type == SOCK_DGRAM) {
         if (stream != NULL)
             stream->receive.peer = cookie_of_sender(sender);
@@ -397,6 +449,16 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
     if (stream != NULL && wants(stream, FLAGS_OF_RECEIVE))
         take(stream, task, key, 0, first, first + bytes);
     return 0;
+}
+
+/* Bytes handed over of a message that may have been cut: a caller that asks for the true length
+ * (MSG_TRUNC) gets that as its result. */
+static __always_inline uint32_t bytes_copied(struct receive_call *call, uint32_t result)
+{
+    uint32_t copied = call->copied;
+
+    call->copied = 0;
+    return copied != 0 && copied - 1 < result ? copied - 1 : result;
 }
 
 /* Tells the other end that bytes of a send still in progress have been received. */
@@ -454,7 +516,9 @@ static __always_inline int unix_received(struct stream *stream, struct task_stru
         next = call->next;
     } else {
         /* end of file, or a sender that had no cookie when its message was copied */
-        call->first = path->in;
+        uint32_t *in = bpf_map_lookup_elem(&incoming, &key);
+
+        call->first = in == NULL ? path->in : *in;
         call->done = 0;
         next = call->first + (kind == PATH_UNIX_STREAM ? bytes : bytes != 0);
         if (next != call->first)
@@ -463,6 +527,8 @@ static __always_inline int unix_received(struct stream *stream, struct task_stru
     call->socket = 0;
     call->path = path->number;
     path->in = next;
+    if (kind == PATH_UNIX_SEQPACKET)
+        bytes = bytes_copied(call, bytes);
     sender = peer == NULL ? NULL : bpf_sk_storage_get(&paths, peer, NULL, 0);
     if (sender != NULL)
         note_early(sender, next);
@@ -490,7 +556,7 @@ static __always_inline int datagram_received(struct stream *stream, struct task_
     sender = bpf_map_lookup_elem(&pairs, &reverse);
     if (sender != NULL)
         note_early(sender, call->first + 1);
-    write_receive(stream, task, call, result, true);
+    write_receive(stream, task, call, bytes_copied(call, result), true);
     return 0;
 }
 
@@ -499,6 +565,7 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream = stream_of(task);
+    struct pt_regs *registers;
     uint32_t kind;
 
     if (stream == NULL || !wants(stream, FLAGS_OF_RECEIVE))
@@ -511,15 +578,18 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
         stream->receive.socket = 0;
         return 0;
     }
+    registers = (struct pt_regs *)bpf_task_pt_regs(task);
     if (result < 0) {
-        struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-
-        if (!(registers->orig_ax == CALL_RECVMMSG && result == -EAGAIN))
+        if (restarts(result))
+            return 0;
+        if (!(registers->orig_ax == CALL_RECVMMSG && ends_part(&stream->receive_many, registers)))
             stream->failed_receives++;
         stream->receivecall = 0;
         stream->receive.socket = 0;
         return 0;
     }
+    if (registers->orig_ax == CALL_RECVMMSG)
+        count_message(&stream->receive_many, registers);
     switch (kind) {
     case PATH_TCP:
         return tcp_received(stream, task, sk, result);
@@ -709,7 +779,9 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
     struct stream *stream = stream_of(previous);
     struct rq *queue = next->se.cfs_rq->rq;
 
-    look_at_clock(bpf_ktime_get_ns(), queue->clock);
+    uint64_t clock = *(volatile uint64_t *)&queue->clock;
+
+    look_at_clock(clock, bpf_ktime_get_ns());
     if (stream != NULL)
         leave(stream, previous, preempt ? 0 : state);
     stream = stream_of(next);

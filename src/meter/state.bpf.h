@@ -29,6 +29,8 @@ struct send_call {
     uint32_t out;   /* bytes of the piece that are out so far */
     uint32_t done;  /* bytes of the call in finished pieces */
     uint32_t told;  /* bytes of the call that the last SENDCALL told of, plus 1; 0 = none */
+    uint32_t flags; /* RECORD_CONTINUED: continues a sendfile call */
+    uint32_t unused;
 };
 
 /* A receive call in progress. */
@@ -39,6 +41,16 @@ struct receive_call {
     uint32_t next;  /* offset after its last */
     uint32_t done;  /* bytes of the call in finished pieces */
     uint64_t peer;  /* UNIX datagram: cookie of the sending socket */
+    uint32_t copied; /* UNIX datagram, seqpacket: bytes handed over, plus 1; 0 = not seen */
+    uint32_t unused;
+};
+
+/* Progress of a sendmmsg or recvmmsg call. Nothing in the kernel numbers a task's calls, but one
+ * that stops before its last message ends with an error. */
+struct many_call {
+    uint64_t arguments; /* what tells the call from others; 0 = none in progress */
+    uint32_t count;     /* messages done */
+    uint32_t of;        /* messages asked for */
 };
 
 struct stream {
@@ -58,6 +70,8 @@ struct stream {
     uint32_t block_state;
     uint64_t blocked_at; /* 0 = not in a BLOCK */
     uint64_t sendfile;   /* which sendfile call made the last SEND, 0 = none did */
+    struct many_call send_many;
+    struct many_call receive_many;
     struct send_call send;
     struct receive_call receive;
 };

@@ -17,8 +17,8 @@
 /* ---- clocks ---- */
 
 /* Least distance seen lately between ktime and the run queue's clock, per CPU. That clock stands
- * still between the scheduler's updates, so every look sees the true distance or more; the least
- * of the last half to whole second is the distance. */
+ * still between the scheduler's updates, so every look that reads it before ktime sees the true
+ * distance or more; the least of the last half to whole second is the distance. */
 struct clock_distance {
     uint64_t window_began;
     uint64_t least;
@@ -34,7 +34,7 @@ struct {
 
 #define CLOCK_WINDOW 500000000ULL /* ns */
 
-static __always_inline uint64_t look_at_clock(uint64_t now, uint64_t clock)
+static __always_inline uint64_t look_at_clock(uint64_t clock, uint64_t now)
 {
     uint32_t zero = 0;
     struct clock_distance *distance = bpf_map_lookup_elem(&clock_distances, &zero);
@@ -57,10 +57,9 @@ static __always_inline uint64_t look_at_clock(uint64_t now, uint64_t clock)
 /* CPU time the task has used: the scheduler's sum plus what has run since it was last brought up
  * to date, which `exec_start` tells in the run queue's task clock. */
 static __always_inline uint64_t processor_time(struct task_struct *task, struct rq *queue,
-                                               uint64_t now)
+                                               uint64_t clock, uint64_t now)
 {
-    uint64_t clock = queue->clock;
-    uint64_t distance = look_at_clock(now, clock);
+    uint64_t distance = look_at_clock(clock, now);
     int64_t since = now - distance - (clock - queue->clock_task) - task->se.exec_start;
 
     /* Only the running task's sum is behind, by a tick or two at most. */
@@ -89,17 +88,19 @@ static __always_inline void count_lost(struct stream *stream, uint32_t ring)
 /* Fills the 32 bytes that every record begins with. */
 static __always_inline void fill_header(struct record_header *header, struct stream *stream,
                                         struct task_struct *task, uint32_t id, uint32_t flags,
-                                        uint32_t sequence, uint64_t now)
+                                        uint32_t sequence)
 {
     struct rq *queue = task->se.cfs_rq->rq;
     uint32_t load = queue->nr_running;
+    uint64_t clock = *(volatile uint64_t *)&queue->clock;
+    uint64_t now = bpf_ktime_get_ns();
 
     header->time = now;
     header->id = id;
     header->load = load > 255 ? 255 : load;
     header->flags = flags;
     header->sequence = sequence;
-    header->proc_time_and_pc = processor_time(task, queue, now) & 0xffffffffffffULL;
+    header->proc_time_and_pc = processor_time(task, queue, clock, now) & 0xffffffffffffULL;
     header->pc_high = 0;
     header->stream = stream->number;
 }
@@ -119,7 +120,7 @@ static __noinline bool write_lost(struct stream *stream, struct task_struct *tas
                      : bpf_ringbuf_reserve(&data_ring, sizeof(struct record), 0);
         if (record == NULL)
             return false;
-        fill_header(&record->header, stream, task, EVENT_LOST, 0, sequence, bpf_ktime_get_ns());
+        fill_header(&record->header, stream, task, EVENT_LOST, 0, sequence);
         record->lost.count = stream->lost[from];
         record->lost.ring = from;
         record->lost.reason = LOST_RING_FULL;
@@ -148,7 +149,7 @@ static __always_inline void *begin_record(struct stream *stream, struct task_str
         count_lost(stream, ring);
         return NULL;
     }
-    fill_header(record, stream, task, id, flags, sequence, bpf_ktime_get_ns());
+    fill_header(record, stream, task, id, flags, sequence);
     return record;
 }
 

@@ -267,8 +267,10 @@ int show_record_text(struct record_face *face, const struct event *event)
     } else {
         add_machine(face, event->origin, 1, process);
     }
-    fprintf(face->file, "%s.%06u  %-20s %5s  %-13s  ", time.second, time.ns / 1000, process, stream,
-            event_type(header->id)->name);
+    const struct event_type *type = event_type(header->id);
+    fprintf(face->file,
+            type->fields[0].name == NULL ? "%s.%06u  %-20s %5s  %s" : "%s.%06u  %-20s %5s  %-13s  ",
+            time.second, time.ns / 1000, process, stream, type->name);
     print_body(face, event);
     print_flags(face, header->flags);
     fputc('\n', face->file);

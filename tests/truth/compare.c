@@ -30,9 +30,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTEXT             5
-#define DIFFERENCES_PRINTED 30
-#define IMAGE_NAME_LENGTH   127 /* record.h: longer names are cut */
+#define CONTEXT              5
+#define DIFFERENCES_PRINTED  30
+#define PARTINGS_OF_A_STREAM 8
+#define IMAGE_NAME_LENGTH    127 /* record.h: longer names are cut */
 
 static const uint64_t cpu_tolerance = 5000000; /* ns */
 
@@ -104,8 +105,11 @@ void differ(struct findings *findings, const char *format, ...)
 {
     va_list arguments;
 
-    if (++findings->differences > DIFFERENCES_PRINTED)
+    findings->differences++;
+    if (findings->printed_of_part == DIFFERENCES_PRINTED)
         return;
+    findings->printed_of_part++;
+    findings->printed++;
     printf("difference: ");
     va_start(arguments, format);
     vprintf(format, arguments);
@@ -294,21 +298,27 @@ static bool same_twice(const struct stream *log, size_t i, const struct stream *
     return same_at(log, i, dump, k) && (at_end || same_at(log, i + 1, dump, k + 1));
 }
 
-/* The two streams part at these places: says how, in a word. */
-static const char *how_they_part(const struct stream *log, size_t i, const struct stream *dump,
-                                 size_t k)
+/* How two streams part, and how many operations of each that explains. */
+struct parting {
+    const char *how;
+    size_t logged;
+    size_t recorded;
+};
+
+static struct parting how_they_part(const struct stream *log, size_t i, const struct stream *dump,
+                                    size_t k)
 {
     if (k >= dump->count)
-        return "missing in the dump";
+        return (struct parting){"missing in the dump", 1, 0};
     if (i >= log->count)
-        return "more in the dump than in the log";
+        return (struct parting){"more in the dump than in the log", 0, 1};
     if (same_at(log, i + 1, dump, k) && same_at(log, i, dump, k + 1))
-        return "in another order in the dump";
+        return (struct parting){"in another order in the dump", 2, 2};
     if (same_twice(log, i + 1, dump, k))
-        return "missing in the dump";
+        return (struct parting){"missing in the dump", 1, 0};
     if (same_twice(log, i, dump, k + 1))
-        return "more in the dump than in the log";
-    return what_differs(&log->operations[i], &dump->operations[k]);
+        return (struct parting){"more in the dump than in the log", 0, 1};
+    return (struct parting){what_differs(&log->operations[i], &dump->operations[k]), 1, 1};
 }
 
 struct comparison {
@@ -349,33 +359,60 @@ static size_t launch_length(const struct stream *stream)
     return length;
 }
 
+static void tell_parting(struct comparison *comparison, const struct stream *log, size_t i,
+                         const struct stream *dump, size_t k, const char *how)
+{
+    differ(&comparison->findings, "%s: operation %zu: %s", dump->label, i + 1, how);
+    if (!comparison->context_printed) {
+        print_context(log, i);
+        print_context(dump, k);
+    }
+    comparison->context_printed = true;
+}
+
+static void compare_operation(struct comparison *comparison, const struct stream *dump,
+                              const struct operation *logged, struct operation *recorded)
+{
+    count_operation(&comparison->totals, comparison->dump, logged, recorded);
+    if (logged->kind <= OPERATION_RECEIVE)
+        check_cpu_time(comparison, dump, logged, recorded);
+}
+
+/* Compares from these places on. After a difference it tries to go on, but not for ever: once two
+ * streams have lost each other, what follows says nothing. */
+static void compare_operations(struct comparison *comparison, const struct stream *log,
+                               const struct stream *dump, size_t k)
+{
+    unsigned partings = 0;
+    size_t i = 0;
+
+    while ((i < log->count || k < dump->count) && partings < PARTINGS_OF_A_STREAM) {
+        struct parting parting = {NULL, 1, 1};
+        bool same = same_at(log, i, dump, k);
+        if (!same) {
+            parting = how_they_part(log, i, dump, k);
+            tell_parting(comparison, log, i, dump, k, parting.how);
+            partings++;
+        } else {
+            compare_operation(comparison, dump, &log->operations[i], &dump->operations[k]);
+        }
+        if (parting.logged == 1 && parting.recorded == 1) {
+            dump->operations[k].compared = true;
+            dump->operations[k].end_of_file = log->operations[i].end_of_file;
+        }
+        i += parting.logged;
+        k += parting.recorded;
+    }
+}
+
 static void compare_stream(struct comparison *comparison, const struct stream *log,
                            const struct stream *dump)
 {
     size_t launch = dump->parent == 0 ? launch_length(dump) : 0;
     size_t logged_launch = launch_length(log);
-    size_t skip = launch > logged_launch ? launch - logged_launch : 0;
-    size_t i = 0;
 
-    for (; same_at(log, i, dump, i + skip); i++) {
-        const struct operation *logged = &log->operations[i];
-        struct operation *recorded = &dump->operations[i + skip];
-        recorded->end_of_file = logged->end_of_file;
-        count_operation(&comparison->totals, comparison->dump, logged, recorded);
-        if (logged->kind <= OPERATION_RECEIVE)
-            check_cpu_time(comparison, dump, logged, recorded);
-    }
+    compare_operations(comparison, log, dump, launch > logged_launch ? launch - logged_launch : 0);
     comparison->totals.streams++;
-    if (i < log->count || i + skip < dump->count) {
-        differ(&comparison->findings, "%s: operation %zu: %s", dump->label, i + 1,
-               how_they_part(log, i, dump, i + skip));
-        if (!comparison->context_printed) {
-            print_context(log, i);
-            print_context(dump, i + skip);
-        }
-        comparison->context_printed = true;
-        return;
-    }
     comparison->totals.failed_sends += log->failed_sends;
     comparison->totals.failed_receives += log->failed_receives;
     if (log->failed_sends != dump->failed_sends || log->failed_receives != dump->failed_receives)
@@ -417,8 +454,8 @@ static void print_summary(struct comparison *comparison)
     const struct dump *dump = comparison->dump;
     uint64_t differences = comparison->findings.differences;
 
-    if (differences > DIFFERENCES_PRINTED)
-        printf("(%" PRIu64 " differences more)\n", differences - DIFFERENCES_PRINTED);
+    if (differences > comparison->findings.printed)
+        printf("(%" PRIu64 " differences more)\n", differences - comparison->findings.printed);
     print_table(&comparison->totals);
     print_cpu_times(&comparison->totals);
     printf("%" PRIu64 " records of %zu streams and %zu paths; %" PRIu64 " lost; %" PRIu64
@@ -431,6 +468,16 @@ static void print_summary(struct comparison *comparison)
         printf("equal\n");
     else
         printf("different: %" PRIu64 " differences\n", differences);
+}
+
+/* No part hides what the next one finds. */
+static void compare_all(struct comparison *comparison)
+{
+    comparison->findings.printed_of_part = 0;
+    compare_streams(comparison);
+    comparison->findings.printed_of_part = 0;
+    if (comparison->dump->lost == 0)
+        offsets_check(comparison->dump, &comparison->findings);
 }
 
 int main(int count, char **arguments)
@@ -448,9 +495,7 @@ int main(int count, char **arguments)
     if (result == 0)
         result = dump_read(arguments[1], &dump, &comparison.findings, &problem);
     if (result == 0) {
-        compare_streams(&comparison);
-        if (dump.lost == 0)
-            offsets_check(&dump, &comparison.findings);
+        compare_all(&comparison);
         print_summary(&comparison);
     } else {
         fprintf(stderr, "truth-compare: %s\n", problem.text);

@@ -33,6 +33,7 @@ extern const char *const operation_names[OPERATION_KIND_COUNT];
 struct operation {
     enum operation_kind kind;
     bool end_of_file; /* RECEIVE: nothing will come any more (told by the log) */
+    bool compared;    /* dump only: with an operation of the log */
     bool thread;      /* CREATEPROCESS */
     uint32_t number;  /* CREATEPROCESS: tid of the child; TERMINATION: status */
     uint64_t inode;
@@ -93,6 +94,7 @@ struct path {
     char kind[24];
     char label[200];
     bool known; /* its PATH record has been read */
+    bool told;  /* that its identity is wrong */
     bool counts_messages;
     uint64_t inode;
     uint32_t start[DIRECTION_COUNT];
@@ -115,6 +117,8 @@ struct dump {
 /* Everything that is different, printed as it is found. */
 struct findings {
     uint64_t differences;
+    uint64_t printed;
+    unsigned printed_of_part; /* of the dump, of the operations, of the offsets: the first ones */
 };
 
 void differ(struct findings *findings, const char *format, ...)

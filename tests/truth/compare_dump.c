@@ -80,6 +80,12 @@ static int get_number(struct line_context *context, const char *key, uint64_t *r
     return 0;
 }
 
+/* What a dump leaves out where the identity that says it has been lost: then 0. */
+static uint64_t get_if_known(const struct line_context *context, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(context->object, key));
+}
+
 static const char *get_text(const struct line_context *context, const char *key)
 {
     const char *text = json_string_value(json_object_get(context->object, key));
@@ -175,7 +181,7 @@ static void name_unknown_stream(struct line_context *context, struct stream *str
 
     snprintf(label, sizeof(label), "stream %" PRIu64, number);
     stream->label = text_copy(label);
-    stream->tid = (uint32_t)json_integer_value(json_object_get(context->object, "tid"));
+    stream->tid = (uint32_t)get_if_known(context, "tid");
     differ(context->findings, "%s: line %" PRIu64 " comes before its STREAM record", label,
            context->line);
 }
@@ -188,9 +194,9 @@ static int read_message(struct line_context *context, struct entry *entry)
     uint64_t offset;
 
     if (get_number(context, "path", &path) < 0 || get_number(context, "offset", &offset) < 0 ||
-        get_number(context, "bytes", &entry->bytes) < 0 ||
-        get_number(context, "inode", &entry->inode) < 0)
+        get_number(context, "bytes", &entry->bytes) < 0)
         return -EINVAL;
+    entry->inode = get_if_known(context, "inode");
     if (offset > UINT32_MAX)
         return unreadable(context, "\"offset\" has more than 32 bits");
     entry->path = find_path(context->dump, path);
@@ -201,12 +207,11 @@ static int read_message(struct line_context *context, struct entry *entry)
 
 static int read_create(struct line_context *context, struct entry *entry)
 {
-    uint64_t tid;
     uint64_t thread;
 
-    if (get_number(context, "child_tid", &tid) < 0 || get_number(context, "thread", &thread) < 0)
+    if (get_number(context, "thread", &thread) < 0)
         return -EINVAL;
-    entry->number = (uint32_t)tid;
+    entry->number = (uint32_t)get_if_known(context, "child_tid");
     entry->thread = thread != 0;
     return 0;
 }
@@ -234,8 +239,6 @@ static int read_operation(struct line_context *context, struct entry *entry)
     case OPERATION_TERMINATION:
         return read_termination(context, entry);
     case OPERATION_EXEC:
-        if (!json_is_string(json_object_get(context->object, "image")))
-            return unreadable(context, "\"image\" is not there or not a text");
         entry->name = text_copy(get_text(context, "image"));
         return 0;
     default:
@@ -282,8 +285,8 @@ static int add_entry(struct line_context *context, struct stream *stream, struct
 {
     uint64_t sequence;
 
-    /* An identity need not have a number. */
-    if (entry->kind == ENTRY_IDENTITY && !has(context, "sequence"))
+    /* An identity need not have a number, nor what happened outside the stream's own calls. */
+    if ((entry->kind == ENTRY_IDENTITY || entry->kind == ENTRY_OTHER) && !has(context, "sequence"))
         return 0;
     if (get_number(context, "sequence", &sequence) < 0 ||
         get_number(context, "time_ns", &entry->time) < 0)
@@ -502,12 +505,14 @@ static void add_message(struct dump *dump, size_t index, const struct entry *ent
                         struct findings *findings)
 {
     struct stream *stream = &dump->side.streams[index];
-    const struct path *path = &dump->paths[entry->path];
+    struct path *path = &dump->paths[entry->path];
     struct operation *operation = entry->continued ? find_continued(stream, entry) : NULL;
 
-    if (!path->known || path->inode != entry->inode)
+    if ((!path->known || path->inode != entry->inode) && !path->told) {
         differ(findings, "%s: line %" PRIu64 ": path %" PRIu32 " %s", stream->label, entry->line,
                path->number, path->known ? "has another inode in its PATH" : "has no PATH record");
+        path->told = true;
+    }
     if (entry->continued && operation == NULL)
         differ(findings, "%s: line %" PRIu64 " continues a call that it does not follow",
                stream->label, entry->line);

@@ -1,0 +1,341 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# truth_compare_test.sh BUILD_FOLDER: truth-compare finds a small dump and its logs equal, and every
+# kind of difference when one is planted into the dump or into a log.
+#
+#   tid 100 (launched, so its creator is not metered): sends on a TCP path in two pieces, receives
+#           to the end of file, makes thread 101, is stopped and continued, executes, ends
+#   tid 101: three messages on a datagram path, one of them received
+#   tid 100 once more, later: a new stream with the same tid
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+compare=${1:?usage: truth_compare_test.sh BUILD_FOLDER}/tests/truth/truth-compare
+# shellcheck source=tests/tap.sh
+. "$here/tap.sh"
+
+[ -x "$compare" ] || skip_all "$compare is not built"
+
+dump=$scratch/dump
+logs=$scratch/logs
+
+# record EVENT STREAM SEQUENCE TIME MORE: a record of a stream.
+record() {
+    tid=100
+    [ "$2" != 2 ] || tid=101
+    printf '{"time":"x","time_ns":%s,"event":"%s","machine":"host","pid":100,"tid":%s,' \
+        "$4" "$1" "$tid"
+    printf '"stream":%s,"name":"t","sequence":%s,"cpu_ns":%s000%s}\n' "$2" "$3" "$4" "${5:+,$5}"
+}
+
+# message PATH KIND INODE OFFSET BYTES: what SEND and RECEIVE have besides.
+message() {
+    printf '"path":%s,"kind":"%s","inode":%s,"local":"a","remote":"b","offset":%s,' \
+        "$1" "$2" "$3" "$4"
+    printf '"bytes":%s,"span_ns":0%s' "$5" "${6:+,$6}"
+}
+
+identities() {
+    echo '{"event":"MACHINE","time_ns":1,"machine":"host"}'
+    echo '{"event":"STREAM","time_ns":1,"stream":1,"pid":100,"tid":100,"process":1,"parent":0,"name":"t"}'
+    echo '{"event":"STREAM","time_ns":1,"stream":2,"pid":100,"tid":101,"process":1,"parent":1,"name":"t"}'
+    echo '{"event":"STREAM","time_ns":1,"stream":3,"pid":100,"tid":100,"process":3,"parent":2,"name":"t"}'
+    # The offsets of the TCP path wrap around in the middle of the first SEND.
+    echo '{"event":"PATH","time_ns":2,"path":4,"kind":"tcp","inode":9,"cookie":1,"peer":0,"start_out":4294967246,"start_in":70}'
+    echo '{"event":"PATH","time_ns":2,"path":5,"kind":"unix-datagram","inode":8,"cookie":2,"peer":0,"start_out":0,"start_in":3}'
+}
+
+new_dump() {
+    {
+        identities
+        record STARTPROCESS 1 0 10
+        record EXEC 1 1 11 '"image":"/bin/t"'
+        record SEND 1 2 12 "$(message 4 tcp 9 4294967246 100)"
+        record SENDCALL 1 3 13 "$(message 4 tcp 9 50 0)"
+        record SEND 1 4 14 "$(message 4 tcp 9 50 20 '"continued":true')"
+        record RECEIVE 1 5 15 "$(message 4 tcp 9 70 30)"
+        record RECEIVE 1 6 16 "$(message 4 tcp 9 100 7)"
+        record SEND 1 7 17 "$(message 4 tcp 9 70 5)"
+        record RECEIVE 1 8 18 "$(message 4 tcp 9 107 0)"
+        record CREATEPROCESS 1 9 19 '"child":2,"child_pid":100,"child_tid":101,"thread":true'
+        record STARTPROCESS 2 0 20
+        record SEND 2 1 21 "$(message 5 unix-datagram 8 0 10)"
+        record SEND 2 2 22 "$(message 5 unix-datagram 8 1 0)"
+        record RECEIVE 2 3 23 "$(message 5 unix-datagram 8 3 0)"
+        record SEND 2 4 24 "$(message 5 unix-datagram 8 2 12)"
+        record TERMINATION 2 5 25 '"status":0,"last":0,"failed_sends":2,"failed_receives":1'
+        record STOPPROCESS 1 10 26
+        record STARTPROCESS 1 11 27
+        record EXEC 1 12 28 '"image":"/bin/other"'
+        record TERMINATION 1 13 29 '"status":256,"last":1,"failed_sends":0,"failed_receives":0'
+        record STARTPROCESS 3 4294967295 40
+        record BLOCK 3 0 41 '"system_call":1,"state":1,"duration_ns":2'
+        record TERMINATION 3 1 42 '"status":9,"last":1,"failed_sends":0,"failed_receives":0'
+        echo '{"event":"END","time_ns":50}'
+    } > "$dump"
+}
+
+new_logs() {
+    rm -rf "$logs"
+    mkdir "$logs"
+    cat > "$logs/100-1000.log" << 'END'
+SEND 9 120 send 11000 14000
+RECEIVE 9 30 recv 15000 15000 [101:0:30]
+RECEIVE 9 7 recvmmsg 15000 16000 [101:?:7]
+SEND 9 5 write 17000 17000
+RECEIVE 9 0 read 18000 18000 [eof]
+CREATEPROCESS 101 thread
+STOPPROCESS
+STARTPROCESS
+EXEC /bin/other
+TERMINATION 256
+END
+    cat > "$logs/101-2000.log" << 'END'
+SEND 8 10 sendto 21000 21000
+SEND 8 0 sendmsg 22000 22000
+RECEIVE 8 0 recvfrom 23000 23000 []
+SEND 8 12 sendmmsg 24000 24000
+FAILED SEND 1
+FAILED SEND 1
+FAILED RECEIVE 1
+TERMINATION 0
+END
+    echo 'TERMINATION 9' > "$logs/100-3000.log"
+}
+
+renew() {
+    new_dump
+    new_logs
+}
+
+run() {
+    "$compare" "$dump" "$logs" > "$scratch/output" 2> "$scratch/errors"
+    status=$?
+}
+
+# change FILE SED-SCRIPT: plants something, and makes sure that it did.
+change() {
+    sed -e "$2" "$1" > "$scratch/changed"
+    ! cmp -s "$1" "$scratch/changed" || fail "nothing was planted by $2"
+    mv "$scratch/changed" "$1"
+}
+
+# is_equal NAME: what stands in the files now is found equal.
+is_equal() {
+    run
+    check_equal "$1" "0 equal" "$status $(tail -n 1 "$scratch/output")"
+    renew
+}
+
+# finds NAME WORDS: a difference is found, and one line about it says so in these words.
+finds() {
+    run
+    if [ "$status" = 1 ] && grep '^difference: ' "$scratch/output" | grep -qF "$2"; then
+        pass "finds $1"
+    else
+        fail "finds $1" "$(echo "status $status, expected: $2"; cat "$scratch/output" "$scratch/errors")"
+    fi
+    renew
+}
+
+# refuses NAME WORDS: the files cannot be read, and the reason is given in these words.
+refuses() {
+    run
+    if [ "$status" = 2 ] && grep -qF "$2" "$scratch/errors"; then
+        pass "refuses $1"
+    else
+        fail "refuses $1" "$(echo "status $status, expected: $2"; cat "$scratch/output" "$scratch/errors")"
+    fi
+    renew
+}
+
+# Records of the dump, by their time.
+at() { echo "/\"time_ns\":$1,/"; }
+
+# The sequence numbers of stream 1 from this time on are moved by so much.
+renumber() { # FROM BY
+    awk -v from="$1" -v by="$2" '
+        match($0, /"time_ns":[0-9]+/) { time = substr($0, RSTART + 10, RLENGTH - 10) }
+        /"stream":1,/ && time + 0 >= from && match($0, /"sequence":[0-9]+/) {
+            $0 = substr($0, 1, RSTART + 10) substr($0, RSTART + 11, RLENGTH - 11) + by \
+                substr($0, RSTART + RLENGTH)
+        }
+        { print }' "$dump" > "$scratch/changed"
+    mv "$scratch/changed" "$dump"
+}
+
+renew
+is_equal "what is equal is found equal"
+
+run
+check_equal "the table counts calls and pieces" "tcp SEND send 1 120 2" \
+    "$(awk '$2 == "SEND" && $3 == "send" { $1 = $1; print }' "$scratch/output")"
+
+# ---- what may be there or not ----
+change "$dump" "$(at 10)d"
+renumber 11 -1
+is_equal "a stream's first STARTPROCESS need not be there"
+
+change "$dump" "$(at 11)d"
+renumber 12 -1
+is_equal "nor the EXEC that launched the first stream"
+
+change "$dump" 's/"event":"STREAM",\("time_ns":1,"stream":2\)/"event":"STREAM","sequence":0,\1/'
+is_equal "an identity may repeat the number of the record that follows"
+
+change "$dump" 's/"event":"STREAM",\("time_ns":1,"stream":1\)/"event":"STREAM","sequence":0,\1/'
+renumber 10 1
+is_equal "an identity may have a number of its own"
+
+# ---- operations ----
+change "$dump" "$(at 15)d"
+renumber 16 -1
+finds "a RECEIVE that is missing" "operation 2: missing in the dump"
+
+change "$dump" "$(at 25)d"
+finds "a TERMINATION that is missing" "operation 5: missing in the dump"
+
+change "$dump" "$(at 17){p;s/\"time_ns\":17/\"time_ns\":170/;}"
+change "$dump" "s/\"time_ns\":170,/\"time_ns\":17,/"
+renumber 18 1
+change "$dump" '/"time_ns":17,/{n;s/"sequence":7/"sequence":8/;}'
+finds "a SEND that is there twice" "operation 5: more in the dump than in the log"
+
+change "$dump" '/"time_ns":15,/s/"offset":70,"bytes":30/"offset":70,"bytes":7/'
+change "$dump" '/"time_ns":16,/s/"offset":100,"bytes":7/"offset":77,"bytes":30/'
+finds "another order" "operation 2: in another order in the dump"
+
+change "$dump" '/"time_ns":14,/s/"bytes":20/"bytes":21/'
+finds "other bytes" "operation 1: another number of bytes"
+
+change "$dump" 's/"inode":8/"inode":7/'
+finds "another socket" "operation 1: another socket"
+
+change "$dump" '/"time_ns":21,/s/"inode":8/"inode":7/'
+finds "an inode that is not the path's" "path 5 has another inode in its PATH"
+
+change "$dump" '/"event":"PATH","time_ns":2,"path":5/d'
+finds "a path without identity" "path 5 has no PATH record"
+
+change "$dump" 's/"child_tid":101/"child_tid":102/'
+finds "another child" "operation 6: another child"
+
+change "$dump" 's/"thread":true/"thread":false/'
+finds "a thread taken for a process" "operation 6: thread and process confused"
+
+change "$dump" 's|/bin/other|/bin/another|'
+finds "another image" "operation 9: another image"
+
+change "$dump" 's/"status":256/"status":1/'
+finds "another exit status" "operation 10: another status"
+
+change "$dump" 's/"event":"STOPPROCESS"/"event":"BLOCK"/'
+finds "a stop that is missing" "operation 7: missing in the dump"
+
+change "$dump" 's/"failed_sends":2/"failed_sends":1/'
+finds "another number of failed sends" "1 failed sends and 1 failed receives, in the log 2 and 1"
+
+change "$dump" 's/"failed_receives":1/"failed_receives":2/'
+finds "another number of failed receives" "2 failed sends and 2 failed receives, in the log 2 and 1"
+
+change "$dump" 's/"tid":101,/"tid":102,/'
+finds "a stream that is missing" "101-2000.log: this stream is missing in the dump"
+
+rm "$logs/101-2000.log"
+finds "a stream without log" "stream 2 (tid 101, t): there is no log of this stream"
+
+mv "$logs/100-3000.log" "$logs/100-500.log"
+finds "two streams of one tid in another order" "stream 1 (tid 100, t): operation 1: another event"
+
+change "$dump" '/"stream":1,/{/"parent":0/s/"parent":0/"parent":3/;}'
+finds "an EXEC nobody logged" "operation 1: more in the dump than in the log"
+
+# ---- pieces ----
+change "$dump" 's/,"continued":true//'
+finds "a piece that does not say so" "operation 1: another number of bytes"
+
+change "$dump" '/"time_ns":17,/s/"span_ns":0/"span_ns":0,"continued":true/'
+finds "a piece of a call that has ended" "continues a call that it does not follow"
+
+# ---- CPU time ----
+change "$dump" '/"time_ns":16,/s/"cpu_ns":16000/"cpu_ns":4900000/'
+is_equal "CPU time may be 5 ms late"
+
+change "$dump" '/"time_ns":16,/s/"cpu_ns":16000/"cpu_ns":5016001/'
+finds "CPU time that is more than 5 ms late" "CPU time is 5.000 ms outside the call's own"
+
+change "$logs/100-1000.log" 's/^SEND 9 120 send 11000 14000/SEND 9 120 send 5012001 5014000/'
+finds "CPU time that is more than 5 ms early" "CPU time is 5.000 ms outside the call's own"
+
+# ---- sequence and time ----
+renumber 16 1
+finds "a gap in the sequence" "gaps in the sequence of 1 records (the first before line 13), but 0"
+
+renumber 16 -1
+finds "a number used twice" "sequence number 5 twice"
+
+# LOST has the number of the record after the gap.
+renumber 16 2
+lost='{"event":"LOST","time_ns":16,"stream":1,"sequence":8,"count":2,"ring":1}'
+change "$dump" "/\"time_ns\":16,/i\\
+$lost"
+is_equal "a gap that LOST accounts for"
+
+renumber 16 3
+change "$dump" "/\"time_ns\":16,/i\\
+$lost"
+change "$dump" '/"event":"LOST"/s/"sequence":8/"sequence":9/'
+finds "a gap that is larger than LOST says" "gaps in the sequence of 3 records"
+
+change "$dump" "/\"time_ns\":50/i\\
+{\"event\":\"LOST\",\"time_ns\":49,\"count\":2,\"ring\":0}"
+finds "losses that no gap shows" "gaps in the sequences of 0 records, but 2"
+
+change "$dump" '/"time_ns":22,/s/"time_ns":22/"time_ns":20/'
+finds "time that goes back" "time goes back by 1 ns from line 18 to line 19"
+
+# ---- offsets ----
+change "$dump" '/"time_ns":16,/s/"offset":100/"offset":101/'
+finds "a gap of a path's bytes" "RECEIVE: a gap: offset 101 in line 13, expected 100"
+
+change "$dump" '/"time_ns":16,/s/"offset":100/"offset":99/'
+finds "an overlap of a path's bytes" "RECEIVE: an overlap: offset 99 in line 13, expected 100"
+
+change "$dump" '/"time_ns":17,/s/"offset":70/"offset":49/'
+finds "bytes that a stream sent in another order" "SEND offsets go back within stream 1"
+
+change "$dump" 's/"start_in":70/"start_in":69/'
+finds "bytes that do not begin at the path's start" "RECEIVE: a gap: offset 70 in line 12, expected 69"
+
+change "$dump" '/"time_ns":18,/s/"offset":107/"offset":108/'
+finds "an end of file that is not at the end" "the end of file is not where the data end"
+
+change "$dump" '/"time_ns":24,/s/"offset":2/"offset":3/'
+finds "a gap of a path's messages" "SEND: a gap: offset 3 in line 21, expected 2"
+
+change "$dump" '/"time_ns":22,/s/"offset":1/"offset":0/'
+finds "a message number used twice" "SEND: an overlap: offset 0 in line 18, expected 1"
+
+change "$logs/101-2000.log" 's/23000 \[\]/23000 [eof]/'
+is_equal "an end of file of messages takes no number"
+
+# ---- what cannot be read ----
+echo '{"event":"SEND",' >> "$dump"
+refuses "a line that is no object" "not a JSON object on one line"
+
+change "$dump" '/"time_ns":16,/s/"bytes":7/"bytes":"7"/'
+refuses "a number that is none" "\"bytes\" is not there or not a number"
+
+echo 'SEND 9' >> "$logs/100-3000.log"
+refuses "a line that is not of a log" "not a line of a log: SEND"
+
+change "$logs/101-2000.log" '/^TERMINATION/d'
+refuses "a log that was cut" "does not end with TERMINATION"
+
+rm -r "$logs"
+mkdir "$logs"
+refuses "a folder without logs" "holds no log"
+
+"$compare" "$dump" > /dev/null 2>&1
+check_equal "refuses a missing argument" 2 $?
+
+finish
