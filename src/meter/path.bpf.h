@@ -107,6 +107,7 @@ struct socket_facts {
     uint64_t inode;
     uint32_t family;
     uint32_t kind;
+    bool connected; /* the descriptor alone leads to this path */
 };
 
 /* Writes the PATH record of `path` (its number is given out here unless it has one) and returns
@@ -160,7 +161,7 @@ static __noinline uint32_t make_path(struct stream *stream, struct task_struct *
     bool created = true;
     bool older = facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0;
 
-    if (facts->kind != PATH_UNIX_DATAGRAM)
+    if (facts->connected)
         known = bpf_map_lookup_elem(&path_of_inode, &inode);
     if (known != NULL && known->provisional) {
         path->number = known->number;
@@ -176,7 +177,7 @@ static __noinline uint32_t make_path(struct stream *stream, struct task_struct *
         write_path_event(stream, task, EVENT_CONNECT, &message);
     else if (path->role == PATH_ROLE_ACCEPTED)
         write_path_event(stream, task, EVENT_ACCEPT, &message);
-    if (facts->kind != PATH_UNIX_DATAGRAM) {
+    if (facts->connected) {
         entry.number = path->number;
         if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0)
             __sync_fetch_and_add(&lost_paths, 1);
@@ -218,6 +219,7 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct task_
     facts.inode = inode_of_socket(sk);
     facts.family = sk->__sk_common.skc_family;
     facts.kind = PATH_TCP;
+    facts.connected = true;
     make_path(stream, task, path, &facts);
     return path;
 }
@@ -246,6 +248,7 @@ static __always_inline struct path *unix_path(struct stream *stream, struct task
     facts.inode = inode_of_socket(sk);
     facts.family = AF_UNIX;
     facts.kind = kind;
+    facts.connected = true;
     make_path(stream, task, path, &facts);
     return path;
 }
@@ -258,6 +261,8 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
     struct pair_key key = {.socket = bpf_get_socket_cookie(sk), .peer = peer};
     struct path *path = bpf_map_lookup_elem(&pairs, &key);
     struct socket_facts facts = {};
+    struct unix_sock *unix_socket;
+    struct sock *connected_to;
 
     if (path != NULL && path->number != 0)
         return path;
@@ -277,6 +282,11 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
     facts.inode = inode_of_socket(sk);
     facts.family = AF_UNIX;
     facts.kind = PATH_UNIX_DATAGRAM;
+    unix_socket = bpf_skc_to_unix_sock(sk);
+    if (unix_socket == NULL)
+        return NULL;
+    connected_to = unix_socket->peer;
+    facts.connected = connected_to != NULL && bpf_get_socket_cookie(connected_to) == peer;
     make_path(stream, task, path, &facts);
     return path;
 }

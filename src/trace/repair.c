@@ -139,7 +139,7 @@ static void make_end_packet(const struct repair *repair, const uint8_t uuid[TRAC
     const struct trace_tail *data = &repair->tails[RING_DATA];
     uint64_t time = control->time > data->time ? control->time : data->time;
     struct end_record end = {
-        .header = {.time = time, .id = EVENT_END},
+        .header = {.time = time, .id = EVENT_END, .flags = RECORD_NO_STREAM},
         .records = repair->state.records + 1,
         .lost = repair->state.lost,
         .reason = END_REPAIRED,

@@ -381,8 +381,8 @@ static int write_machine(struct trace_writer *writer, const struct machine_recor
 {
     struct machine_record record = *machine;
 
-    record.header.id = EVENT_MACHINE;
-    record.header.stream = 0;
+    record.header = (struct record_header){
+        .time = machine->header.time, .id = EVENT_MACHINE, .flags = RECORD_NO_STREAM};
     int result = make_room(writer, RING_CONTROL, sizeof(record), problem);
     if (result < 0)
         return result;
@@ -461,7 +461,7 @@ static int write_end(struct trace_writer *writer, enum end_reason reason, struct
 {
     struct stream_buffer *control = &writer->streams[RING_CONTROL];
     struct end_record end = {
-        .header = {.time = latest_time(writer), .id = EVENT_END},
+        .header = {.time = latest_time(writer), .id = EVENT_END, .flags = RECORD_NO_STREAM},
         .records = writer->written + 1,
         .lost = writer->streams[RING_CONTROL].discarded + writer->streams[RING_DATA].discarded +
                 writer->dropped,
