@@ -476,8 +476,12 @@ static void compare_all(struct comparison *comparison)
     comparison->findings.printed_of_part = 0;
     compare_streams(comparison);
     comparison->findings.printed_of_part = 0;
-    if (comparison->dump->lost == 0)
-        offsets_check(comparison->dump, &comparison->findings);
+    if (comparison->dump->lost != 0)
+        return;
+    offsets_check(comparison->dump, &comparison->findings);
+    comparison->findings.printed_of_part = 0;
+    uint64_t pairs = order_check(comparison->dump, &comparison->findings);
+    printf("no RECEIVE before its SEND, in %" PRIu64 " pairs, but for what is told above\n", pairs);
 }
 
 int main(int count, char **arguments)

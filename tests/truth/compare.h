@@ -3,7 +3,7 @@
  * compare.h: what the parts of truth-compare share. What the program does stands in compare.c.
  *
  *      DUMP -- compare_dump.c --> struct dump --\
- *                                                >-- compare.c, compare_offsets.c --> differences
+ *                                                >-- compare.c, compare_*.c --> differences
  *      LOG --- compare_log.c ---> struct side --/
  *
  *      side: streams [tid, start] --> operations, in the stream's own order
@@ -75,6 +75,7 @@ struct range {
     uint64_t line;
     size_t stream;    /* index */
     size_t operation; /* index in the stream */
+    uint64_t time;    /* ns, when it happened: time - span */
 };
 
 enum direction {
@@ -97,6 +98,8 @@ struct path {
     bool told;  /* that its identity is wrong */
     bool counts_messages;
     uint64_t inode;
+    char end[256];       /* names this end of the path ... */
+    char other_end[256]; /* ... and the other, in the same way */
     uint32_t start[DIRECTION_COUNT];
     struct ranges ranges[DIRECTION_COUNT];
 };
@@ -146,5 +149,9 @@ void dump_done(struct dump *dump);
 /* Checks that the ranges of every path and direction tile. To be called after the operations have
  * been compared: only the log can tell an end of file from an empty message. */
 void offsets_check(struct dump *dump, struct findings *findings);
+
+/* Checks that no RECEIVE is earlier than a SEND whose bytes it took, where one stream sends. To be
+ * called after offsets_check, which sorts the ranges. Returns how many pairs it looked at. */
+uint64_t order_check(struct dump *dump, struct findings *findings);
 
 #endif

@@ -33,6 +33,7 @@ struct entry {
     uint64_t time;
     int64_t sequence; /* unwrapped */
     uint64_t cpu;
+    uint64_t span;
     uint32_t path; /* index */
     uint32_t offset;
     uint64_t inode;
@@ -130,6 +131,24 @@ static uint32_t find_path(struct dump *dump, uint64_t number)
     return (uint32_t)index;
 }
 
+/* TCP: addresses and starting positions, which agree crosswise; UNIX: the sockets' cookies. */
+static void name_ends(struct line_context *context, struct path *path)
+{
+    const uint32_t *start = path->start;
+
+    if (strcmp(path->kind, "tcp") == 0) {
+        snprintf(path->end, sizeof(path->end), "%s %u %u", get_text(context, "local"),
+                 start[DIRECTION_OUT], start[DIRECTION_IN]);
+        snprintf(path->other_end, sizeof(path->other_end), "%s %u %u",
+                 get_text(context, "remote"), start[DIRECTION_IN], start[DIRECTION_OUT]);
+        return;
+    }
+    uint64_t own = get_if_known(context, "cookie");
+    uint64_t other = get_if_known(context, "peer");
+    snprintf(path->end, sizeof(path->end), "%" PRIu64 " of %" PRIu64, own, other);
+    snprintf(path->other_end, sizeof(path->other_end), "%" PRIu64 " of %" PRIu64, other, own);
+}
+
 static int read_path(struct line_context *context)
 {
     uint64_t number;
@@ -152,6 +171,7 @@ static int read_path(struct line_context *context)
     path->start[DIRECTION_IN] = (uint32_t)start_in;
     path->inode = inode;
     path->known = true;
+    name_ends(context, path);
     return 0;
 }
 
@@ -201,6 +221,7 @@ static int read_message(struct line_context *context, struct entry *entry)
         return unreadable(context, "\"offset\" has more than 32 bits");
     entry->path = find_path(context->dump, path);
     entry->offset = (uint32_t)offset;
+    entry->span = get_if_known(context, "span_ns");
     entry->continued = json_is_true(json_object_get(context->object, "continued"));
     return 0;
 }
@@ -456,7 +477,8 @@ static void add_range(struct dump *dump, size_t stream_index, const struct entry
             last->offset + (uint64_t)(int64_t)(int32_t)(entry->offset - (uint32_t)last->offset);
     reserve(&ranges->list, &ranges->capacity, ranges->count + 1, sizeof(*ranges->list));
     ranges->list[ranges->count++] =
-        (struct range){offset, entry->bytes, entry->line, stream_index, operation};
+        (struct range){offset, entry->bytes, entry->line, stream_index, operation,
+                       entry->time - entry->span};
 }
 
 /* The operation that a piece continues: the stream's last one, but for a stop in the middle of the

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compare_order.c: no RECEIVE is earlier than a SEND whose bytes it took.
+ *
+ *      one end, SEND      |---- a ----|-- b --|------ c ------|     by offset from the start
+ *      other end, RECEIVE |-- d --|----- e -----|---- f ----|
+ *                         d took bytes of a, e of a, b and c, ...
+ *
+ * Only where one stream sends: beside other senders the order of bytes is not always known.
+ */
+#include "compare.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const struct path *find_other_end(const struct dump *dump, const struct path *path)
+{
+    for (size_t i = 0; i < dump->path_count; i++)
+        if (dump->paths[i].known && dump->paths[i].ranges[DIRECTION_IN].count > 0 &&
+            strcmp(dump->paths[i].end, path->other_end) == 0)
+            return &dump->paths[i];
+    return NULL;
+}
+
+static bool has_one_stream(const struct ranges *ranges)
+{
+    for (size_t i = 1; i < ranges->count; i++)
+        if (ranges->list[i].stream != ranges->list[0].stream)
+            return false;
+    return true;
+}
+
+static uint64_t length_of(const struct path *path, const struct range *range)
+{
+    return path->counts_messages ? 1 : range->bytes;
+}
+
+static uint64_t check_path(const struct path *sender, const struct path *receiver,
+                           struct findings *findings)
+{
+    const struct ranges *sends = &sender->ranges[DIRECTION_OUT];
+    const struct ranges *receives = &receiver->ranges[DIRECTION_IN];
+    uint64_t pairs = 0;
+    size_t first = 0;
+
+    for (size_t i = 0; i < receives->count; i++) {
+        const struct range *receive = &receives->list[i];
+        uint64_t begin = receive->offset - receiver->start[DIRECTION_IN];
+        uint64_t end = begin + length_of(receiver, receive);
+        for (size_t k = first; k < sends->count; k++) {
+            const struct range *send = &sends->list[k];
+            uint64_t sent = send->offset - sender->start[DIRECTION_OUT];
+            if (sent >= end)
+                break;
+            if (sent + length_of(sender, send) <= begin) {
+                first = k;
+                continue;
+            }
+            pairs++;
+            if (send->time <= receive->time)
+                continue;
+            differ(findings,
+                   "%s: the RECEIVE in line %" PRIu64 " is %" PRIu64
+                   " ns earlier than its SEND in line %" PRIu64,
+                   receiver->label, receive->line, send->time - receive->time, send->line);
+            return pairs;
+        }
+    }
+    return pairs;
+}
+
+uint64_t order_check(struct dump *dump, struct findings *findings)
+{
+    uint64_t pairs = 0;
+
+    for (size_t i = 0; i < dump->path_count; i++) {
+        const struct path *sender = &dump->paths[i];
+        const struct path *receiver = sender->known ? find_other_end(dump, sender) : NULL;
+        if (receiver != NULL && has_one_stream(&sender->ranges[DIRECTION_OUT]))
+            pairs += check_path(sender, receiver, findings);
+    }
+    return pairs;
+}
