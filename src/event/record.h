@@ -114,10 +114,6 @@ struct record {
             uint32_t unused[3];
         } exec;
         struct {
-            uint32_t signal; /* STOPPROCESS: 0 where not known */
-            uint32_t unused[3];
-        } start;
-        struct {
             uint32_t status;          /* as wait(2) gives it: exit code << 8, or signal */
             uint32_t last;            /* 1: the process's last stream */
             uint32_t failed_sends;    /* send calls of this stream that failed */

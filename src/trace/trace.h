@@ -92,7 +92,8 @@ int trace_open(const char *const *paths, size_t count, struct source **ret_sourc
                struct problem *problem);
 void trace_close(struct source *source);
 
-/* Bytes of partial packets left out at the end of the origin's files. */
+/* Bytes of partial packets left out at the end of the origin's files; known once the source has
+ * ended. */
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin);
 
 /* ---- repairing ---- */
