@@ -73,9 +73,8 @@ int main(int argc, char **argv)
     cpu_set_t cpu;
     int pair[2];
 
-    if (argc < 3 ||
-        (strcmp(argv[1], "tcp") == 0 ? tcp_pair(pair)
-                                     : socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) < 0) {
+    if (argc < 3 || (strcmp(argv[1], "tcp") == 0 ? tcp_pair(pair)
+                                                 : socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) < 0) {
         fprintf(stderr, "usage: pingpong tcp|unix ROUNDS [GATE]\n");
         return 2;
     }

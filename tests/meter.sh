@@ -15,12 +15,14 @@ need_meter() {
     finish
 }
 
-# our_programs [LISTING]: the meter's programs that the kernel holds, id and name, sorted; or those
-# in a listing of bpftool made before.
+# programs_of: of a listing by bpftool on standard input, the meter's programs: id and name, sorted.
+programs_of() {
+    sed -n -E 's/^([0-9]+): .* name ((sock|tcp|sk|task|sched|skb|inet)_[a-z_]+).*/\1 \2/p' | sort
+}
+
+# our_programs: those that the kernel holds now.
 our_programs() {
-    if [ $# -gt 0 ]; then cat "$1"; else bpftool prog show; fi |
-        sed -n -E 's/^([0-9]+): .* name ((sock|tcp|sk|task|sched|skb|inet)_[a-z_]+).*/\1 \2/p' |
-        sort
+    bpftool prog show | programs_of
 }
 
 # none_since LISTING: whether all of the meter's programs in the kernel are in that listing.

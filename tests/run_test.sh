@@ -88,7 +88,7 @@ check "... and the trace says why it ended" sh -c \
 # (Compared with what was there before: somebody else may be metering this machine.)
 our_programs > before
 "$dpm" run -o l.trace --flags send -- sh -c 'bpftool prog show > all' 2> err
-our_programs all > progs
+programs_of < all > progs
 check_equal "a hook that a flag needs is loaded" 1 "$(comm -13 before progs | grep -c sock_send)"
 check_equal "a hook that no flag needs is not" 0 \
     "$(comm -13 before progs | grep -c -E 'sock_recv|sched_switch')"

@@ -47,21 +47,31 @@ skipped: built/whole: everything: no meter
 3 passed, 0 failed'
 
 rm "$folder/meson-logs/testlog.json"
-log tap ERROR '1..2
+log tap ERROR '1..3
 ok 1 - first
-not ok 2 - second'
-counts "a failed case" 1 'FAILED: built/tap: second
+not ok 2 - second
+# expected 1
+# found 2
+ok 3 - third
+# remark'
+counts "a failed case and its reason" 1 'FAILED: built/tap: second
+    # expected 1
+    # found 2
 0 skipped
-1 passed, 1 failed'
+2 passed, 1 failed'
 
 log died ERROR '1..2
 ok 1 - first'
 log slow TIMEOUT ''
-counts "tests that died" 1 'FAILED: built/tap: second
+log empty SKIP ''
+counts "tests that died or said nothing" 1 'FAILED: built/tap: second
+    # expected 1
+    # found 2
 FAILED: built/died: the test as a whole: ERROR
 FAILED: built/slow: TIMEOUT
+FAILED: built/empty: said nothing
 0 skipped
-2 passed, 3 failed'
+3 passed, 4 failed'
 
 rm "$folder/meson-logs/testlog.json"
 log whole SKIP '1..0 # SKIP no meter'

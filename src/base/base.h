@@ -31,8 +31,8 @@ int problem_set(struct problem *problem, int error, const char *format, ...)
 /* ---- interning table: a 64-bit key to a dense index 0, 1, 2 ... ---- */
 
 struct intern {
-    uint64_t *keys;   /* by index, in order of arrival */
-    uint32_t *slots;  /* open addressing: index + 1, 0 = free */
+    uint64_t *keys;  /* by index, in order of arrival */
+    uint32_t *slots; /* open addressing: index + 1, 0 = free */
     uint32_t count;
     uint32_t slot_count; /* a power of two, or 0 before the first key */
 };

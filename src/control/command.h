@@ -31,13 +31,17 @@ int command_error(const char *format, ...) __attribute__((format(printf, 1, 2)))
 int command_usage_error(const char *name, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Flushes standard output. Returns 0, or a negative errno with a line in `problem` if any of it
+ * could not be written. To be called before anything else sets errno. */
+int command_flush_output(struct problem *problem);
+
 /* Reads a size in bytes: "65536", "64K", "500M", "4G" (powers of 1024, lower case too). Returns 0,
  * -EINVAL if it is none, or -ERANGE. */
 int parse_size(const char *text, uint64_t *ret_size);
 
-/* To be called by every command that has read a source to its end: says on standard error, in one
- * line each, which recordings are not whole and how many records were lost. `names` has a name for
- * each origin. */
+/* To be called by every command that has read a source to its end and flushed its output: says on
+ * standard error, in one line each, which recordings are not whole and how many records were lost.
+ * `names` has a name for each origin. */
 void command_report_state(const struct source *source, const char *const *names);
 
 #endif

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Prints what is chosen of a source. Returns 0 when the source has ended. */
 static int dump_source(struct source *source, struct dump_choice *choice, bool json,
@@ -39,11 +38,11 @@ static int dump_source(struct source *source, struct dump_choice *choice, bool j
             problem_set(problem, result, "out of memory");
             break;
         }
-        if (ferror(stdout)) {
-            result = problem_set(problem, -EIO, "cannot write the output: %s", strerror(errno));
+        if (ferror(stdout))
             break;
-        }
     }
+    if (result >= 0)
+        result = command_flush_output(problem);
     identities_free(identities);
     return result < 0 ? result : 0;
 }
@@ -70,7 +69,7 @@ static int dump_traces(const char *const *traces, size_t count, struct dump_choi
         return command_error("%s", problem.text);
     int status = EXIT_SUCCESS;
     if (dump_source(source, choice, json, &problem) < 0) {
-        fflush(stdout);
+        fflush(stdout); /* what is printed comes first */
         status = command_error("%s", problem.text);
     } else {
         command_report_state(source, traces);

@@ -16,7 +16,9 @@
      EVENT_FLAG(EVENT_PATH))
 
 /* Types that speak of no stream. */
-#define MACHINE_TYPES (EVENT_FLAG(EVENT_MACHINE) | EVENT_FLAG(EVENT_END))
+#define STREAMLESS_TYPES                                                                           \
+    (EVENT_FLAG(EVENT_PATH) | EVENT_FLAG(EVENT_IMAGE) | EVENT_FLAG(EVENT_MACHINE) |                \
+     EVENT_FLAG(EVENT_END))
 
 /* ---- options ---- */
 
@@ -110,7 +112,7 @@ int dump_choice_check(const struct dump_choice *choice, struct problem *problem)
         return problem_set(problem, -EINVAL,
                            "--path and --type exclude each other: no record of these types speaks "
                            "of a path");
-    if (choice->processes.count > 0 && (types & ~MACHINE_TYPES) == 0)
+    if (choice->processes.count > 0 && (types & ~STREAMLESS_TYPES) == 0)
         return problem_set(problem, -EINVAL,
                            "--process and --type exclude each other: no record of these types "
                            "speaks of a process");
@@ -159,7 +161,7 @@ static bool accepts_process(struct dump_choice *choice, const struct identities 
 {
     const struct record_header *header = event->header;
     bool has_stream = header->id == EVENT_STREAM || (!(header->flags & RECORD_NO_STREAM) &&
-                                                     !(EVENT_FLAG(header->id) & MACHINE_TYPES));
+                                                     !(EVENT_FLAG(header->id) & STREAMLESS_TYPES));
     const struct stream_record *stream =
         has_stream ? identities_stream(identities, event->origin, header->stream) : NULL;
     bool accepted = false;

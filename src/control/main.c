@@ -96,6 +96,18 @@ int command_usage_error(const char *name, const char *format, ...)
     return EXIT_USAGE;
 }
 
+int command_flush_output(struct problem *problem)
+{
+    int error = ferror(stdout) ? errno : 0;
+
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (error == 0)
+        error = errno;
+    return problem_set(problem, error == 0 ? -EIO : -error, "cannot write the output: %s",
+                       strerror(error == 0 ? EIO : error));
+}
+
 int parse_size(const char *text, uint64_t *ret_size)
 {
     static const char suffixes[] = "kmgt";
@@ -124,8 +136,8 @@ static void report_end(const struct source_state *state, const char *name)
 {
     if (!state->complete)
         fprintf(stderr,
-                "dpm: %s was cut: it has no end record, what came last is missing (`dpm repair` "
-                "closes it for other tools)\n",
+                "dpm: %s was cut: what came last is missing (`dpm repair` closes it for other "
+                "tools)\n",
                 name);
     else if (state->end_reason == END_REPAIRED)
         fprintf(stderr, "dpm: %s was cut and repaired: what came last is missing\n", name);
@@ -137,8 +149,6 @@ static void report_end(const struct source_state *state, const char *name)
 
 void command_report_state(const struct source *source, const char *const *names)
 {
-    /* What is printed on standard output comes first. */
-    fflush(stdout);
     for (uint32_t i = 0; i < source->origins; i++) {
         char lost[UNIT_SIZE];
         report_end(&source->states[i], names[i]);
@@ -175,7 +185,7 @@ static int run_command(int argc, char **argv)
         printf("dpm %s\n", DPM_VERSION);
         return EXIT_SUCCESS;
     }
-    if (help && argc < 3)
+    if (help && (argc < 3 || strcmp(argv[2], "help") == 0))
         return print_help();
     if (help)
         return find_command(argv[2]) == NULL ? unknown_command(argv[2]) : command_help(argv[2]);
@@ -190,12 +200,9 @@ int main(int argc, char **argv)
 {
     /* Characters as the user's terminal has them; figures as everybody reads them. */
     setlocale(LC_CTYPE, "");
+    struct problem problem;
     int status = run_command(argc, argv);
-    errno = 0;
-    if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_SUCCESS) {
-        fprintf(stderr, "dpm: cannot write the output: %s\n",
-                errno == 0 ? "an earlier write failed" : strerror(errno));
-        status = EXIT_FAILURE;
-    }
+    if (status == EXIT_SUCCESS && command_flush_output(&problem) < 0)
+        status = command_error("%s", problem.text);
     return status;
 }

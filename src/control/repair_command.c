@@ -18,7 +18,7 @@ static int repair_trace(const char *trace)
     if (repair.trimmed > 0)
         printf("%s: cut off %" PRIu64 " bytes of unfinished packets\n", trace, repair.trimmed);
     if (repair.end_written)
-        printf("%s: added the end record\n", trace);
+        printf("%s: wrote the end record\n", trace);
     if (repair.trimmed == 0 && !repair.end_written)
         printf("%s is whole, nothing was changed\n", trace);
     return EXIT_SUCCESS;

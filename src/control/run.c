@@ -31,8 +31,8 @@
 #include <unistd.h>
 
 #define DEFAULT_MAX_SIZE (4ULL << 30)
-#define DRAIN_INTERVAL 10 /* ms */
-#define FLUSH_INTERVAL 1000000000ULL /* ns */
+#define DRAIN_INTERVAL   10            /* ms */
+#define FLUSH_INTERVAL   1000000000ULL /* ns */
 
 struct run_options {
     const char *trace; /* NULL = made from the command's name and pid */
@@ -68,10 +68,14 @@ static int parse_options(int argc, char **argv, struct run_options *options)
 {
     enum { MAX_SIZE = 256, RING, USER, FLAGS, REPORT, WAIT };
     static const struct option longs[] = {
-        {"output", required_argument, NULL, 'o'}, {"flags", required_argument, NULL, FLAGS},
-        {"user", required_argument, NULL, USER},  {"report", required_argument, NULL, REPORT},
-        {"ring", required_argument, NULL, RING},  {"max-size", required_argument, NULL, MAX_SIZE},
-        {"wait", no_argument, NULL, WAIT},        {"help", no_argument, NULL, 'h'},
+        {"output", required_argument, NULL, 'o'},
+        {"flags", required_argument, NULL, FLAGS},
+        {"user", required_argument, NULL, USER},
+        {"report", required_argument, NULL, REPORT},
+        {"ring", required_argument, NULL, RING},
+        {"max-size", required_argument, NULL, MAX_SIZE},
+        {"wait", no_argument, NULL, WAIT},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     struct problem problem;
@@ -273,8 +277,8 @@ static int begin(struct recording *recording, struct problem *problem)
         return result;
     machine_describe(&machine);
     machine.meter_flags = options->meter.flags;
-    result = trace_writer_new(recording->path, &machine, options->max_size, &recording->writer,
-                              problem);
+    result =
+        trace_writer_new(recording->path, &machine, options->max_size, &recording->writer, problem);
     if (result < 0)
         return result;
     result = meter_mark(recording->meter, recording->command.pid, true, problem);
@@ -291,8 +295,9 @@ static void name_descendants(struct recording *recording)
         meter_processes(recording->meter, &list, &count, &problem) < 0)
         return;
     if (count > 0)
-        fprintf(recording->messages, "dpm: %zu metered process%s still running, no longer metered:",
-                count, count == 1 ? " is" : "es are");
+        fprintf(recording->messages,
+                "dpm: %zu metered process%s still running, no longer metered:", count,
+                count == 1 ? " is" : "es are");
     for (size_t i = 0; i < count && i < 10; i++)
         fprintf(recording->messages, " %s[%d]", list[i].name, list[i].pid);
     if (count > 0)

@@ -31,6 +31,8 @@ static int show_traces(const char *const *traces, size_t count, const struct sho
         result = show_statistics(communication, stdout, options);
         if (result < 0)
             problem_set(&problem, result, "out of memory");
+        else
+            result = command_flush_output(&problem);
     }
     if (result == 0) {
         command_report_state(source, traces);

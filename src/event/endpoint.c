@@ -3,7 +3,6 @@
 #include "event/event.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +28,7 @@ static void internet_endpoint(unsigned family, const uint8_t address[16], unsign
     snprintf(text, ENDPOINT_SIZE, family == AF_INET6 ? "[%s]:%u" : "%s:%u", name, port);
 }
 
-/* The socket's name if this end has one, else the socket itself. Names come from programs and may
- * hold anything: what is not printable becomes '?'. */
+/* The socket's name if this end has one, else the socket itself. */
 static void unix_endpoint(const struct path_record *path, const char *what, uint64_t identity,
                           bool named, char text[ENDPOINT_SIZE])
 {
@@ -40,8 +38,7 @@ static void unix_endpoint(const struct path_record *path, const char *what, uint
         snprintf(text, ENDPOINT_SIZE, "%s:[%" PRIu64 "]", what, identity);
         return;
     }
-    for (size_t i = 0; i < length; i++)
-        text[i] = isprint((unsigned char)path->name[i]) ? path->name[i] : '?';
+    memcpy(text, path->name, length);
     text[length] = '\0';
 }
 

@@ -136,8 +136,7 @@ static const struct event_field end_fields[] = {
 };
 
 #define MESSAGE(id, synonym, ring, meaning)                                                        \
-    [EVENT_##id] = {                                                                               \
-        EVENT_##id, #id, synonym, ring, sizeof(struct record), message_fields, meaning}
+    [EVENT_##id] = {EVENT_##id, #id, synonym, ring, sizeof(struct record), message_fields, meaning}
 #define TYPE(id, synonym, ring, type, fields, meaning)                                             \
     [EVENT_##id] = {EVENT_##id, #id, synonym, ring, sizeof(struct type), fields, meaning}
 

@@ -31,9 +31,9 @@ struct event_field {
 struct event_type {
     enum event_id id;
     const char *name;
-    const char *synonym; /* the papers' other name, or NULL */
-    enum ring_id ring;   /* which ring and which CTF stream it travels in */
-    uint16_t size;       /* bytes of the whole record */
+    const char *synonym;              /* the papers' other name, or NULL */
+    enum ring_id ring;                /* which ring and which CTF stream it travels in */
+    uint16_t size;                    /* bytes of the whole record */
     const struct event_field *fields; /* the body; ends with name == NULL */
     const char *meaning;
 };
@@ -82,9 +82,9 @@ enum source_result {
 
 /* What is known of an origin when the source has ended (before: so far). */
 struct source_state {
-    uint64_t records; /* handed out */
-    uint64_t lost;    /* could not be recorded, all rings, from the meter's counters */
-    bool complete;    /* the recording ended in order (END was read) */
+    uint64_t records;    /* handed out */
+    uint64_t lost;       /* could not be recorded, all rings, from the meter's counters */
+    bool complete;       /* the recording ended in order (END was read) */
     uint32_t end_reason; /* enum end_reason, 0 if not complete */
 };
 
@@ -136,7 +136,8 @@ const char *path_kind_name(unsigned kind);
 #define ENDPOINT_SIZE 160
 
 /* Writes the address of this or the other end of a path: "127.0.0.1:6379", "[::1]:80",
- * "/run/x.sock", "@abstract", "socket:[1234]". Never fails; cuts what does not fit. */
+ * "/run/x.sock", "@abstract", "socket:[1234]". Never fails; cuts what does not fit. A UNIX name is
+ * given as the program chose it and may hold any byte: show_text() before it is printed. */
 void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE]);
 void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE]);
 

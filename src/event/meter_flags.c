@@ -16,8 +16,8 @@ static const struct {
     uint32_t flags;
 } groups[] = {
     {"all", METER_ALL_FLAGS},
-    {"fork", BIT(CREATEPROCESS) | BIT(EXEC) | BIT(STARTPROCESS) | BIT(STOPPROCESS) |
-                 BIT(TERMINATION)},
+    {"fork",
+     BIT(CREATEPROCESS) | BIT(EXEC) | BIT(STARTPROCESS) | BIT(STOPPROCESS) | BIT(TERMINATION)},
     {"socket", BIT(CREATEPATH) | BIT(DESTROYPATH)},
     {"destsocket", BIT(DESTROYPATH)},
     {"termination", BIT(TERMINATION)},

@@ -29,19 +29,19 @@
 /* Types of event. The numbers are part of the trace format: never reuse one. A meter flag is the
  * bit of the type it records (EVENT_FLAG). */
 enum event_id {
-    EVENT_SEND = 1,         /* a send call completed */
-    EVENT_SENDCALL = 2,     /* a stream left the CPU inside a send */
-    EVENT_RECEIVECALL = 3,  /* a receive call found nothing and blocks */
-    EVENT_RECEIVE = 4,      /* data handed to the process; 0 bytes = end of file */
-    EVENT_MESSAGEQUEUED = 5,/* data placed in a receiver's queue */
-    EVENT_BLOCK = 6,        /* any other sleep: disk, lock, timer, child */
-    EVENT_CREATEPATH = 7,   /* a path met for the first time */
+    EVENT_SEND = 1,          /* a send call completed */
+    EVENT_SENDCALL = 2,      /* a stream left the CPU inside a send */
+    EVENT_RECEIVECALL = 3,   /* a receive call found nothing and blocks */
+    EVENT_RECEIVE = 4,       /* data handed to the process; 0 bytes = end of file */
+    EVENT_MESSAGEQUEUED = 5, /* data placed in a receiver's queue */
+    EVENT_BLOCK = 6,         /* any other sleep: disk, lock, timer, child */
+    EVENT_CREATEPATH = 7,    /* a path met for the first time */
     EVENT_CONNECT = 8,
     EVENT_ACCEPT = 9,
     EVENT_DESTROYPATH = 10,
     EVENT_CREATEPROCESS = 11, /* process or thread created */
     EVENT_EXEC = 12,
-    EVENT_STARTPROCESS = 13,  /* first time on a CPU, and each continue */
+    EVENT_STARTPROCESS = 13, /* first time on a CPU, and each continue */
     EVENT_STOPPROCESS = 14,
     EVENT_TERMINATION = 15,
     EVENT_LOST = 16,      /* records of a stream or ring that could not be written */
@@ -58,12 +58,13 @@ enum event_id {
 
 /* Bits of record_header.flags. */
 enum record_flag {
-    RECORD_CONTINUED = 1, /* continues the call of this stream's previous SEND or RECEIVE on this
+    RECORD_CONTINUED = 1,    /* continues the call of this stream's previous SEND or RECEIVE on this
                              path: one call is one message, however many pieces it has */
     RECORD_CALL_IMPLIED = 2, /* RECEIVE: the call did not block; its RECEIVECALL is implied */
     RECORD_OLDER = 4,        /* the path is older than the metering */
     RECORD_LIBRARY = 8,      /* PC lies in a library, not in the program */
-    RECORD_NO_STREAM = 16,   /* made outside a task's own call: sequence, procTime and PC mean nothing */
+    RECORD_NO_STREAM =
+        16, /* made outside a task's own call: sequence, procTime and PC mean nothing */
 };
 
 struct record_header {
@@ -71,10 +72,10 @@ struct record_header {
     uint8_t id;    /* enum event_id */
     uint8_t load;  /* runnable tasks on this CPU, saturating */
     uint16_t flags;
-    uint32_t sequence;           /* per stream, gap-free, modulo 2^32 */
-    uint64_t proc_time_and_pc;   /* bits 0-47 procTime (ns, modulo 2^48); 48-63 PC's bits 0-15 */
-    uint32_t pc_high;            /* PC's bits 16-47 */
-    uint32_t stream;             /* number of the STREAM record */
+    uint32_t sequence;         /* per stream, gap-free, modulo 2^32 */
+    uint64_t proc_time_and_pc; /* bits 0-47 procTime (ns, modulo 2^48); 48-63 PC's bits 0-15 */
+    uint32_t pc_high;          /* PC's bits 16-47 */
+    uint32_t stream;           /* number of the STREAM record */
 };
 
 static inline uint64_t record_proc_time(const struct record_header *header)
@@ -105,7 +106,7 @@ struct record {
             uint64_t duration; /* ns asleep, ending at time */
         } block;
         struct {
-            uint32_t child; /* number of the child's STREAM record */
+            uint32_t child;  /* number of the child's STREAM record */
             uint32_t thread; /* 1: a thread of the same process */
             uint32_t unused[2];
         } create;
@@ -147,9 +148,9 @@ struct stream_record {
     struct record_header header; /* header.stream is the stream's own number */
     uint32_t pid;                /* thread group id, initial PID namespace */
     uint32_t tid;
-    uint32_t process; /* number of the process: that of its first stream */
-    uint32_t parent;  /* stream that created it, 0 = not metered */
-    uint64_t start;   /* ns, CLOCK_MONOTONIC: with tid and machine unique */
+    uint32_t process;    /* number of the process: that of its first stream */
+    uint32_t parent;     /* stream that created it, 0 = not metered */
+    uint64_t start;      /* ns, CLOCK_MONOTONIC: with tid and machine unique */
     uint32_t pid_inside; /* pid in its own PID namespace */
     uint32_t user;       /* uid, initial user namespace */
     uint64_t cgroup;     /* cgroup2 id */
@@ -183,20 +184,20 @@ enum path_name_end {
 struct path_record {
     struct record_header header;
     uint32_t path;
-    uint8_t kind;   /* enum path_kind */
-    uint8_t family; /* AF_INET, AF_INET6, AF_UNIX */
-    uint8_t role;   /* enum path_role */
-    uint8_t name_end; /* enum path_name_end: whose address `name` is */
-    uint64_t cookie; /* of this socket */
-    uint64_t peer;   /* cookie of the socket at the other end, 0 = not known */
-    uint64_t inode;  /* of this socket */
-    uint32_t network;     /* inode of the network namespace */
-    uint16_t local_port;  /* host byte order */
+    uint8_t kind;        /* enum path_kind */
+    uint8_t family;      /* AF_INET, AF_INET6, AF_UNIX */
+    uint8_t role;        /* enum path_role */
+    uint8_t name_end;    /* enum path_name_end: whose address `name` is */
+    uint64_t cookie;     /* of this socket */
+    uint64_t peer;       /* cookie of the socket at the other end, 0 = not known */
+    uint64_t inode;      /* of this socket */
+    uint32_t network;    /* inode of the network namespace */
+    uint16_t local_port; /* host byte order */
     uint16_t remote_port;
     uint8_t local[16]; /* IPv4 in the first 4 bytes */
     uint8_t remote[16];
-    uint32_t start_out; /* offset of the first byte or message sent */
-    uint32_t start_in;  /* offset of the first byte or message received */
+    uint32_t start_out;        /* offset of the first byte or message sent */
+    uint32_t start_in;         /* offset of the first byte or message received */
     char name[PATH_NAME_SIZE]; /* UNIX address; '@' = abstract */
 };
 
@@ -207,11 +208,11 @@ struct image_record {
     uint32_t image;
     uint32_t device;
     uint64_t inode;
-    uint64_t load; /* address of the program's text */
+    uint64_t load;              /* address of the program's text */
     char name[IMAGE_NAME_SIZE]; /* file name as given to exec */
 };
 
-#define MACHINE_NAME_SIZE 64
+#define MACHINE_NAME_SIZE      64
 #define MACHINE_ADDRESSES_SIZE 256
 
 struct machine_record {

@@ -16,8 +16,8 @@
 #include <sys/types.h>
 
 struct launch_options {
-    char *const *arguments; /* NULL-terminated; the first is looked up in PATH */
-    const char *user;       /* run as this user (needs root); NULL = as we are */
+    char *const *arguments;      /* NULL-terminated; the first is looked up in PATH */
+    const char *user;            /* run as this user (needs root); NULL = as we are */
     const sigset_t *signal_mask; /* of the program; NULL = ours */
 };
 

@@ -10,10 +10,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define BIT(id) EVENT_FLAG(EVENT_##id)
-#define SENDING (BIT(SEND) | BIT(SENDCALL))
+#define BIT(id)   EVENT_FLAG(EVENT_##id)
+#define SENDING   (BIT(SEND) | BIT(SENDCALL))
 #define RECEIVING (BIT(RECEIVE) | BIT(RECEIVECALL))
-#define PATHS (BIT(CREATEPATH) | BIT(CONNECT) | BIT(ACCEPT) | BIT(DESTROYPATH))
+#define PATHS     (BIT(CREATEPATH) | BIT(CONNECT) | BIT(ACCEPT) | BIT(DESTROYPATH))
 #define SWITCHING                                                                                  \
     (BIT(SENDCALL) | BIT(RECEIVECALL) | BIT(BLOCK) | BIT(STARTPROCESS) | BIT(STOPPROCESS))
 
@@ -33,8 +33,7 @@ const struct hook hooks[] = {
 };
 const size_t hook_count = ARRAY_SIZE(hooks);
 
-int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *context),
-                  void *context)
+int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *context), void *context)
 {
     struct btf *btf = btf__load_vmlinux_btf();
     char text[256];

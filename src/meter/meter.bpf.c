@@ -130,7 +130,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     left = msg->msg_iter.count;
     position = tcp->write_seq;
     if (call->socket != (uint64_t)sk) {
-        struct path *path = tcp_path(stream, task, sk);
+        struct path *path = tcp_path(stream, task, sk, -1);
 
         if (path == NULL)
             return 0;
@@ -138,8 +138,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
         call->path = path->number;
         call->done = 0;
         call->told = 0;
-        call->flags =
-            continues_sendfile(stream, task, (struct pt_regs *)bpf_task_pt_regs(task));
+        call->flags = continues_sendfile(stream, task, (struct pt_regs *)bpf_task_pt_regs(task));
     } else {
         call->out = call->left - left;
         if (position == call->first + call->out)
@@ -162,7 +161,7 @@ static __always_inline int tcp_sent(struct stream *stream, struct task_struct *t
 
     if (call->socket != (uint64_t)sk) {
         /* no turn of the loop was seen: nothing to send, or metered since */
-        struct path *path = tcp_path(stream, task, sk);
+        struct path *path = tcp_path(stream, task, sk, -1);
         struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 
         if (path == NULL || tcp == NULL)
@@ -171,6 +170,9 @@ static __always_inline int tcp_sent(struct stream *stream, struct task_struct *t
         call->first = tcp->write_seq - result;
         call->done = 0;
         call->begin = 0;
+    } else if ((uint32_t)result < call->done + call->left) {
+        /* a message sent in part ends a sendmmsg call without an error */
+        stream->send_many.arguments = 0;
     }
     write_send(stream, task, call, result - call->done);
     call->socket = 0;
@@ -194,9 +196,8 @@ static __always_inline int unix_sent(struct stream *stream, struct task_struct *
 {
     struct send_call *call = &stream->send;
     uint64_t begin = call->socket != 0 ? call->begin : 0;
-    struct path *path = kind == PATH_UNIX_DATAGRAM
-                            ? datagram_path(stream, task, sk, call->peer)
-                            : unix_path(stream, task, sk, kind);
+    struct path *path = kind == PATH_UNIX_DATAGRAM ? datagram_path(stream, task, sk, call->peer)
+                                                   : unix_path(stream, task, sk, kind);
 
     call->socket = 0;
     if (path == NULL)
@@ -244,8 +245,8 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     if (stream->send.socket != (uint64_t)sk)
         stream->send.flags = continues_sendfile(stream, task, registers);
     if (result < 0) {
-        if (stream->send.flags == 0 && !restarts(result) && !(registers->orig_ax == CALL_SENDMMSG &&
-                            ends_part(&stream->send_many, registers)))
+        if (stream->send.flags == 0 && !restarts(result) &&
+            !(registers->orig_ax == CALL_SENDMMSG && ends_part(&stream->send_many, registers)))
             stream->failed_sends++;
         stream->send.socket = 0;
         return 0;
@@ -283,8 +284,7 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
         if (wants(stream, EVENT_FLAG(EVENT_SENDCALL)) && sk->sk_type == SOCK_STREAM) {
             struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
             struct sock *sender = receiver == NULL ? NULL : receiver->peer;
-            struct path *path =
-                sender == NULL ? NULL : bpf_sk_storage_get(&paths, sender, NULL, 0);
+            struct path *path = sender == NULL ? NULL : bpf_sk_storage_get(&paths, sender, NULL, 0);
 
             if (path != NULL) {
                 call->path = path->number;
@@ -325,8 +325,8 @@ static __always_inline uint32_t first_argument(struct task_struct *task)
 
 /* Adds [first, next) to what the receive call in progress has taken; what does not join on was
  * taken by another receiver in between, and the piece so far is told. */
-static __always_inline void take(struct stream *stream, struct task_struct *task,
-                                 uint64_t socket, uint32_t path, uint32_t first, uint32_t next)
+static __always_inline void take(struct stream *stream, struct task_struct *task, uint64_t socket,
+                                 uint32_t path, uint32_t first, uint32_t next)
 {
     struct receive_call *call = &stream->receive;
 
@@ -360,11 +360,18 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
 
     if (stream == NULL || !wants(stream, FLAGS_OF_RECEIVE))
         return 0;
-    path = tcp_path(stream, task, sk);
     tcp = bpf_skc_to_tcp_sock(sk);
-    if (path == NULL || tcp == NULL)
+    if (tcp == NULL)
         return 0;
+    path = bpf_sk_storage_get(&paths, sk, NULL, 0);
     next = tcp->copied_seq;
+    if (path == NULL || path->number == 0) {
+        /* how much was taken, and so where the path begins, is known when the call ends */
+        stream->receive.socket = (uint64_t)sk;
+        stream->receive.path = 0;
+        stream->receive.next = next;
+        return 0;
+    }
     first = path->state & PATH_KNOWS_IN ? path->in : next;
     path->in = next;
     if (first == next && (path->state & PATH_KNOWS_IN))
@@ -476,14 +483,20 @@ static __always_inline int tcp_received(struct stream *stream, struct task_struc
     struct receive_call *call = &stream->receive;
     uint32_t bytes = result;
 
-    if (call->socket != (uint64_t)sk) {
-        /* end of file, or nothing taken */
-        struct path *path = tcp_path(stream, task, sk);
+    if (call->socket != (uint64_t)sk || call->path == 0) {
+        /* the path's first receive; or end of file, nothing taken */
+        bool taken = call->socket == (uint64_t)sk;
+        struct path *path =
+            tcp_path(stream, task, sk, taken ? (int64_t)(uint32_t)(call->next - bytes) : -1);
 
         if (path == NULL)
             return 0;
+        if (taken) {
+            path->in = call->next;
+            path->state |= PATH_KNOWS_IN;
+        }
         call->path = path->number;
-        call->first = path->in;
+        call->first = path->in - bytes;
         call->done = 0;
     } else {
         bytes -= call->done;
@@ -529,7 +542,8 @@ static __always_inline int unix_received(struct stream *stream, struct task_stru
     path->in = next;
     if (kind == PATH_UNIX_SEQPACKET)
         bytes = bytes_copied(call, bytes);
-    sender = peer == NULL ? NULL : bpf_sk_storage_get(&paths, peer, NULL, 0);
+    sender =
+        peer == NULL ? NULL : bpf_sk_storage_get(&paths, peer, NULL, BPF_SK_STORAGE_GET_F_CREATE);
     if (sender != NULL)
         note_early(sender, next);
     write_receive(stream, task, call, bytes, true);
@@ -554,6 +568,13 @@ static __always_inline int datagram_received(struct stream *stream, struct task_
     call->path = path->number;
     call->first = __sync_fetch_and_add(&path->in, 1);
     sender = bpf_map_lookup_elem(&pairs, &reverse);
+    if (sender == NULL) {
+        /* its first message is here before its own hooks have run */
+        struct path fresh = {};
+
+        bpf_map_update_elem(&pairs, &reverse, &fresh, BPF_NOEXIST);
+        sender = bpf_map_lookup_elem(&pairs, &reverse);
+    }
     if (sender != NULL)
         note_early(sender, call->first + 1);
     write_receive(stream, task, call, bytes_copied(call, result), true);
@@ -634,7 +655,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
     if (new_state == TCP_FIN_WAIT1 || new_state == TCP_LAST_ACK) {
         /* a connection that is closed without a message is told now */
         if (bpf_sk_storage_get(&paths, sk, NULL, 0) != NULL && wants(stream, FLAGS_OF_CONNECTION))
-            tcp_path(stream, task, sk);
+            tcp_path(stream, task, sk, -1);
         return 0;
     }
     path = bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
@@ -816,8 +837,8 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
     stream->started = (flags_in_force & FLAGS_OF_SWITCH) == 0;
     __sync_fetch_and_add(&live, 1);
     write_stream(stream, child);
-    write_process_event(parent, task, EVENT_CREATEPROCESS,
-                        stream->number | (uint64_t)thread << 32, 0);
+    write_process_event(parent, task, EVENT_CREATEPROCESS, stream->number | (uint64_t)thread << 32,
+                        0);
     return 0;
 }
 

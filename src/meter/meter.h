@@ -17,15 +17,14 @@
 struct meter;
 
 struct meter_options {
-    uint32_t flags;      /* EVENT_FLAG bits in force for all processes this meter will mark */
-    uint32_t ring_size;  /* bytes of the data ring, rounded up to a power of two; 0 = 16 MiB */
+    uint32_t flags;     /* EVENT_FLAG bits in force for all processes this meter will mark */
+    uint32_t ring_size; /* bytes of the data ring, rounded up to a power of two; 0 = 16 MiB */
     uint32_t control_ring_size; /* the same; 0 = 1 MiB */
 };
 
 /* Says what the meter needs and this machine lacks for `flags`: calls `tell` once for each, with
  * one sentence. Returns how many. */
-int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *context),
-                  void *context);
+int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *context), void *context);
 
 /* Loads the kernel programs and attaches those that options->flags need. Until a process is marked
  * nothing is recorded. Needs CAP_BPF and CAP_PERFMON (or root).

@@ -13,9 +13,9 @@
 /* ---- hooks.c: which kernel program is needed for which flags ---- */
 
 struct hook {
-    const char *program;    /* its name in meter.bpf.c, which is the tracepoint's */
-    uint32_t flags;         /* attached if any of these is in force; 0 = always */
-    const char *since;      /* first kernel that has it */
+    const char *program; /* its name in meter.bpf.c, which is the tracepoint's */
+    uint32_t flags;      /* attached if any of these is in force; 0 = always */
+    const char *since;   /* first kernel that has it */
 };
 
 extern const struct hook hooks[];
@@ -82,7 +82,7 @@ struct meter {
     uint32_t flags;
     bool collected; /* since next() last said "none yet" */
     bool detached;
-    bool finished;  /* after detaching: the last records have been made */
+    bool finished; /* after detaching: the last records have been made */
 };
 
 /* Appends a record of the reader's own. Returns 0 or -ENOMEM. */

@@ -115,8 +115,7 @@ struct socket_facts {
 static __noinline bool write_path(struct path *path, const struct socket_facts *facts,
                                   uint32_t flags)
 {
-    struct path_record *record =
-        bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
+    struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
     struct sock *sk = facts->sk;
 
     if (record == NULL) {
@@ -194,9 +193,11 @@ static __always_inline void take_positions(struct path *path, struct tcp_sock *t
     path->start_in = tcp->copied_seq;
 }
 
-/* The storage of a TCP socket, its path told. NULL: no memory (counted). */
+/* The storage of a TCP socket, its path told. NULL: no memory (counted). `start_in` is where what
+ * the stream now takes begins, for a connection whose beginning was not seen; -1: nothing was taken
+ * yet. */
 static __always_inline struct path *tcp_path(struct stream *stream, struct task_struct *task,
-                                             struct sock *sk)
+                                             struct sock *sk, int64_t start_in)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
     struct socket_facts facts = {};
@@ -213,6 +214,10 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct task_
         if (tcp == NULL)
             return NULL;
         take_positions(path, tcp);
+        if (start_in >= 0)
+            path->start_in = start_in;
+        path->in = path->start_in;
+        path->state |= PATH_KNOWS_IN;
     }
     facts.sk = sk;
     facts.cookie = bpf_get_socket_cookie(sk);
@@ -321,8 +326,8 @@ static __noinline uint32_t path_of_descriptor(struct stream *stream, struct task
     sk = BPF_CORE_READ(socket, sk);
     facts.sk = sk;
     facts.family = BPF_CORE_READ(sk, __sk_common.skc_family);
-    facts.kind = kind_of_socket(facts.family, BPF_CORE_READ(sk, sk_type),
-                                BPF_CORE_READ(sk, sk_protocol));
+    facts.kind =
+        kind_of_socket(facts.family, BPF_CORE_READ(sk, sk_type), BPF_CORE_READ(sk, sk_protocol));
     if (facts.kind == 0)
         return 0;
     facts.cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);

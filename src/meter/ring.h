@@ -25,8 +25,8 @@ struct ring {
     const unsigned long *producer;
     const char *data;
     size_t size;
-    uint64_t read;      /* everything before has been collected */
-    uint64_t complete;  /* no record older than this time will come */
+    uint64_t read;              /* everything before has been collected */
+    uint64_t complete;          /* no record older than this time will come */
     struct ring_entry *entries; /* collected and not handed out: entries[first .. count) by time */
     size_t first;
     size_t count;

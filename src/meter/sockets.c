@@ -67,14 +67,25 @@ static int note_alive(const void *line, void *context)
     return index < 0 ? (int)index : 0;
 }
 
+/* The pair of a datagram socket and a peer; of the same pair seen from the other side only what a
+ * receiver noted before the sender's path was known, never the sender's path itself. */
+static void forget_pair(struct meter *meter, const struct open_socket *socket)
+{
+    int pairs = bpf_map__fd(meter->kernel->maps.pairs);
+    uint64_t pair[2] = {socket->cookie, socket->peer};
+    uint64_t reverse[2] = {socket->peer, socket->cookie};
+    uint32_t noted[64] = {0}; /* a struct path, of which the first word is its number */
+
+    bpf_map_delete_elem(pairs, pair);
+    if (bpf_map__value_size(meter->kernel->maps.pairs) <= sizeof(noted) &&
+        bpf_map_lookup_elem(pairs, reverse, noted) == 0 && noted[0] == 0)
+        bpf_map_delete_elem(pairs, reverse);
+}
+
 static void forget(struct meter *meter, const struct open_socket *socket)
 {
-    struct {
-        uint64_t socket, peer;
-    } pair = {socket->cookie, socket->peer};
-
     if (socket->datagram)
-        bpf_map_delete_elem(bpf_map__fd(meter->kernel->maps.pairs), &pair);
+        forget_pair(meter, socket);
     bpf_map_delete_elem(bpf_map__fd(meter->kernel->maps.path_of_inode), &socket->inode);
     bpf_map_delete_elem(bpf_map__fd(meter->kernel->maps.incoming), &socket->peer);
 }

@@ -37,10 +37,10 @@ struct send_call {
 struct receive_call {
     uint64_t socket; /* address; 0 = nothing taken yet */
     uint32_t path;
-    uint32_t first; /* offset of the piece's first byte */
-    uint32_t next;  /* offset after its last */
-    uint32_t done;  /* bytes of the call in finished pieces */
-    uint64_t peer;  /* UNIX datagram: cookie of the sending socket */
+    uint32_t first;  /* offset of the piece's first byte */
+    uint32_t next;   /* offset after its last */
+    uint32_t done;   /* bytes of the call in finished pieces */
+    uint64_t peer;   /* UNIX datagram: cookie of the sending socket */
     uint32_t copied; /* UNIX datagram, seqpacket: bytes handed over, plus 1; 0 = not seen */
     uint32_t unused;
 };
@@ -62,10 +62,10 @@ struct stream {
     uint32_t lost[RING_COUNT]; /* since the last LOST record */
     uint32_t failed_sends;
     uint32_t failed_receives;
-    uint8_t from_exec;  /* metering begins with the next exec */
-    uint8_t started;    /* has been on a CPU */
-    uint8_t stopped;    /* by a signal */
-    uint8_t receivecall;/* the receive call in progress has made its RECEIVECALL */
+    uint8_t from_exec;   /* metering begins with the next exec */
+    uint8_t started;     /* has been on a CPU */
+    uint8_t stopped;     /* by a signal */
+    uint8_t receivecall; /* the receive call in progress has made its RECEIVECALL */
     uint32_t block_call;
     uint32_t block_state;
     uint64_t blocked_at; /* 0 = not in a BLOCK */
@@ -77,9 +77,9 @@ struct stream {
 };
 
 enum path_state {
-    PATH_LISTENS = 1,       /* a listening socket; its connections inherit a copy */
-    PATH_KNOWS_IN = 2,      /* `in` is exact */
-    PATH_ESTABLISHED = 4,   /* start_out and start_in are those of the connection's beginning */
+    PATH_LISTENS = 1,     /* a listening socket; its connections inherit a copy */
+    PATH_KNOWS_IN = 2,    /* `in` is exact */
+    PATH_ESTABLISHED = 4, /* start_out and start_in are those of the connection's beginning */
 };
 
 struct path {

@@ -10,7 +10,7 @@ struct survey_stream {
     uint32_t pid;
     uint32_t tid;
     uint32_t stream;
-    uint32_t lost[2]; /* records lost since the stream's last LOST record, by enum ring_id */
+    uint32_t lost[2];  /* records lost since the stream's last LOST record, by enum ring_id */
     uint32_t sequence; /* of its next record */
     char name[16];
 };

@@ -115,9 +115,8 @@ static __noinline bool write_lost(struct stream *stream, struct task_struct *tas
 
         if (stream->lost[from] == 0)
             continue;
-        record = ring == RING_CONTROL
-                     ? bpf_ringbuf_reserve(&control_ring, sizeof(struct record), 0)
-                     : bpf_ringbuf_reserve(&data_ring, sizeof(struct record), 0);
+        record = ring == RING_CONTROL ? bpf_ringbuf_reserve(&control_ring, sizeof(struct record), 0)
+                                      : bpf_ringbuf_reserve(&data_ring, sizeof(struct record), 0);
         if (record == NULL)
             return false;
         fill_header(&record->header, stream, task, EVENT_LOST, 0, sequence);
@@ -133,8 +132,7 @@ static __noinline bool write_lost(struct stream *stream, struct task_struct *tas
 
 /* Reserves a record of the stream with its header filled; NULL: it is lost, and counted. */
 static __always_inline void *begin_record(struct stream *stream, struct task_struct *task,
-                                          uint32_t ring, uint32_t size, uint32_t id,
-                                          uint32_t flags)
+                                          uint32_t ring, uint32_t size, uint32_t id, uint32_t flags)
 {
     uint32_t sequence = stream->sequence++;
     void *record;
@@ -192,8 +190,8 @@ static __noinline int write_message(struct stream *stream, struct task_struct *t
 }
 
 /* CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. */
-static __noinline int write_path_event(struct stream *stream, struct task_struct *task,
-                                       uint32_t id, const struct message *message)
+static __noinline int write_path_event(struct stream *stream, struct task_struct *task, uint32_t id,
+                                       const struct message *message)
 {
     struct record *record;
 
@@ -224,8 +222,7 @@ static __noinline int write_process_event(struct stream *stream, struct task_str
 
 static __noinline int write_block(struct stream *stream, struct task_struct *task)
 {
-    struct record *record =
-        begin_record(stream, task, RING_DATA, sizeof(*record), EVENT_BLOCK, 0);
+    struct record *record = begin_record(stream, task, RING_DATA, sizeof(*record), EVENT_BLOCK, 0);
 
     if (record == NULL)
         return 0;
@@ -239,8 +236,7 @@ static __noinline int write_block(struct stream *stream, struct task_struct *tas
 /* A path event outside any task's own call: it belongs to the path alone. */
 static __always_inline void write_unowned(uint32_t id, uint32_t path)
 {
-    struct record *record =
-        bpf_ringbuf_reserve(&control_ring, sizeof(struct record), 0);
+    struct record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct record), 0);
 
     if (record == NULL) {
         count_lost(NULL, RING_CONTROL);

@@ -50,15 +50,18 @@ static void stream_text(const struct record_face *face, uint32_t origin, uint32_
 static void print_path(const struct record_face *face, const struct path_record *path,
                        uint32_t number)
 {
-    char local[ENDPOINT_SIZE];
-    char remote[ENDPOINT_SIZE];
+    char address[ENDPOINT_SIZE];
+    char local[ENDPOINT_SIZE + 1];
+    char remote[ENDPOINT_SIZE + 1];
 
     if (path == NULL) {
         fprintf(face->file, "%" PRIu32 " unknown", number);
         return;
     }
-    endpoint_local(path, local);
-    endpoint_remote(path, remote);
+    endpoint_local(path, address);
+    show_text(address, sizeof(address), local);
+    endpoint_remote(path, address);
+    show_text(address, sizeof(address), remote);
     fprintf(face->file, "%" PRIu32 " %s %s > %s", number, path_kind_name(path->kind), local,
             remote);
 }

@@ -37,8 +37,8 @@ struct show_options {
     bool all; /* tables: every row, not the 100 largest and a row of others. JSON has all always */
 };
 
-/* Prints a result. Colour only if `file` is a terminal. Returns 0 or -ENOMEM; errors of writing
- * are left in `file` (ferror). */
+/* Prints a result. Colour only if `file` is a terminal. Returns 0 or -ENOMEM. What cannot be
+ * written ends it; that is left in `file` (ferror), and in errno. */
 int show_statistics(const struct communication *communication, FILE *file,
                     const struct show_options *options);
 

@@ -143,7 +143,7 @@ static int print_array(const struct communication *communication, const char *na
     int result = 0;
 
     fprintf(file, ",\n\"%s\": [", name);
-    for (size_t i = 0; result == 0 && i < length; i++) {
+    for (size_t i = 0; result == 0 && i < length && !ferror(file); i++) {
         fputs(i == 0 ? "\n" : ",\n", file);
         result = print(make(communication, i), file);
     }

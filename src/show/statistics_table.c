@@ -385,11 +385,11 @@ int show_statistics_tables(const struct communication *communication, FILE *file
 
     print_heading(communication, file);
     result = print_processes(communication, file, options);
-    if (result == 0)
+    if (result == 0 && !ferror(file))
         result = print_pairs(communication, file, options);
-    if (result == 0)
+    if (result == 0 && !ferror(file))
         result = print_paths(communication, file, options);
-    if (result == 0) {
+    if (result == 0 && !ferror(file)) {
         print_unknown(file, communication->unknown_streams, "streams",
                       "they count for processes named unknown");
         print_unknown(file, communication->unknown_paths, "paths",

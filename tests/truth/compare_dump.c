@@ -139,8 +139,8 @@ static void name_ends(struct line_context *context, struct path *path)
     if (strcmp(path->kind, "tcp") == 0) {
         snprintf(path->end, sizeof(path->end), "%s %u %u", get_text(context, "local"),
                  start[DIRECTION_OUT], start[DIRECTION_IN]);
-        snprintf(path->other_end, sizeof(path->other_end), "%s %u %u",
-                 get_text(context, "remote"), start[DIRECTION_IN], start[DIRECTION_OUT]);
+        snprintf(path->other_end, sizeof(path->other_end), "%s %u %u", get_text(context, "remote"),
+                 start[DIRECTION_IN], start[DIRECTION_OUT]);
         return;
     }
     uint64_t own = get_if_known(context, "cookie");
@@ -476,9 +476,8 @@ static void add_range(struct dump *dump, size_t stream_index, const struct entry
         offset =
             last->offset + (uint64_t)(int64_t)(int32_t)(entry->offset - (uint32_t)last->offset);
     reserve(&ranges->list, &ranges->capacity, ranges->count + 1, sizeof(*ranges->list));
-    ranges->list[ranges->count++] =
-        (struct range){offset, entry->bytes, entry->line, stream_index, operation,
-                       entry->time - entry->span};
+    ranges->list[ranges->count++] = (struct range){
+        offset, entry->bytes, entry->line, stream_index, operation, entry->time - entry->span};
 }
 
 /* The operation that a piece continues: the stream's last one, but for a stop in the middle of the

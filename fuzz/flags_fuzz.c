@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flags_fuzz.c: the input is a list of meter flags, as a user types it. Whatever it is, it is
+ * understood or refused in one line that names a word of it; and since each word sets or clears
+ * bits, a list is a function of each bit alone.
+ */
+#include "event/event.h"
+#include "fuzz.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+static void check_refusal(const char *list, uint32_t before, uint32_t after,
+                          const struct problem *problem)
+{
+    static const char last_words[] = "takes it away";
+    size_t length = strlen(problem->text);
+    const char *word_end = strstr(problem->text, "' is no meter flag");
+    char word[41];
+
+    PROMISE(after == before);
+    PROMISE(strchr(problem->text, '\n') == NULL);
+    PROMISE(length > strlen(last_words));
+    PROMISE(strcmp(problem->text + length - strlen(last_words), last_words) == 0);
+    PROMISE(problem->text[0] == '\'' && word_end != NULL);
+    size_t word_length = (size_t)(word_end - problem->text) - 1;
+    PROMISE(word_length > 0 && word_length < sizeof(word));
+    memcpy(word, problem->text + 1, word_length);
+    word[word_length] = '\0';
+    PROMISE(strstr(list, word) != NULL);
+}
+
+/* Reads the list into `flags`; returns whether it was understood. */
+static bool parse(const char *list, uint32_t *flags)
+{
+    struct problem problem = {""};
+    uint32_t before = *flags;
+    int result = meter_flags_parse(list, flags, &problem);
+
+    PROMISE(result == 0 || result == -EINVAL);
+    if (result < 0)
+        check_refusal(list, before, *flags, &problem);
+    return result == 0;
+}
+
+static void check_understood(char *list, uint32_t start)
+{
+    uint32_t none = 0;
+    uint32_t every = UINT32_MAX;
+    uint32_t some = start;
+
+    PROMISE(parse(list, &none) && parse(list, &every) && parse(list, &some));
+    PROMISE((none & ~METER_ALL_FLAGS) == 0);
+    PROMISE((~every & ~METER_ALL_FLAGS) == 0);
+    PROMISE(some == ((start & every) | none));
+    uint32_t again = some;
+    PROMISE(parse(list, &again) && again == some);
+    for (char *at = list; *at != '\0'; at++)
+        *at = (char)toupper((unsigned char)*at);
+    again = start;
+    PROMISE(parse(list, &again) && again == some);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    uint32_t start = 0;
+    char *list = malloc(size + 1);
+
+    if (list == NULL)
+        abort();
+    if (size > 0)
+        memcpy(list, bytes, size);
+    list[size] = '\0';
+    for (size_t i = 0; i < size; i++)
+        start = start * 31 + bytes[i];
+    uint32_t flags = start;
+    if (parse(list, &flags))
+        check_understood(list, start);
+    free(list);
+    return 0;
+}
+
+size_t fuzz_example(uint8_t *bytes, size_t room)
+{
+    static const char example[] = "all,-send fork Socket,\tRECEIVECALL -termination destsocket";
+    size_t size = sizeof(example) - 1;
+
+    if (room < size)
+        return 0;
+    memcpy(bytes, example, size);
+    return size;
+}

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# help_test.sh BUILD_FOLDER: what dpm says about itself, and that its manual pages say the same.
+# (manual_test.sh compares the lists of options.)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/sample.sh"
+pages=$here/../man
+commands='run dump stats repair'
+
+# ---- the front door ----
+
+runs "dpm help" "$dpm" help
+cp out help
+for command in $commands help; do
+    check "... lists $command, in one line" sh -c "grep -c '^  $command  *[a-z].*' help | grep -qx 1"
+done
+check_equal "... and no other" "$(echo "$commands help" | tr ' ' '\n' | sort)" \
+    "$(sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' help | sort)"
+for argument in '' --help 'help help'; do
+    # shellcheck disable=SC2086 # none, one or two words
+    runs "dpm $argument" "$dpm" $argument
+    check "... says the same" cmp help out
+done
+runs "dpm --version" "$dpm" --version
+check "... is one line: the name and a version" sh -c '
+    test "$(wc -l < out)" = 1 && grep -qx "dpm [0-9][0-9.]*" out'
+fails "an unknown command" 2 "there is no command 'sing' (try: dpm help)" "$dpm" sing
+fails "an empty command" 2 "there is no command ''" "$dpm" ''
+fails "an unknown option" 2 "there is no command '--sing'" "$dpm" --sing
+fails "help about an unknown command" 2 "there is no command 'sing'" "$dpm" help sing
+fails "half of a command's name" 2 "there is no command 'dum'" "$dpm" dum alpha
+cannot_print "help" "$dpm" help
+cannot_print "help about a command" "$dpm" dump --help
+cannot_print "the version" "$dpm" --version
+
+# ---- every command ----
+
+# options_of_help COMMAND, options_of_synopsis COMMAND: one a line, sorted
+options_of_help() {
+    "$dpm" help "$1" | sed -n 's/^  \(--*[a-z][a-z-]*\).*/\1/p' | sort
+}
+
+# The synopsis does not name --help.
+options_of_synopsis() {
+    { sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/s/^\.Op Fl \([a-z-]*[a-z]\).*/-\1/p' "$pages/dpm-$1.1"
+        echo --help; } | sort
+}
+
+# description_of_page COMMAND: what its manual page says after the name
+description_of_page() {
+    sed -n 's/^\.Nd //p' "$pages/dpm-$1.1"
+}
+
+for command in $commands; do
+    runs "dpm help $command" "$dpm" help "$command"
+    cp out help
+    check_equal "... begins with what the manual page begins with" \
+        "dpm $command: $(description_of_page "$command")" "$(sed -n 1p help)"
+    check "... and shows the usage" grep -q "^usage: dpm $command " help
+    for way in "$command --help" "--help $command"; do
+        # shellcheck disable=SC2086 # two words
+        runs "dpm $way" "$dpm" $way
+        check "... says the same" cmp help out
+    done
+    check_equal "the synopsis of dpm-$command(1) has the options of --help" \
+        "$(options_of_help "$command")" "$(options_of_synopsis "$command")"
+    check_equal "dpm $command knows all of them" "" "$(
+        for option in $(options_of_help "$command"); do
+            "$dpm" "$command" "$option" 2>&1 > out |
+                grep -e 'unrecognized option' -e 'invalid option' -e ambiguous
+        done)"
+    check_equal "dpm $command reads its options before it does anything" 0 \
+        "$("$dpm" "$command" --help --no-such-option > out 2> err; echo $?)"
+    check "dpm(1) describes $command" grep -qx ".It Cm $command" "$pages/dpm.1"
+done
+for option in $("$dpm" --help | sed -n 's/^  -\(-[a-z]*\).*/\1/p'); do
+    check "dpm(1) has -$option" grep -q "^\.Fl $option" "$pages/dpm.1"
+done
+
+# ---- keys of JSON ----
+
+# words_of_page PAGE BEGIN END: the words between two lines that the page marks as literal
+words_of_page() {
+    sed -n "/^$2/,/^$3/p" "$pages/$1" | sed -n 's/^\.\(It \)\{0,1\}Cm //p' | tr -s ' ' '\n' |
+        grep '^[a-z_]*[a-z]$' | sort -u
+}
+
+"$dpm" dump --json alpha 2> err | jq -r 'keys[]' | sort -u > printed
+words_of_page dpm-dump.1 '\.Ss Keys' '\.Sh EXIT' > described
+check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
+    "$(cat printed)" "$(cat described)"
+"$dpm" stats --json alpha 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
+    sort -u > printed
+words_of_page dpm-stats.1 '\.Ss Keys' '\.Sh EXIT' > described
+check_equal "dpm-stats(1) describes the keys that dpm stats --json prints" \
+    "$(cat printed)" "$(cat described)"
+finish

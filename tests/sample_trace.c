@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample_trace.c: writes a small trace in which everything happens once, always the same one, for
+ * the tests of the commands that read traces.
+ *
+ *      sample-trace alpha|beta|crowd TRACE
+ *
+ *      alpha   server[100] has a thread, worker; its child client[200] is another program after
+ *              EXEC; hostile[300] has a name to break things with; twin[400] uses the server's
+ *              socket too; stream 9 is nobody knows who
+ *      beta    another machine: sink[100] is the other end of client's connection to 10.0.0.2
+ *      crowd   105 processes; number N sends N bytes to an address of its own
+ *
+ * A trace's records are 1 ms apart and begin with MACHINE at second 1 (beta: 50) of the monotonic
+ * clock. That is 2023-11-14 22:13:21 UTC (beta: half a millisecond later), in every packet. A stream
+ * uses 1 us of CPU before each of its records. Positions of directions begin at 1000 times the
+ * number of the path, datagrams are numbered from 0. Cookies are 10 times, inodes 100 times the
+ * number of the path.
+ */
+#include "trace/trace.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define STEP         1000000u /* ns from one record to the next */
+#define CPU_STEP     1000u
+#define ALPHA_BEGINS 1000000000u
+#define BETA_BEGINS  50000000000u
+#define WALL_BEGINS  1700000001000000000u
+#define STREAMS_MOST 200
+
+struct sample {
+    struct trace_writer *writer;
+    uint64_t time;
+    uint32_t sequences[STREAMS_MOST]; /* of the streams' next records */
+};
+
+static void give_up(const char *text)
+{
+    fprintf(stderr, "sample-trace: %s\n", text);
+    exit(EXIT_FAILURE);
+}
+
+/* ---- records ---- */
+
+static void append(struct sample *sample, struct record_header *header)
+{
+    struct problem problem;
+
+    sample->time += STEP;
+    header->time = sample->time;
+    if (trace_writer_append(sample->writer, header, &problem) < 0)
+        give_up(problem.text);
+}
+
+/* What a stream does itself. */
+static void append_by(struct sample *sample, uint32_t stream, enum event_id id, unsigned flags,
+                      struct record *record)
+{
+    uint32_t sequence = sample->sequences[stream]++;
+
+    record->header = (struct record_header){
+        .id = id,
+        .load = 2,
+        .flags = (uint16_t)flags,
+        .sequence = sequence,
+        .proc_time_and_pc = CPU_STEP * (sequence + 1),
+        .stream = stream,
+    };
+    append(sample, &record->header);
+}
+
+static void message(struct sample *sample, uint32_t stream, enum event_id id, unsigned flags,
+                    uint32_t path, uint32_t offset, uint32_t bytes)
+{
+    struct record record = {.message = {path, offset, bytes, bytes > 0 ? 500 : 0}};
+
+    append_by(sample, stream, id, flags, &record);
+}
+
+static void path_event(struct sample *sample, uint32_t stream, enum event_id id, uint32_t path)
+{
+    message(sample, stream, id, 0, path, 0, 0);
+}
+
+/* What happened outside of any stream's own call. */
+static void path_event_by_nobody(struct sample *sample, enum event_id id, uint32_t path,
+                                 uint32_t bytes)
+{
+    struct record record = {
+        .header = {.id = id, .flags = RECORD_NO_STREAM},
+        .message = {.path = path, .bytes = bytes},
+    };
+
+    append(sample, &record.header);
+}
+
+static void lost(struct sample *sample, uint32_t stream, enum event_id id, uint32_t count)
+{
+    struct record record = {
+        .header = {.id = id, .stream = stream},
+        .lost = {.count = count, .ring = RING_DATA, .reason = LOST_RING_FULL},
+    };
+
+    sample->sequences[stream] += count;
+    record.header.sequence = sample->sequences[stream];
+    record.header.proc_time_and_pc = (uint64_t)CPU_STEP * record.header.sequence;
+    append(sample, &record.header);
+}
+
+static void process_event(struct sample *sample, uint32_t stream, enum event_id id)
+{
+    struct record record = {0};
+
+    append_by(sample, stream, id, 0, &record);
+}
+
+static void creation(struct sample *sample, uint32_t stream, uint32_t child, bool thread)
+{
+    struct record record = {.create = {.child = child, .thread = thread}};
+
+    append_by(sample, stream, EVENT_CREATEPROCESS, 0, &record);
+}
+
+static void exec(struct sample *sample, uint32_t stream, uint32_t image)
+{
+    struct record record = {.exec = {.image = image}};
+
+    append_by(sample, stream, EVENT_EXEC, 0, &record);
+}
+
+static void block(struct sample *sample, uint32_t stream, uint32_t system_call, uint64_t duration)
+{
+    struct record record = {.block = {.system_call = system_call, .state = 1, duration}};
+
+    append_by(sample, stream, EVENT_BLOCK, 0, &record);
+}
+
+static void termination(struct sample *sample, uint32_t stream, uint32_t status, bool last,
+                        uint32_t failed_sends, uint32_t failed_receives)
+{
+    struct record record = {.termination = {status, last, failed_sends, failed_receives}};
+
+    append_by(sample, stream, EVENT_TERMINATION, 0, &record);
+}
+
+/* ---- identities ---- */
+
+static void copy_name(char *to, size_t size, const char *name)
+{
+    size_t length = strlen(name);
+
+    memcpy(to, name, length < size ? length : size);
+}
+
+static void stream(struct sample *sample, uint32_t number, uint32_t process, uint32_t parent,
+                   uint32_t pid, const char *name)
+{
+    struct stream_record record = {
+        .header = {.id = EVENT_STREAM, .flags = RECORD_NO_STREAM, .stream = number},
+        .pid = pid,
+        .tid = number == process ? pid : pid + number - process,
+        .process = process,
+        .parent = parent,
+        .start = sample->time,
+        .pid_inside = pid,
+        .user = 1000,
+        .cgroup = 77,
+    };
+
+    copy_name(record.name, sizeof(record.name), name);
+    append(sample, &record.header);
+}
+
+static struct path_record new_path(uint32_t number, enum path_kind kind, uint8_t family,
+                                   enum path_role role)
+{
+    return (struct path_record){
+        .header = {.id = EVENT_PATH, .flags = RECORD_NO_STREAM},
+        .path = number,
+        .kind = (uint8_t)kind,
+        .family = family,
+        .role = (uint8_t)role,
+        .cookie = 10 * (uint64_t)number,
+        .inode = 100 * (uint64_t)number,
+        .network = 4026531840u,
+    };
+}
+
+struct address {
+    const char *text;
+    uint16_t port;
+};
+
+/* `first` is the connection's path that was numbered first: both of its ends know the same
+ * positions. */
+static void tcp_path(struct sample *sample, uint32_t number, uint32_t first, enum path_role role,
+                     struct address local, struct address remote, unsigned flags)
+{
+    bool six = strchr(local.text, ':') != NULL;
+    struct path_record record = new_path(number, PATH_TCP, six ? AF_INET6 : AF_INET, role);
+
+    record.header.flags |= (uint16_t)flags;
+    record.local_port = local.port;
+    record.remote_port = remote.port;
+    record.start_out = 1000 * (role == PATH_ROLE_CONNECTED ? first : first + 1);
+    record.start_in = 1000 * (role == PATH_ROLE_CONNECTED ? first + 1 : first);
+    if (inet_pton(record.family, local.text, record.local) != 1 ||
+        inet_pton(record.family, remote.text, record.remote) != 1)
+        give_up("an address is none");
+    append(sample, &record.header);
+}
+
+/* `peer` is the path of the other end, or 0. */
+static void unix_path(struct sample *sample, uint32_t number, uint32_t peer, enum path_kind kind,
+                      enum path_role role, enum path_name_end end, const char *name)
+{
+    struct path_record record = new_path(number, kind, AF_UNIX, role);
+
+    record.peer = 10 * (uint64_t)peer;
+    record.name_end = (uint8_t)end;
+    copy_name(record.name, sizeof(record.name), name);
+    append(sample, &record.header);
+}
+
+static void image(struct sample *sample, uint32_t number, const char *name)
+{
+    struct image_record record = {
+        .header = {.id = EVENT_IMAGE, .flags = RECORD_NO_STREAM},
+        .image = number,
+        .device = 8,
+        .inode = 4711,
+        .load = 0x400000,
+    };
+
+    copy_name(record.name, sizeof(record.name), name);
+    append(sample, &record.header);
+}
+
+/* ---- alpha ---- */
+
+/* A quotation mark, a backslash, escape, newline, a two-byte character, no character: and without
+ * the NUL that would end it. */
+#define HOSTILE_NAME   "q\"\\\x1b\nz\xc3\xb6\xff{}[],:'"
+#define HOSTILE_SOCKET "@q\"\\\x1b[2J\xc3\xb6\xff"
+
+_Static_assert(sizeof(HOSTILE_NAME) - 1 == STREAM_NAME_SIZE, "the name fills its field");
+
+static void alpha_processes(struct sample *sample)
+{
+    stream(sample, 1, 1, 0, 100, "server");
+    stream(sample, 2, 1, 1, 100, "worker");
+    creation(sample, 1, 2, true);
+    process_event(sample, 2, EVENT_STARTPROCESS);
+    stream(sample, 3, 3, 1, 200, "server");
+    creation(sample, 1, 3, false);
+    image(sample, 1, "/usr/bin/client");
+    exec(sample, 3, 1);
+    stream(sample, 3, 3, 1, 200, "client");
+    stream(sample, 4, 4, 3, 300, HOSTILE_NAME);
+    stream(sample, 5, 5, 1, 400, "twin");
+    creation(sample, 5, 9, false);
+    exec(sample, 5, 7);
+    block(sample, 1, 202, 1500000);
+}
+
+/* Client and server over IPv4; the server's end is shared by the worker and twin. */
+static void alpha_shared(struct sample *sample)
+{
+    struct address ends[] = {{"127.0.0.1", 4000}, {"127.0.0.1", 80}};
+
+    tcp_path(sample, 1, 1, PATH_ROLE_CONNECTED, ends[0], ends[1], 0);
+    path_event(sample, 3, EVENT_CREATEPATH, 1);
+    path_event(sample, 3, EVENT_CONNECT, 1);
+    tcp_path(sample, 2, 1, PATH_ROLE_ACCEPTED, ends[1], ends[0], 0);
+    path_event(sample, 1, EVENT_CREATEPATH, 2);
+    path_event(sample, 1, EVENT_ACCEPT, 2);
+    message(sample, 2, EVENT_RECEIVECALL, 0, 2, 1000, 0);
+    message(sample, 3, EVENT_SEND, RECORD_LIBRARY, 1, 1000, 100);
+    path_event_by_nobody(sample, EVENT_MESSAGEQUEUED, 2, 100);
+    message(sample, 2, EVENT_RECEIVE, 0, 2, 1000, 100);
+    message(sample, 3, EVENT_SENDCALL, 0, 1, 1100, 50);
+    message(sample, 3, EVENT_SEND, 0, 1, 1100, 50);
+    message(sample, 3, EVENT_SEND, RECORD_CONTINUED, 1, 1150, 25);
+    message(sample, 5, EVENT_RECEIVE, RECORD_CALL_IMPLIED, 2, 1100, 75);
+    message(sample, 2, EVENT_SEND, 0, 2, 2000, 10);
+    message(sample, 5, EVENT_SEND, 0, 2, 2010, 20);
+    message(sample, 3, EVENT_RECEIVE, RECORD_CALL_IMPLIED, 1, 2000, 30);
+    message(sample, 3, EVENT_RECEIVE, 0, 1, 2030, 0); /* the end of file */
+}
+
+/* Client and hostile over IPv6; client and another machine; somebody unmetered and the server, on a
+ * connection older than the metering. */
+static void alpha_others(struct sample *sample)
+{
+    struct address near[] = {{"::1", 5000}, {"::1", 6000}};
+    struct address far[] = {{"10.0.0.1", 7000}, {"10.0.0.2", 9000}};
+    struct address old[] = {{"10.0.0.1", 80}, {"10.0.0.7", 3333}};
+
+    tcp_path(sample, 3, 3, PATH_ROLE_CONNECTED, near[0], near[1], 0);
+    tcp_path(sample, 4, 3, PATH_ROLE_ACCEPTED, near[1], near[0], 0);
+    message(sample, 3, EVENT_SEND, 0, 3, 3000, 1000);
+    message(sample, 4, EVENT_RECEIVE, 0, 4, 3000, 600);
+    message(sample, 4, EVENT_RECEIVE, 0, 4, 3600, 400);
+    tcp_path(sample, 5, 5, PATH_ROLE_CONNECTED, far[0], far[1], 0);
+    message(sample, 3, EVENT_SEND, 0, 5, 5000, 300);
+    message(sample, 3, EVENT_RECEIVE, 0, 5, 6000, 40);
+    tcp_path(sample, 6, 6, PATH_ROLE_ACCEPTED, old[0], old[1], RECORD_OLDER);
+    message(sample, 1, EVENT_RECEIVE, RECORD_OLDER, 6, 6000, 60);
+}
+
+/* Byte streams: one by a name in the file system, one by an abstract name, whose connecting end
+ * learns late who its peer is. */
+static void alpha_unix(struct sample *sample)
+{
+    unix_path(sample, 7, 8, PATH_UNIX_STREAM, PATH_ROLE_CONNECTED, PATH_NAME_REMOTE, "/run/a.sock");
+    unix_path(sample, 8, 7, PATH_UNIX_STREAM, PATH_ROLE_ACCEPTED, PATH_NAME_LOCAL, "/run/a.sock");
+    message(sample, 3, EVENT_SEND, 0, 7, 0, 7);
+    message(sample, 1, EVENT_RECEIVE, 0, 8, 0, 7);
+    unix_path(sample, 9, 0, PATH_UNIX_STREAM, PATH_ROLE_CONNECTED, PATH_NAME_REMOTE,
+              HOSTILE_SOCKET);
+    message(sample, 4, EVENT_SEND, 0, 9, 0, 5);
+    unix_path(sample, 10, 9, PATH_UNIX_STREAM, PATH_ROLE_ACCEPTED, PATH_NAME_LOCAL, HOSTILE_SOCKET);
+    unix_path(sample, 9, 10, PATH_UNIX_STREAM, PATH_ROLE_CONNECTED, PATH_NAME_REMOTE,
+              HOSTILE_SOCKET);
+    message(sample, 4, EVENT_SEND, 0, 9, 5, 6);
+    message(sample, 5, EVENT_RECEIVE, 0, 10, 0, 11);
+}
+
+/* Messages that keep their bounds: a socket pair, a named seqpacket, and one whose other end nobody
+ * knows. An empty datagram is a message. */
+static void alpha_datagrams(struct sample *sample)
+{
+    unix_path(sample, 11, 12, PATH_UNIX_DATAGRAM, PATH_ROLE_UNKNOWN, PATH_NAME_NONE, "");
+    unix_path(sample, 12, 11, PATH_UNIX_DATAGRAM, PATH_ROLE_UNKNOWN, PATH_NAME_NONE, "");
+    message(sample, 3, EVENT_SEND, 0, 11, 0, 0);
+    message(sample, 3, EVENT_SEND, 0, 11, 1, 9);
+    message(sample, 4, EVENT_RECEIVE, 0, 12, 0, 0);
+    message(sample, 4, EVENT_RECEIVE, 0, 12, 1, 9);
+    message(sample, 4, EVENT_SEND, 0, 12, 0, 4);
+    message(sample, 3, EVENT_RECEIVE, 0, 11, 0, 4);
+    unix_path(sample, 13, 14, PATH_UNIX_SEQPACKET, PATH_ROLE_ACCEPTED, PATH_NAME_LOCAL,
+              "/run/s\xc3\xa9q");
+    unix_path(sample, 14, 13, PATH_UNIX_SEQPACKET, PATH_ROLE_CONNECTED, PATH_NAME_REMOTE,
+              "/run/s\xc3\xa9q");
+    message(sample, 5, EVENT_SEND, 0, 14, 0, 12);
+    message(sample, 1, EVENT_RECEIVE, 0, 13, 0, 12);
+    unix_path(sample, 15, 0, PATH_UNIX_DATAGRAM, PATH_ROLE_UNKNOWN, PATH_NAME_NONE, "");
+    message(sample, 3, EVENT_SEND, 0, 15, 0, 3);
+}
+
+static void alpha_losses(struct sample *sample)
+{
+    message(sample, 9, EVENT_SEND, 0, 99, 0, 77); /* neither stream nor path was described */
+    trace_writer_lost(sample->writer, RING_DATA, 3);
+    lost(sample, 2, EVENT_LOST, 3);
+    lost(sample, 3, EVENT_DISCARDED, 2);
+}
+
+static void alpha_ends(struct sample *sample)
+{
+    process_event(sample, 5, EVENT_STOPPROCESS);
+    path_event(sample, 3, EVENT_DESTROYPATH, 1);
+    termination(sample, 3, 3 << 8, true, 0, 2);
+    termination(sample, 2, 0, false, 0, 0);
+    termination(sample, 4, 9, true, 1, 0); /* killed */
+    path_event_by_nobody(sample, EVENT_DESTROYPATH, 2, 0);
+}
+
+static void alpha(struct sample *sample)
+{
+    struct problem problem;
+
+    alpha_processes(sample);
+    alpha_shared(sample);
+    if (trace_writer_flush(sample->writer, &problem) < 0)
+        give_up(problem.text);
+    alpha_others(sample);
+    alpha_unix(sample);
+    alpha_datagrams(sample);
+    alpha_losses(sample);
+    alpha_ends(sample);
+}
+
+/* ---- the other traces ---- */
+
+static void beta(struct sample *sample)
+{
+    struct address ends[] = {{"10.0.0.2", 9000}, {"10.0.0.1", 7000}};
+
+    stream(sample, 1, 1, 0, 100, "sink");
+    tcp_path(sample, 1, 5, PATH_ROLE_ACCEPTED, ends[0], ends[1], 0);
+    path_event(sample, 1, EVENT_CREATEPATH, 1);
+    path_event(sample, 1, EVENT_ACCEPT, 1);
+    message(sample, 1, EVENT_RECEIVE, 0, 1, 5000, 300);
+    message(sample, 1, EVENT_SEND, 0, 1, 6000, 40);
+    termination(sample, 1, 0, true, 0, 0);
+}
+
+static void crowd(struct sample *sample)
+{
+    for (uint32_t number = 1; number <= 105; number++) {
+        struct address local = {"192.0.2.1", (uint16_t)(1000 + number)};
+        struct address remote = {"192.0.2.2", (uint16_t)(1000 + number)};
+        char name[STREAM_NAME_SIZE];
+        snprintf(name, sizeof(name), "p%u", number);
+        stream(sample, number, number, 0, 10000 + number, name);
+        tcp_path(sample, number, number, PATH_ROLE_CONNECTED, local, remote, 0);
+        message(sample, number, EVENT_SEND, 0, number, 1000 * number, number);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*tell)(struct sample *sample);
+    const char *addresses;
+    uint64_t begin; /* ns, monotonic */
+    uint64_t wall;
+} machines[] = {
+    {"alpha", alpha, "10.0.0.1 10.0.0.7 2001:db8::1", ALPHA_BEGINS, WALL_BEGINS},
+    {"beta", beta, "10.0.0.2", BETA_BEGINS, WALL_BEGINS + STEP / 2},
+    {"crowd", crowd, "192.0.2.1", ALPHA_BEGINS, WALL_BEGINS},
+};
+
+static void write_trace(size_t which, const char *path)
+{
+    struct machine_record machine = {
+        .header.time = machines[which].begin,
+        .machine_id = {0xa0, (uint8_t)which},
+        .boot_id = {0xb0, (uint8_t)which},
+        .meter_flags = METER_ALL_FLAGS,
+        .system = "Linux 6.6 x86_64",
+    };
+    struct sample sample = {.time = machines[which].begin};
+    struct problem problem;
+
+    copy_name(machine.name, sizeof(machine.name), machines[which].name);
+    copy_name(machine.addresses, sizeof(machine.addresses), machines[which].addresses);
+    if (trace_writer_new(path, &machine, 1u << 20, &sample.writer, &problem) < 0)
+        give_up(problem.text);
+    machines[which].tell(&sample);
+    if (trace_writer_close(sample.writer, END_COMPLETE, &problem) < 0)
+        give_up(problem.text);
+}
+
+/* ---- wall-clock time ---- */
+
+/* Sets the clocks of each packet of a file, which the writer has read from this machine. */
+static void set_clocks(const char *path, const char *name, uint64_t monotonic, uint64_t real_time)
+{
+    struct trace_packet_context context;
+    char file_name[512];
+    off_t at = 0;
+
+    snprintf(file_name, sizeof(file_name), "%s/%s", path, name);
+    int file = open(file_name, O_RDWR | O_CLOEXEC);
+    for (;;) {
+        off_t where = at + (off_t)sizeof(struct trace_packet_header);
+        if (pread(file, &context, sizeof(context), where) != sizeof(context))
+            break;
+        context.monotonic = monotonic;
+        context.real_time = real_time;
+        if (pwrite(file, &context, sizeof(context), where) != sizeof(context))
+            give_up("cannot set the clocks");
+        at += (off_t)(context.packet_size / 8);
+    }
+    if (at == 0 || close(file) < 0)
+        give_up("cannot set the clocks");
+}
+
+int main(int argc, char **argv)
+{
+    size_t which = 0;
+
+    while (argc == 3 && which < ARRAY_SIZE(machines) && strcmp(argv[1], machines[which].name) != 0)
+        which++;
+    if (argc != 3 || which == ARRAY_SIZE(machines)) {
+        fprintf(stderr, "usage: sample-trace alpha|beta|crowd TRACE\n");
+        return 2;
+    }
+    write_trace(which, argv[2]);
+    set_clocks(argv[2], "control", machines[which].begin, machines[which].wall);
+    set_clocks(argv[2], "data", machines[which].begin, machines[which].wall);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,227 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# stats_test.sh BUILD_FOLDER: `dpm stats`: who sent how much to whom in the traces of
+# sample_trace.c, in tables and in JSON. The figures are added up from the calls in that file.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/sample.sh"
+
+hostile="q\"\\??zö?{}[],:'"
+
+# table TITLE FILE: a table's lines, single blanks between the columns, none at the ends.
+table() {
+    sed -n "/^$1\$/,/^\$/p" "$2" | sed '1d; /^$/d; s/^ *//; s/ *$//' | squeeze
+}
+
+# ---- tables ----
+
+runs "a trace" "$dpm" stats alpha
+says "... its losses are told" 'dpm: alpha: 3 records were lost'
+cp out alpha.text
+check_equal "the heading: machine, duration, events, losses" \
+    '1 trace, machine alpha, 75.0 ms, 50 events, 3 lost' "$(sed -n 1p alpha.text)"
+check_equal "processes, those with most bytes first" \
+    "PROCESS PID PARENT CPU TIME SENT BYTES SENT RECEIVED BYTES RECEIVED
+client 200 server[100] 21.0 us 8 1.46 KiB 3 74 B
+$hostile 300 client[200] 8.00 us 3 15 B 4 1009 B
+server 100 - 16.0 us 1 10 B 4 179 B
+twin 400 server[100] 7.00 us 2 32 B 2 86 B
+unknown - - 1.00 us 1 77 B 0 0 B" "$(table Processes alpha.text)"
+check_equal "pairs, those with most bytes first" \
+    "FROM TO MESSAGES BYTES WHERE
+client[200] ${hostile}[300] 3 1009 B local
+client[200] 10.0.0.2:9000 1 300 B remote
+client[200] server[100], twin[400] 2 175 B local, shared
+10.0.0.7:3333 server[100] 1 60 B local
+10.0.0.2:9000 client[200] 1 40 B remote
+twin[400] client[200] 1 20 B local
+twin[400] server[100] 1 12 B local
+${hostile}[300] twin[400] 2 11 B local
+server[100] client[200] 1 10 B local
+client[200] server[100] 1 7 B local
+${hostile}[300] client[200] 1 4 B local
+client[200] unknown:[0] 1 3 B local" "$(table 'Who sent to whom' alpha.text)"
+check_equal "paths, one for each connection, with who used its ends" \
+    "PATH LOCAL REMOTE SENT BYTES SENT RECEIVED BYTES RECEIVED
+tcp client[200] [::1]:5000 ${hostile}[300] [::1]:6000 1 1000 B 0 0 B
+tcp client[200] 10.0.0.1:7000 10.0.0.2:9000 1 300 B 1 40 B
+tcp client[200] 127.0.0.1:4000 server[100], twin[400] 127.0.0.1:80 2 175 B 2 30 B
+tcp 10.0.0.7:3333 server[100] 10.0.0.1:80 1 60 B 0 0 B
+unix-datagram client[200] socket:[110] ${hostile}[300] socket:[120] 2 9 B 1 4 B
+unix-seqpacket twin[400] socket:[140] server[100] /run/séq 1 12 B 0 0 B
+unix-stream ${hostile}[300] socket:[90] twin[400] @q\"\\?[2Jö? 2 11 B 0 0 B
+unix-stream client[200] socket:[70] server[100] /run/a.sock 1 7 B 0 0 B
+unix-datagram client[200] socket:[150] unknown:[0] 1 3 B 0 0 B" "$(table Paths alpha.text)"
+check "messages of unknown streams and paths are owned up to" sh -c '
+    test "$(grep -c "^1 messages are of .* whose identity was lost" alpha.text)" = 2'
+check_not "no control character is printed" grep -q '[[:cntrl:]]' alpha.text
+check "everything is UTF-8" iconv -f UTF-8 -t UTF-8 alpha.text
+LC_ALL=C "$dpm" stats alpha > out 2> err
+check_not "where only ASCII can be shown, nothing else is" grep -q '[^ -~]' out
+
+# ---- JSON ----
+
+# same NAME EXPECTED FILTER FILE: what the filter finds in the file is this.
+same() {
+    check_equal "$1" "$(printf '%s' "$2" | jq -Sc '.[]?')" "$(jq -Sc "$3 | .[]?" "$4")"
+}
+
+runs "--json" "$dpm" stats --json alpha
+says "... what the tables say besides, is told" 'dpm: alpha: 3 records were lost' \
+    'dpm: 1 messages are of streams and 1 of paths whose identity was lost'
+cp out alpha.json
+check_equal "it is one object" 1 "$(jq -s length alpha.json)"
+check_equal "... of four parts" '["pairs","paths","processes","trace"]' "$(jq -c keys alpha.json)"
+check_not "... without control characters" grep -q '[[:cntrl:]]' alpha.json
+same trace '[{"events": 50, "lost": 3, "duration_ns": 75000000, "complete": true,
+    "machines": ["alpha"]}]' '[.trace]' alpha.json
+same processes '[
+    {"id": 1, "machine": "alpha", "pid": 100, "parent": null, "name": "server", "cpu_ns": 16000,
+     "sent": {"messages": 1, "bytes": 10}, "received": {"messages": 4, "bytes": 179}},
+    {"id": 2, "machine": "alpha", "pid": 200, "parent": 1, "name": "client", "cpu_ns": 21000,
+     "sent": {"messages": 8, "bytes": 1494}, "received": {"messages": 3, "bytes": 74}},
+    {"id": 3, "machine": "alpha", "pid": 300, "parent": 2, "name": "q\"\\??zö?{}[],:'\''",
+     "cpu_ns": 8000,
+     "sent": {"messages": 3, "bytes": 15}, "received": {"messages": 4, "bytes": 1009}},
+    {"id": 4, "machine": "alpha", "pid": 400, "parent": 1, "name": "twin", "cpu_ns": 7000,
+     "sent": {"messages": 2, "bytes": 32}, "received": {"messages": 2, "bytes": 86}},
+    {"id": 5, "machine": "alpha", "pid": null, "parent": null, "name": "", "cpu_ns": 1000,
+     "sent": {"messages": 1, "bytes": 77}, "received": {"messages": 0, "bytes": 0}}
+    ]' .processes alpha.json
+same pairs '[
+    {"from": 2, "to": 3, "messages": 3, "bytes": 1009, "local": true, "shared": false},
+    {"from": 2, "to": "10.0.0.2:9000", "messages": 1, "bytes": 300, "local": false,
+     "shared": false},
+    {"from": 2, "to": [1, 4], "messages": 2, "bytes": 175, "local": true, "shared": true},
+    {"from": "10.0.0.7:3333", "to": 1, "messages": 1, "bytes": 60, "local": true,
+     "shared": false},
+    {"from": "10.0.0.2:9000", "to": 2, "messages": 1, "bytes": 40, "local": false,
+     "shared": false},
+    {"from": 4, "to": 2, "messages": 1, "bytes": 20, "local": true, "shared": false},
+    {"from": 4, "to": 1, "messages": 1, "bytes": 12, "local": true, "shared": false},
+    {"from": 3, "to": 4, "messages": 2, "bytes": 11, "local": true, "shared": false},
+    {"from": 1, "to": 2, "messages": 1, "bytes": 10, "local": true, "shared": false},
+    {"from": 2, "to": 1, "messages": 1, "bytes": 7, "local": true, "shared": false},
+    {"from": 3, "to": 2, "messages": 1, "bytes": 4, "local": true, "shared": false},
+    {"from": 2, "to": "unknown:[0]", "messages": 1, "bytes": 3, "local": true, "shared": false}
+    ]' .pairs alpha.json
+same paths '[
+    {"kind": "tcp", "local": "[::1]:5000", "remote": "[::1]:6000", "ends": [[2], [3]],
+     "sent": {"messages": 1, "bytes": 1000}, "received": {"messages": 0, "bytes": 0}},
+    {"kind": "tcp", "local": "10.0.0.1:7000", "remote": "10.0.0.2:9000", "ends": [[2], []],
+     "sent": {"messages": 1, "bytes": 300}, "received": {"messages": 1, "bytes": 40}},
+    {"kind": "tcp", "local": "127.0.0.1:4000", "remote": "127.0.0.1:80", "ends": [[2], [1, 4]],
+     "sent": {"messages": 2, "bytes": 175}, "received": {"messages": 2, "bytes": 30}},
+    {"kind": "tcp", "local": "10.0.0.7:3333", "remote": "10.0.0.1:80", "ends": [[], [1]],
+     "sent": {"messages": 1, "bytes": 60}, "received": {"messages": 0, "bytes": 0}},
+    {"kind": "unix-datagram", "local": "socket:[110]", "remote": "socket:[120]",
+     "ends": [[2], [3]],
+     "sent": {"messages": 2, "bytes": 9}, "received": {"messages": 1, "bytes": 4}},
+    {"kind": "unix-seqpacket", "local": "socket:[140]", "remote": "/run/séq",
+     "ends": [[4], [1]],
+     "sent": {"messages": 1, "bytes": 12}, "received": {"messages": 0, "bytes": 0}},
+    {"kind": "unix-stream", "local": "socket:[90]", "remote": "@q\"\\?[2Jö?",
+     "ends": [[3], [4]],
+     "sent": {"messages": 2, "bytes": 11}, "received": {"messages": 0, "bytes": 0}},
+    {"kind": "unix-stream", "local": "socket:[70]", "remote": "/run/a.sock",
+     "ends": [[2], [1]],
+     "sent": {"messages": 1, "bytes": 7}, "received": {"messages": 0, "bytes": 0}},
+    {"kind": "unix-datagram", "local": "socket:[150]", "remote": "unknown:[0]",
+     "ends": [[2], []],
+     "sent": {"messages": 1, "bytes": 3}, "received": {"messages": 0, "bytes": 0}}
+    ]' .paths alpha.json
+"$dpm" stats --json --all alpha > out 2> err
+check "--all changes nothing of it" cmp alpha.json out
+
+# ---- several traces ----
+
+runs "two traces" "$dpm" stats beta alpha
+cp out both.text
+check_equal "the heading names both machines" \
+    '2 traces, machines alpha, beta, 75.0 ms, 55 events, 3 lost' "$(sed -n 1p both.text)"
+check_equal "processes are told apart by their machines" \
+    "PROCESS PID PARENT MACHINE CPU TIME SENT BYTES SENT RECEIVED BYTES RECEIVED
+sink 100 - beta 5.00 us 1 40 B 1 300 B
+server 100 - alpha 16.0 us 1 10 B 4 179 B" \
+    "$(table Processes both.text | grep -e PROCESS -e ' 100 ')"
+check_equal "the connection between them has both ends" \
+    'client[200]@alpha sink[100]@beta 1 300 B remote
+sink[100]@beta client[200]@alpha 1 40 B remote' \
+    "$(table 'Who sent to whom' both.text | grep sink)"
+"$dpm" stats --json alpha beta > both.json 2> err
+check_equal "as in JSON" '{"kind":"tcp","local":"10.0.0.1:7000","remote":"10.0.0.2:9000",'\
+'"machines":["alpha","beta"],"sent":[1,300],"received":[1,40]}' "$(jq -c '
+    (.processes | map({key: (.id | tostring), value: .machine}) | from_entries) as $machine |
+    .paths[] | select(.local == "10.0.0.1:7000") | {kind, local, remote,
+        machines: [.ends[][] | $machine[tostring]],
+        sent: [.sent.messages, .sent.bytes], received: [.received.messages, .received.bytes]}' \
+    both.json)"
+check_equal "nobody is left out" '6 1668 1648' "$(jq -r '
+    "\(.processes | length) \([.processes[].sent.bytes] | add)" +
+    " \([.processes[].received.bytes] | add)"' both.json)"
+runs "the same trace twice" "$dpm" stats --json beta beta
+check_equal "... is one machine, with each process twice" '["beta"] [100,100]' \
+    "$(jq -c '.trace.machines, [.processes[].pid]' out | xargs -d '\n')"
+
+# ---- many rows ----
+
+runs "105 processes" "$dpm" stats crowd
+check_equal "of processes the 100 largest are shown, and a row of others" \
+    'p105 10105 - 1.00 us 1 105 B 0 0 B
+others (5) 5.00 us 5 15 B 0 0 B' "$(table Processes out | sed -n '2p; $p')"
+check_equal "of pairs, too" 'p6[10006] 192.0.2.2:1006 1 6 B remote
+others (5) 5 15 B' "$(table 'Who sent to whom' out | tail -n 2)"
+check_equal "of paths, too" 'tcp p6[10006] 192.0.2.1:1006 192.0.2.2:1006 1 6 B 0 0 B
+others (5) 5 15 B 0 0 B' "$(table Paths out | tail -n 2)"
+runs "--all" "$dpm" stats --all crowd
+check_equal "shows every row, without others" '106 106 106 0' \
+    "$(for title in Processes 'Who sent to whom' Paths; do table "$title" out | wc -l; done |
+        xargs) $(grep -c others out)"
+"$dpm" stats --json crowd > out 2> err
+check_equal "JSON has everything always" '105 105 105' \
+    "$(jq -r '"\(.processes | length) \(.pairs | length) \(.paths | length)"' out)"
+
+# ---- traces that are not whole, and none ----
+
+copy cut
+cut_end cut
+runs "a trace that was cut" "$dpm" stats cut
+check_equal "is said to be not complete" \
+    '1 trace, machine alpha, 75.0 ms, 50 events, 3 lost, not complete' "$(sed -n 1p out)"
+check "... and to be cut" grep -q '^dpm: cut was cut: what came last is missing' err
+"$dpm" stats --json cut beta > out 2> err
+check_equal "also among others" false "$(jq .trace.complete out)"
+copy short
+cut_data short
+"$dpm" stats --json short > out 2> err
+# 21 messages were in the second packet of data
+check_equal "what a cut has taken away is lost" '{"complete":false,"lost":24}' \
+    "$(jq -c '.trace | {complete, lost}' out)"
+copy silent
+: > silent/data
+cut_end silent
+truncate -s 4096 silent/control
+runs "a trace of a machine where nothing happened" "$dpm" stats silent
+check_equal "has empty tables" 3 "$(grep -c '^none$' out)"
+"$dpm" stats --json silent > out 2> err
+check_equal "... and empty lists" '[0,[],[],[]]' \
+    "$(jq -c '[.trace.duration_ns, .processes, .pairs, .paths]' out)"
+copy damaged
+set_byte damaged/data $((4096 + 88 + 8)) 200
+fails "a damaged trace" 1 'damaged/data: at byte 4184: .*damaged' "$dpm" stats damaged
+fails "a damaged trace, for programs" 1 'damaged/data: at byte 4184: .*damaged' \
+    "$dpm" stats --json damaged
+refuses_what_is_no_trace stats
+refuses_what_is_no_trace stats --json alpha
+
+# ---- wrong usage ----
+
+fails "no trace" 2 'stats: which trace?.*dpm stats --help' "$dpm" stats
+fails "an unknown option" 2 "unrecognized option '--top'" "$dpm" stats --top alpha
+fails "a value for an option that has none" 2 ".*--all.*doesn't allow an argument" \
+    "$dpm" stats --all=yes alpha
+
+cannot_print "tables" "$dpm" stats alpha
+cannot_print "long tables" "$dpm" stats --all crowd
+cannot_print "JSON" "$dpm" stats --json alpha
+cannot_print "much JSON" "$dpm" stats --json crowd
+finish
