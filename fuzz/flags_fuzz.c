@@ -44,6 +44,20 @@ static bool parse(const char *list, uint32_t *flags)
     return result == 0;
 }
 
+/* One word more, after which all flags are set, or none. */
+static void check_last_word(const char *list, uint32_t start, const char *word, uint32_t expected)
+{
+    size_t size = strlen(list) + strlen(word) + 2;
+    char *longer = malloc(size);
+
+    if (longer == NULL)
+        abort();
+    snprintf(longer, size, "%s,%s", list, word);
+    PROMISE(parse(longer, &start));
+    PROMISE((start & METER_ALL_FLAGS) == expected);
+    free(longer);
+}
+
 static void check_understood(char *list, uint32_t start)
 {
     uint32_t none = 0;
@@ -53,7 +67,10 @@ static void check_understood(char *list, uint32_t start)
     PROMISE(parse(list, &none) && parse(list, &every) && parse(list, &some));
     PROMISE((none & ~METER_ALL_FLAGS) == 0);
     PROMISE((~every & ~METER_ALL_FLAGS) == 0);
+    PROMISE((none & ~every) == 0);
     PROMISE(some == ((start & every) | none));
+    check_last_word(list, start, "all", METER_ALL_FLAGS);
+    check_last_word(list, start, "-ALL", 0);
     uint32_t again = some;
     PROMISE(parse(list, &again) && again == some);
     for (char *at = list; *at != '\0'; at++)
@@ -83,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 size_t fuzz_example(uint8_t *bytes, size_t room)
 {
-    static const char example[] = "all,-send fork Socket,\tRECEIVECALL -termination destsocket";
+    static const char example[] = "-block,send fork -exec Socket,\tRECEIVECALL -createPath";
     size_t size = sizeof(example) - 1;
 
     if (room < size)

@@ -81,6 +81,12 @@ truncate -s 4096 first/control
 : > first/data
 repairs "a trace with nothing but its beginning" first 'first: wrote the end record'
 
+cp -r crowd large # its 105 processes and paths are one packet of nine pages
+cut_end large
+truncate -s -8192 large/control
+repairs "a trace with a large packet that was cut" large \
+    'large: cut off 28672 bytes of unfinished packets' 'large: wrote the end record'
+
 copy short
 cut_data short
 lost=$("$dpm" dump --json short 2>&1 | sed -n 's/^dpm: short: \([0-9]*\) records were lost$/\1/p')

@@ -20,6 +20,7 @@ check_equal "a command killed by a signal gives 128 + signal" 143 \
 check_equal "a command that does not exist gives 127" 127 \
     "$(status "$dpm" run -o c.trace -- ./no-such-command)"
 check "... with one line that says so" grep -qx 'dpm: ./no-such-command: cannot run it: .*' err
+check_not "... and leaves no trace behind" test -e c.trace
 touch plain
 check_equal "a file that is no program gives 126" 126 "$(status "$dpm" run -o d.trace -- ./plain)"
 check_equal "wrong usage gives 2" 2 "$(status "$dpm" run --flags nonsense -- true)"

@@ -374,6 +374,7 @@ static int record_command(struct recording *recording)
 
     if (result < 0) {
         launch_cancel(&recording->command);
+        trace_writer_discard(recording->writer, recording->path);
         return command_error("%s", problem.text);
     }
     recording->recording = true;
@@ -381,6 +382,7 @@ static int record_command(struct recording *recording)
     recording->last_flush = now_monotonic();
     result = launch_release(&recording->command, &problem);
     if (result < 0) {
+        trace_writer_discard(recording->writer, recording->path);
         command_error("%s: %s", name, problem.text);
         return result == -ENOENT ? 127 : 126;
     }
@@ -414,7 +416,6 @@ int command_run(int argc, char **argv)
     if (launch_suspended(&launch, &recording.command, &problem) < 0)
         return command_error("%s: %s", options.command[0], problem.text);
     result = record_command(&recording);
-    trace_writer_close(recording.writer, END_COMPLETE, NULL);
     meter_close(recording.meter);
     close(recording.signals);
     if (recording.messages != stderr)

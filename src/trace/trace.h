@@ -75,6 +75,10 @@ int trace_writer_flush(struct trace_writer *writer, struct problem *problem);
 int trace_writer_close(struct trace_writer *writer, enum end_reason reason,
                        struct problem *problem);
 
+/* Removes the trace at `path`, the one the writer was made with, and frees the writer: for a
+ * recording that never began. NULL is allowed. */
+void trace_writer_discard(struct trace_writer *writer, const char *path);
+
 /* Bytes written so far; records appended so far. */
 uint64_t trace_writer_bytes(const struct trace_writer *writer);
 uint64_t trace_writer_records(const struct trace_writer *writer);

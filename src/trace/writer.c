@@ -510,3 +510,11 @@ int trace_writer_close(struct trace_writer *writer, enum end_reason reason, stru
     free_writer(writer);
     return result < 0 ? result : closed;
 }
+
+void trace_writer_discard(struct trace_writer *writer, const char *path)
+{
+    if (writer == NULL)
+        return;
+    remove_trace(writer, path);
+    free_writer(writer);
+}
