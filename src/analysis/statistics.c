@@ -215,8 +215,8 @@ static int add_machine(struct statistics *statistics, const struct event *event)
     return result < 0 ? result : note_machine(statistics, origin, record);
 }
 
-/* The identity of the first stream speaks for its process; that of another only while the first
- * one's is missing. */
+/* The identity of the first stream speaks for its process, and that of another which has become its
+ * main thread by an exec; any other only while the first one's is missing. */
 static int add_stream(struct statistics *statistics, const struct event *event)
 {
     const struct stream_record *record = (const struct stream_record *)event->header;
@@ -230,7 +230,7 @@ static int add_stream(struct statistics *statistics, const struct event *event)
     statistics->streams[stream].known = true;
     struct statistics_process *named = &statistics->processes[process];
     bool first = record->header.stream == record->process;
-    if (first || named->pid == 0) {
+    if (first || named->pid == 0 || record->tid == record->pid) {
         named->pid = record->pid;
         memcpy(named->name, record->name, sizeof(named->name));
     }
@@ -282,7 +282,8 @@ static int add_use(struct statistics *statistics, const struct event *event, uin
     } else if (record->header.id == EVENT_RECEIVE) {
         /* Of a path that was never described the kind is not known: 0 bytes are then taken for
          * the end of file, which is the commoner case by far. */
-        if (record->message.bytes != 0 || (path->known && !path->byte_stream))
+        if ((record->header.flags & RECORD_END_OF_FILE) == 0 &&
+            (record->message.bytes != 0 || (path->known && !path->byte_stream)))
             count_message(&use->received, record);
         path->messages++;
     }

@@ -20,7 +20,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <libgen.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,13 +49,12 @@ struct recording {
     struct launched command;
     struct meter *meter;
     struct trace_writer *writer;
-    char path[256];
+    char path[PATH_MAX];
     FILE *messages; /* standard error, or the report's file */
     int signals;
     unsigned interrupts; /* how often the user asked to end */
     int last_signal;
     uint64_t last_flush;
-    uint64_t records;
     bool ended; /* the command has ended */
     int status; /* as wait(2) gives it */
     bool recording;
@@ -83,7 +82,7 @@ static int parse_options(int argc, char **argv, struct run_options *options)
     uint64_t size;
     int option;
 
-    while ((option = getopt_long(argc, argv, "+o:h", longs, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "+o:", longs, NULL)) != -1) {
         switch (option) {
         case 'o':
             options->trace = optarg;
@@ -257,21 +256,30 @@ static int open_signals(sigset_t *ret_old_mask)
     return signalfd(-1, &mask, SFD_CLOEXEC);
 }
 
+/* The trace's path: as asked for, or ./dpm-NAME-PID.trace. */
+static int name_trace(struct recording *recording, struct problem *problem)
+{
+    const struct run_options *options = recording->options;
+    const char *slash = strrchr(options->command[0], '/');
+    const char *name = slash == NULL ? options->command[0] : slash + 1;
+    int length = options->trace != NULL
+                     ? snprintf(recording->path, sizeof(recording->path), "%s", options->trace)
+                     : snprintf(recording->path, sizeof(recording->path), "./dpm-%.64s-%d.trace",
+                                name, recording->command.pid);
+
+    if ((size_t)length >= sizeof(recording->path))
+        return problem_set(problem, -ENAMETOOLONG, "the name of the trace is too long");
+    return 0;
+}
+
 static int begin(struct recording *recording, struct problem *problem)
 {
     const struct run_options *options = recording->options;
     struct machine_record machine;
-    char *copy = strdup(options->command[0]);
-    int result;
+    int result = name_trace(recording, problem);
 
-    if (copy == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory");
-    if (options->trace != NULL)
-        snprintf(recording->path, sizeof(recording->path), "%s", options->trace);
-    else
-        snprintf(recording->path, sizeof(recording->path), "./dpm-%.64s-%d.trace", basename(copy),
-                 recording->command.pid);
-    free(copy);
+    if (result < 0)
+        return result;
     result = meter_open(&options->meter, &recording->meter, problem);
     if (result < 0)
         return result;
@@ -298,8 +306,11 @@ static void name_descendants(struct recording *recording)
         fprintf(recording->messages,
                 "dpm: %zu metered process%s still running, no longer metered:", count,
                 count == 1 ? " is" : "es are");
-    for (size_t i = 0; i < count && i < 10; i++)
-        fprintf(recording->messages, " %s[%d]", list[i].name, list[i].pid);
+    for (size_t i = 0; i < count && i < 10; i++) {
+        char name[STREAM_NAME_SIZE + 1];
+        show_text(list[i].name, sizeof(list[i].name), name);
+        fprintf(recording->messages, " %s[%d]", name, list[i].pid);
+    }
     if (count > 0)
         fprintf(recording->messages, "%s (--wait stays for them)\n", count > 10 ? " ..." : "");
     free(list);
@@ -321,10 +332,26 @@ static int end(struct recording *recording, struct problem *problem)
     }
     for (unsigned ring = 0; ring < RING_COUNT; ring++)
         trace_writer_lost(recording->writer, ring, meter_lost(recording->meter, ring));
-    recording->records = trace_writer_records(recording->writer);
     closed = trace_writer_close(recording->writer, recording->reason, problem);
     recording->writer = NULL;
     return closed;
+}
+
+/* What became of the recording, in figures of the trace itself. */
+static void tell_result(const struct recording *recording, const struct source_state *state)
+{
+    uint64_t lost_paths = meter_lost_paths(recording->meter);
+    uint64_t lost_in_rings =
+        meter_lost(recording->meter, RING_CONTROL) + meter_lost(recording->meter, RING_DATA);
+
+    fprintf(recording->messages, "dpm: %" PRIu64 " records, %" PRIu64 " lost, in %s\n",
+            state->records, state->lost, recording->path);
+    if (lost_in_rings > 0)
+        fprintf(recording->messages, "dpm: a larger ring loses less, e.g. --ring 64M\n");
+    if (lost_paths > 0)
+        fprintf(recording->messages,
+                "dpm: %" PRIu64 " uses of paths are not recorded: no memory to remember them\n",
+                lost_paths);
 }
 
 static int report(struct recording *recording, struct problem *problem)
@@ -337,24 +364,12 @@ static int report(struct recording *recording, struct problem *problem)
     if (result < 0)
         return result;
     result = show_report(source, recording->messages, &options, problem);
+    if (result >= 0)
+        tell_result(recording, &source->states[0]);
     trace_close(source);
+    if (result >= 0 && (fflush(recording->messages) == EOF || ferror(recording->messages)))
+        return problem_set(problem, -EIO, "the report could not be written: %s", strerror(errno));
     return result;
-}
-
-static void tell_result(const struct recording *recording)
-{
-    uint64_t lost_paths = meter_lost_paths(recording->meter);
-    uint64_t lost =
-        meter_lost(recording->meter, RING_CONTROL) + meter_lost(recording->meter, RING_DATA);
-
-    fprintf(recording->messages, "dpm: %" PRIu64 " records, %" PRIu64 " lost, in %s\n",
-            recording->records, lost, recording->path);
-    if (lost > 0)
-        fprintf(recording->messages, "dpm: a larger ring loses less, e.g. --ring 64M\n");
-    if (lost_paths > 0)
-        fprintf(recording->messages,
-                "dpm: %" PRIu64 " uses of paths are not recorded: no memory to remember them\n",
-                lost_paths);
 }
 
 static int exit_status(const struct recording *recording)
@@ -389,7 +404,6 @@ static int record_command(struct recording *recording)
     record(recording);
     if (end(recording, &problem) < 0)
         command_error("%s", problem.text);
-    tell_result(recording);
     if (report(recording, &problem) < 0)
         command_error("%s", problem.text);
     close(recording->command.pid_fd);
@@ -415,6 +429,8 @@ int command_run(int argc, char **argv)
     launch = (struct launch_options){options.command, options.user, &old_mask};
     if (launch_suspended(&launch, &recording.command, &problem) < 0)
         return command_error("%s: %s", options.command[0], problem.text);
+    /* A reader of our messages that goes away must end neither the recording nor the status. */
+    signal(SIGPIPE, SIG_IGN);
     result = record_command(&recording);
     meter_close(recording.meter);
     close(recording.signals);

@@ -308,14 +308,16 @@ static __always_inline void write_receive(struct stream *stream, struct task_str
         .path = call->path,
         .offset = call->first,
         .bytes = bytes,
-        .flags = call->done != 0 ? RECORD_CONTINUED : 0,
+        .flags = call->flags | (call->done != 0 ? RECORD_CONTINUED : 0),
     };
 
     if (call->done == 0 && !stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
         message.flags |= RECORD_CALL_IMPLIED;
     write_message(stream, task, EVENT_RECEIVE, &message);
-    if (ends)
-        stream->receivecall = 0;
+    if (!ends)
+        return;
+    stream->receivecall = 0;
+    call->flags = 0;
 }
 
 static __always_inline uint32_t first_argument(struct task_struct *task)
@@ -498,6 +500,7 @@ static __always_inline int tcp_received(struct stream *stream, struct task_struc
         call->path = path->number;
         call->first = path->in - bytes;
         call->done = 0;
+        call->flags = taken ? 0 : RECORD_END_OF_FILE;
     } else {
         bytes -= call->done;
         if (call->done == 0)
@@ -533,6 +536,7 @@ static __always_inline int unix_received(struct stream *stream, struct task_stru
 
         call->first = in == NULL ? path->in : *in;
         call->done = 0;
+        call->flags = bytes == 0 ? RECORD_END_OF_FILE : 0;
         next = call->first + (kind == PATH_UNIX_STREAM ? bytes : bytes != 0);
         if (next != call->first)
             bpf_map_update_elem(&incoming, &key, &next, BPF_NOEXIST);
@@ -566,6 +570,13 @@ static __always_inline int datagram_received(struct stream *stream, struct task_
     call->socket = 0;
     call->done = 0;
     call->path = path->number;
+    if (result == 0 && call->copied == 0) {
+        /* no message was handed over, not even an empty one: the socket is shut down */
+        call->first = path->in;
+        call->flags = RECORD_END_OF_FILE;
+        write_receive(stream, task, call, 0, true);
+        return 0;
+    }
     call->first = __sync_fetch_and_add(&path->in, 1);
     sender = bpf_map_lookup_elem(&pairs, &reverse);
     if (sender == NULL) {
@@ -597,13 +608,14 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     if (flags & (MSG_PEEK | MSG_ERRQUEUE)) {
         stream->receivecall = 0;
         stream->receive.socket = 0;
+        stream->receive.copied = 0;
+        stream->receive.peer = 0;
         return 0;
     }
     registers = (struct pt_regs *)bpf_task_pt_regs(task);
     if (result < 0) {
-        if (restarts(result))
-            return 0;
-        if (!(registers->orig_ax == CALL_RECVMMSG && ends_part(&stream->receive_many, registers)))
+        if (!restarts(result) && !(registers->orig_ax == CALL_RECVMMSG &&
+                                   ends_part(&stream->receive_many, registers)))
             stream->failed_receives++;
         stream->receivecall = 0;
         stream->receive.socket = 0;
@@ -623,6 +635,31 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
 
 /* ---- connections ---- */
 
+/* PATH of a TCP socket outside its owner's calls. */
+static __always_inline bool tell_tcp_path(struct path *path, struct sock *sk)
+{
+    struct socket_facts facts = {
+        .sk = sk,
+        .cookie = bpf_get_socket_cookie(sk),
+        .inode = path->inode,
+        .family = sk->__sk_common.skc_family,
+        .kind = PATH_TCP,
+        .connected = true,
+    };
+
+    return write_path(path, &facts, 0);
+}
+
+static __always_inline void end_path(struct path *path)
+{
+    uint64_t inode = path->inode;
+
+    if (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH))
+        write_unowned(EVENT_DESTROYPATH, path->number);
+    path->number = 0;
+    bpf_map_delete_elem(&path_of_inode, &inode);
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
 {
@@ -639,10 +676,16 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
         tcp = bpf_skc_to_tcp_sock(sk);
         if (path == NULL || tcp == NULL)
             return 0;
-        take_positions(path, tcp);
-        path->in = path->start_in;
+        if (path->number == 0)
+            take_positions(path, tcp);
+        else if (path->role == PATH_ROLE_CONNECTED)
+            /* fast open: data went ahead, and only now it is known where the answers begin */
+            path->start_in = tcp->copied_seq;
+        path->in = path->number == 0 ? path->start_in : tcp->copied_seq;
         path->established = bpf_ktime_get_ns();
         path->state = PATH_KNOWS_IN | PATH_ESTABLISHED;
+        if (path->number != 0)
+            tell_tcp_path(path, sk);
         return 0;
     }
     if (new_state != TCP_SYN_SENT && new_state != TCP_LISTEN && new_state != TCP_FIN_WAIT1 &&
@@ -663,7 +706,9 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
         __sync_fetch_and_add(&lost_paths, 1);
         return 0;
     }
-    path->number = 0; /* a socket may connect again, to another peer: another path */
+    /* a socket may connect again, to another peer: another path */
+    if (path->number != 0)
+        end_path(path);
     path->role = new_state == TCP_SYN_SENT ? PATH_ROLE_CONNECTED : PATH_ROLE_ACCEPTED;
     path->state = new_state == TCP_LISTEN ? PATH_LISTENS : 0;
     return 0;
@@ -673,15 +718,18 @@ SEC("tp_btf/tcp_destroy_sock")
 int BPF_PROG(tcp_destroy_sock, struct sock *sk)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
-    uint64_t inode;
 
-    if (path == NULL || path->number == 0)
+    if (path == NULL)
         return 0;
-    if (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH))
-        write_unowned(EVENT_DESTROYPATH, path->number);
-    path->number = 0;
-    inode = path->inode;
-    bpf_map_delete_elem(&path_of_inode, &inode);
+    /* a connection that nobody used, and that ended otherwise than by its owner's close */
+    if (path->number == 0 && (path->state & PATH_ESTABLISHED) && tell_tcp_path(path, sk)) {
+        if (flags_in_force & EVENT_FLAG(EVENT_CREATEPATH))
+            write_unowned(EVENT_CREATEPATH, path->number);
+        if (path->role == PATH_ROLE_CONNECTED && (flags_in_force & EVENT_FLAG(EVENT_CONNECT)))
+            write_unowned(EVENT_CONNECT, path->number);
+    }
+    if (path->number != 0)
+        end_path(path);
     return 0;
 }
 

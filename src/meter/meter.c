@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define DEFAULT_RING_SIZE         (16u << 20)
-#define DEFAULT_CONTROL_RING_SIZE (1u << 20)
+#define LEAST_CONTROL_RING_SIZE (1u << 20)
 
 /* libbpf tells on standard error what goes wrong; libraries do not print. DPM_DEBUG=1 shows it. */
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -26,11 +26,10 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 }
 
 /* BPF rings are powers of two and at least a page. */
-static uint32_t ring_size(uint32_t asked, uint32_t standard)
+static uint32_t ring_size(uint32_t asked)
 {
     uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
 
-    asked = asked == 0 ? standard : asked;
     while (size < asked && size < 1u << 30)
         size *= 2;
     return size;
@@ -95,10 +94,10 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     if (meter->kernel == NULL)
         return cannot_load(-errno, problem);
     meter->kernel->rodata->flags_in_force = options->flags;
-    bpf_map__set_max_entries(meter->kernel->maps.data_ring,
-                             ring_size(options->ring_size, DEFAULT_RING_SIZE));
-    bpf_map__set_max_entries(meter->kernel->maps.control_ring,
-                             ring_size(options->control_ring_size, DEFAULT_CONTROL_RING_SIZE));
+    uint32_t data = ring_size(options->ring_size == 0 ? DEFAULT_RING_SIZE : options->ring_size);
+    uint32_t control = data / 4 < LEAST_CONTROL_RING_SIZE ? LEAST_CONTROL_RING_SIZE : data / 4;
+    bpf_map__set_max_entries(meter->kernel->maps.data_ring, data);
+    bpf_map__set_max_entries(meter->kernel->maps.control_ring, control);
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(
             bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program),

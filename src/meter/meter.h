@@ -18,8 +18,8 @@ struct meter;
 
 struct meter_options {
     uint32_t flags;     /* EVENT_FLAG bits in force for all processes this meter will mark */
-    uint32_t ring_size; /* bytes of the data ring, rounded up to a power of two; 0 = 16 MiB */
-    uint32_t control_ring_size; /* the same; 0 = 1 MiB */
+    uint32_t ring_size; /* bytes of the data ring, rounded up to a power of two; 0 = 16 MiB. The
+                           control ring has a quarter of it, at least 1 MiB */
 };
 
 /* Says what the meter needs and this machine lacks for `flags`: calls `tell` once for each, with

@@ -94,9 +94,11 @@ static __always_inline void fill_unix(struct path_record *record, struct unix_so
         record->role = PATH_ROLE_ACCEPTED;
     else if (own == NULL)
         record->role = PATH_ROLE_CONNECTED;
-    else
-        record->role =
-            BPF_CORE_READ(own, refcnt.refs.counter) > 1 ? PATH_ROLE_ACCEPTED : PATH_ROLE_CONNECTED;
+    else if (BPF_CORE_READ(own, refcnt.refs.counter) > 1)
+        record->role = PATH_ROLE_ACCEPTED;
+    else if (BPF_CORE_READ(others, refcnt.refs.counter) > 1)
+        record->role = PATH_ROLE_CONNECTED;
+    /* both are bound and the listener is gone: nothing tells */
 }
 
 /* What make_path needs to know of a socket. */

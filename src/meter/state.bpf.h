@@ -42,7 +42,7 @@ struct receive_call {
     uint32_t done;   /* bytes of the call in finished pieces */
     uint64_t peer;   /* UNIX datagram: cookie of the sending socket */
     uint32_t copied; /* UNIX datagram, seqpacket: bytes handed over, plus 1; 0 = not seen */
-    uint32_t unused;
+    uint32_t flags;  /* RECORD_END_OF_FILE */
 };
 
 /* Progress of a sendmmsg or recvmmsg call. Nothing in the kernel numbers a task's calls, but one

@@ -231,6 +231,7 @@ static void set_flags(struct object *object, unsigned flags)
         {RECORD_CALL_IMPLIED, "call_implied"},
         {RECORD_OLDER, "older"},
         {RECORD_LIBRARY, "library"},
+        {RECORD_END_OF_FILE, "end_of_file"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)

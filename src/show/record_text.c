@@ -253,6 +253,8 @@ static void print_flags(const struct record_face *face, unsigned flags)
         fputs(", continued", face->file);
     if (flags & RECORD_CALL_IMPLIED)
         fputs(", call implied", face->file);
+    if (flags & RECORD_END_OF_FILE)
+        fputs(", end of file", face->file);
     if (flags & RECORD_OLDER)
         fputs(", older than the metering", face->file);
 }

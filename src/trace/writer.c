@@ -500,7 +500,8 @@ int trace_writer_close(struct trace_writer *writer, enum end_reason reason, stru
         return 0;
     /* Each step is tried whatever became of the one before; the first error is told. */
     int result = 0;
-    for (enum ring_id ring = RING_COUNT; ring-- > 0;) {
+    /* Control first: what room is left belongs to the identities. */
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
         int written = write_buffer(writer, ring, result < 0 ? NULL : problem);
         result = result < 0 ? result : written;
     }
