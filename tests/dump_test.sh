@@ -87,7 +87,7 @@ client[200] 3 SEND 15 unix-datagram socket:[150] > unknown:[0] 3 bytes, offset 0
 stream 9 9 SEND 99 unknown 77 bytes, offset 0" "$(lines send)"
 check_equal "RECEIVE: the end of file, an implied call, an old path" \
     'client[200] 3 RECEIVE 1 tcp 127.0.0.1:4000 > 127.0.0.1:80 30 bytes, offset 2000, call implied
-client[200] 3 RECEIVE 1 tcp 127.0.0.1:4000 > 127.0.0.1:80 0 bytes, offset 2030
+client[200] 3 RECEIVE 1 tcp 127.0.0.1:4000 > 127.0.0.1:80 0 bytes, offset 2030, end of file
 server[100] 1 RECEIVE 6 tcp 10.0.0.1:80 > 10.0.0.7:3333 60 bytes, offset 6000, older than the metering' \
     "$(lines receive | grep -e ' 1 tcp' -e older)"
 check_equal "PATH, as it was known at that time" \

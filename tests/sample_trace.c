@@ -290,7 +290,7 @@ static void alpha_shared(struct sample *sample)
     message(sample, 2, EVENT_SEND, 0, 2, 2000, 10);
     message(sample, 5, EVENT_SEND, 0, 2, 2010, 20);
     message(sample, 3, EVENT_RECEIVE, RECORD_CALL_IMPLIED, 1, 2000, 30);
-    message(sample, 3, EVENT_RECEIVE, 0, 1, 2030, 0); /* the end of file */
+    message(sample, 3, EVENT_RECEIVE, RECORD_END_OF_FILE, 1, 2030, 0); /* the end of file */
 }
 
 /* Client and hostile over IPv6; client and another machine; somebody unmetered and the server, on a

@@ -719,16 +719,7 @@ int BPF_PROG(tcp_destroy_sock, struct sock *sk)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
 
-    if (path == NULL)
-        return 0;
-    /* a connection that nobody used, and that ended otherwise than by its owner's close */
-    if (path->number == 0 && (path->state & PATH_ESTABLISHED) && tell_tcp_path(path, sk)) {
-        if (flags_in_force & EVENT_FLAG(EVENT_CREATEPATH))
-            write_unowned(EVENT_CREATEPATH, path->number);
-        if (path->role == PATH_ROLE_CONNECTED && (flags_in_force & EVENT_FLAG(EVENT_CONNECT)))
-            write_unowned(EVENT_CONNECT, path->number);
-    }
-    if (path->number != 0)
+    if (path != NULL && path->number != 0)
         end_path(path);
     return 0;
 }

@@ -276,12 +276,14 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
     if (path == NULL) {
         struct path fresh = {};
 
-        if (bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE) == NULL ||
-            bpf_map_update_elem(&pairs, &key, &fresh, BPF_NOEXIST) != 0)
-            __sync_fetch_and_add(&lost_paths, 1);
+        /* the other end may be making it at the same time: what counts is that it is there */
+        bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+        bpf_map_update_elem(&pairs, &key, &fresh, BPF_NOEXIST);
         path = bpf_map_lookup_elem(&pairs, &key);
-        if (path == NULL)
+        if (path == NULL) {
+            __sync_fetch_and_add(&lost_paths, 1);
             return NULL;
+        }
     }
     facts.sk = sk;
     facts.cookie = key.socket;
