@@ -130,7 +130,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     left = msg->msg_iter.count;
     position = tcp->write_seq;
     if (call->socket != (uint64_t)sk) {
-        struct path *path = tcp_path(stream, task, sk, -1);
+        struct path *path = tcp_path(stream, task, sk, -1, 0);
 
         if (path == NULL)
             return 0;
@@ -161,7 +161,7 @@ static __always_inline int tcp_sent(struct stream *stream, struct task_struct *t
 
     if (call->socket != (uint64_t)sk) {
         /* no turn of the loop was seen: nothing to send, or metered since */
-        struct path *path = tcp_path(stream, task, sk, -1);
+        struct path *path = tcp_path(stream, task, sk, -1, result);
         struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 
         if (path == NULL || tcp == NULL)
@@ -489,7 +489,7 @@ static __always_inline int tcp_received(struct stream *stream, struct task_struc
         /* the path's first receive; or end of file, nothing taken */
         bool taken = call->socket == (uint64_t)sk;
         struct path *path =
-            tcp_path(stream, task, sk, taken ? (int64_t)(uint32_t)(call->next - bytes) : -1);
+            tcp_path(stream, task, sk, taken ? (int64_t)(uint32_t)(call->next - bytes) : -1, 0);
 
         if (path == NULL)
             return 0;
@@ -614,8 +614,8 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     }
     registers = (struct pt_regs *)bpf_task_pt_regs(task);
     if (result < 0) {
-        if (!restarts(result) && !(registers->orig_ax == CALL_RECVMMSG &&
-                                   ends_part(&stream->receive_many, registers)))
+        if (!restarts(result) &&
+            !(registers->orig_ax == CALL_RECVMMSG && ends_part(&stream->receive_many, registers)))
             stream->failed_receives++;
         stream->receivecall = 0;
         stream->receive.socket = 0;
@@ -698,7 +698,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
     if (new_state == TCP_FIN_WAIT1 || new_state == TCP_LAST_ACK) {
         /* a connection that is closed without a message is told now */
         if (bpf_sk_storage_get(&paths, sk, NULL, 0) != NULL && wants(stream, FLAGS_OF_CONNECTION))
-            tcp_path(stream, task, sk, -1);
+            tcp_path(stream, task, sk, -1, 0);
         return 0;
     }
     path = bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEFAULT_RING_SIZE         (16u << 20)
+#define DEFAULT_RING_SIZE       (16u << 20)
 #define LEAST_CONTROL_RING_SIZE (1u << 20)
 
 /* libbpf tells on standard error what goes wrong; libraries do not print. DPM_DEBUG=1 shows it. */

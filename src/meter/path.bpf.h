@@ -197,9 +197,9 @@ static __always_inline void take_positions(struct path *path, struct tcp_sock *t
 
 /* The storage of a TCP socket, its path told. NULL: no memory (counted). `start_in` is where what
  * the stream now takes begins, for a connection whose beginning was not seen; -1: nothing was taken
- * yet. */
+ * yet. `sent` is what it has sent already: with fast open, data go out with the first packet. */
 static __always_inline struct path *tcp_path(struct stream *stream, struct task_struct *task,
-                                             struct sock *sk, int64_t start_in)
+                                             struct sock *sk, int64_t start_in, uint32_t sent)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
     struct socket_facts facts = {};
@@ -221,6 +221,7 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct task_
         path->in = path->start_in;
         path->state |= PATH_KNOWS_IN;
     }
+    path->start_out -= sent;
     facts.sk = sk;
     facts.cookie = bpf_get_socket_cookie(sk);
     facts.inode = inode_of_socket(sk);
