@@ -215,6 +215,20 @@ static int add_machine(struct statistics *statistics, const struct event *event)
     return result < 0 ? result : note_machine(statistics, origin, record);
 }
 
+/* procTime has 48 bits and only grows: a difference of more than half of the range is not two days
+ * of work but a record that overtook another. */
+static void note_cpu_time(struct statistics *statistics, struct statistics_stream *stream,
+                          uint64_t proc_time)
+{
+    uint64_t more = (proc_time - stream->proc_time) & PROC_TIME_MASK;
+
+    if (stream->running && more > PROC_TIME_MASK / 2)
+        return;
+    statistics->processes[stream->process].cpu += stream->running ? more : proc_time;
+    stream->proc_time = proc_time;
+    stream->running = true;
+}
+
 /* The identity of the first stream speaks for its process, and that of another which has become its
  * main thread by an exec; any other only while the first one's is missing. */
 static int add_stream(struct statistics *statistics, const struct event *event)
@@ -236,6 +250,9 @@ static int add_stream(struct statistics *statistics, const struct event *event)
     }
     if (first)
         named->parent = record->parent;
+    /* told again it may be the last that is heard of the stream */
+    if (record_proc_time(&record->header) != 0)
+        note_cpu_time(statistics, &statistics->streams[stream], record_proc_time(&record->header));
     return 0;
 }
 
@@ -288,20 +305,6 @@ static int add_use(struct statistics *statistics, const struct event *event, uin
         path->messages++;
     }
     return 0;
-}
-
-/* procTime has 48 bits and only grows: a difference of more than half of the range is not two days
- * of work but a record that overtook another. */
-static void note_cpu_time(struct statistics *statistics, struct statistics_stream *stream,
-                          uint64_t proc_time)
-{
-    uint64_t more = (proc_time - stream->proc_time) & PROC_TIME_MASK;
-
-    if (stream->running && more > PROC_TIME_MASK / 2)
-        return;
-    statistics->processes[stream->process].cpu += stream->running ? more : proc_time;
-    stream->proc_time = proc_time;
-    stream->running = true;
 }
 
 static bool uses_path(unsigned id)

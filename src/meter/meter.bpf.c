@@ -546,8 +546,7 @@ static __always_inline int unix_received(struct stream *stream, struct task_stru
     path->in = next;
     if (kind == PATH_UNIX_SEQPACKET)
         bytes = bytes_copied(call, bytes);
-    sender =
-        peer == NULL ? NULL : bpf_sk_storage_get(&paths, peer, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+    sender = peer == NULL ? NULL : storage_of(peer);
     if (sender != NULL)
         note_early(sender, next);
     write_receive(stream, task, call, bytes, true);
@@ -701,7 +700,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
             tcp_path(stream, task, sk, -1, 0);
         return 0;
     }
-    path = bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+    path = storage_of(sk);
     if (path == NULL) {
         __sync_fetch_and_add(&lost_paths, 1);
         return 0;
@@ -911,7 +910,9 @@ int BPF_PROG(sched_process_exit, struct task_struct *task, bool last)
 
     if (stream == NULL)
         return 0;
-    if (!stream->from_exec)
+    if (!stream->from_exec && !wants(stream, EVENT_FLAG(EVENT_TERMINATION)))
+        write_stream(stream, task); /* for its processor time */
+    else if (!stream->from_exec)
         write_process_event(stream, task, EVENT_TERMINATION,
                             (uint32_t)task->exit_code | (uint64_t)last << 32,
                             stream->failed_sends | (uint64_t)stream->failed_receives << 32);
@@ -960,13 +961,10 @@ int survey_streams(struct bpf_iter__task *context)
 
     if (stream == NULL || stream->flags == 0)
         return 0;
-    line.pid = task->tgid;
-    line.tid = task->pid;
-    line.stream = stream->number;
+    fill_stream(&line.identity, stream, task);
     line.lost[0] = stream->lost[0];
     line.lost[1] = stream->lost[1];
     line.sequence = stream->sequence;
-    bpf_core_read(line.name, sizeof(line.name), &task->comm);
     bpf_seq_write(context->meta->seq, &line, sizeof(line));
     return 0;
 }

@@ -194,7 +194,7 @@ static int add_process(const void *line, void *context)
 {
     const struct survey_stream *stream = line;
     struct process_list *processes = context;
-    int64_t index = intern_add(&processes->seen, stream->pid);
+    int64_t index = intern_add(&processes->seen, stream->identity.pid);
 
     if (index < 0)
         return (int)index;
@@ -205,8 +205,8 @@ static int add_process(const void *line, void *context)
     if (result < 0)
         return result;
     struct meter_process *process = &processes->list[processes->count++];
-    process->pid = (pid_t)stream->pid;
-    memcpy(process->name, stream->name, sizeof(process->name));
+    process->pid = (pid_t)stream->identity.pid;
+    memcpy(process->name, stream->identity.name, sizeof(process->name));
     process->name[sizeof(process->name) - 1] = '\0';
     return 0;
 }

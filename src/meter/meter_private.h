@@ -60,9 +60,16 @@ int open_sockets_add(struct open_sockets *sockets, const struct path_record *pat
 
 struct meter_bpf;
 
-/* Records the reader makes itself, in order of time: DESTROYPATH of UNIX sockets, LOST. */
+/* Records the reader makes itself, in order of time: DESTROYPATH of UNIX sockets, LOST, and at the
+ * end STREAM of those that live on. */
+union own_record {
+    struct record_header header;
+    struct record event;
+    struct stream_record stream;
+};
+
 struct own_records {
-    struct record *list;
+    union own_record *list;
     size_t first;
     size_t count;
     size_t capacity;
@@ -85,8 +92,8 @@ struct meter {
     bool finished; /* after detaching: the last records have been made */
 };
 
-/* Appends a record of the reader's own. Returns 0 or -ENOMEM. */
-int own_records_add(struct own_records *own, const struct record *record);
+/* Appends a record of the reader's own, an event or STREAM. Returns 0 or -ENOMEM. */
+int own_records_add(struct own_records *own, const struct record_header *record);
 
 /* ---- source.c ---- */
 

@@ -159,17 +159,21 @@ static __noinline uint32_t make_path(struct stream *stream, struct task_struct *
     struct inode_path *known = NULL, entry = {};
     uint64_t inode = facts->inode;
     struct message message = {};
-    bool created = true;
+    uint32_t number;
+    bool created;
     bool older = facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0;
 
     if (facts->connected)
         known = bpf_map_lookup_elem(&path_of_inode, &inode);
-    if (known != NULL && known->provisional) {
-        path->number = known->number;
-        created = false;
-    }
-    if (!write_path(path, facts, older ? RECORD_OLDER : 0))
+    created = known == NULL || !known->provisional;
+    number = created ? __sync_fetch_and_add(&last_path, 1) + 1 : known->number;
+    /* of two streams that use the socket for the first time at once, one tells */
+    if (__sync_val_compare_and_swap(&path->number, 0, number) != 0)
+        return path->number;
+    if (!write_path(path, facts, older ? RECORD_OLDER : 0)) {
+        path->number = 0; /* tried again at its next use */
         return 0;
+    }
     message.path = path->number;
     if (created)
         write_path_event(stream, task, EVENT_CREATEPATH, &message);
@@ -188,6 +192,15 @@ static __noinline uint32_t make_path(struct stream *stream, struct task_struct *
 
 /* ---- finding the path of a socket a metered stream uses ---- */
 
+/* The storage of a socket, made if it has none; NULL: no memory. Both ends may make it at the same
+ * time: to the slower one the kernel says no, but then it is there. */
+static __always_inline struct path *storage_of(struct sock *sk)
+{
+    struct path *path = bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+    return path != NULL ? path : bpf_sk_storage_get(&paths, sk, NULL, 0);
+}
+
 /* Positions of a TCP socket that the meter meets in mid-life. */
 static __always_inline void take_positions(struct path *path, struct tcp_sock *tcp)
 {
@@ -201,7 +214,7 @@ static __always_inline void take_positions(struct path *path, struct tcp_sock *t
 static __always_inline struct path *tcp_path(struct stream *stream, struct task_struct *task,
                                              struct sock *sk, int64_t start_in, uint32_t sent)
 {
-    struct path *path = bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+    struct path *path = storage_of(sk);
     struct socket_facts facts = {};
 
     if (path == NULL) {
@@ -236,7 +249,7 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct task_
 static __always_inline struct path *unix_path(struct stream *stream, struct task_struct *task,
                                               struct sock *sk, uint32_t kind)
 {
-    struct path *path = bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+    struct path *path = storage_of(sk);
     struct socket_facts facts = {};
     struct unix_sock *unix_socket;
 
@@ -278,7 +291,7 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
         struct path fresh = {};
 
         /* the other end may be making it at the same time: what counts is that it is there */
-        bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+        storage_of(sk);
         bpf_map_update_elem(&pairs, &key, &fresh, BPF_NOEXIST);
         path = bpf_map_lookup_elem(&pairs, &key);
         if (path == NULL) {

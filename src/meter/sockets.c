@@ -99,7 +99,7 @@ static int tell_closed(struct meter *meter, const struct open_socket *socket, ui
 
     if ((meter->flags & EVENT_FLAG(EVENT_DESTROYPATH)) == 0)
         return 0;
-    return own_records_add(&meter->own, &record);
+    return own_records_add(&meter->own, &record.header);
 }
 
 int meter_sweep(struct meter *meter, struct problem *problem)

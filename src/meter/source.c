@@ -12,14 +12,14 @@
 #include <string.h>
 #include <time.h>
 
-int own_records_add(struct own_records *own, const struct record *record)
+int own_records_add(struct own_records *own, const struct record_header *record)
 {
     if (own->first == own->count)
         own->first = own->count = 0;
     int result = array_reserve(&own->list, &own->capacity, own->count + 1, sizeof(*own->list));
     if (result < 0)
         return result;
-    own->list[own->count++] = *record;
+    memcpy(&own->list[own->count++], record, event_size(record->id));
     return 0;
 }
 
@@ -53,7 +53,7 @@ static const struct record_header *take_oldest(struct meter *meter)
     return oldest;
 }
 
-/* ---- the end: losses that no LOST record told of ---- */
+/* ---- the end: what no record has told of yet ---- */
 
 struct rest {
     struct meter *meter;
@@ -76,27 +76,32 @@ static int tell_lost(struct rest *rest, uint32_t stream, uint32_t sequence, uint
     if (count == 0)
         return 0;
     rest->told += count;
-    return own_records_add(&rest->meter->own, &record);
+    return own_records_add(&rest->meter->own, &record.header);
 }
 
-static int tell_lost_of_stream(const void *line, void *context)
+static int tell_of_stream(const void *line, void *context)
 {
     const struct survey_stream *stream = line;
+    struct rest *rest = context;
+    union own_record identity = {.stream = stream->identity};
     int result = 0;
 
     for (uint32_t ring = 0; ring < RING_COUNT && result == 0; ring++)
-        result = tell_lost(context, stream->stream, stream->sequence, ring, stream->lost[ring]);
-    return result;
+        result = tell_lost(rest, stream->identity.header.stream, stream->sequence, ring,
+                           stream->lost[ring]);
+    identity.header.time = rest->time;
+    return result < 0 ? result : own_records_add(&rest->meter->own, &identity.header);
 }
 
-/* LOST records for streams that live on with losses untold, and one for all that ended so. */
+/* For streams that live on: STREAM with their CPU time so far, and LOST for losses untold; and one
+ * LOST for all that ended with such. */
 static int finish(struct meter *meter)
 {
     struct rest rest = {.meter = meter, .time = complete_up_to(meter)};
 
     meter->finished = true;
     int result = iterate(meter->kernel->progs.survey_streams, 0, sizeof(struct survey_stream),
-                         tell_lost_of_stream, &rest);
+                         tell_of_stream, &rest);
     if (result < 0)
         return result;
     uint64_t all = meter_lost(meter, RING_CONTROL) + meter_lost(meter, RING_DATA);

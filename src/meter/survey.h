@@ -5,14 +5,14 @@
 #ifndef DPM_SURVEY_H
 #define DPM_SURVEY_H
 
+#include "event/record.h"
+
 /* One metered stream that is alive. */
 struct survey_stream {
-    uint32_t pid;
-    uint32_t tid;
-    uint32_t stream;
+    struct stream_record identity; /* as it is now, with the CPU time used so far */
     uint32_t lost[2];  /* records lost since the stream's last LOST record, by enum ring_id */
     uint32_t sequence; /* of its next record */
-    char name[16];
+    uint32_t unused;
 };
 
 /* One UNIX socket that is alive and known to the meter. */

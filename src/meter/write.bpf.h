@@ -263,21 +263,16 @@ static __always_inline uint32_t pid_inside(struct task_struct *task)
     return upid.nr;
 }
 
-/* STREAM. Identity records have no sequence number of their own: they tell, and may be told
- * again. */
-static __noinline int write_stream(struct stream *stream, struct task_struct *task)
+/* STREAM. Identity records have no sequence number of their own: they tell, and may be told again.
+ * The processor time in it is what the stream has used so far. */
+static __always_inline void fill_stream(struct stream_record *record, const struct stream *stream,
+                                        struct task_struct *task)
 {
-    struct stream_record *record =
-        bpf_ringbuf_reserve(&control_ring, sizeof(struct stream_record), 0);
-
-    if (record == NULL) {
-        count_lost(NULL, RING_CONTROL);
-        return 0;
-    }
     __builtin_memset(record, 0, sizeof(*record));
     record->header.time = bpf_ktime_get_ns();
     record->header.id = EVENT_STREAM;
     record->header.flags = RECORD_NO_STREAM;
+    record->header.proc_time_and_pc = task->se.sum_exec_runtime & 0xffffffffffffULL;
     record->header.stream = stream->number;
     record->pid = task->tgid;
     record->tid = task->pid;
@@ -288,6 +283,18 @@ static __noinline int write_stream(struct stream *stream, struct task_struct *ta
     record->user = task->cred->uid.val;
     record->cgroup = task->cgroups->dfl_cgrp->kn->id;
     bpf_core_read(record->name, sizeof(record->name), &task->comm);
+}
+
+static __noinline int write_stream(struct stream *stream, struct task_struct *task)
+{
+    struct stream_record *record =
+        bpf_ringbuf_reserve(&control_ring, sizeof(struct stream_record), 0);
+
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return 0;
+    }
+    fill_stream(record, stream, task);
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     return 0;
 }
