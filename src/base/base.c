@@ -91,6 +91,14 @@ void intern_done(struct intern *table)
     memset(table, 0, sizeof(*table));
 }
 
+uint64_t clock_now(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 int array_reserve(void *array, size_t *capacity, size_t count, size_t size)
 {
     if (count <= *capacity)

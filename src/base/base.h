@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base.h: the little that no library gives: problems (error texts), an interning table, and a
- * growing array. Depends on nothing but the C library.
+ * base.h: the little that no library gives: problems (error texts), an interning table, clocks as
+ * numbers, and a growing array. Depends on nothing but the C library.
  *
  * Convention of all DPM libraries: functions that can fail return 0 or a positive result, or a
  * negative errno; `ret_` parameters are written only on success; libraries never print and never
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -45,6 +46,11 @@ int64_t intern_add(struct intern *table, uint64_t key);
 int64_t intern_find(const struct intern *table, uint64_t key);
 
 void intern_done(struct intern *table);
+
+/* ---- clocks ---- */
+
+/* Nanoseconds of a clock (CLOCK_MONOTONIC, CLOCK_REALTIME). */
+uint64_t clock_now(clockid_t clock);
 
 /* ---- growing array ---- */
 

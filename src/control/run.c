@@ -27,7 +27,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_MAX_SIZE (4ULL << 30)
@@ -126,14 +125,6 @@ static int parse_options(int argc, char **argv, struct run_options *options)
 
 /* ---- recording ---- */
 
-static uint64_t now_monotonic(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Takes the meter out of the kernel; the command runs on unmetered. */
 static void stop_recording(struct recording *recording, enum end_reason reason)
 {
@@ -172,7 +163,7 @@ static int drain(struct recording *recording, struct problem *problem)
 
 static int flush(struct recording *recording, struct problem *problem)
 {
-    uint64_t now = now_monotonic();
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
     int result;
 
     if (now - recording->last_flush < FLUSH_INTERVAL)
@@ -394,7 +385,7 @@ static int record_command(struct recording *recording)
     }
     recording->recording = true;
     recording->reason = END_COMPLETE;
-    recording->last_flush = now_monotonic();
+    recording->last_flush = clock_now(CLOCK_MONOTONIC);
     result = launch_release(&recording->command, &problem);
     if (result < 0) {
         trace_writer_discard(recording->writer, recording->path);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Reads an id of 32 hexadecimal digits, hyphens or not, as the kernel and systemd write them.
@@ -73,11 +72,9 @@ static void list_addresses(char *list, size_t size)
 void machine_describe(struct machine_record *ret_machine)
 {
     struct utsname system;
-    struct timespec now;
 
     memset(ret_machine, 0, sizeof(*ret_machine));
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    ret_machine->header.time = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    ret_machine->header.time = clock_now(CLOCK_MONOTONIC);
     ret_machine->header.id = EVENT_MACHINE;
     ret_machine->header.flags = RECORD_NO_STREAM;
     read_id("/etc/machine-id", ret_machine->machine_id);

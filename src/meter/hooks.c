@@ -2,7 +2,7 @@
 /*
  * hooks.c: which hooks the meter has, which flags need them, and whether this kernel offers them.
  * Another kernel's hook for the same event would be one more row here and one more program in
- * meter.bpf.c.
+ * the kernel side (meter.bpf.c lists its files).
  */
 #include "meter/meter_private.h"
 

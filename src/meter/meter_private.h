@@ -13,7 +13,7 @@
 /* ---- hooks.c: which kernel program is needed for which flags ---- */
 
 struct hook {
-    const char *program; /* its name in meter.bpf.c, which is the tracepoint's */
+    const char *program; /* its name on the kernel side, the tracepoint's */
     uint32_t flags;      /* attached if any of these is in force; 0 = always */
     const char *since;   /* first kernel that has it */
 };
@@ -99,9 +99,5 @@ int own_records_add(struct own_records *own, const struct record_header *record)
 
 int meter_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
                struct problem *problem);
-
-/* ---- clock.c ---- */
-
-uint64_t clock_now(clockid_t clock);
 
 #endif

@@ -15,16 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t now_monotonic(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 int ring_open(struct ring *ring, int map_fd, size_t size)
 {
@@ -93,7 +84,7 @@ static int insert(struct ring *ring, uint64_t time, uint64_t position)
 
 int ring_collect(struct ring *ring)
 {
-    uint64_t before = now_monotonic();
+    uint64_t before = clock_now(CLOCK_MONOTONIC);
 
     release(ring);
     uint64_t end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);

@@ -109,14 +109,6 @@ struct trace_packet_context *trace_packet_finish(void *packet, const uint8_t uui
     return context;
 }
 
-static uint64_t read_clock(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static size_t round_to_pages(size_t size)
 {
     return (size + TRACE_PAGE_SIZE - 1) & ~(size_t)(TRACE_PAGE_SIZE - 1);
@@ -151,8 +143,8 @@ static int write_buffer(struct trace_writer *writer, enum ring_id ring, struct p
         stream->packet, writer->uuid, ring, stream->used, size, stream->last_time);
     context->packet_seq_num = stream->packets;
     context->events_discarded = stream->discarded;
-    context->monotonic = read_clock(CLOCK_MONOTONIC);
-    context->real_time = read_clock(CLOCK_REALTIME);
+    context->monotonic = clock_now(CLOCK_MONOTONIC);
+    context->real_time = clock_now(CLOCK_REALTIME);
     int result = trace_packet_write(stream->file, stream->packet, size, stream->file_size);
     if (result < 0) {
         writer->dropped += stream->records;
@@ -337,7 +329,7 @@ static int make_file(struct trace_writer *writer, const char *name, struct probl
 static int make_metadata(struct trace_writer *writer, const struct machine_record *machine,
                          struct problem *problem)
 {
-    uint64_t offset = read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC);
+    uint64_t offset = clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC);
     char *text;
     size_t length;
     int result = trace_metadata_make(writer->uuid, machine->name, offset, &text, &length);

@@ -150,6 +150,8 @@ void dump_done(struct dump *dump);
  * been compared: only the log can tell an end of file from an empty message. */
 void offsets_check(struct dump *dump, struct findings *findings);
 
+bool ranges_have_one_stream(const struct ranges *ranges);
+
 /* Checks that no RECEIVE is earlier than a SEND whose bytes it took, where one stream sends. To be
  * called after offsets_check, which sorts the ranges. Returns how many pairs it looked at. */
 uint64_t order_check(struct dump *dump, struct findings *findings);

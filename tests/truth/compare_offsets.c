@@ -105,7 +105,7 @@ static bool check_end_of_file(const struct direction_check *check, const struct 
     return false;
 }
 
-static bool has_one_stream(const struct ranges *ranges)
+bool ranges_have_one_stream(const struct ranges *ranges)
 {
     for (size_t i = 1; i < ranges->count; i++)
         if (ranges->list[i].stream != ranges->list[0].stream)
@@ -121,7 +121,7 @@ static void check_direction(const struct direction_check *check, struct ranges *
     if (ranges->count == 0 || !can_be_told(check, ranges) || !check_order(check, ranges))
         return;
     qsort(ranges->list, ranges->count, sizeof(*ranges->list), order_ranges);
-    bool one_reader = has_one_stream(ranges);
+    bool one_reader = ranges_have_one_stream(ranges);
     for (size_t i = 0; i < ranges->count; i++) {
         const struct range *range = &ranges->list[i];
         if (is_end_of_file(check, range))

@@ -22,14 +22,6 @@ static const struct path *find_other_end(const struct dump *dump, const struct p
     return NULL;
 }
 
-static bool has_one_stream(const struct ranges *ranges)
-{
-    for (size_t i = 1; i < ranges->count; i++)
-        if (ranges->list[i].stream != ranges->list[0].stream)
-            return false;
-    return true;
-}
-
 static uint64_t length_of(const struct path *path, const struct range *range)
 {
     return path->counts_messages ? 1 : range->bytes;
@@ -76,7 +68,7 @@ uint64_t order_check(struct dump *dump, struct findings *findings)
     for (size_t i = 0; i < dump->path_count; i++) {
         const struct path *sender = &dump->paths[i];
         const struct path *receiver = sender->known ? find_other_end(dump, sender) : NULL;
-        if (receiver != NULL && has_one_stream(&sender->ranges[DIRECTION_OUT]))
+        if (receiver != NULL && ranges_have_one_stream(&sender->ranges[DIRECTION_OUT]))
             pairs += check_path(sender, receiver, findings);
     }
     return pairs;

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * call.bpf.h: who makes a call, and what the kernel's hooks do not say of it: whether it is metered,
+ * whether it has failed or only ended.
+ */
+#ifndef DPM_CALL_BPF_H
+#define DPM_CALL_BPF_H
+
+#include "meter/path.bpf.h"
+
+/* The metered stream that is `task`; NULL: not metered. */
+static __always_inline struct stream *stream_of(struct task_struct *task)
+{
+    struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
+
+    return stream == NULL || stream->from_exec ? NULL : stream;
+}
+
+static __always_inline bool wants(const struct stream *stream, uint32_t flags)
+{
+    return (stream->flags & flags) != 0;
+}
+
+#define FLAGS_OF_SEND    (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL))
+#define FLAGS_OF_RECEIVE (EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_RECEIVECALL))
+
+/* Interrupted by a signal, most often to begin again unseen by the program. */
+static __always_inline bool restarts(int result)
+{
+    return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
+}
+
+static __always_inline uint64_t arguments_of(const struct pt_regs *registers)
+{
+    return (registers->si ^ registers->sp << 20 ^ registers->dx << 8) | 1;
+}
+
+/* A message of a sendmmsg or recvmmsg call is done. */
+static __always_inline void count_message(struct many_call *many, const struct pt_regs *registers)
+{
+    uint64_t arguments = arguments_of(registers);
+
+    if (many->arguments != arguments || many->count >= many->of) {
+        many->arguments = arguments;
+        many->count = 0;
+        many->of = registers->dx;
+    }
+    many->count++;
+}
+
+/* Whether an error only ends a call that has done part of what it was asked for: then the call has
+ * not failed. */
+static __always_inline bool ends_part(struct many_call *many, const struct pt_regs *registers)
+{
+    bool part = many->arguments == arguments_of(registers) && many->count < many->of;
+
+    many->arguments = 0;
+    return part;
+}
+
+#endif

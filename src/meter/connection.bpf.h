@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * connection.bpf.h: how TCP connections begin and end. What is seen here, mostly in interrupts, is
+ * noted with the socket and told with the path's first use (path.bpf.h).
+ */
+#ifndef DPM_CONNECTION_BPF_H
+#define DPM_CONNECTION_BPF_H
+
+#include "meter/call.bpf.h"
+
+#define FLAGS_OF_CONNECTION                                                                        \
+    (EVENT_FLAG(EVENT_CREATEPATH) | EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT))
+
+/* PATH of a TCP socket outside its owner's calls. */
+static __always_inline bool tell_tcp_path(struct path *path, struct sock *sk)
+{
+    struct socket_facts facts = {
+        .sk = sk,
+        .cookie = bpf_get_socket_cookie(sk),
+        .inode = path->inode,
+        .family = sk->__sk_common.skc_family,
+        .kind = PATH_TCP,
+        .connected = true,
+    };
+
+    return write_path(path, &facts, 0);
+}
+
+static __always_inline void end_path(struct path *path)
+{
+    uint64_t inode = path->inode;
+
+    if (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH))
+        write_unowned(EVENT_DESTROYPATH, path->number);
+    path->number = 0;
+    bpf_map_delete_elem(&path_of_inode, &inode);
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *stream;
+    struct path *path;
+    struct tcp_sock *tcp;
+
+    if (sk->sk_protocol != IPPROTO_TCP)
+        return 0;
+    if (new_state == TCP_ESTABLISHED) {
+        /* in interrupt context as a rule: whose task this is says nothing */
+        path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+        tcp = bpf_skc_to_tcp_sock(sk);
+        if (path == NULL || tcp == NULL)
+            return 0;
+        if (path->number == 0)
+            take_positions(path, tcp);
+        else if (path->role == PATH_ROLE_CONNECTED)
+            /* fast open: data went ahead, and only now it is known where the answers begin */
+            path->start_in = tcp->copied_seq;
+        path->in = path->number == 0 ? path->start_in : tcp->copied_seq;
+        path->established = bpf_ktime_get_ns();
+        path->state = PATH_KNOWS_IN | PATH_ESTABLISHED;
+        if (path->number != 0)
+            tell_tcp_path(path, sk);
+        return 0;
+    }
+    if (new_state != TCP_SYN_SENT && new_state != TCP_LISTEN && new_state != TCP_FIN_WAIT1 &&
+        new_state != TCP_LAST_ACK)
+        return 0;
+    /* connect, listen and close run in their caller */
+    stream = stream_of(task);
+    if (stream == NULL)
+        return 0;
+    if (new_state == TCP_FIN_WAIT1 || new_state == TCP_LAST_ACK) {
+        /* a connection that is closed without a message is told now */
+        if (bpf_sk_storage_get(&paths, sk, NULL, 0) != NULL && wants(stream, FLAGS_OF_CONNECTION))
+            tcp_path(stream, task, sk, -1, 0);
+        return 0;
+    }
+    path = storage_of(sk);
+    if (path == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return 0;
+    }
+    /* a socket may connect again, to another peer: another path */
+    if (path->number != 0)
+        end_path(path);
+    path->role = new_state == TCP_SYN_SENT ? PATH_ROLE_CONNECTED : PATH_ROLE_ACCEPTED;
+    path->state = new_state == TCP_LISTEN ? PATH_LISTENS : 0;
+    return 0;
+}
+
+SEC("tp_btf/tcp_destroy_sock")
+int BPF_PROG(tcp_destroy_sock, struct sock *sk)
+{
+    struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+
+    if (path != NULL && path->number != 0)
+        end_path(path);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * process.bpf.h: how processes and threads begin, change and end; the metering is handed on here.
+ */
+#ifndef DPM_PROCESS_BPF_H
+#define DPM_PROCESS_BPF_H
+
+#include "meter/call.bpf.h"
+
+/* Runs in the parent, before the child can run. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *parent = stream_of(task), *stream;
+    uint32_t thread = (clone_flags & CLONE_THREAD) != 0;
+
+    if (parent == NULL)
+        return 0;
+    stream = bpf_task_storage_get(&streams, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (stream == NULL) {
+        /* the child cannot be metered: counted as a lost record, so that it is not silent */
+        count_lost(parent, RING_CONTROL);
+        parent->sequence++;
+        return 0;
+    }
+    stream->flags = parent->flags;
+    stream->number = __sync_fetch_and_add(&last_stream, 1) + 1;
+    stream->process = thread ? parent->process : stream->number;
+    stream->parent = parent->number;
+    stream->started = (flags_in_force & FLAGS_OF_SWITCH) == 0;
+    __sync_fetch_and_add(&live, 1);
+    write_stream(stream, child);
+    write_process_event(parent, task, EVENT_CREATEPROCESS, stream->number | (uint64_t)thread << 32,
+                        0);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
+             struct linux_binprm *program)
+{
+    struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
+    uint32_t image;
+
+    if (stream == NULL)
+        return 0;
+    if (stream->from_exec) {
+        stream->from_exec = 0;
+        stream->started = 1;
+        stream->blocked_at = 0;
+        write_stream(stream, task);
+        write_process_event(stream, task, EVENT_STARTPROCESS, 0, 0);
+    } else {
+        write_stream(stream, task);
+    }
+    image = wants(stream, EVENT_FLAG(EVENT_EXEC)) ? write_image(task, program) : 0;
+    write_process_event(stream, task, EVENT_EXEC, image, 0);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(sched_process_exit, struct task_struct *task, bool last)
+{
+    struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
+
+    if (stream == NULL)
+        return 0;
+    if (!stream->from_exec && !wants(stream, EVENT_FLAG(EVENT_TERMINATION)))
+        write_stream(stream, task); /* for its processor time */
+    else if (!stream->from_exec)
+        write_process_event(stream, task, EVENT_TERMINATION,
+                            (uint32_t)task->exit_code | (uint64_t)last << 32,
+                            stream->failed_sends | (uint64_t)stream->failed_receives << 32);
+    if ((stream->lost[RING_CONTROL] | stream->lost[RING_DATA]) != 0)
+        write_lost(stream, task, RING_CONTROL, stream->sequence);
+    stream->flags = 0; /* nothing of the way out counts */
+    __sync_fetch_and_add(&live, -1);
+    return 0;
+}
+
+#endif

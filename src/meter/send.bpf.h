@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * send.bpf.h: SEND.
+ *
+ *      TCP    tcp_sendmsg_locked (socket locked: position) ... sock_send_length (result)
+ *      UNIX   sk_data_ready (the message becomes visible) .... sock_send_length (result)
+ */
+#ifndef DPM_SEND_BPF_H
+#define DPM_SEND_BPF_H
+
+#include "meter/call.bpf.h"
+
+static __always_inline void write_send(struct stream *stream, struct task_struct *task,
+                                       struct send_call *call, uint32_t bytes)
+{
+    struct message message = {
+        .path = call->path,
+        .offset = call->first,
+        .bytes = bytes,
+        .flags = call->flags | (call->done != 0 ? RECORD_CONTINUED : 0),
+        .begin = call->begin,
+    };
+
+    write_message(stream, task, EVENT_SEND, &message);
+}
+
+/* A sendfile call reaches the socket in several sends. They are one message: the count of calls
+ * that wrote, which the kernel advances at the end of sendfile, tells whether it is still the same
+ * call. */
+static __always_inline uint32_t continues_sendfile(struct stream *stream, struct task_struct *task,
+                                                   const struct pt_regs *registers)
+{
+    uint64_t call;
+    bool same;
+
+    if (registers->orig_ax != CALL_SENDFILE || !bpf_core_field_exists(task->ioac)) {
+        stream->sendfile = 0;
+        return 0;
+    }
+    call = task->ioac.syscw + 1;
+    same = stream->sendfile == call;
+    stream->sendfile = call;
+    return same ? RECORD_CONTINUED : 0;
+}
+
+/* Runs with the socket locked, once per turn of the kernel's copying loop: also after each wait
+ * for room, in which other senders may have got in between. */
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *stream = stream_of(task);
+    struct send_call *call;
+    struct tcp_sock *tcp;
+    uint32_t left, position;
+
+    if (stream == NULL || !wants(stream, FLAGS_OF_SEND))
+        return 0;
+    tcp = bpf_skc_to_tcp_sock(sk);
+    if (tcp == NULL)
+        return 0;
+    call = &stream->send;
+    left = msg->msg_iter.count;
+    position = tcp->write_seq;
+    if (call->socket != (uint64_t)sk) {
+        struct path *path = tcp_path(stream, task, sk, -1, 0);
+
+        if (path == NULL)
+            return 0;
+        call->socket = (uint64_t)sk;
+        call->path = path->number;
+        call->done = 0;
+        call->told = 0;
+        call->flags = continues_sendfile(stream, task, (struct pt_regs *)bpf_task_pt_regs(task));
+    } else {
+        call->out = call->left - left;
+        if (position == call->first + call->out)
+            return 0;
+        if (call->out != 0)
+            write_send(stream, task, call, call->out);
+        call->done += call->out;
+    }
+    call->first = position;
+    call->left = left;
+    call->out = 0;
+    call->begin = bpf_ktime_get_ns();
+    return 0;
+}
+
+static __always_inline int tcp_sent(struct stream *stream, struct task_struct *task,
+                                    struct sock *sk, int result)
+{
+    struct send_call *call = &stream->send;
+
+    if (call->socket != (uint64_t)sk) {
+        /* no turn of the loop was seen: nothing to send, or metered since */
+        struct path *path = tcp_path(stream, task, sk, -1, result);
+        struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+
+        if (path == NULL || tcp == NULL)
+            return 0;
+        call->path = path->number;
+        call->first = tcp->write_seq - result;
+        call->done = 0;
+        call->begin = 0;
+    } else if ((uint32_t)result < call->done + call->left) {
+        /* a message sent in part ends a sendmmsg call without an error */
+        stream->send_many.arguments = 0;
+    }
+    write_send(stream, task, call, result - call->done);
+    call->socket = 0;
+    return 0;
+}
+
+/* When the message became visible: the stamp of sk_data_ready, or of a receiver that was quicker
+ * than it (state.bpf.h, early). */
+static __always_inline uint64_t visible_since(struct path *path, uint32_t first, uint64_t begin)
+{
+    uint64_t early = path->early;
+
+    if (early == 0)
+        return begin;
+    path->early = 0;
+    return (int32_t)(path->early_in - first) > 0 && (begin == 0 || early < begin) ? early : begin;
+}
+
+static __always_inline int unix_sent(struct stream *stream, struct task_struct *task,
+                                     struct sock *sk, uint32_t kind, int result)
+{
+    struct send_call *call = &stream->send;
+    uint64_t begin = call->socket != 0 ? call->begin : 0;
+    struct path *path = kind == PATH_UNIX_DATAGRAM ? datagram_path(stream, task, sk, call->peer)
+                                                   : unix_path(stream, task, sk, kind);
+
+    call->socket = 0;
+    if (path == NULL)
+        return 0;
+    call->path = path->number;
+    call->first = __sync_fetch_and_add(&path->out, kind == PATH_UNIX_STREAM ? result : 1);
+    call->done = 0;
+    call->begin = visible_since(path, call->first, begin);
+    write_send(stream, task, call, result);
+    return 0;
+}
+
+/* A stream that is not metered uses a UNIX socket: keep its positions right if it is known. */
+static __always_inline int unix_sent_unmetered(struct sock *sk, uint32_t kind, int result)
+{
+    struct path *path;
+
+    if (kind == PATH_UNIX_DATAGRAM || result < 0)
+        return 0;
+    path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+    if (path != NULL)
+        __sync_fetch_and_add(&path->out, kind == PATH_UNIX_STREAM ? result : 1);
+    return 0;
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(sock_send_length, struct sock *sk, int result)
+{
+    uint32_t family = sk->__sk_common.skc_family;
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *stream = stream_of(task);
+    struct pt_regs *registers;
+    uint32_t kind;
+
+    if (stream == NULL && family != AF_UNIX)
+        return 0;
+    kind = kind_of_socket(family, sk->sk_type, sk->sk_protocol);
+    if (kind == 0)
+        return 0;
+    if (stream == NULL)
+        return unix_sent_unmetered(sk, kind, result);
+    if (!wants(stream, FLAGS_OF_SEND))
+        return 0;
+    registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    if (stream->send.socket != (uint64_t)sk)
+        stream->send.flags = continues_sendfile(stream, task, registers);
+    if (result < 0) {
+        if (stream->send.flags == 0 && !restarts(result) &&
+            !(registers->orig_ax == CALL_SENDMMSG && ends_part(&stream->send_many, registers)))
+            stream->failed_sends++;
+        stream->send.socket = 0;
+        return 0;
+    }
+    if (registers->orig_ax == CALL_SENDMMSG)
+        count_message(&stream->send_many, registers);
+    return kind == PATH_TCP ? tcp_sent(stream, task, sk, result)
+                            : unix_sent(stream, task, sk, kind, result);
+}
+
+/* A UNIX message has just entered its receiver's queue; runs in the sender's call. `sk` is the
+ * receiving socket. */
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(sk_data_ready, struct sock *sk)
+{
+    struct stream *stream;
+    struct send_call *call;
+    struct sk_buff *last;
+
+    if (sk->__sk_common.skc_family != AF_UNIX || sk->__sk_common.skc_state == TCP_LISTEN)
+        return 0;
+    stream = stream_of(bpf_get_current_task_btf());
+    if (stream == NULL || !wants(stream, FLAGS_OF_SEND))
+        return 0;
+    call = &stream->send;
+    if (call->socket == 0) {
+        call->socket = (uint64_t)sk;
+        call->begin = bpf_ktime_get_ns();
+        call->peer = bpf_get_socket_cookie(sk);
+        call->out = 0;
+        call->done = 0;
+        call->told = 0;
+        call->path = 0;
+        call->first = 0; /* a path not told yet begins there */
+        if (wants(stream, EVENT_FLAG(EVENT_SENDCALL)) && sk->sk_type == SOCK_STREAM) {
+            struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
+            struct sock *sender = receiver == NULL ? NULL : receiver->peer;
+            struct path *path = sender == NULL ? NULL : bpf_sk_storage_get(&paths, sender, NULL, 0);
+
+            if (path != NULL) {
+                call->path = path->number;
+                call->first = path->out;
+            }
+        }
+    }
+    /* Exact for one sender at a time; less than the truth if the receiver has already taken it. */
+    last = sk->sk_receive_queue.prev;
+    if ((void *)last != (void *)&sk->sk_receive_queue)
+        call->out += BPF_CORE_READ(last, len);
+    return 0;
+}
+
+#endif
