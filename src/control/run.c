@@ -263,6 +263,12 @@ static int name_trace(struct recording *recording, struct problem *problem)
     return 0;
 }
 
+static void tell_missing(const char *sentence, void *context)
+{
+    (void)context;
+    command_error("%s", sentence);
+}
+
 static int begin(struct recording *recording, struct problem *problem)
 {
     const struct run_options *options = recording->options;
@@ -271,6 +277,8 @@ static int begin(struct recording *recording, struct problem *problem)
 
     if (result < 0)
         return result;
+    if (meter_missing(options->meter.flags, tell_missing, NULL) > 0)
+        return problem_set(problem, -ENOTSUP, "the kernel meter does not run here: see above");
     result = meter_open(&options->meter, &recording->meter, problem);
     if (result < 0)
         return result;
