@@ -1036,7 +1036,7 @@ static void joins_what_is_known_later(void **state)
     add_message(recording, 0, EVENT_SEND, 1, 2, 50);
     add_unix(recording, 0, 1, PATH_UNIX_STREAM, 9, 8)->role = PATH_ROLE_ACCEPTED;
     add_message(recording, 0, EVENT_RECEIVE, 2, 1, 50);
-    expect(recording, "path 2 socket:[8] > socket:[9] (0+ > 1+) 1/50 0/0");
+    expect(recording, "path 2 socket#8 > socket#9 (0+ > 1+) 1/50 0/0");
 }
 
 /* The port is used again: positions tell the two connections apart, in any order of records. */
@@ -1146,7 +1146,7 @@ static void names_all_holders(void **state)
     add_message(recording, 0, EVENT_RECEIVE, 3, 2, 0);
     add_message(recording, 0, EVENT_RECEIVECALL, 2, 2, 0);
     expect(recording, "pair 0+ > 1+2+ 1/0 1 1");
-    expect(recording, "path 4 socket:[8] > socket:[9] (0+ > 1+2+) 1/0 0/0");
+    expect(recording, "path 4 socket#8 > socket#9 (0+ > 1+2+) 1/0 0/0");
 }
 
 /* `--flags receive`: where sends are not recorded, receives are what is counted. */
@@ -1159,7 +1159,7 @@ static void counts_receives_without_sends(void **state)
     add_unix(recording, 0, 2, PATH_UNIX_STREAM, 9, 8);
     add_message(recording, 0, EVENT_RECEIVE, 1, 1, 4);
     add_message(recording, 0, EVENT_RECEIVE, 2, 2, 6);
-    expect(recording, "path 2 socket:[8] > socket:[9] (0+ > 1+) 1/6 1/4");
+    expect(recording, "path 2 socket#8 > socket#9 (0+ > 1+) 1/6 1/4");
     expect(recording, "pair 0+ > 1+ 1/6 1 0");
 }
 

@@ -76,14 +76,14 @@ worker[100/101] 2 SEND 2 tcp 127.0.0.1:80 > 127.0.0.1:4000 10 bytes, offset 2000
 twin[400] 5 SEND 2 tcp 127.0.0.1:80 > 127.0.0.1:4000 20 bytes, offset 2010
 client[200] 3 SEND 3 tcp [::1]:5000 > [::1]:6000 1000 bytes, offset 3000
 client[200] 3 SEND 5 tcp 10.0.0.1:7000 > 10.0.0.2:9000 300 bytes, offset 5000
-client[200] 3 SEND 7 unix-stream socket:[70] > /run/a.sock 7 bytes, offset 0
-q\"\\??zö?{}[],:'[300] 4 SEND 9 unix-stream socket:[90] > @q\"\\?[2Jö? 5 bytes, offset 0
-q\"\\??zö?{}[],:'[300] 4 SEND 9 unix-stream socket:[90] > @q\"\\?[2Jö? 6 bytes, offset 5
-client[200] 3 SEND 11 unix-datagram socket:[110] > socket:[120] 0 bytes, offset 0
-client[200] 3 SEND 11 unix-datagram socket:[110] > socket:[120] 9 bytes, offset 1
-q\"\\??zö?{}[],:'[300] 4 SEND 12 unix-datagram socket:[120] > socket:[110] 4 bytes, offset 0
-twin[400] 5 SEND 14 unix-seqpacket socket:[140] > /run/séq 12 bytes, offset 0
-client[200] 3 SEND 15 unix-datagram socket:[150] > unknown:[0] 3 bytes, offset 0
+client[200] 3 SEND 7 unix-stream socket#70 > /run/a.sock 7 bytes, offset 0
+q\"\\??zö?{}[],:'[300] 4 SEND 9 unix-stream socket#90 > @q\"\\?[2Jö? 5 bytes, offset 0
+q\"\\??zö?{}[],:'[300] 4 SEND 9 unix-stream socket#90 > @q\"\\?[2Jö? 6 bytes, offset 5
+client[200] 3 SEND 11 unix-datagram socket#110 > socket#120 0 bytes, offset 0
+client[200] 3 SEND 11 unix-datagram socket#110 > socket#120 9 bytes, offset 1
+q\"\\??zö?{}[],:'[300] 4 SEND 12 unix-datagram socket#120 > socket#110 4 bytes, offset 0
+twin[400] 5 SEND 14 unix-seqpacket socket#140 > /run/séq 12 bytes, offset 0
+client[200] 3 SEND 15 unix-datagram socket#150 > unknown 3 bytes, offset 0
 stream 9 9 SEND 99 unknown 77 bytes, offset 0" "$(lines send)"
 check_equal "RECEIVE: the end of file, an implied call, an old path" \
     'client[200] 3 RECEIVE 1 tcp 127.0.0.1:4000 > 127.0.0.1:80 30 bytes, offset 2000, call implied
@@ -92,9 +92,9 @@ server[100] 1 RECEIVE 6 tcp 10.0.0.1:80 > 10.0.0.7:3333 60 bytes, offset 6000, o
     "$(lines receive | grep -e ' 1 tcp' -e older)"
 check_equal "PATH, as it was known at that time" \
     '- - PATH 6 tcp 10.0.0.1:80 > 10.0.0.7:3333, accepted, inode 600, cookie 60, older than the metering
-- - PATH 9 unix-stream socket:[90] > @q"\?[2Jö?, connected, inode 900, cookie 90
-- - PATH 9 unix-stream socket:[90] > @q"\?[2Jö?, connected, inode 900, cookie 90, peer 100
-- - PATH 11 unix-datagram socket:[110] > socket:[120], inode 1100, cookie 110, peer 120' \
+- - PATH 9 unix-stream socket#90 > @q"\?[2Jö?, connected, inode 900, cookie 90
+- - PATH 9 unix-stream socket#90 > @q"\?[2Jö?, connected, inode 900, cookie 90, peer 100
+- - PATH 11 unix-datagram socket#110 > socket#120, inode 1100, cookie 110, peer 120' \
     "$(lines path | grep -e 'PATH 6 ' -e 'PATH 9 ' -e 'PATH 11 ')"
 
 # ---- JSON ----
@@ -142,7 +142,7 @@ object "PATH of a UNIX socket" '.event == "PATH" and .path == 10' '{
     "time": "2023-11-14T22:13:21.049000000+00:00", "time_ns": 1049000000, "event": "PATH",
     "machine": "alpha", "stream": 0, "load": 0, "path": 10, "kind": "unix-stream", "family": 1,
     "role": 2, "name_end": 1, "cookie": 100, "peer": 90, "inode": 1000, "network": 4026531840,
-    "local_port": 0, "remote_port": 0, "local": "@q\"\\?[2Jö?", "remote": "socket:[90]",
+    "local_port": 0, "remote_port": 0, "local": "@q\"\\?[2Jö?", "remote": "socket#90",
     "start_out": 0, "start_in": 0, "unix_name": "@q\"\\?[2Jö?"}'
 object IMAGE '.event == "IMAGE"' '{"time": "2023-11-14T22:13:21.007000000+00:00",
     "time_ns": 1007000000, "event": "IMAGE", "machine": "alpha", "stream": 0, "load": 0,
@@ -265,7 +265,7 @@ chooses '.path == 5' --path 10.0.0.2
 chooses '.path == 7 or .path == 8' --path /run/a.sock
 chooses '.path == 9 or .path == 10' --path '@q"\'
 chooses '.path == 13 or .path == 14' --path /run/séq
-chooses '.path == 11 or .path == 12' --path 'socket:[110]'
+chooses '.path == 11 or .path == 12' --path 'socket#110'
 chooses '.kind == "unix-seqpacket" or .path == 5' --path unix-seqpacket --path :9000
 
 chooses '.name == "client" and .event == "SEND"' --process client --type SEND

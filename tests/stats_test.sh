@@ -39,18 +39,18 @@ ${hostile}[300] twin[400] 2 11 B local
 server[100] client[200] 1 10 B local
 client[200] server[100] 1 7 B local
 ${hostile}[300] client[200] 1 4 B local
-client[200] unknown:[0] 1 3 B local" "$(table 'Who sent to whom' alpha.text)"
+client[200] unknown 1 3 B local" "$(table 'Who sent to whom' alpha.text)"
 check_equal "paths, one for each connection, with who used its ends" \
     "PATH LOCAL REMOTE SENT BYTES SENT RECEIVED BYTES RECEIVED
 tcp client[200] [::1]:5000 ${hostile}[300] [::1]:6000 1 1000 B 0 0 B
 tcp client[200] 10.0.0.1:7000 10.0.0.2:9000 1 300 B 1 40 B
 tcp client[200] 127.0.0.1:4000 server[100], twin[400] 127.0.0.1:80 2 175 B 2 30 B
 tcp 10.0.0.7:3333 server[100] 10.0.0.1:80 1 60 B 0 0 B
-unix-datagram client[200] socket:[110] ${hostile}[300] socket:[120] 2 9 B 1 4 B
-unix-seqpacket twin[400] socket:[140] server[100] /run/séq 1 12 B 0 0 B
-unix-stream ${hostile}[300] socket:[90] twin[400] @q\"\\?[2Jö? 2 11 B 0 0 B
-unix-stream client[200] socket:[70] server[100] /run/a.sock 1 7 B 0 0 B
-unix-datagram client[200] socket:[150] unknown:[0] 1 3 B 0 0 B" "$(table Paths alpha.text)"
+unix-datagram client[200] socket#110 ${hostile}[300] socket#120 2 9 B 1 4 B
+unix-seqpacket twin[400] socket#140 server[100] /run/séq 1 12 B 0 0 B
+unix-stream ${hostile}[300] socket#90 twin[400] @q\"\\?[2Jö? 2 11 B 0 0 B
+unix-stream client[200] socket#70 server[100] /run/a.sock 1 7 B 0 0 B
+unix-datagram client[200] socket#150 unknown 1 3 B 0 0 B" "$(table Paths alpha.text)"
 check "messages of unknown streams and paths are owned up to" sh -c '
     test "$(grep -c "^1 messages are of .* whose identity was lost" alpha.text)" = 2'
 check_not "no control character is printed" grep -q '[[:cntrl:]]' alpha.text
@@ -102,7 +102,7 @@ same pairs '[
     {"from": 1, "to": 2, "messages": 1, "bytes": 10, "local": true, "shared": false},
     {"from": 2, "to": 1, "messages": 1, "bytes": 7, "local": true, "shared": false},
     {"from": 3, "to": 2, "messages": 1, "bytes": 4, "local": true, "shared": false},
-    {"from": 2, "to": "unknown:[0]", "messages": 1, "bytes": 3, "local": true, "shared": false}
+    {"from": 2, "to": "unknown", "messages": 1, "bytes": 3, "local": true, "shared": false}
     ]' .pairs alpha.json
 same paths '[
     {"kind": "tcp", "local": "[::1]:5000", "remote": "[::1]:6000", "ends": [[2], [3]],
@@ -113,19 +113,19 @@ same paths '[
      "sent": {"messages": 2, "bytes": 175}, "received": {"messages": 2, "bytes": 30}},
     {"kind": "tcp", "local": "10.0.0.7:3333", "remote": "10.0.0.1:80", "ends": [[], [1]],
      "sent": {"messages": 1, "bytes": 60}, "received": {"messages": 0, "bytes": 0}},
-    {"kind": "unix-datagram", "local": "socket:[110]", "remote": "socket:[120]",
+    {"kind": "unix-datagram", "local": "socket#110", "remote": "socket#120",
      "ends": [[2], [3]],
      "sent": {"messages": 2, "bytes": 9}, "received": {"messages": 1, "bytes": 4}},
-    {"kind": "unix-seqpacket", "local": "socket:[140]", "remote": "/run/séq",
+    {"kind": "unix-seqpacket", "local": "socket#140", "remote": "/run/séq",
      "ends": [[4], [1]],
      "sent": {"messages": 1, "bytes": 12}, "received": {"messages": 0, "bytes": 0}},
-    {"kind": "unix-stream", "local": "socket:[90]", "remote": "@q\"\\?[2Jö?",
+    {"kind": "unix-stream", "local": "socket#90", "remote": "@q\"\\?[2Jö?",
      "ends": [[3], [4]],
      "sent": {"messages": 2, "bytes": 11}, "received": {"messages": 0, "bytes": 0}},
-    {"kind": "unix-stream", "local": "socket:[70]", "remote": "/run/a.sock",
+    {"kind": "unix-stream", "local": "socket#70", "remote": "/run/a.sock",
      "ends": [[2], [1]],
      "sent": {"messages": 1, "bytes": 7}, "received": {"messages": 0, "bytes": 0}},
-    {"kind": "unix-datagram", "local": "socket:[150]", "remote": "unknown:[0]",
+    {"kind": "unix-datagram", "local": "socket#150", "remote": "unknown",
      "ends": [[2], []],
      "sent": {"messages": 1, "bytes": 3}, "received": {"messages": 0, "bytes": 0}}
     ]' .paths alpha.json

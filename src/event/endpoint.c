@@ -28,14 +28,18 @@ static void internet_endpoint(unsigned family, const uint8_t address[16], unsign
     snprintf(text, ENDPOINT_SIZE, family == AF_INET6 ? "[%s]:%u" : "%s:%u", name, port);
 }
 
-/* The socket's name if this end has one, else the socket itself. */
-static void unix_endpoint(const struct path_record *path, const char *what, uint64_t identity,
-                          bool named, char text[ENDPOINT_SIZE])
+/* The socket's name if this end has one, else the socket itself, by its cookie (not its inode, which
+ * is known of one end only). */
+static void unix_endpoint(const struct path_record *path, uint64_t cookie, bool named,
+                          char text[ENDPOINT_SIZE])
 {
     size_t length = strnlen(path->name, sizeof(path->name));
 
     if (!named || length == 0) {
-        snprintf(text, ENDPOINT_SIZE, "%s:[%" PRIu64 "]", what, identity);
+        if (cookie == 0)
+            snprintf(text, ENDPOINT_SIZE, "unknown");
+        else
+            snprintf(text, ENDPOINT_SIZE, "socket#%" PRIu64, cookie);
         return;
     }
     memcpy(text, path->name, length);
@@ -45,7 +49,7 @@ static void unix_endpoint(const struct path_record *path, const char *what, uint
 void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
     if (path->family == AF_UNIX)
-        unix_endpoint(path, "socket", path->cookie, path->name_end == PATH_NAME_LOCAL, text);
+        unix_endpoint(path, path->cookie, path->name_end == PATH_NAME_LOCAL, text);
     else
         internet_endpoint(path->family, path->local, path->local_port, text);
 }
@@ -53,8 +57,7 @@ void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
     if (path->family == AF_UNIX)
-        unix_endpoint(path, path->peer == 0 ? "unknown" : "socket", path->peer,
-                      path->name_end == PATH_NAME_REMOTE, text);
+        unix_endpoint(path, path->peer, path->name_end == PATH_NAME_REMOTE, text);
     else
         internet_endpoint(path->family, path->remote, path->remote_port, text);
 }

@@ -136,7 +136,7 @@ const char *path_kind_name(unsigned kind);
 #define ENDPOINT_SIZE 160
 
 /* Writes the address of this or the other end of a path: "127.0.0.1:6379", "[::1]:80",
- * "/run/x.sock", "@abstract", "socket:[1234]". Never fails; cuts what does not fit. A UNIX name is
+ * "/run/x.sock", "@abstract", "socket#1234" (its cookie), "unknown". Never fails; cuts what does not fit. A UNIX name is
  * given as the program chose it and may hold any byte: show_text() before it is printed. */
 void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE]);
 void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE]);
