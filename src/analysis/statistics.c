@@ -299,8 +299,8 @@ static int add_use(struct statistics *statistics, const struct event *event, uin
     } else if (record->header.id == EVENT_RECEIVE) {
         /* Of a path that was never described the kind is not known: 0 bytes are then taken for
          * the end of file, which is the commoner case by far. */
-        if ((record->header.flags & RECORD_END_OF_FILE) == 0 &&
-            (record->message.bytes != 0 || (path->known && !path->byte_stream)))
+        bool ends = (record->header.flags & RECORD_END_OF_FILE) != 0;
+        if (record->message.bytes != 0 || (!ends && path->known && !path->byte_stream))
             count_message(&use->received, record);
         path->messages++;
     }

@@ -76,6 +76,8 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
         return 0;
     path = bpf_sk_storage_get(&paths, sk, NULL, 0);
     next = tcp->copied_seq;
+    if (path != NULL && path->number == 0 && (path->state & PATH_ESTABLISHED))
+        path = tcp_path(stream, task, sk, -1, 0);
     if (path == NULL || path->number == 0) {
         /* how much was taken, and so where the path begins, is known when the call ends */
         stream->receive.socket = (uint64_t)sk;
