@@ -9,11 +9,7 @@ program=$1/tests/truth/truth-program
 compare=$1/tests/truth/truth-compare
 cd "$scratch" || exit 1
 seed=${DPM_SEED:-$(($(date +%s) % 100000))}
-ASAN_OPTIONS=${ASAN_OPTIONS:-}
 echo "# seed $seed (DPM_SEED repeats it)"
-
-# The leak check of a sanitized truth program would make processes and stops of its own.
-export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
 
 for run in 1 2 3; do
     rm -rf log truth.trace
