@@ -12,7 +12,7 @@
     (EVENT_FLAG(EVENT_CREATEPATH) | EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT))
 
 /* PATH of a TCP socket outside its owner's calls. */
-static __always_inline bool tell_tcp_path(struct path *path, struct sock *sk)
+static __always_inline void tell_tcp_path(struct path *path, struct sock *sk)
 {
     struct socket_facts facts = {
         .sk = sk,
@@ -23,7 +23,7 @@ static __always_inline bool tell_tcp_path(struct path *path, struct sock *sk)
         .connected = true,
     };
 
-    return write_path(path, &facts, 0);
+    write_path(path, &facts, 0);
 }
 
 static __always_inline void end_path(struct path *path)
@@ -36,32 +36,52 @@ static __always_inline void end_path(struct path *path)
     bpf_map_delete_elem(&path_of_inode, &inode);
 }
 
+/* In interrupt context as a rule: whose task is current says nothing. */
+static __always_inline void note_established(struct sock *sk)
+{
+    struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+    struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+
+    if (path == NULL || tcp == NULL)
+        return;
+    if (path->number == 0)
+        take_positions(path, tcp);
+    else if (path->role == PATH_ROLE_CONNECTED)
+        /* fast open: data went ahead, and only now it is known where the answers begin */
+        path->start_in = tcp->copied_seq;
+    path->in = path->number == 0 ? path->start_in : tcp->copied_seq;
+    path->established = bpf_ktime_get_ns();
+    path->state = PATH_KNOWS_IN | PATH_ESTABLISHED;
+    if (path->number != 0)
+        tell_tcp_path(path, sk);
+}
+
+/* connect or listen, in their caller. Connections inherit a copy of what their listener gets. */
+static __always_inline void note_beginning(struct sock *sk, uint32_t role)
+{
+    struct path *path = storage_of(sk);
+
+    if (path == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return;
+    }
+    /* a socket may connect again, to another peer: another path */
+    if (path->number != 0)
+        end_path(path);
+    path->role = role;
+    path->state = 0;
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream;
-    struct path *path;
-    struct tcp_sock *tcp;
 
     if (sk->sk_protocol != IPPROTO_TCP)
         return 0;
     if (new_state == TCP_ESTABLISHED) {
-        /* in interrupt context as a rule: whose task this is says nothing */
-        path = bpf_sk_storage_get(&paths, sk, NULL, 0);
-        tcp = bpf_skc_to_tcp_sock(sk);
-        if (path == NULL || tcp == NULL)
-            return 0;
-        if (path->number == 0)
-            take_positions(path, tcp);
-        else if (path->role == PATH_ROLE_CONNECTED)
-            /* fast open: data went ahead, and only now it is known where the answers begin */
-            path->start_in = tcp->copied_seq;
-        path->in = path->number == 0 ? path->start_in : tcp->copied_seq;
-        path->established = bpf_ktime_get_ns();
-        path->state = PATH_KNOWS_IN | PATH_ESTABLISHED;
-        if (path->number != 0)
-            tell_tcp_path(path, sk);
+        note_established(sk);
         return 0;
     }
     if (new_state != TCP_SYN_SENT && new_state != TCP_LISTEN && new_state != TCP_FIN_WAIT1 &&
@@ -71,22 +91,12 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
     stream = stream_of(task);
     if (stream == NULL)
         return 0;
-    if (new_state == TCP_FIN_WAIT1 || new_state == TCP_LAST_ACK) {
-        /* a connection that is closed without a message is told now */
-        if (bpf_sk_storage_get(&paths, sk, NULL, 0) != NULL && wants(stream, FLAGS_OF_CONNECTION))
-            tcp_path(stream, task, sk, -1, 0);
-        return 0;
-    }
-    path = storage_of(sk);
-    if (path == NULL) {
-        __sync_fetch_and_add(&lost_paths, 1);
-        return 0;
-    }
-    /* a socket may connect again, to another peer: another path */
-    if (path->number != 0)
-        end_path(path);
-    path->role = new_state == TCP_SYN_SENT ? PATH_ROLE_CONNECTED : PATH_ROLE_ACCEPTED;
-    path->state = new_state == TCP_LISTEN ? PATH_LISTENS : 0;
+    if (new_state == TCP_SYN_SENT)
+        note_beginning(sk, PATH_ROLE_CONNECTED);
+    else if (new_state == TCP_LISTEN)
+        note_beginning(sk, PATH_ROLE_ACCEPTED);
+    else if (wants(stream, FLAGS_OF_CONNECTION) && bpf_sk_storage_get(&paths, sk, NULL, 0) != NULL)
+        tcp_path(stream, task, sk, -1, 0); /* closed without a message: told now */
     return 0;
 }
 

@@ -77,9 +77,8 @@ struct stream {
 };
 
 enum path_state {
-    PATH_LISTENS = 1,     /* a listening socket; its connections inherit a copy */
-    PATH_KNOWS_IN = 2,    /* `in` is exact */
-    PATH_ESTABLISHED = 4, /* start_out and start_in are those of the connection's beginning */
+    PATH_KNOWS_IN = 1,    /* `in` is exact */
+    PATH_ESTABLISHED = 2, /* start_out and start_in are those of the connection's beginning */
 };
 
 struct path {
