@@ -126,12 +126,12 @@ object MACHINE '.event == "MACHINE"' '{"time": "2023-11-14T22:13:21.000000000+00
 object STREAM '.event == "STREAM" and .tid == 101' '{"time": "2023-11-14T22:13:21.002000000+00:00",
     "time_ns": 1002000000, "event": "STREAM", "machine": "alpha", "stream": 2, "load": 0,
     "pid": 100, "tid": 101, "name": "worker", "process": 1, "parent": 1, "start": 1001000000,
-    "pid_inside": 100, "user": 1000, "cgroup": 77}'
+    "pid_inside": 100, "user": 1000, "cgroup": 77, "pid_namespace": 0, "image": 0}'
 object "STREAM with a hostile name" '.event == "STREAM" and .pid == 300' '{
     "time": "2023-11-14T22:13:21.010000000+00:00", "time_ns": 1010000000, "event": "STREAM",
     "machine": "alpha", "stream": 4, "load": 0, "pid": 300, "tid": 300,
     "name": "q\"\\??zö?{}[],:'\''", "process": 4, "parent": 3, "start": 1009000000,
-    "pid_inside": 300, "user": 1000, "cgroup": 77}'
+    "pid_inside": 300, "user": 1000, "cgroup": 77, "pid_namespace": 0, "image": 0}'
 object "PATH of TCP" '.event == "PATH" and .path == 6' '{
     "time": "2023-11-14T22:13:21.041000000+00:00", "time_ns": 1041000000, "event": "PATH",
     "machine": "alpha", "stream": 0, "load": 0, "path": 6, "kind": "tcp", "family": 2, "role": 2,
@@ -300,7 +300,7 @@ check_equal "are merged by wall-clock time, and machines are named" \
 2023-11-14 22:13:21.001500 sink[100]@beta 1 STREAM
 2023-11-14 22:13:21.002000 worker[100/101]@alpha 2 STREAM
 2023-11-14 22:13:21.002500 -@beta - PATH' "$(head -n 6 both | squeeze | cut -d ' ' -f 1-5)"
-check_equal "every record of both is there" 86 "$(wc -l < both)"
+check_equal "every record of both is there" 89 "$(wc -l < both)"
 check_equal "numbers are those of each trace" '1 tcp 10.0.0.2:9000 > 10.0.0.1:7000 300 bytes' \
     "$(grep ' RECEIVE .*@*' both | grep '@beta' | squeeze | sed 's/.* RECEIVE //; s/,.*//')"
 "$dpm" dump beta alpha > out 2> err

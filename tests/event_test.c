@@ -113,9 +113,9 @@ static const struct expected_type expected_types[] = {
     {15, "TERMINATION", 0, 48, "status 32 4 last 36 4 failedSends 40 4 failedReceives 44 4 "},
     {16, "LOST", 0, 48, LOST_FIELDS},
     {17, "DISCARDED", 0, 48, LOST_FIELDS},
-    {18, "STREAM", 0, 88,
+    {18, "STREAM", 0, 96,
      "pid 32 4 tid 36 4 process 40 4 parent 44 4 start 48 8 pidInside 56 4 user 60 4 "
-     "cgroup 64 8 name 72 16 "},
+     "cgroup 64 8 pidNamespace 72 4 image 76 4 name 80 16 "},
     {19, "PATH", 0, 224,
      "path 32 4 kind 36 1 family 37 1 role 38 1 nameEnd 39 1 cookie 40 8 peer 48 8 inode 56 8 "
      "network 64 4 localPort 68 2 remotePort 70 2 local 72 16 remote 88 16 startOut 104 4 "
@@ -124,6 +124,10 @@ static const struct expected_type expected_types[] = {
     {21, "MACHINE", 0, 456,
      "machineId 32 16 bootId 48 16 meterFlags 64 8 name 72 64 system 136 64 addresses 200 256 "},
     {22, "END", 0, 56, "records 32 8 lost 40 8 reason 48 4 "},
+    {23, "MODULE", 0, 208,
+     "module 32 4 device 36 4 inode 40 8 text 48 8 buildId 56 20 name 80 128 "},
+    {24, "PROCEDURE", 0, 176, "module 32 4 image 36 4 address 40 8 offset 48 8 name 56 120 "},
+    {25, "NAME", 0, 256, "number 32 8 kind 40 4 name 48 208 "},
 };
 
 static void list_fields(const struct event_field *fields, char *text, size_t size)
@@ -321,6 +325,8 @@ static void test_flags_are_parsed(void **unused)
     check_flags("all", 0, METER_ALL_FLAGS);
     check_flags("all,-send", 0, METER_ALL_FLAGS & ~BIT(SEND));
     check_flags("-send", BIT(SEND) | BIT(RECEIVE), BIT(RECEIVE));
+    check_flags("all -pc", 0, METER_EVENT_FLAGS);
+    check_flags("send PC", 0, BIT(SEND) | METER_FLAG_PC);
     check_flags("-all", METER_ALL_FLAGS, 0);
     check_flags("-send send", 0, BIT(SEND));
     check_flags("all -fork exec", 0, (METER_ALL_FLAGS & ~fork) | BIT(EXEC));

@@ -241,6 +241,36 @@ static void image(struct sample *sample, uint32_t number, const char *name)
     append(sample, &record.header);
 }
 
+static void names(struct sample *sample)
+{
+    struct module_record module = {
+        .header = {.id = EVENT_MODULE, .flags = RECORD_NO_STREAM},
+        .module = 1,
+        .device = 8,
+        .inode = 4711,
+        .text = 0x1000,
+        .build_id = {0xab, 0xcd},
+    };
+    struct procedure_record procedure = {
+        .header = {.id = EVENT_PROCEDURE, .flags = RECORD_NO_STREAM},
+        .module = 1,
+        .address = 0x1234,
+        .offset = 0x34,
+    };
+    struct name_record user = {
+        .header = {.id = EVENT_NAME, .flags = RECORD_NO_STREAM},
+        .number = 1000,
+        .kind = NAME_USER,
+    };
+
+    copy_name(module.name, sizeof(module.name), "/usr/bin/sink");
+    copy_name(procedure.name, sizeof(procedure.name), "swallow");
+    copy_name(user.name, sizeof(user.name), "alice");
+    append(sample, &module.header);
+    append(sample, &procedure.header);
+    append(sample, &user.header);
+}
+
 /* ---- alpha ---- */
 
 /* A quotation mark, a backslash, escape, newline, a two-byte character, no character: and without
@@ -398,6 +428,7 @@ static void beta(struct sample *sample)
     path_event(sample, 1, EVENT_ACCEPT, 1);
     message(sample, 1, EVENT_RECEIVE, 0, 1, 5000, 300);
     message(sample, 1, EVENT_SEND, 0, 1, 6000, 40);
+    names(sample);
     termination(sample, 1, 0, true, 0, 0);
 }
 
@@ -432,7 +463,7 @@ static void write_trace(size_t which, const char *path)
         .header.time = machines[which].begin,
         .machine_id = {0xa0, (uint8_t)which},
         .boot_id = {0xb0, (uint8_t)which},
-        .meter_flags = METER_ALL_FLAGS,
+        .meter_flags = METER_EVENT_FLAGS,
         .system = "Linux 6.6 x86_64",
     };
     struct sample sample = {.time = machines[which].begin};

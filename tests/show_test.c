@@ -541,12 +541,16 @@ static void records_have_their_keys(void **state)
         [EVENT_TERMINATION] = HEAD "status last failed_sends failed_receives",
         [EVENT_LOST] = HEAD "count ring reason",
         [EVENT_DISCARDED] = HEAD "count ring reason",
-        [EVENT_STREAM] = HEAD "process parent start pid_inside user cgroup",
+        [EVENT_STREAM] = HEAD "process parent start pid_inside user cgroup pid_namespace "
+                              "image",
         [EVENT_PATH] = HEAD "path kind family role name_end cookie peer inode network local_port "
                             "remote_port local remote start_out start_in unix_name",
         [EVENT_IMAGE] = HEAD "image device inode load_address file",
         [EVENT_MACHINE] = HEAD "machine_id boot_id meter_flags system addresses",
         [EVENT_END] = HEAD "records lost reason",
+        [EVENT_MODULE] = HEAD "module device inode text build_id file",
+        [EVENT_PROCEDURE] = HEAD "module image address offset procedure",
+        [EVENT_NAME] = HEAD "number kind called",
     };
 
     (void)state;

@@ -364,6 +364,9 @@ int statistics_add(struct statistics *statistics, const struct event *event)
     case EVENT_PATH:
         return add_path(statistics, event);
     case EVENT_IMAGE:
+    case EVENT_MODULE:
+    case EVENT_PROCEDURE:
+    case EVENT_NAME:
     case EVENT_LOST:
     case EVENT_DISCARDED:
     case EVENT_END:

@@ -117,7 +117,7 @@ static int parse_options(int argc, char **argv, struct run_options *options)
         return command_usage_error("run", "name the command to run");
     if (meter_flags_parse(flags, &options->meter.flags, &problem) < 0)
         return command_usage_error("run", "%s", problem.text);
-    if (options->meter.flags == 0)
+    if ((options->meter.flags & METER_EVENT_FLAGS) == 0)
         return command_usage_error("run", "no meter flag is left: nothing would be recorded");
     options->command = argv + optind;
     return -1;

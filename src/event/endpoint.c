@@ -15,6 +15,7 @@ const char *path_kind_name(unsigned kind)
         [PATH_UNIX_STREAM] = "unix-stream",
         [PATH_UNIX_DATAGRAM] = "unix-datagram",
         [PATH_UNIX_SEQPACKET] = "unix-seqpacket",
+        [PATH_UDP] = "udp",
     };
     return kind < PATH_KIND_END && names[kind] != NULL ? names[kind] : "unknown";
 }

@@ -85,13 +85,15 @@ static const struct event_field stream_fields[] = {
     U(stream_record, pid_inside, "pidInside", "process id in its own PID namespace"),
     U(stream_record, user, "user", "user id, initial user namespace"),
     U(stream_record, cgroup, "cgroup", "cgroup2 id"),
+    U(stream_record, pid_namespace, "pidNamespace", "inode of the PID namespace it lives in"),
+    U(stream_record, image, "image", "number of the program it executes, 0: not known"),
     FIELD(stream_record, name, FIELD_TEXT, "name", "name of the program or thread"),
     END_OF_FIELDS,
 };
 
 static const struct event_field path_fields[] = {
     U(path_record, path, "path", "number of the path"),
-    U(path_record, kind, "kind", "1 TCP, 2 UNIX stream, 3 UNIX datagram, 4 UNIX seqpacket"),
+    U(path_record, kind, "kind", "1 TCP, 2 UNIX stream, 3 UNIX datagram, 4 UNIX seqpacket, 5 UDP"),
     U(path_record, family, "family", "address family: 1 UNIX, 2 IPv4, 10 IPv6"),
     U(path_record, role, "role", "0 not known, 1 this end connected, 2 this end was accepted"),
     U(path_record, name_end, "nameEnd", "whose name: 0 none, 1 this end, 2 the other end"),
@@ -115,6 +117,32 @@ static const struct event_field image_fields[] = {
     U(image_record, inode, "inode", "inode of its file"),
     FIELD(image_record, load, FIELD_HEX, "load", "address of the program's text"),
     FIELD(image_record, name, FIELD_TEXT, "name", "file name as given to exec"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field module_fields[] = {
+    U(module_record, module, "module", "number of the module"),
+    U(module_record, device, "device", "device of its file"),
+    U(module_record, inode, "inode", "inode of its file"),
+    FIELD(module_record, text, FIELD_HEX, "text", "address of its first executable segment"),
+    FIELD(module_record, build_id, FIELD_BYTES, "buildId", "build id, all 0: it has none"),
+    FIELD(module_record, name, FIELD_TEXT, "name", "path of its file"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field procedure_fields[] = {
+    U(procedure_record, module, "module", "number of the module, 0: not known"),
+    U(procedure_record, image, "image", "0: address is the module's; else the PC in this image"),
+    FIELD(procedure_record, address, FIELD_HEX, "address", "which PC is named"),
+    U(procedure_record, offset, "offset", "bytes from the procedure's or the module's beginning"),
+    FIELD(procedure_record, name, FIELD_TEXT, "name", "the procedure, empty: no symbol"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field name_fields[] = {
+    U(name_record, number, "number", "user id, or cgroup2 id"),
+    U(name_record, kind, "kind", "1 user, 2 cgroup"),
+    FIELD(name_record, name, FIELD_TEXT, "name", "what it is called"),
     END_OF_FIELDS,
 };
 
@@ -161,6 +189,9 @@ static const struct event_type types[EVENT_ID_END] = {
     TYPE(STREAM, NULL, RING_CONTROL, stream_record, stream_fields, "identity of a stream"),
     TYPE(PATH, NULL, RING_CONTROL, path_record, path_fields, "identity of one end of a path"),
     TYPE(IMAGE, NULL, RING_CONTROL, image_record, image_fields, "identity of a program image"),
+    TYPE(MODULE, NULL, RING_CONTROL, module_record, module_fields, "file with program text"),
+    TYPE(PROCEDURE, NULL, RING_CONTROL, procedure_record, procedure_fields, "the name of a PC"),
+    TYPE(NAME, NULL, RING_CONTROL, name_record, name_fields, "the name of a user or a cgroup"),
     TYPE(MACHINE, NULL, RING_CONTROL, machine_record, machine_fields, "identity of the machine"),
     TYPE(END, NULL, RING_CONTROL, end_record, end_fields, "the recording ended in order"),
 };

@@ -55,8 +55,9 @@ uint64_t event_field_value(const struct event_field *field, const void *record);
 
 /* ---- meter flags ---- */
 
-/* Flags of every event type that can be metered. */
-#define METER_ALL_FLAGS ((EVENT_FLAG(EVENT_TERMINATION + 1) - 1) & ~1u)
+/* Flags of every event type that can be metered, and all flags there are. */
+#define METER_EVENT_FLAGS ((EVENT_FLAG(EVENT_TERMINATION + 1) - 1) & ~1u)
+#define METER_ALL_FLAGS   (METER_EVENT_FLAGS | METER_FLAG_PC)
 
 /* Reads a list of flag names, separated by commas or blanks, in the words of both papers ("send
  * receivecall fork", "all", "-send"), any case. Starts from *flags and unites; "-name" takes away.

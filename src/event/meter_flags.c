@@ -21,6 +21,7 @@ static const struct {
     {"socket", BIT(CREATEPATH) | BIT(DESTROYPATH)},
     {"destsocket", BIT(DESTROYPATH)},
     {"termination", BIT(TERMINATION)},
+    {"pc", METER_FLAG_PC},
 };
 
 /* Flags of one word; 0 if there is no such word. */
@@ -30,7 +31,7 @@ static uint32_t flags_of_word(const char *word)
         if (strcasecmp(word, groups[i].name) == 0)
             return groups[i].flags;
     const struct event_type *type = event_type_by_name(word);
-    return type == NULL ? 0 : EVENT_FLAG(type->id) & METER_ALL_FLAGS;
+    return type == NULL ? 0 : EVENT_FLAG(type->id) & METER_EVENT_FLAGS;
 }
 
 int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem)
@@ -47,12 +48,13 @@ int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem
             memcpy(word, at + take_away, length - take_away);
         uint32_t bits = flags_of_word(word);
         if (bits == 0)
-            return problem_set(problem, -EINVAL,
-                               "'%.*s' is no meter flag; there are: all, send, sendcall, receive, "
-                               "receivecall, messagequeued, block, socket, connect, accept, "
-                               "destsocket, fork, exec, startprocess, stopprocess, termination; "
-                               "'-' before a flag takes it away",
-                               (int)(length < 40 ? length : 40), at);
+            return problem_set(
+                problem, -EINVAL,
+                "'%.*s' is no meter flag; there are: all, send, sendcall, receive, "
+                "receivecall, messagequeued, block, socket, connect, accept, "
+                "destsocket, fork, exec, startprocess, stopprocess, termination, pc; "
+                "'-' before a flag takes it away",
+                (int)(length < 40 ? length : 40), at);
         result = take_away ? result & ~bits : result | bits;
         at += length;
     }

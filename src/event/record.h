@@ -14,8 +14,8 @@
  *      |<- CTF event.header ->|<------------ CTF event.context ---->|<--- CTF event.fields
  *
  * An event record is 48 bytes. What is constant stands once, in identity records that share the
- * first 32 bytes and have a body of their own size: MACHINE, STREAM, PATH, IMAGE; END closes the
- * trace. The table in event.c describes every type and field once more, in words; a test holds
+ * first 32 bytes and have a body of their own size: MACHINE, STREAM, PATH, IMAGE, MODULE, PROCEDURE,
+ * NAME; END closes the trace. The table in event.c describes every type and field once more, in words; a test holds
  * the two together.
  */
 #ifndef DPM_RECORD_H
@@ -51,10 +51,16 @@ enum event_id {
     EVENT_IMAGE = 20,     /* identity of a program image */
     EVENT_MACHINE = 21,   /* identity of the machine; first in its trace */
     EVENT_END = 22,       /* the recording ended in order; last in its trace */
-    EVENT_ID_END = 23,    /* not a type */
+    EVENT_MODULE = 23,    /* identity of a file of program text */
+    EVENT_PROCEDURE = 24, /* the name of a PC */
+    EVENT_NAME = 25,      /* the name of a user or a cgroup */
+    EVENT_ID_END = 26,    /* not a type */
 };
 
 #define EVENT_FLAG(id) (1u << (id))
+
+/* The meter flag that is no type's: records carry the PC. */
+#define METER_FLAG_PC (1u << 31)
 
 /* Bits of record_header.flags. */
 enum record_flag {
@@ -149,12 +155,14 @@ struct stream_record {
     struct record_header header; /* header.stream is the stream's own number */
     uint32_t pid;                /* thread group id, initial PID namespace */
     uint32_t tid;
-    uint32_t process;    /* number of the process: that of its first stream */
-    uint32_t parent;     /* stream that created it, 0 = not metered */
-    uint64_t start;      /* ns, CLOCK_MONOTONIC: with tid and machine unique */
-    uint32_t pid_inside; /* pid in its own PID namespace */
-    uint32_t user;       /* uid, initial user namespace */
-    uint64_t cgroup;     /* cgroup2 id */
+    uint32_t process;       /* number of the process: that of its first stream */
+    uint32_t parent;        /* stream that created it, 0 = not metered */
+    uint64_t start;         /* ns, CLOCK_MONOTONIC: with tid and machine unique */
+    uint32_t pid_inside;    /* pid in its own PID namespace */
+    uint32_t user;          /* uid, initial user namespace */
+    uint64_t cgroup;        /* cgroup2 id */
+    uint32_t pid_namespace; /* inode of the PID namespace it lives in */
+    uint32_t image;         /* number of the program it executes, 0 = not known */
     char name[STREAM_NAME_SIZE];
 };
 
@@ -163,7 +171,8 @@ enum path_kind {
     PATH_UNIX_STREAM = 2,
     PATH_UNIX_DATAGRAM = 3,
     PATH_UNIX_SEQPACKET = 4,
-    PATH_KIND_END = 5, /* not a kind */
+    PATH_UDP = 5,
+    PATH_KIND_END = 6, /* not a kind */
 };
 
 enum path_role {
@@ -181,7 +190,7 @@ enum path_name_end {
 #define PATH_NAME_SIZE 112
 
 /* One end of a path: a socket. The two ends of a connection are two PATH records, joined by
- * addresses (TCP) or by the sockets' cookies (UNIX). */
+ * addresses (TCP, UDP) or by the sockets' cookies (UNIX). */
 struct path_record {
     struct record_header header;
     uint32_t path;
@@ -211,6 +220,51 @@ struct image_record {
     uint64_t inode;
     uint64_t load;              /* address of the program's text */
     char name[IMAGE_NAME_SIZE]; /* file name as given to exec */
+};
+
+#define MODULE_NAME_SIZE 128
+#define BUILD_ID_SIZE    20
+
+/* A file with program text: that of one or more IMAGEs (same device and inode), or a library. */
+struct module_record {
+    struct record_header header;
+    uint32_t module;
+    uint32_t device;
+    uint64_t inode;
+    uint64_t text; /* address, in the file's own terms, of its first executable segment: an address
+                      of the module is PC - image.load + text */
+    uint8_t build_id[BUILD_ID_SIZE]; /* NUL-filled; all 0 = it has none */
+    uint32_t unused;
+    char name[MODULE_NAME_SIZE]; /* path of the file */
+};
+
+#define PROCEDURE_NAME_SIZE 120
+
+/* What stands at a PC. In a program's own text one record serves every process that executes it:
+ * image is 0 and address the module's. In a library, address is the PC in processes of `image`. */
+struct procedure_record {
+    struct record_header header;
+    uint32_t module; /* 0 = nothing is known of it */
+    uint32_t image;
+    uint64_t address;
+    uint64_t
+        offset; /* bytes from the procedure's beginning, or from the module's if it has no name */
+    char name[PROCEDURE_NAME_SIZE]; /* empty: the module has no symbol there */
+};
+
+enum name_kind {
+    NAME_USER = 1,
+    NAME_CGROUP = 2, /* path below the cgroup2 mount, beginning with '/' */
+};
+
+#define NAME_SIZE 208
+
+struct name_record {
+    struct record_header header;
+    uint64_t number; /* uid, or cgroup2 id */
+    uint32_t kind;   /* enum name_kind */
+    uint32_t unused;
+    char name[NAME_SIZE];
 };
 
 #define MACHINE_NAME_SIZE      64
@@ -244,9 +298,12 @@ struct end_record {
 #ifndef DPM_KERNEL_SIDE
 _Static_assert(sizeof(struct record_header) == 32, "the header is 32 bytes");
 _Static_assert(sizeof(struct record) == 48, "an event record is 48 bytes");
-_Static_assert(sizeof(struct stream_record) == 88, "STREAM is 88 bytes");
+_Static_assert(sizeof(struct stream_record) == 96, "STREAM is 96 bytes");
 _Static_assert(sizeof(struct path_record) == 224, "PATH is 224 bytes");
 _Static_assert(sizeof(struct image_record) == 184, "IMAGE is 184 bytes");
+_Static_assert(sizeof(struct module_record) == 208, "MODULE is 208 bytes");
+_Static_assert(sizeof(struct procedure_record) == 176, "PROCEDURE is 176 bytes");
+_Static_assert(sizeof(struct name_record) == 256, "NAME is 256 bytes");
 _Static_assert(sizeof(struct machine_record) == 456, "MACHINE is 456 bytes");
 _Static_assert(sizeof(struct end_record) == 56, "END is 56 bytes");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "traces are little-endian");

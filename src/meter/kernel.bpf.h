@@ -53,8 +53,17 @@ struct sched_entity {
     struct cfs_rq *cfs_rq;
 };
 
+struct ns_common {
+    unsigned int inum;
+};
+
+struct pid_namespace {
+    struct ns_common ns;
+};
+
 struct upid {
     int nr;
+    struct pid_namespace *ns;
 };
 
 struct pid {
@@ -136,10 +145,6 @@ struct linux_binprm {
 };
 
 /* ---- sockets ---- */
-
-struct ns_common {
-    unsigned int inum;
-};
 
 struct net {
     struct ns_common ns;

@@ -28,6 +28,7 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
     stream->number = __sync_fetch_and_add(&last_stream, 1) + 1;
     stream->process = thread ? parent->process : stream->number;
     stream->parent = parent->number;
+    stream->image = parent->image;
     stream->started = (flags_in_force & FLAGS_OF_SWITCH) == 0;
     __sync_fetch_and_add(&live, 1);
     write_stream(stream, child);
@@ -41,10 +42,11 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
              struct linux_binprm *program)
 {
     struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
-    uint32_t image;
 
     if (stream == NULL)
         return 0;
+    stream->image =
+        wants(stream, EVENT_FLAG(EVENT_EXEC) | METER_FLAG_PC) ? write_image(task, program) : 0;
     if (stream->from_exec) {
         stream->from_exec = 0;
         stream->started = 1;
@@ -54,8 +56,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
     } else {
         write_stream(stream, task);
     }
-    image = wants(stream, EVENT_FLAG(EVENT_EXEC)) ? write_image(task, program) : 0;
-    write_process_event(stream, task, EVENT_EXEC, image, 0);
+    write_process_event(stream, task, EVENT_EXEC, stream->image, 0);
     return 0;
 }
 

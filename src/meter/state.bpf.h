@@ -58,6 +58,7 @@ struct stream {
     uint32_t number;
     uint32_t process;
     uint32_t parent;
+    uint32_t image; /* that the process executes, 0 = not known */
     uint32_t sequence;
     uint32_t lost[RING_COUNT]; /* since the last LOST record */
     uint32_t failed_sends;

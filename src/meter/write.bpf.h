@@ -263,6 +263,17 @@ static __always_inline uint32_t pid_inside(struct task_struct *task)
     return upid.nr;
 }
 
+/* Inode of the namespace pid_inside() counts in. */
+static __always_inline uint32_t pid_namespace(struct task_struct *task)
+{
+    struct pid *pid = task->thread_pid;
+    unsigned int level = pid->level;
+    struct upid upid = {};
+
+    bpf_core_read(&upid, sizeof(upid), &pid->numbers[level & 31]);
+    return BPF_CORE_READ(upid.ns, ns.inum);
+}
+
 /* STREAM. Identity records have no sequence number of their own: they tell, and may be told again.
  * The processor time in it is what the stream has used so far. */
 static __always_inline void fill_stream(struct stream_record *record, const struct stream *stream,
@@ -282,6 +293,8 @@ static __always_inline void fill_stream(struct stream_record *record, const stru
     record->pid_inside = pid_inside(task);
     record->user = task->cred->uid.val;
     record->cgroup = task->cgroups->dfl_cgrp->kn->id;
+    record->pid_namespace = pid_namespace(task);
+    record->image = stream->image;
     bpf_core_read(record->name, sizeof(record->name), &task->comm);
 }
 

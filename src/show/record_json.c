@@ -103,6 +103,9 @@ static const struct {
     {EVENT_IMAGE, "load", "load_address"},
     {EVENT_IMAGE, "name", "file"},
     {EVENT_PATH, "name", "unix_name"},
+    {EVENT_MODULE, "name", "file"},
+    {EVENT_PROCEDURE, "name", "procedure"},
+    {EVENT_NAME, "name", "called"},
     {0, "span", "span_ns"},
 };
 

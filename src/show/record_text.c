@@ -176,6 +176,36 @@ static void print_image(const struct record_face *face, const struct image_recor
     fprintf(face->file, "%" PRIu32 " %s, inode %" PRIu64, image->image, name, image->inode);
 }
 
+static void print_module(const struct record_face *face, const struct module_record *module)
+{
+    char name[MODULE_NAME_SIZE + 1];
+
+    show_text(module->name, sizeof(module->name), name);
+    fprintf(face->file, "%" PRIu32 " %s, inode %" PRIu64, module->module, name, module->inode);
+}
+
+static void print_procedure(const struct record_face *face,
+                            const struct procedure_record *procedure)
+{
+    char name[PROCEDURE_NAME_SIZE + 1];
+
+    show_text(procedure->name, sizeof(procedure->name), name);
+    fprintf(face->file, "module %" PRIu32 ", address 0x%" PRIx64 ": %s+0x%" PRIx64,
+            procedure->module, procedure->address, name, procedure->offset);
+}
+
+static void print_name(const struct record_face *face, const struct name_record *record)
+{
+    char name[NAME_SIZE + 1];
+
+    show_text(record->name, sizeof(record->name), name);
+    fprintf(face->file, "%s %" PRIu64 " is %s",
+            record->kind == NAME_USER     ? "user"
+            : record->kind == NAME_CGROUP ? "cgroup"
+                                          : "number",
+            record->number, name);
+}
+
 static void print_machine(const struct record_face *face, const struct machine_record *machine)
 {
     char name[MACHINE_NAME_SIZE + 1];
@@ -235,6 +265,15 @@ static void print_body(const struct record_face *face, const struct event *event
         break;
     case EVENT_IMAGE:
         print_image(face, (const struct image_record *)header);
+        break;
+    case EVENT_MODULE:
+        print_module(face, (const struct module_record *)header);
+        break;
+    case EVENT_PROCEDURE:
+        print_procedure(face, (const struct procedure_record *)header);
+        break;
+    case EVENT_NAME:
+        print_name(face, (const struct name_record *)header);
         break;
     case EVENT_MACHINE:
         print_machine(face, (const struct machine_record *)header);

@@ -201,13 +201,18 @@ static void put_record(struct trace_writer *writer, enum ring_id ring,
     writer->accepted++;
 }
 
+static bool written_by_trace(const struct event_type *type)
+{
+    return type->id == EVENT_MACHINE || type->id == EVENT_END;
+}
+
 static int refuse_record(const struct trace_writer *writer, const struct record_header *record,
                          const struct event_type *type, struct problem *problem)
 {
     if (type == NULL)
         return problem_set(problem, -EINVAL, "%s: %u is no type of record", writer->name,
                            record->id);
-    if (type->id == EVENT_MACHINE || type->id == EVENT_END)
+    if (written_by_trace(type))
         return problem_set(problem, -EINVAL, "%s: %s is written by the trace itself", writer->name,
                            type->name);
     return problem_set(problem, -EINVAL,
@@ -221,7 +226,7 @@ int trace_writer_append(struct trace_writer *writer, const struct record_header 
 {
     const struct event_type *type = event_type(record->id);
 
-    if (type == NULL || type->id >= EVENT_MACHINE ||
+    if (type == NULL || written_by_trace(type) ||
         record->time < writer->streams[type->ring].last_time)
         return refuse_record(writer, record, type, problem);
     if (writer->stopped != 0)
@@ -235,9 +240,6 @@ int trace_writer_append(struct trace_writer *writer, const struct record_header 
     put_record(writer, type->ring, record, type->size);
     return 0;
 }
-
-_Static_assert(EVENT_MACHINE + 1 == EVENT_END && EVENT_END + 1 == EVENT_ID_END,
-               "the types that only the writer makes are the last ones");
 
 void trace_writer_lost(struct trace_writer *writer, enum ring_id ring, uint64_t total)
 {
