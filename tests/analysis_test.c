@@ -1099,11 +1099,24 @@ static void prefers_what_is_certain(void **state)
 static void unwraps_cpu_time(void **state)
 {
     struct recording *recording = known(state);
-    static const uint64_t times[] = {0xffffffffff00, 0xfffffffffff0, 0xffffffffffe0, 0x10};
+    static const uint64_t times[] = {0x7fffffffff00, 0xfffffffffe00, 0xfffffffffd00, 0x10};
 
     for (size_t i = 0; i < ARRAY_SIZE(times); i++)
         add(recording, 0, EVENT_BLOCK, 1)->header.proc_time_and_pc = times[i];
     expect(recording, "process 0: 0 p1 1001 parent 4294967295 cpu 281474976710672 0/0 0/0");
+}
+
+/* What a stream had used before it was metered is not the recording's; told again it counts. */
+static void counts_cpu_time_while_metered(void **state)
+{
+    struct recording *recording = known(state);
+
+    add_stream(recording, 0, 9, 9, 0);
+    recording->records[recording->count - 1].header.proc_time_and_pc = 5000;
+    add(recording, 0, EVENT_BLOCK, 9)->header.proc_time_and_pc = 5700;
+    add_stream(recording, 0, 9, 9, 0);
+    recording->records[recording->count - 1].header.proc_time_and_pc = 6000;
+    expect(recording, "process 3: 0 p9 1009 parent 4294967295 cpu 1000 0/0 0/0");
 }
 
 /* A client with an IPv4 socket and a server with a dual-stack IPv6 one. */
@@ -1245,6 +1258,7 @@ int main(void)
         cmocka_unit_test(joins_older_ends_while_they_live),
         cmocka_unit_test(prefers_what_is_certain),
         cmocka_unit_test(unwraps_cpu_time),
+        cmocka_unit_test(counts_cpu_time_while_metered),
         cmocka_unit_test(joins_both_forms_of_an_address),
         cmocka_unit_test(counts_for_an_unmetered_end),
         cmocka_unit_test(names_all_holders),

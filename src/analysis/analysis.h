@@ -40,7 +40,7 @@ struct communication_process {
     uint32_t stream;  /* number of its first stream, which is the number of the process */
     uint32_t parent;  /* index of the process that created it, or NO_PROCESS */
     char name[STREAM_NAME_SIZE]; /* NUL-filled, not always terminated; "" if lost */
-    uint64_t cpu;                /* ns */
+    uint64_t cpu;                /* ns, used while metered */
     struct traffic sent;
     struct traffic received;
 };

@@ -250,9 +250,15 @@ static int add_stream(struct statistics *statistics, const struct event *event)
     }
     if (first)
         named->parent = record->parent;
-    /* told again it may be the last that is heard of the stream */
-    if (record_proc_time(&record->header) != 0)
-        note_cpu_time(statistics, &statistics->streams[stream], record_proc_time(&record->header));
+    /* What the stream had used before it was metered does not count. Told again it may be the last
+     * that is heard of it. */
+    struct statistics_stream *known = &statistics->streams[stream];
+    if (!known->running) {
+        known->proc_time = record_proc_time(&record->header);
+        known->running = true;
+    } else if (record_proc_time(&record->header) != 0) {
+        note_cpu_time(statistics, known, record_proc_time(&record->header));
+    }
     return 0;
 }
 

@@ -16,6 +16,7 @@
 /* A command gets the arguments that follow its name; argv[0] is "dpm", so that what getopt_long
  * says begins as everything else does. Returns the exit status. */
 int command_run(int argc, char **argv);
+int command_acquire(int argc, char **argv);
 int command_dump(int argc, char **argv);
 int command_stats(int argc, char **argv);
 int command_repair(int argc, char **argv);
@@ -38,6 +39,9 @@ int command_flush_output(struct problem *problem);
 /* Reads a size in bytes: "65536", "64K", "500M", "4G" (powers of 1024, lower case too). Returns 0,
  * -EINVAL if it is none, or -ERANGE. */
 int parse_size(const char *text, uint64_t *ret_size);
+
+/* Reads a time: "10", "10s", "500ms", "2.5m", "1h". Returns 0, -EINVAL if it is none, or -ERANGE. */
+int parse_duration(const char *text, uint64_t *ret_ns);
 
 /* To be called by every command that has read a source to its end and flushed its output: says on
  * standard error, in one line each, which recordings are not whole and how many records were lost.

@@ -26,10 +26,29 @@ static const struct command commands[] = {
      "  -o TRACE         record into the directory TRACE (./dpm-NAME-PID.trace)\n"
      "  --flags LIST     events to meter, by name: all, send, receive, fork ... (all)\n"
      "  --user NAME      run the command as this user\n"
+     "  --interval TIME  report also every TIME while it goes on: 10s, 5m\n"
+     "  --cpu-time MODE  precise, or coarse: up to 4 ms old, and cheaper (precise)\n"
      "  --report FILE    write the report into FILE (standard error)\n"
      "  --max-size N     largest size of the trace: bytes, or with K, M, G (4G)\n"
      "  --ring N         size of the buffer between kernel and dpm, 4K to 1G\n"
      "  --wait           end when the last descendant has ended, not when COMMAND has\n"
+     "  --help           print this\n"},
+    {"acquire", command_acquire, "meter processes that run already, record, and report",
+     "dpm acquire [OPTION]... PID...\n"
+     "\n"
+     "  -p, --pid PID    this process; repeatable, like the next three\n"
+     "  --name NAME      processes of this name\n"
+     "  --cgroup PATH    processes in this cgroup and below it: /system.slice\n"
+     "  --unit UNIT      processes of this systemd unit: redis.service\n"
+     "  --all            every process of the machine but dpm itself\n"
+     "  --duration TIME  end after TIME: 500ms, 10s, 5m, 1h\n"
+     "  --interval TIME  report also every TIME while it goes on\n"
+     "  -o TRACE         record into the directory TRACE (./dpm-NAME-PID.trace)\n"
+     "  --flags LIST     events to meter, by name: all, send, receive, fork ... (all)\n"
+     "  --cpu-time MODE  precise, or coarse: up to 4 ms old, and cheaper (precise)\n"
+     "  --report FILE    write the report into FILE (standard error)\n"
+     "  --max-size N     largest size of the trace: bytes, or with K, M, G (4G)\n"
+     "  --ring N         size of the buffer between kernel and dpm, 4K to 1G\n"
      "  --help           print this\n"},
     {"dump", command_dump, "list the records of traces, one line each",
      "dpm dump [OPTION]... TRACE...\n"
@@ -130,6 +149,30 @@ int parse_size(const char *text, uint64_t *ret_size)
         return -ERANGE;
     *ret_size = (uint64_t)size << shift;
     return 0;
+}
+
+int parse_duration(const char *text, uint64_t *ret_ns)
+{
+    static const struct {
+        const char *suffix;
+        uint64_t ns;
+    } units[] = {{"", 1000000000}, {"s", 1000000000},  {"ms", 1000000},
+                 {"us", 1000},     {"m", 60000000000}, {"h", 3600000000000}};
+    char *end;
+
+    if (!isdigit((unsigned char)*text))
+        return -EINVAL;
+    errno = 0;
+    double number = strtod(text, &end);
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+        if (strcmp(end, units[i].suffix) != 0)
+            continue;
+        if (errno != 0 || number * (double)units[i].ns > (double)INT64_MAX)
+            return -ERANGE;
+        *ret_ns = (uint64_t)(number * (double)units[i].ns);
+        return 0;
+    }
+    return -EINVAL;
 }
 
 static void report_end(const struct source_state *state, const char *name)

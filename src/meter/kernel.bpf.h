@@ -117,6 +117,7 @@ struct files_struct {
 
 struct mm_struct {
     unsigned long start_code;
+    struct file *exe_file;
 };
 
 struct task_io_accounting {
@@ -124,12 +125,14 @@ struct task_io_accounting {
 };
 
 struct task_struct {
+    unsigned int __state;
     unsigned int flags;
     struct sched_entity se;
     struct mm_struct *mm;
     int exit_code;
     int pid;
     int tgid;
+    struct task_struct *group_leader;
     struct pid *thread_pid;
     uint64_t start_time;
     const struct cred *cred;
@@ -243,6 +246,7 @@ struct unix_address {
 struct unix_sock {
     struct unix_address *addr;
     struct sock *peer;
+    unsigned int inq_len;
 };
 
 struct iov_iter {
@@ -278,6 +282,19 @@ struct bpf_iter__task {
     };
 };
 
+struct bpf_iter__task_file {
+    union {
+        struct bpf_iter_meta *meta;
+    };
+    union {
+        struct task_struct *task;
+    };
+    unsigned int fd;
+    union {
+        struct file *file;
+    };
+};
+
 struct bpf_iter__unix {
     union {
         struct bpf_iter_meta *meta;
@@ -302,13 +319,19 @@ enum {
     TCP_ESTABLISHED = 1,
     TCP_SYN_SENT = 2,
     TCP_FIN_WAIT1 = 4,
+    TCP_FIN_WAIT2 = 5,
+    TCP_CLOSE_WAIT = 8,
     TCP_LAST_ACK = 9,
     TCP_LISTEN = 10,
+    TCP_CLOSING = 11,
 
     MSG_PEEK = 2,
     MSG_ERRQUEUE = 0x2000,
 
     CLONE_THREAD = 0x10000,
+
+    PF_EXITING = 0x4,
+    PF_KTHREAD = 0x200000,
 
     TASK_INTERRUPTIBLE = 1,
     TASK_UNINTERRUPTIBLE = 2,

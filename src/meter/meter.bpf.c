@@ -12,12 +12,14 @@
  *      connection.bpf.h  the beginning and end of TCP connections
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
+ *      mark.bpf.h        iterators: marking processes that run already, and the sockets they hold
  *      survey.bpf.h      iterators: who is metered, who is alive
  *
  * A message has a pair of hooks: the first runs where positions are exact (the socket is locked, or
  * the message is just becoming visible), the second where the call's result is known.
  */
 #include "meter/connection.bpf.h"
+#include "meter/mark.bpf.h"
 #include "meter/process.bpf.h"
 #include "meter/receive.bpf.h"
 #include "meter/schedule.bpf.h"

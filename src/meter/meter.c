@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* meter.c: loads the kernel meter, attaches what is needed, marks processes. See meter.h. */
+/* meter.c: loads the kernel meter, attaches what is needed, says who is metered. See meter.h. */
 #include "meter/meter.h"
 
 #include "meter/meter_private.h"
@@ -94,6 +94,8 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     if (meter->kernel == NULL)
         return cannot_load(-errno, problem);
     meter->kernel->rodata->flags_in_force = options->flags;
+    meter->kernel->rodata->coarse_time = options->coarse_time;
+    meter->kernel->rodata->first_sequence = options->first_sequence;
     uint32_t data = ring_size(options->ring_size == 0 ? DEFAULT_RING_SIZE : options->ring_size);
     uint32_t control = data / 4 < LEAST_CONTROL_RING_SIZE ? LEAST_CONTROL_RING_SIZE : data / 4;
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, data);
@@ -131,34 +133,6 @@ int meter_open(const struct meter_options *options, struct meter **ret_meter,
     }
     *ret_meter = meter;
     return 0;
-}
-
-static int no_line(const void *line, void *context)
-{
-    (void)line;
-    (void)context;
-    return 0;
-}
-
-int meter_mark(struct meter *meter, pid_t pid, bool from_exec, struct problem *problem)
-{
-    uint32_t before, all = 0;
-
-    meter->kernel->bss->mark_flags = meter->flags;
-    meter->kernel->bss->mark_from_exec = from_exec;
-    /* A thread that is being created during a pass may be missed by it and not yet inherit: repeat
-     * until a pass finds none. */
-    do {
-        before = meter->kernel->bss->marked;
-        int result = iterate(meter->kernel->progs.mark_tasks, pid, 1, no_line, NULL);
-        if (result < 0)
-            return problem_set(problem, result, "cannot meter process %d: %s", pid,
-                               strerror(-result));
-        all += meter->kernel->bss->marked - before;
-    } while (meter->kernel->bss->marked != before);
-    if (all == 0)
-        return problem_set(problem, -ESRCH, "there is no process %d", pid);
-    return (int)all;
 }
 
 uint32_t meter_live(const struct meter *meter)
@@ -255,6 +229,6 @@ void meter_close(struct meter *meter)
         meter_bpf__destroy(meter->kernel);
     }
     open_sockets_done(&meter->sockets);
-    free(meter->own.list);
+    free(meter->own.bytes);
     free(meter);
 }

@@ -17,9 +17,11 @@
 struct meter;
 
 struct meter_options {
-    uint32_t flags;     /* EVENT_FLAG bits in force for all processes this meter will mark */
+    uint32_t flags;     /* EVENT_FLAG bits and METER_FLAG_PC, in force for all processes marked */
     uint32_t ring_size; /* bytes of the data ring, rounded up to a power of two; 0 = 16 MiB. The
                            control ring has a quarter of it, at least 1 MiB */
+    uint32_t first_sequence; /* number of each stream's first record; for tests */
+    bool coarse_time;        /* CPU time as of the scheduler's last look, up to a tick old */
 };
 
 /* Says what the meter needs and this machine lacks for `flags`: calls `tell` once for each, with
@@ -33,10 +35,20 @@ int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *conte
 int meter_open(const struct meter_options *options, struct meter **ret_meter,
                struct problem *problem);
 
-/* Marks all threads of process `pid` as metered, and so all that they create from then on.
- * from_exec: the metering begins when the process next executes a program.
- * Returns the number of streams marked, -ESRCH if there is no such process. */
-int meter_mark(struct meter *meter, pid_t pid, bool from_exec, struct problem *problem);
+/* Marks a process that is suspended and has one thread: its metering begins when it next executes a
+ * program, and so that of all it creates from then on. Errors: -ESRCH, there is no such process. */
+int meter_mark(struct meter *meter, pid_t pid, struct problem *problem);
+
+/* Marks all threads of a running process, or with pid 0 of every process but the caller's own, and
+ * so all that they create from then on. They tell nothing before meter_begin. Kernel threads are
+ * never marked. Returns how many streams were newly marked: 0 if all were, or if the process has
+ * ended. Call it again for those found since, until nobody is: then meter_begin. */
+int meter_acquire(struct meter *meter, pid_t pid, struct problem *problem);
+
+/* Lists the acquired processes and the paths that they hold, with their positions, as records of
+ * the source, and lets all of them tell from one moment on. Takes some 10 ms, longer while UNIX
+ * sockets are busy (half a second at most). *ret_processes: acquired and alive. */
+int meter_begin(struct meter *meter, size_t *ret_processes, struct problem *problem);
 
 /* Metered streams that are alive now. */
 uint32_t meter_live(const struct meter *meter);

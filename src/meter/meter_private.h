@@ -60,20 +60,17 @@ int open_sockets_add(struct open_sockets *sockets, const struct path_record *pat
 
 struct meter_bpf;
 
-/* Records the reader makes itself, in order of time: DESTROYPATH of UNIX sockets, LOST, and at the
- * end STREAM of those that live on. */
-union own_record {
-    struct record_header header;
-    struct record event;
-    struct stream_record stream;
-};
-
+/* Records the reader makes itself, in order of time, one behind the other: DESTROYPATH of UNIX
+ * sockets, LOST, what was acquired, and at the end STREAM of those that live on. */
 struct own_records {
-    union own_record *list;
+    char *bytes;
     size_t first;
-    size_t count;
+    size_t end;
     size_t capacity;
 };
+
+/* The most processes of which the files are looked at one by one, not those of the whole machine. */
+#define FEW_PROCESSES 16
 
 struct meter {
     struct source source; /* first: a source is a meter */
@@ -84,7 +81,10 @@ struct meter {
     struct ring rings[RING_COUNT];
     struct own_records own;
     struct open_sockets sockets;
-    uint64_t told_lost; /* by the LOST records handed out */
+    pid_t acquired[FEW_PROCESSES];
+    size_t acquired_count;
+    uint32_t generation; /* of the marks that have not begun yet */
+    uint64_t told_lost;  /* by the LOST records handed out */
     int64_t wall_offset;
     uint32_t flags;
     bool collected; /* since next() last said "none yet" */
@@ -92,8 +92,12 @@ struct meter {
     bool finished; /* after detaching: the last records have been made */
 };
 
-/* Appends a record of the reader's own, an event or STREAM. Returns 0 or -ENOMEM. */
+/* Appends a copy of a record of the reader's own. Returns 0 or -ENOMEM. */
 int own_records_add(struct own_records *own, const struct record_header *record);
+
+/* The oldest, or NULL; takes it away (it stays valid until the next is added). */
+const struct record_header *own_records_peek(const struct own_records *own);
+void own_records_take(struct own_records *own);
 
 /* ---- source.c ---- */
 

@@ -112,21 +112,12 @@ struct socket_facts {
     bool connected; /* the descriptor alone leads to this path */
 };
 
-/* Writes the PATH record of `path` (its number is given out here unless it has one) and returns
- * whether it found room. */
-static __noinline bool write_path(struct path *path, const struct socket_facts *facts,
-                                  uint32_t flags)
+static __always_inline void fill_path(struct path_record *record, struct path *path,
+                                      const struct socket_facts *facts, uint32_t flags)
 {
-    struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
     struct sock *sk = facts->sk;
 
-    if (record == NULL) {
-        count_lost(NULL, RING_CONTROL);
-        return false;
-    }
     __builtin_memset(record, 0, sizeof(*record));
-    if (path->number == 0)
-        path->number = __sync_fetch_and_add(&last_path, 1) + 1;
     record->header.time = bpf_ktime_get_ns();
     record->header.id = EVENT_PATH;
     record->header.flags = RECORD_NO_STREAM | flags;
@@ -147,6 +138,22 @@ static __noinline bool write_path(struct path *path, const struct socket_facts *
     path->role = record->role;
     path->kind = facts->kind;
     path->inode = facts->inode;
+}
+
+/* Writes the PATH record of `path` (its number is given out here unless it has one) and returns
+ * whether it found room. */
+static __noinline bool write_path(struct path *path, const struct socket_facts *facts,
+                                  uint32_t flags)
+{
+    struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
+
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return false;
+    }
+    if (path->number == 0)
+        path->number = __sync_fetch_and_add(&last_path, 1) + 1;
+    fill_path(record, path, facts, flags);
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     return true;
 }
@@ -163,6 +170,8 @@ static __noinline uint32_t make_path(struct stream *stream, struct task_struct *
     bool created;
     bool older = facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0;
 
+    if (silent(stream))
+        return 0; /* told at its next use */
     if (facts->connected)
         known = bpf_map_lookup_elem(&path_of_inode, &inode);
     created = known == NULL || !known->provisional;

@@ -17,21 +17,23 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
 
     if (parent == NULL)
         return 0;
-    stream = bpf_task_storage_get(&streams, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    stream = storage_of_task(child);
     if (stream == NULL) {
         /* the child cannot be metered: counted as a lost record, so that it is not silent */
         count_lost(parent, RING_CONTROL);
         parent->sequence++;
         return 0;
     }
-    stream->flags = parent->flags;
-    stream->number = __sync_fetch_and_add(&last_stream, 1) + 1;
-    stream->process = thread ? parent->process : stream->number;
-    stream->parent = parent->number;
-    stream->image = parent->image;
-    stream->started = (flags_in_force & FLAGS_OF_SWITCH) == 0;
-    __sync_fetch_and_add(&live, 1);
-    write_stream(stream, child);
+    if (claim(stream)) {
+        /* an iterator that marks may have found the child in the kernel's list already */
+        stream->process = thread ? parent->process : stream->number;
+        stream->parent = parent->number;
+        stream->image = parent->image;
+        stream->mark = parent->mark;
+        stream->started = (flags_in_force & FLAGS_OF_SWITCH) == 0;
+        enliven(stream, parent->flags);
+        write_stream(stream, child);
+    }
     write_process_event(parent, task, EVENT_CREATEPROCESS, stream->number | (uint64_t)thread << 32,
                         0);
     return 0;
@@ -75,8 +77,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task, bool last)
                             stream->failed_sends | (uint64_t)stream->failed_receives << 32);
     if ((stream->lost[RING_CONTROL] | stream->lost[RING_DATA]) != 0)
         write_lost(stream, task, RING_CONTROL, stream->sequence);
-    stream->flags = 0; /* nothing of the way out counts */
-    __sync_fetch_and_add(&live, -1);
+    end_stream(stream);
     return 0;
 }
 

@@ -326,7 +326,7 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     if (result < 0) {
         if (!restarts(result) &&
             !(registers->orig_ax == CALL_RECVMMSG && ends_part(&stream->receive_many, registers)))
-            stream->failed_receives++;
+            count_failed(stream, &stream->failed_receives);
         stream->receivecall = 0;
         stream->receive.socket = 0;
         return 0;

@@ -26,6 +26,8 @@ static __always_inline bool leave_send(struct stream *stream, struct task_struct
     struct send_call *call = &stream->send;
     struct message message = {};
 
+    if (silent(stream))
+        return true;
     if (call->socket == 0) {
         /* no room for the first byte */
         message.path = path_of_descriptor(stream, task, descriptor);
@@ -53,6 +55,10 @@ static __always_inline bool leave_receive(struct stream *stream, struct task_str
 
     if (stream->receivecall)
         return true;
+    if (silent(stream)) {
+        stream->receivecall = 1; /* it does block, whatever can be told of it */
+        return true;
+    }
     message.path = path_of_descriptor(stream, task, descriptor);
     if (message.path == 0)
         return false;
@@ -122,7 +128,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
 
     uint64_t clock = *(volatile uint64_t *)&queue->clock;
 
-    look_at_clock(clock, bpf_ktime_get_ns());
+    if (!coarse_time)
+        look_at_clock(clock, bpf_ktime_get_ns());
     if (stream != NULL)
         leave(stream, previous, preempt ? 0 : state);
     stream = stream_of(next);

@@ -103,9 +103,22 @@ static __always_inline int tcp_sent(struct stream *stream, struct task_struct *t
         call->first = tcp->write_seq - result;
         call->done = 0;
         call->begin = 0;
-    } else if ((uint32_t)result < call->done + call->left) {
+        write_send(stream, task, call, result - call->done);
+        call->socket = 0;
+        return 0;
+    }
+    if (call->path == 0) {
+        /* when it began, paths were not told yet */
+        struct path *path = tcp_path(stream, task, sk, -1, result);
+
+        call->path = path == NULL ? 0 : path->number;
+    }
+    if ((uint32_t)result < call->done + call->left) {
         /* a message sent in part ends a sendmmsg call without an error */
         stream->send_many.arguments = 0;
+    } else {
+        /* more than the call had left when it was first seen: it is older than the metering */
+        call->first -= result - call->done - call->left;
     }
     write_send(stream, task, call, result - call->done);
     call->socket = 0;
@@ -180,7 +193,7 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     if (result < 0) {
         if (stream->send.flags == 0 && !restarts(result) &&
             !(registers->orig_ax == CALL_SENDMMSG && ends_part(&stream->send_many, registers)))
-            stream->failed_sends++;
+            count_failed(stream, &stream->failed_sends);
         stream->send.socket = 0;
         return 0;
     }

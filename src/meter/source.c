@@ -14,13 +14,26 @@
 
 int own_records_add(struct own_records *own, const struct record_header *record)
 {
-    if (own->first == own->count)
-        own->first = own->count = 0;
-    int result = array_reserve(&own->list, &own->capacity, own->count + 1, sizeof(*own->list));
+    size_t size = event_size(record->id);
+
+    if (own->first == own->end)
+        own->first = own->end = 0;
+    int result = array_reserve(&own->bytes, &own->capacity, own->end + size, 1);
     if (result < 0)
         return result;
-    memcpy(&own->list[own->count++], record, event_size(record->id));
+    memcpy(own->bytes + own->end, record, size);
+    own->end += size;
     return 0;
+}
+
+const struct record_header *own_records_peek(const struct own_records *own)
+{
+    return own->first == own->end ? NULL : (const struct record_header *)(own->bytes + own->first);
+}
+
+void own_records_take(struct own_records *own)
+{
+    own->first += event_size(own_records_peek(own)->id);
 }
 
 static uint64_t complete_up_to(const struct meter *meter)
@@ -36,8 +49,7 @@ static const struct record_header *take_oldest(struct meter *meter)
 {
     const struct record_header *control = ring_peek(&meter->rings[RING_CONTROL]);
     const struct record_header *data = ring_peek(&meter->rings[RING_DATA]);
-    const struct record_header *own =
-        meter->own.first < meter->own.count ? &meter->own.list[meter->own.first].header : NULL;
+    const struct record_header *own = own_records_peek(&meter->own);
     const struct record_header *oldest = control;
 
     if (oldest == NULL || (own != NULL && own->time < oldest->time))
@@ -47,7 +59,7 @@ static const struct record_header *take_oldest(struct meter *meter)
     if (oldest == NULL || oldest->time > complete_up_to(meter))
         return NULL;
     if (oldest == own)
-        meter->own.first++;
+        own_records_take(&meter->own);
     else
         ring_take(&meter->rings[oldest == control ? RING_CONTROL : RING_DATA]);
     return oldest;
@@ -83,7 +95,7 @@ static int tell_of_stream(const void *line, void *context)
 {
     const struct survey_stream *stream = line;
     struct rest *rest = context;
-    union own_record identity = {.stream = stream->identity};
+    struct stream_record identity = stream->identity;
     int result = 0;
 
     for (uint32_t ring = 0; ring < RING_COUNT && result == 0; ring++)
@@ -158,7 +170,7 @@ int meter_next(struct source *source, struct event *ret_event, uint64_t *ret_com
                                strerror(-result));
     }
     meter->collected = false;
-    if (meter->finished && meter->own.first == meter->own.count &&
+    if (meter->finished && own_records_peek(&meter->own) == NULL &&
         ring_peek(&meter->rings[RING_CONTROL]) == NULL &&
         ring_peek(&meter->rings[RING_DATA]) == NULL) {
         meter->state.complete = true;

@@ -53,6 +53,13 @@ struct many_call {
     uint32_t of;        /* messages asked for */
 };
 
+enum stream_life {
+    STREAM_UNCLAIMED, /* has at most a number */
+    STREAM_CLAIMED,   /* being filled in */
+    STREAM_ALIVE,
+    STREAM_ENDED,
+};
+
 struct stream {
     uint32_t flags; /* EVENT_FLAG bits */
     uint32_t number;
@@ -60,7 +67,9 @@ struct stream {
     uint32_t parent;
     uint32_t image; /* that the process executes, 0 = not known */
     uint32_t sequence;
-    uint32_t lost[RING_COUNT]; /* since the last LOST record */
+    uint32_t mark;             /* silent until this generation of marks has begun, see silent() */
+    uint32_t life;             /* enum stream_life */
+    uint64_t lost[RING_COUNT]; /* since the last LOST record */
     uint32_t failed_sends;
     uint32_t failed_receives;
     uint8_t from_exec;   /* metering begins with the next exec */
@@ -80,16 +89,17 @@ struct stream {
 enum path_state {
     PATH_KNOWS_IN = 1,    /* `in` is exact */
     PATH_ESTABLISHED = 2, /* start_out and start_in are those of the connection's beginning */
+    PATH_SETTLED = 4,     /* UNIX: `out` counts from where the receiver's count begins */
 };
 
 struct path {
     uint32_t number; /* 0 = no PATH record yet */
     uint8_t kind;
     uint8_t role;
-    uint8_t state; /* enum path_state */
-    uint8_t unused;
-    uint32_t out; /* UNIX: offset of the next byte or message sent */
-    uint32_t in;  /* offset of the next byte or message received */
+    uint8_t state;    /* enum path_state */
+    uint8_t settling; /* how often `shift` came out the same, mark.bpf.h */
+    uint32_t out;     /* UNIX: offset of the next byte or message sent */
+    uint32_t in;      /* offset of the next byte or message received */
     uint32_t start_out;
     uint32_t start_in;
     uint64_t established; /* when, 0 = not known */
@@ -98,7 +108,7 @@ struct path {
      * sender's own stamp may come a little later than that. */
     uint64_t early;
     uint32_t early_in;
-    uint32_t unused2;
+    uint32_t shift; /* what `out` lacks to agree with the receiver's count */
 };
 
 struct inode_path {
@@ -164,6 +174,8 @@ struct {
 
 /* Set before loading; the verifier removes what they rule out. */
 const volatile uint32_t flags_in_force = 0; /* union of all streams' flags */
+const volatile uint32_t first_sequence = 0; /* number of a stream's first record */
+const volatile bool coarse_time = false;    /* CPU time as of the scheduler's last look */
 
 #define FLAGS_OF_SWITCH                                                                            \
     (EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) |        \
@@ -172,6 +184,11 @@ const volatile uint32_t flags_in_force = 0; /* union of all streams' flags */
 /* Set before an iterator marks processes. */
 uint32_t mark_flags;
 uint32_t mark_from_exec;
+uint32_t mark_generation;
+uint32_t mark_except; /* a process that is never marked: the meter's own */
+
+/* Streams of a later generation are silent: the meter follows their positions, but tells nothing. */
+uint32_t begun;
 
 /* Last numbers given out. */
 uint32_t last_stream;
@@ -182,5 +199,7 @@ uint64_t lost[RING_COUNT]; /* records that found their ring full */
 uint64_t lost_paths;       /* paths that could not be remembered: no memory, or too many */
 uint32_t live;             /* metered streams alive */
 uint32_t marked;           /* streams a pass of the iterator newly marked */
+uint32_t unmarkable;       /* tasks there was no memory to mark */
+uint32_t unsettled;        /* directions of paths whose positions a pass found not to be settled */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * survey.bpf.h: iterators, run when the program outside asks: marking tasks, listing what is alive.
+ * survey.bpf.h: iterators, run when the program outside asks: listing what is alive.
  */
 #ifndef DPM_SURVEY_BPF_H
 #define DPM_SURVEY_BPF_H
@@ -9,32 +9,6 @@
 
 /* after call.bpf.h, which brings the types */
 #include "meter/survey.h"
-
-/* Marks tasks as metered: those the iterator was told to visit. */
-SEC("iter/task")
-int mark_tasks(struct bpf_iter__task *context)
-{
-    struct task_struct *task = context->task;
-    struct stream *stream;
-
-    if (task == NULL)
-        return 0;
-    if (bpf_task_storage_get(&streams, task, NULL, 0) != NULL)
-        return 0;
-    stream = bpf_task_storage_get(&streams, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (stream == NULL)
-        return 0;
-    stream->number = __sync_fetch_and_add(&last_stream, 1) + 1;
-    stream->process = stream->number;
-    stream->flags = mark_flags;
-    stream->started = 1;
-    stream->from_exec = mark_from_exec;
-    __sync_fetch_and_add(&live, 1);
-    __sync_fetch_and_add(&marked, 1);
-    if (!stream->from_exec)
-        write_stream(stream, task);
-    return 0;
-}
 
 /* Lists the metered streams that are alive, with what they lost and could not yet tell. */
 SEC("iter/task")
@@ -50,6 +24,10 @@ int survey_streams(struct bpf_iter__task *context)
     line.lost[0] = stream->lost[0];
     line.lost[1] = stream->lost[1];
     line.sequence = stream->sequence;
+    line.silent = silent(stream);
+    line.load = BPF_CORE_READ(task, mm, start_code);
+    line.inode = BPF_CORE_READ(task, mm, exe_file, f_inode, i_ino);
+    line.device = BPF_CORE_READ(task, mm, exe_file, f_inode, i_sb, s_dev);
     bpf_seq_write(context->meta->seq, &line, sizeof(line));
     return 0;
 }

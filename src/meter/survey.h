@@ -10,9 +10,18 @@
 /* One metered stream that is alive. */
 struct survey_stream {
     struct stream_record identity; /* as it is now, with the CPU time used so far */
-    uint32_t lost[2];  /* records lost since the stream's last LOST record, by enum ring_id */
+    uint64_t lost[2];  /* records lost since the stream's last LOST record, by enum ring_id */
     uint32_t sequence; /* of its next record */
+    uint32_t silent;   /* marked, but not begun yet */
+    uint64_t load;     /* address of the program's text */
+    uint64_t inode;    /* of the program's file */
+    uint32_t device;
     uint32_t unused;
+};
+
+/* A path that is older than the metering, told for the first time. */
+struct survey_path {
+    struct path_record identity; /* header.stream: one that holds it */
 };
 
 /* One UNIX socket that is alive and known to the meter. */

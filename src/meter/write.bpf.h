@@ -59,6 +59,9 @@ static __always_inline uint64_t look_at_clock(uint64_t clock, uint64_t now)
 static __always_inline uint64_t processor_time(struct task_struct *task, struct rq *queue,
                                                uint64_t clock, uint64_t now)
 {
+    if (coarse_time)
+        return task->se.sum_exec_runtime;
+
     uint64_t distance = look_at_clock(clock, now);
     int64_t since = now - distance - (clock - queue->clock_task) - task->se.exec_start;
 
@@ -85,6 +88,12 @@ static __always_inline void count_lost(struct stream *stream, uint32_t ring)
     __sync_fetch_and_add(&lost[ring], 1);
 }
 
+/* Marked, but the marking of all is not complete yet. */
+static __always_inline bool silent(const struct stream *stream)
+{
+    return stream->mark > begun;
+}
+
 /* Fills the 32 bytes that every record begins with. */
 static __always_inline void fill_header(struct record_header *header, struct stream *stream,
                                         struct task_struct *task, uint32_t id, uint32_t flags,
@@ -92,7 +101,7 @@ static __always_inline void fill_header(struct record_header *header, struct str
 {
     struct rq *queue = task->se.cfs_rq->rq;
     uint32_t load = queue->nr_running;
-    uint64_t clock = *(volatile uint64_t *)&queue->clock;
+    uint64_t clock = coarse_time ? 0 : *(volatile uint64_t *)&queue->clock;
     uint64_t now = bpf_ktime_get_ns();
 
     header->time = now;
@@ -120,12 +129,16 @@ static __noinline bool write_lost(struct stream *stream, struct task_struct *tas
         if (record == NULL)
             return false;
         fill_header(&record->header, stream, task, EVENT_LOST, 0, sequence);
-        record->lost.count = stream->lost[from];
+        uint64_t count = stream->lost[from];
+
+        if (count > 0xffffffff)
+            count = 0xffffffff; /* the rest is told next time */
+        record->lost.count = count;
         record->lost.ring = from;
         record->lost.reason = LOST_RING_FULL;
         record->lost.unused = 0;
         bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-        stream->lost[from] = 0;
+        stream->lost[from] -= count;
     }
     return true;
 }
@@ -181,7 +194,7 @@ static __noinline int write_message(struct stream *stream, struct task_struct *t
 {
     struct record *record;
 
-    if ((stream->flags & EVENT_FLAG(id)) == 0)
+    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
         return 0;
     record = begin_record(stream, task, RING_DATA, sizeof(*record), id, message->flags);
     if (record != NULL)
@@ -195,7 +208,7 @@ static __noinline int write_path_event(struct stream *stream, struct task_struct
 {
     struct record *record;
 
-    if ((stream->flags & EVENT_FLAG(id)) == 0)
+    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
         return 0;
     record = begin_record(stream, task, RING_CONTROL, sizeof(*record), id, message->flags);
     if (record != NULL)
@@ -209,7 +222,7 @@ static __noinline int write_process_event(struct stream *stream, struct task_str
 {
     struct record *record;
 
-    if ((stream->flags & EVENT_FLAG(id)) == 0)
+    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
         return 0;
     record = begin_record(stream, task, RING_CONTROL, sizeof(*record), id, 0);
     if (record == NULL)
@@ -222,8 +235,11 @@ static __noinline int write_process_event(struct stream *stream, struct task_str
 
 static __noinline int write_block(struct stream *stream, struct task_struct *task)
 {
-    struct record *record = begin_record(stream, task, RING_DATA, sizeof(*record), EVENT_BLOCK, 0);
+    struct record *record;
 
+    if (silent(stream))
+        return 0;
+    record = begin_record(stream, task, RING_DATA, sizeof(*record), EVENT_BLOCK, 0);
     if (record == NULL)
         return 0;
     record->block.system_call = stream->block_call;

@@ -34,7 +34,8 @@ void show_count(uint64_t count, char text[UNIT_SIZE]); /* "1,234,567" */
 
 struct show_options {
     bool json;
-    bool all; /* tables: every row, not the 100 largest and a row of others. JSON has all always */
+    bool live; /* tables: the recording still goes on, so that it has no end yet is no defect */
+    bool all;  /* tables: every row, not the 100 largest and a row of others. JSON has all always */
 };
 
 /* Prints a result. Colour only if `file` is a terminal. Returns 0 or -ENOMEM. What cannot be

@@ -102,7 +102,8 @@ static size_t shown_rows(size_t count, const struct show_options *options)
 
 /* ---- the heading ---- */
 
-static void print_heading(const struct communication *communication, FILE *file)
+static void print_heading(const struct communication *communication, FILE *file,
+                          const struct show_options *options)
 {
     char machine[MACHINE_TEXT_SIZE];
     char text[3][UNIT_SIZE];
@@ -118,7 +119,9 @@ static void print_heading(const struct communication *communication, FILE *file)
         fprintf(file, "%s %s", i == 0 ? "" : ",", machine);
     }
     fprintf(file, ", %s, %s events, %s lost%s\n", text[0], text[1], text[2],
-            communication->complete ? "" : ", not complete");
+            options->live             ? ", so far"
+            : communication->complete ? ""
+                                      : ", not complete");
 }
 
 static void print_title(FILE *file, const char *title)
@@ -383,7 +386,7 @@ int show_statistics_tables(const struct communication *communication, FILE *file
 {
     int result;
 
-    print_heading(communication, file);
+    print_heading(communication, file, options);
     result = print_processes(communication, file, options);
     if (result == 0 && !ferror(file))
         result = print_pairs(communication, file, options);

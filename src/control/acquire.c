@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * acquire.c: `dpm acquire`: meters processes that run already, and all that they create from then
+ * on, for as long as asked; then lets go of them and reports.
+ *
+ *      choice --> pids --> meter_acquire, until nobody new is found --> meter_begin
+ *      recording --> TRACE --> report
+ */
+#include "control/process_choice.h"
+#include "control/recording.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+struct acquire_options {
+    struct recording_options recording;
+    struct process_choice choice;
+    uint64_t duration; /* ns, 0 = until told to end */
+    bool all;
+};
+
+/* ---- options ---- */
+
+enum { NAME = RECORDING_OPTION_END, CGROUP, UNIT, ALL, DURATION };
+
+/* An option of ours. Returns as recording_option does. */
+static int take_option(int option, struct acquire_options *options)
+{
+    struct problem problem;
+    int result = 0;
+
+    switch (option) {
+    case 'p':
+        result = process_choice_pid(&options->choice, optarg, &problem);
+        break;
+    case NAME:
+        result = process_choice_name(&options->choice, optarg, &problem);
+        break;
+    case CGROUP:
+        result = process_choice_cgroup(&options->choice, optarg, &problem);
+        break;
+    case UNIT:
+        result = process_choice_unit(&options->choice, optarg, &problem);
+        break;
+    case ALL:
+        options->all = true;
+        break;
+    case DURATION:
+        if (parse_duration(optarg, &options->duration) < 0 || options->duration == 0)
+            return command_usage_error("acquire", "'%s' is no time, e.g. 500ms, 10s or 5m", optarg);
+        break;
+    default:
+        return recording_option("acquire", option, &options->recording);
+    }
+    if (result == -EINVAL)
+        return command_usage_error("acquire", "%s", problem.text);
+    return result < 0 ? command_error("%s", problem.text) : -1;
+}
+
+static bool chosen(const struct acquire_options *options)
+{
+    const struct process_choice *choice = &options->choice;
+
+    return options->all ||
+           choice->pid_count + choice->name_count + choice->cgroup_count + choice->unit_count > 0;
+}
+
+static int parse_options(int argc, char **argv, struct acquire_options *options)
+{
+    static const struct option longs[] = {
+        RECORDING_OPTIONS,
+        {"pid", required_argument, NULL, 'p'},
+        {"name", required_argument, NULL, NAME},
+        {"cgroup", required_argument, NULL, CGROUP},
+        {"unit", required_argument, NULL, UNIT},
+        {"all", no_argument, NULL, ALL},
+        {"duration", required_argument, NULL, DURATION},
+        {NULL, 0, NULL, 0},
+    };
+    int option, result = -1;
+
+    recording_options_init(&options->recording);
+    while (result < 0 && (option = getopt_long(argc, argv, "o:p:", longs, NULL)) != -1)
+        result = take_option(option, options);
+    for (; result < 0 && optind < argc; optind++) {
+        optarg = argv[optind];
+        result = take_option('p', options);
+    }
+    if (result >= 0)
+        return result;
+    if (!chosen(options))
+        return command_usage_error("acquire", "say what to meter: a pid, --name, --cgroup, --unit "
+                                              "or --all");
+    return recording_options_done("acquire", &options->recording);
+}
+
+/* ---- acquiring ---- */
+
+struct acquiring {
+    struct meter *meter;
+    struct problem *problem;
+    int marked; /* in this pass */
+};
+
+static int acquire_process(pid_t pid, void *context)
+{
+    struct acquiring *acquiring = context;
+    int result = meter_acquire(acquiring->meter, pid, acquiring->problem);
+
+    if (result > 0)
+        acquiring->marked += result;
+    return result;
+}
+
+/* Processes that came up while others were marked are found by the next pass. One that creates
+ * processes faster than we look is not waited for for ever. */
+#define MOST_PASSES 50
+
+static int acquire_chosen(const struct acquire_options *options, struct meter *meter,
+                          struct problem *problem)
+{
+    struct acquiring acquiring = {.meter = meter, .problem = problem};
+    int result = 0;
+
+    for (int pass = 0; pass < MOST_PASSES && result >= 0; pass++) {
+        acquiring.marked = 0;
+        if (options->all)
+            result = acquire_process(0, &acquiring);
+        else
+            result = process_choice_find(&options->choice, acquire_process, &acquiring, problem);
+        if (acquiring.marked == 0)
+            break;
+    }
+    return result < 0 ? result : 0;
+}
+
+static int acquire(const struct acquire_options *options, struct recording *recording,
+                   struct problem *problem)
+{
+    size_t processes;
+    int result = acquire_chosen(options, recording->meter, problem);
+
+    if (result < 0)
+        return result;
+    if (meter_live(recording->meter) == 0)
+        return problem_set(problem, -ESRCH, "there is no such process");
+    result = meter_begin(recording->meter, &processes, problem);
+    if (result < 0)
+        return result;
+    fprintf(recording->messages, "dpm: metering %zu process%s\n", processes,
+            processes == 1 ? "" : "es");
+    fflush(recording->messages);
+    return 0;
+}
+
+/* ---- until it ends ---- */
+
+static bool told_to_end(const struct recording *recording)
+{
+    struct signalfd_siginfo info;
+
+    return read(recording->signals, &info, sizeof(info)) == sizeof(info) &&
+           info.ssi_signo != SIGCHLD;
+}
+
+/* Until a signal, the duration or the end of the last process; or the recording has ended itself. */
+static void record(const struct acquire_options *options, struct recording *recording)
+{
+    struct pollfd file = {.fd = recording->signals, .events = POLLIN};
+    uint64_t began = clock_now(CLOCK_MONOTONIC);
+
+    while (recording->active && meter_live(recording->meter) > 0) {
+        if (poll(&file, 1, RECORDING_INTERVAL) > 0 && told_to_end(recording))
+            return;
+        recording_step(recording);
+        if (options->duration != 0 && clock_now(CLOCK_MONOTONIC) - began >= options->duration)
+            return;
+    }
+}
+
+/* The default trace is named after what was asked for. */
+static const char *name_of(const struct acquire_options *options)
+{
+    const struct process_choice *choice = &options->choice;
+
+    return choice->name_count > 0   ? choice->names[0]
+           : choice->unit_count > 0 ? choice->units[0]
+           : options->all           ? "all"
+                                    : "acquired";
+}
+
+static int record_acquired(const struct acquire_options *options, struct recording *recording)
+{
+    pid_t pid = options->choice.pid_count > 0 ? options->choice.pids[0] : getpid();
+    struct problem problem;
+    int result = recording_open(recording, name_of(options), pid, &problem);
+
+    if (result >= 0)
+        result = acquire(options, recording, &problem);
+    if (result < 0) {
+        recording_discard(recording);
+        return command_error("%s", problem.text);
+    }
+    recording_begin(recording);
+    record(options, recording);
+    int status = recording->active ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (recording_end(recording, NULL, &problem) < 0)
+        status = command_error("%s", problem.text);
+    if (recording_report(recording, &problem) < 0)
+        status = command_error("%s", problem.text);
+    return status;
+}
+
+int command_acquire(int argc, char **argv)
+{
+    struct acquire_options options = {0};
+    struct recording recording = {.subject = "what was metered runs on"};
+    sigset_t old_mask;
+    int result = parse_options(argc, argv, &options);
+
+    if (result < 0 && recording_init(&recording, &options.recording, &old_mask) < 0)
+        result = EXIT_FAILURE;
+    if (result < 0) {
+        /* A reader of our messages that goes away does not end the recording. */
+        signal(SIGPIPE, SIG_IGN);
+        result = record_acquired(&options, &recording);
+        recording_close(&recording);
+    }
+    process_choice_done(&options.choice);
+    return result;
+}

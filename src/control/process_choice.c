@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* process_choice.c: chosen processes, found in /proc. See process_choice.h. */
+#include "control/process_choice.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void process_choice_done(struct process_choice *choice)
+{
+    free(choice->pids);
+    free(choice->names);
+    free(choice->cgroups);
+    free(choice->units);
+    *choice = (struct process_choice){0};
+}
+
+/* ---- choosing ---- */
+
+/* The number that a text of digits is; 0: it is no pid. */
+static pid_t pid_of(const char *text)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)*text))
+        return 0;
+    errno = 0;
+    long pid = strtol(text, &end, 10);
+    return errno == 0 && *end == '\0' && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+/* Reads a small file of a process. Returns its length, 0 if the process is not there. */
+static size_t read_file(pid_t pid, const char *name, char *text, size_t size)
+{
+    char path[64];
+    size_t length = 0;
+    ssize_t got = 1;
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        while (got > 0 && length < size - 1) {
+            got = read(fd, text + length, size - 1 - length);
+            length += got > 0 ? (size_t)got : 0;
+        }
+        close(fd);
+    }
+    text[length] = '\0';
+    return length;
+}
+
+static pid_t process_of(pid_t thread)
+{
+    char status[1024];
+    int process = 0;
+
+    if (read_file(thread, "status", status, sizeof(status)) == 0)
+        return 0;
+    const char *line = strstr(status, "\nTgid:");
+    if (line != NULL && sscanf(line, "\nTgid: %d", &process) != 1)
+        process = 0;
+    return process;
+}
+
+int process_choice_pid(struct process_choice *choice, const char *text, struct problem *problem)
+{
+    pid_t pid = pid_of(text);
+
+    if (pid == 0)
+        return problem_set(problem, -EINVAL, "'%s' is no process id", text);
+    pid_t process = process_of(pid);
+    if (process == 0)
+        return problem_set(problem, -ESRCH, "there is no process %d", pid);
+    if (process == getpid())
+        return problem_set(problem, -EINVAL, "process %d is dpm itself", pid);
+    if (array_reserve(&choice->pids, &choice->pid_capacity, choice->pid_count + 1,
+                      sizeof(*choice->pids)) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    choice->pids[choice->pid_count++] = process;
+    return 0;
+}
+
+static int add_text(const char ***list, size_t *count, size_t *capacity, const char *text,
+                    struct problem *problem)
+{
+    if (array_reserve(list, capacity, *count + 1, sizeof(**list)) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    (*list)[(*count)++] = text;
+    return 0;
+}
+
+int process_choice_name(struct process_choice *choice, const char *name, struct problem *problem)
+{
+    return add_text(&choice->names, &choice->name_count, &choice->name_capacity, name, problem);
+}
+
+int process_choice_cgroup(struct process_choice *choice, const char *path, struct problem *problem)
+{
+    static const char mount[] = "/sys/fs/cgroup";
+
+    if (strncmp(path, mount, sizeof(mount) - 1) == 0)
+        path += sizeof(mount) - 1;
+    if (*path != '/')
+        return problem_set(problem, -EINVAL,
+                           "a cgroup is a path below %s that begins with '/', not '%s'", mount,
+                           path);
+    return add_text(&choice->cgroups, &choice->cgroup_count, &choice->cgroup_capacity, path,
+                    problem);
+}
+
+int process_choice_unit(struct process_choice *choice, const char *unit, struct problem *problem)
+{
+    if (*unit == '\0' || strchr(unit, '/') != NULL)
+        return problem_set(problem, -EINVAL, "'%s' is no unit; one is e.g. redis.service", unit);
+    return add_text(&choice->units, &choice->unit_count, &choice->unit_capacity, unit, problem);
+}
+
+/* ---- finding ---- */
+
+static bool has_name(const struct process_choice *choice, pid_t pid)
+{
+    char link[64], file[PATH_MAX], name[64];
+
+    if (choice->name_count == 0)
+        return false;
+    read_file(pid, "comm", name, sizeof(name));
+    name[strcspn(name, "\n")] = '\0';
+    snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+    ssize_t length = readlink(link, file, sizeof(file) - 1);
+    file[length < 0 ? 0 : length] = '\0';
+    const char *slash = strrchr(file, '/');
+    for (size_t i = 0; i < choice->name_count; i++)
+        if (strcmp(choice->names[i], name) == 0 ||
+            (slash != NULL && strcmp(choice->names[i], slash + 1) == 0))
+            return true;
+    return false;
+}
+
+/* Whether `path` is the cgroup or lies below it. */
+static bool lies_in(const char *path, const char *cgroup)
+{
+    size_t length = strlen(cgroup);
+
+    while (length > 0 && cgroup[length - 1] == '/')
+        length--;
+    return strncmp(path, cgroup, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+static bool has_folder(const char *path, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = path; (at = strchr(at, '/')) != NULL;) {
+        at++;
+        if (strncmp(at, name, length) == 0 && (at[length] == '/' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static bool in_path(const struct process_choice *choice, const char *path)
+{
+    for (size_t i = 0; i < choice->cgroup_count; i++)
+        if (lies_in(path, choice->cgroups[i]))
+            return true;
+    for (size_t i = 0; i < choice->unit_count; i++)
+        if (has_folder(path, choice->units[i]))
+            return true;
+    return false;
+}
+
+/* Lines "0::/system.slice/redis.service", one for each hierarchy of cgroups. */
+static bool in_cgroup(const struct process_choice *choice, pid_t pid)
+{
+    char text[8192];
+
+    if (choice->cgroup_count + choice->unit_count == 0)
+        return false;
+    read_file(pid, "cgroup", text, sizeof(text));
+    for (char *line = text, *end; *line != '\0'; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end != '\0')
+            *end++ = '\0';
+        const char *path = strstr(line, ":/");
+        if (path != NULL && in_path(choice, path + 1))
+            return true;
+    }
+    return false;
+}
+
+static int find_in_proc(const struct process_choice *choice, int (*found)(pid_t pid, void *context),
+                        void *context, struct problem *problem)
+{
+    DIR *folder = opendir("/proc");
+    struct dirent *entry;
+    int result = 0;
+
+    if (folder == NULL)
+        return problem_set(problem, -errno, "cannot list /proc: %s", strerror(errno));
+    while (result >= 0 && (entry = readdir(folder)) != NULL) {
+        pid_t pid = pid_of(entry->d_name);
+        if (pid != 0 && pid != getpid() && (has_name(choice, pid) || in_cgroup(choice, pid)))
+            result = found(pid, context);
+    }
+    closedir(folder);
+    return result < 0 ? result : 0;
+}
+
+int process_choice_find(const struct process_choice *choice, int (*found)(pid_t pid, void *context),
+                        void *context, struct problem *problem)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < choice->pid_count && result >= 0; i++)
+        result = found(choice->pids[i], context);
+    if (result >= 0 && choice->name_count + choice->cgroup_count + choice->unit_count > 0)
+        result = find_in_proc(choice, found, context, problem);
+    return result < 0 ? result : 0;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* recording.c: a recording in progress. See recording.h. */
+#include "control/recording.h"
+
+#include "show/show.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define DEFAULT_MAX_SIZE (4ULL << 30)
+#define FLUSH_INTERVAL   1000000000ULL /* ns */
+
+/* ---- options ---- */
+
+void recording_options_init(struct recording_options *options)
+{
+    *options = (struct recording_options){.flags = "all", .max_size = DEFAULT_MAX_SIZE};
+}
+
+static int read_ring_size(const char *command, struct recording_options *options)
+{
+    uint64_t size;
+
+    if (parse_size(optarg, &size) < 0 || size < 4096 || size > 1u << 30)
+        return command_usage_error(command, "'%s' is no ring size: from 4K to 1G", optarg);
+    options->meter.ring_size = (uint32_t)size;
+    return -1;
+}
+
+static int read_cpu_time(const char *command, struct recording_options *options)
+{
+    options->meter.coarse_time = strcmp(optarg, "coarse") == 0;
+    if (!options->meter.coarse_time && strcmp(optarg, "precise") != 0)
+        return command_usage_error(command, "CPU time is precise or coarse, not '%s'", optarg);
+    return -1;
+}
+
+int recording_option(const char *command, int option, struct recording_options *options)
+{
+    switch (option) {
+    case 'o':
+        options->trace = optarg;
+        return -1;
+    case RECORDING_FLAGS:
+        options->flags = optarg;
+        return -1;
+    case RECORDING_REPORT:
+        options->report = optarg;
+        return -1;
+    case RECORDING_MAX_SIZE:
+        if (parse_size(optarg, &options->max_size) < 0)
+            return command_usage_error(command, "'%s' is no size, e.g. 500M or 4G", optarg);
+        return -1;
+    case RECORDING_RING:
+        return read_ring_size(command, options);
+    case RECORDING_INTERVAL_OPTION:
+        if (parse_duration(optarg, &options->interval) < 0 || options->interval == 0)
+            return command_usage_error(command, "'%s' is no time, e.g. 500ms, 10s or 5m", optarg);
+        return -1;
+    case RECORDING_CPU_TIME:
+        return read_cpu_time(command, options);
+    case 'h':
+        return command_help(command);
+    default:
+        return command_usage_error(command, NULL);
+    }
+}
+
+int recording_options_done(const char *command, struct recording_options *options)
+{
+    struct problem problem;
+
+    if (meter_flags_parse(options->flags, &options->meter.flags, &problem) < 0)
+        return command_usage_error(command, "%s", problem.text);
+    if ((options->meter.flags & METER_EVENT_FLAGS) == 0)
+        return command_usage_error(command, "no meter flag is left: nothing would be recorded");
+    return -1;
+}
+
+/* ---- while it goes on ---- */
+
+/* Takes the meter out of the kernel; its subject runs on, unmetered. */
+static void stop_recording(struct recording *recording, enum end_reason reason)
+{
+    recording->active = false;
+    recording->reason = reason;
+    meter_detach(recording->meter);
+}
+
+/* A write error or the largest size ends the recording, never its subject. */
+static void give_up(struct recording *recording, int error, const struct problem *problem)
+{
+    enum end_reason reason = error == -EFBIG ? END_SIZE : END_DISK;
+
+    stop_recording(recording, reason);
+    fprintf(recording->messages, "dpm: recording stopped: %s; %s\n", problem->text,
+            recording->subject);
+}
+
+static int store(struct recording *recording, const struct event *event, struct problem *problem)
+{
+    int result = trace_writer_append(recording->writer, event->header, problem);
+
+    if (result == 0 && recording->statistics != NULL) {
+        result = statistics_add(recording->statistics, event);
+        if (result < 0)
+            problem_set(problem, result, "out of memory for the report");
+    }
+    return result;
+}
+
+/* Moves what the meter has into the trace. Returns an enum source_result or a negative errno. */
+static int drain(struct recording *recording, struct problem *problem)
+{
+    struct source *source = meter_source(recording->meter);
+    struct event event;
+    uint64_t complete;
+    int result;
+
+    while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD) {
+        result = store(recording, &event, problem);
+        if (result < 0)
+            return result;
+    }
+    for (unsigned ring = 0; ring < RING_COUNT; ring++)
+        trace_writer_lost(recording->writer, ring, meter_lost(recording->meter, ring));
+    return result;
+}
+
+static int flush(struct recording *recording, uint64_t now, struct problem *problem)
+{
+    int result;
+
+    if (now - recording->last_flush < FLUSH_INTERVAL)
+        return 0;
+    recording->last_flush = now;
+    result = meter_sweep(recording->meter, problem);
+    return result < 0 ? result : trace_writer_flush(recording->writer, problem);
+}
+
+/* What was recorded so far. */
+static int report_so_far(struct recording *recording, uint64_t now, struct problem *problem)
+{
+    struct source *source = meter_source(recording->meter);
+    struct show_options options = {.live = true};
+    struct communication *communication;
+
+    if (recording->statistics == NULL ||
+        now - recording->last_report < recording->options->interval)
+        return 0;
+    recording->last_report = now;
+    int result =
+        statistics_finish(recording->statistics, source->states, source->origins, &communication);
+    if (result == 0) {
+        result = show_statistics(communication, recording->messages, &options);
+        communication_free(communication);
+        fputc('\n', recording->messages);
+        fflush(recording->messages);
+    }
+    return result < 0 ? problem_set(problem, result, "out of memory for the report") : 0;
+}
+
+void recording_step(struct recording *recording)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    struct problem problem;
+
+    if (!recording->active)
+        return;
+    int result = drain(recording, &problem);
+    if (result >= 0)
+        result = flush(recording, now, &problem);
+    if (result >= 0)
+        result = report_so_far(recording, now, &problem);
+    if (result < 0)
+        give_up(recording, result, &problem);
+}
+
+/* ---- before and after ---- */
+
+static int open_signals(sigset_t *ret_old_mask)
+{
+    sigset_t mask;
+
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGHUP);
+    sigaddset(&mask, SIGQUIT);
+    sigaddset(&mask, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &mask, ret_old_mask);
+    return signalfd(-1, &mask, SFD_CLOEXEC);
+}
+
+int recording_init(struct recording *recording, const struct recording_options *options,
+                   sigset_t *ret_old_mask)
+{
+    recording->options = options;
+    recording->messages = stderr;
+    if (options->report != NULL && (recording->messages = fopen(options->report, "we")) == NULL) {
+        command_error("cannot write the report to %s: %s", options->report, strerror(errno));
+        return -1;
+    }
+    recording->signals = open_signals(ret_old_mask);
+    if (recording->signals < 0) {
+        command_error("cannot watch signals: %s", strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+/* The trace's path: as asked for, or ./dpm-NAME-PID.trace. */
+static int name_trace(struct recording *recording, const char *name, pid_t pid,
+                      struct problem *problem)
+{
+    const char *asked = recording->options->trace;
+    const char *slash = strrchr(name, '/');
+    int length = asked != NULL
+                     ? snprintf(recording->path, sizeof(recording->path), "%s", asked)
+                     : snprintf(recording->path, sizeof(recording->path), "./dpm-%.64s-%d.trace",
+                                slash == NULL ? name : slash + 1, pid);
+
+    if ((size_t)length >= sizeof(recording->path))
+        return problem_set(problem, -ENAMETOOLONG, "the name of the trace is too long");
+    return 0;
+}
+
+static void tell_missing(const char *sentence, void *context)
+{
+    (void)context;
+    command_error("%s", sentence);
+}
+
+/* For reports while it goes on: the trace's writer makes the MACHINE record itself. */
+static int open_statistics(struct recording *recording, const struct machine_record *machine,
+                           struct problem *problem)
+{
+    const struct event event = {.header = &machine->header};
+    int result = statistics_new(&recording->statistics);
+
+    if (result == 0)
+        result = statistics_add(recording->statistics, &event);
+    return result < 0 ? problem_set(problem, result, "out of memory for the report") : 0;
+}
+
+int recording_open(struct recording *recording, const char *name, pid_t pid,
+                   struct problem *problem)
+{
+    const struct recording_options *options = recording->options;
+    struct machine_record machine;
+    int result = name_trace(recording, name, pid, problem);
+
+    if (result < 0)
+        return result;
+    if (meter_missing(options->meter.flags, tell_missing, NULL) > 0)
+        return problem_set(problem, -ENOTSUP, "the kernel meter does not run here: see above");
+    result = meter_open(&options->meter, &recording->meter, problem);
+    if (result < 0)
+        return result;
+    machine_describe(&machine);
+    machine.meter_flags = options->meter.flags;
+    result =
+        trace_writer_new(recording->path, &machine, options->max_size, &recording->writer, problem);
+    if (result < 0 || options->interval == 0)
+        return result;
+    return open_statistics(recording, &machine, problem);
+}
+
+void recording_begin(struct recording *recording)
+{
+    recording->active = true;
+    recording->reason = END_COMPLETE;
+    recording->last_flush = recording->last_report = clock_now(CLOCK_MONOTONIC);
+}
+
+static void name_the_living(struct recording *recording, const char *hint)
+{
+    struct meter_process *list;
+    struct problem problem;
+    size_t count;
+
+    if (meter_live(recording->meter) == 0 ||
+        meter_processes(recording->meter, &list, &count, &problem) < 0)
+        return;
+    if (count > 0)
+        fprintf(recording->messages,
+                "dpm: %zu metered process%s still running, no longer metered:", count,
+                count == 1 ? " is" : "es are");
+    for (size_t i = 0; i < count && i < 10; i++) {
+        char name[STREAM_NAME_SIZE + 1];
+        show_text(list[i].name, sizeof(list[i].name), name);
+        fprintf(recording->messages, " %s[%d]", name, list[i].pid);
+    }
+    if (count > 0)
+        fprintf(recording->messages, "%s%s\n", count > 10 ? " ..." : "", hint);
+    free(list);
+}
+
+/* Writes the rest of the records and END. */
+int recording_end(struct recording *recording, const char *name_the_rest, struct problem *problem)
+{
+    int result = 0, closed;
+
+    if (recording->active) {
+        if (name_the_rest != NULL)
+            name_the_living(recording, name_the_rest);
+        result = meter_sweep(recording->meter, problem);
+        stop_recording(recording, END_COMPLETE);
+        while (result >= 0 && (result = drain(recording, problem)) == SOURCE_NONE_YET)
+            usleep(1000);
+        if (result < 0)
+            give_up(recording, result, problem);
+    }
+    for (unsigned ring = 0; ring < RING_COUNT; ring++)
+        trace_writer_lost(recording->writer, ring, meter_lost(recording->meter, ring));
+    closed = trace_writer_close(recording->writer, recording->reason, problem);
+    recording->writer = NULL;
+    return closed;
+}
+
+/* What became of the recording, in figures of the trace itself. */
+static void tell_result(const struct recording *recording, const struct source_state *state)
+{
+    uint64_t lost_paths = meter_lost_paths(recording->meter);
+    uint64_t lost_in_rings =
+        meter_lost(recording->meter, RING_CONTROL) + meter_lost(recording->meter, RING_DATA);
+
+    fprintf(recording->messages, "dpm: %" PRIu64 " records, %" PRIu64 " lost, in %s\n",
+            state->records, state->lost, recording->path);
+    if (lost_in_rings > 0)
+        fprintf(recording->messages, "dpm: a larger ring loses less, e.g. --ring 64M\n");
+    if (lost_paths > 0)
+        fprintf(recording->messages,
+                "dpm: %" PRIu64 " uses of paths are not recorded: no memory to remember them\n",
+                lost_paths);
+}
+
+int recording_report(struct recording *recording, struct problem *problem)
+{
+    const char *paths[] = {recording->path};
+    struct show_options options = {0};
+    struct source *source;
+    int result = trace_open(paths, 1, &source, problem);
+
+    if (result < 0)
+        return result;
+    result = show_report(source, recording->messages, &options, problem);
+    if (result >= 0)
+        tell_result(recording, &source->states[0]);
+    trace_close(source);
+    if (result >= 0 && (fflush(recording->messages) == EOF || ferror(recording->messages)))
+        return problem_set(problem, -EIO, "the report could not be written: %s", strerror(errno));
+    return result;
+}
+
+void recording_discard(struct recording *recording)
+{
+    trace_writer_discard(recording->writer, recording->path);
+    recording->writer = NULL;
+}
+
+void recording_close(struct recording *recording)
+{
+    statistics_free(recording->statistics);
+    meter_close(recording->meter);
+    close(recording->signals);
+    if (recording->messages != stderr)
+        fclose(recording->messages);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording.h: a recording in progress: meter --> trace writer --> TRACE --> report. What `dpm run`
+ * and `dpm acquire` have in common; they differ in whom they mark, and when they end. Private to
+ * control/.
+ *
+ *      recording_open     hooks in the kernel, an empty trace
+ *      recording_begin    from now on there is something to record
+ *      recording_step     empties the rings: at least every RECORDING_INTERVAL ms
+ *      recording_end      the rest of the records, END
+ *      recording_report   what the trace says
+ *      recording_close
+ */
+#ifndef DPM_RECORDING_H
+#define DPM_RECORDING_H
+
+#include "control/command.h"
+
+#include "analysis/analysis.h"
+#include "meter/meter.h"
+#include "trace/trace.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+
+#define RECORDING_INTERVAL 10 /* ms */
+
+struct recording_options {
+    const char *trace;  /* NULL = made from a name and a pid */
+    const char *report; /* NULL = standard error */
+    const char *flags;
+    uint64_t max_size;
+    uint64_t interval; /* ns between reports while it goes on, 0 = none */
+    struct meter_options meter;
+};
+
+struct recording {
+    const struct recording_options *options;
+    const char *subject; /* "the command runs on", whatever becomes of the recording */
+    struct meter *meter;
+    struct trace_writer *writer;
+    struct statistics *statistics; /* for reports while it goes on, or NULL */
+    char path[PATH_MAX];
+    FILE *messages; /* standard error, or the report's file */
+    int signals;    /* descriptor: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD */
+    uint64_t last_flush;
+    uint64_t last_report;
+    bool active;
+    enum end_reason reason;
+};
+
+/* ---- options ---- */
+
+/* Rows of getopt_long for the options both commands have; recording_option reads them. */
+enum recording_option_value {
+    RECORDING_FLAGS = 256,
+    RECORDING_REPORT,
+    RECORDING_RING,
+    RECORDING_MAX_SIZE,
+    RECORDING_INTERVAL_OPTION,
+    RECORDING_CPU_TIME,
+    RECORDING_OPTION_END, /* a command's own options begin here */
+};
+
+#define RECORDING_OPTIONS                                                                          \
+    {"output", required_argument, NULL, 'o'}, {"flags", required_argument, NULL, RECORDING_FLAGS}, \
+        {"report", required_argument, NULL, RECORDING_REPORT},                                     \
+        {"ring", required_argument, NULL, RECORDING_RING},                                         \
+        {"max-size", required_argument, NULL, RECORDING_MAX_SIZE},                                 \
+        {"interval", required_argument, NULL, RECORDING_INTERVAL_OPTION},                          \
+        {"cpu-time", required_argument, NULL, RECORDING_CPU_TIME},                                 \
+    {                                                                                              \
+        "help", no_argument, NULL, 'h'                                                             \
+    }
+
+/* The defaults: every flag, a trace of at most 4 GiB. */
+void recording_options_init(struct recording_options *options);
+
+/* Takes what getopt_long has found (its argument is in optarg). Returns -1, or the exit status with
+ * which the command ends: its help was asked for, or it is used wrongly, which has been said. */
+int recording_option(const char *command, int option, struct recording_options *options);
+
+/* To be called after the last option: reads the flags. Returns as recording_option. */
+int recording_options_done(const char *command, struct recording_options *options);
+
+/* ---- the recording ---- */
+
+/* Blocks the signals that end a recording and opens `signals`; opens `messages`. Returns 0, or -1
+ * after an error has been said. */
+int recording_init(struct recording *recording, const struct recording_options *options,
+                   sigset_t *ret_old_mask);
+
+/* Loads the meter and makes the trace: as asked for, or ./dpm-NAME-PID.trace.
+ * Errors: with a line in `problem`; recording_discard is then to be called. */
+int recording_open(struct recording *recording, const char *name, pid_t pid,
+                   struct problem *problem);
+
+void recording_begin(struct recording *recording);
+
+/* Moves what the meter has into the trace; once a second flushes it; reports if an interval has
+ * passed. A write error or the largest size ends the recording and is said, never the subject. */
+void recording_step(struct recording *recording);
+
+/* Ends the recording in order: the rest of the records and END. Names on standard error those of the
+ * metered that run on, if `name_the_rest` says why they may be of interest.
+ * Errors: a line in `problem`. */
+int recording_end(struct recording *recording, const char *name_the_rest, struct problem *problem);
+
+/* Prints what the trace says, and what became of the recording. */
+int recording_report(struct recording *recording, struct problem *problem);
+
+/* Removes the trace of a recording that did not begin. */
+void recording_discard(struct recording *recording);
+
+void recording_close(struct recording *recording);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * mark.bpf.h: taking over processes that run already: iterators that mark tasks and find the
+ * sockets they hold.
+ *
+ *      mark_tasks      again and again until a pass marks nobody new; the marked are silent: their
+ *                      positions are followed, nothing is told
+ *      survey_files    again and again until all positions are settled; lists each path once
+ *      begun = N       one store, and all of them tell
+ *
+ * TCP has absolute positions. A UNIX socket counts from where it is first met, and its sender and its
+ * receiver are met apart, with bytes queued in between and calls in progress. What the sender's
+ * count lacks (`shift`: what the receiver has counted, plus what is queued, minus what the sender
+ * has counted) stays the same from pass to pass when no call is between its steps: it is believed
+ * when several passes agree.
+ */
+#ifndef DPM_MARK_BPF_H
+#define DPM_MARK_BPF_H
+
+#include "meter/call.bpf.h"
+#include "meter/schedule.bpf.h"
+
+/* after these, which bring the types */
+#include "meter/survey.h"
+
+#define PASSES_THAT_AGREE 4
+
+/* ---- marking ---- */
+
+static __always_inline bool to_be_marked(struct task_struct *task)
+{
+    return (task->flags & (PF_KTHREAD | PF_EXITING)) == 0 && (uint32_t)task->tgid != mark_except;
+}
+
+/* A call that sleeps already: its RECEIVE has not found its data at once. */
+static __always_inline bool sleeps_in_receive(struct task_struct *task)
+{
+    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+
+    return (task->__state & TASK_INTERRUPTIBLE) != 0 && is_receive(registers->orig_ax);
+}
+
+/* What the threads of a process have in common, kept with its first thread, whether that still runs
+ * or not: the number of the process and of its image. */
+static __always_inline void join_process(struct stream *stream, struct task_struct *task)
+{
+    struct stream *leader = storage_of_task(task->group_leader);
+
+    if (leader == NULL)
+        leader = stream;
+    if (leader->image == 0)
+        __sync_val_compare_and_swap(&leader->image, 0, __sync_fetch_and_add(&last_image, 1) + 1);
+    stream->process = number_of(leader);
+    stream->image = leader->image;
+}
+
+SEC("iter/task")
+int mark_tasks(struct bpf_iter__task *context)
+{
+    struct task_struct *task = context->task;
+    struct stream *stream;
+
+    if (task == NULL || !to_be_marked(task))
+        return 0;
+    stream = storage_of_task(task);
+    if (stream == NULL) {
+        __sync_fetch_and_add(&unmarkable, 1);
+        return 0;
+    }
+    if (!claim(stream))
+        return 0;
+    if (!mark_from_exec)
+        join_process(stream, task);
+    else
+        stream->process = stream->number;
+    stream->started = 1;
+    stream->from_exec = mark_from_exec;
+    stream->mark = mark_generation;
+    stream->receivecall = sleeps_in_receive(task);
+    enliven(stream, mark_flags);
+    if (task->flags & PF_EXITING)
+        end_stream(stream); /* the hook that ends it may have come before it was alive */
+    __sync_fetch_and_add(&marked, 1);
+    return 0;
+}
+
+/* ---- the sockets they hold ---- */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct survey_path);
+} survey_path_line SEC(".maps");
+
+/* Lists a path that has no number yet. */
+static __noinline int list_path(struct seq_file *file, struct path *path,
+                                const struct socket_facts *facts, uint32_t holder)
+{
+    struct inode_path entry = {};
+    struct survey_path *line;
+    uint64_t inode = facts->inode;
+    uint32_t zero = 0;
+
+    line = bpf_map_lookup_elem(&survey_path_line, &zero);
+    if (line == NULL || path->number != 0)
+        return 0;
+    entry.number = __sync_fetch_and_add(&last_path, 1) + 1;
+    /* a stream that begins to tell in the middle of its call takes what it finds */
+    path->state &= ~PATH_KNOWS_IN;
+    path->number = entry.number;
+    fill_path(&line->identity, path, facts, RECORD_OLDER);
+    line->identity.header.stream = holder;
+    bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY);
+    bpf_seq_write(file, line, sizeof(*line));
+    return 0;
+}
+
+static __always_inline bool is_connected(uint32_t state)
+{
+    return state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2 ||
+           state == TCP_CLOSE_WAIT || state == TCP_LAST_ACK || state == TCP_CLOSING;
+}
+
+static __always_inline int survey_tcp(struct seq_file *file, struct sock *sk, uint64_t inode,
+                                      uint32_t holder)
+{
+    uint32_t state = sk->__sk_common.skc_state;
+    struct path *path = storage_of(sk);
+    struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+    struct socket_facts facts = {};
+
+    if (path == NULL || tcp == NULL)
+        return 0;
+    if (state == TCP_LISTEN && path->number == 0) {
+        path->role = PATH_ROLE_ACCEPTED; /* inherited by the connections it will hand out */
+        return 0;
+    }
+    if (path->number != 0 || !is_connected(state))
+        return 0;
+    take_positions(path, tcp);
+    facts.sk = sk;
+    facts.cookie = bpf_get_socket_cookie(sk);
+    facts.inode = inode;
+    facts.family = sk->__sk_common.skc_family;
+    facts.kind = PATH_TCP;
+    return list_path(file, path, &facts, holder);
+}
+
+/* Bytes or messages in the receive queue. */
+static __always_inline uint32_t queued_in(struct unix_sock *receiver, uint32_t kind)
+{
+    if (kind == PATH_UNIX_STREAM)
+        return bpf_core_field_exists(receiver->inq_len) ? receiver->inq_len : 0;
+    return BPF_CORE_READ((struct sock *)receiver, sk_receive_queue.qlen);
+}
+
+/* One direction: `sender` is the storage of the sending socket, `key` its cookie. */
+static __always_inline void settle(struct path *sender, uint64_t key, struct unix_sock *receiver,
+                                   uint32_t kind)
+{
+    uint32_t zero = 0, shift;
+    uint32_t *in;
+
+    if (sender->state & PATH_SETTLED)
+        return;
+    bpf_map_update_elem(&incoming, &key, &zero, BPF_NOEXIST);
+    in = bpf_map_lookup_elem(&incoming, &key);
+    if (in == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return;
+    }
+    shift =
+        *(volatile uint32_t *)in + queued_in(receiver, kind) - *(volatile uint32_t *)&sender->out;
+    sender->settling = shift == sender->shift ? sender->settling + 1 : 1;
+    sender->shift = shift;
+    if (sender->settling < PASSES_THAT_AGREE) {
+        __sync_fetch_and_add(&unsettled, 1);
+        return;
+    }
+    __sync_fetch_and_add(&sender->out, shift);
+    sender->state |= PATH_SETTLED;
+}
+
+/* Both directions of a connected UNIX stream or seqpacket socket; told when both are settled. */
+static __always_inline int survey_unix(struct seq_file *file, struct sock *sk, uint64_t inode,
+                                       uint32_t kind, uint32_t holder)
+{
+    struct unix_sock *own = bpf_skc_to_unix_sock(sk), *other;
+    struct path *path, *peer_path;
+    struct socket_facts facts = {};
+    struct sock *peer;
+
+    if (own == NULL || sk->__sk_common.skc_state == TCP_LISTEN)
+        return 0;
+    peer = own->peer;
+    if (peer == NULL)
+        return 0;
+    path = storage_of(sk);
+    peer_path = storage_of(peer);
+    other = bpf_skc_to_unix_sock(peer);
+    if (path == NULL || peer_path == NULL || other == NULL || path->number != 0)
+        return 0;
+    facts.sk = sk;
+    facts.cookie = bpf_get_socket_cookie(sk);
+    facts.peer = bpf_get_socket_cookie(peer);
+    facts.inode = inode;
+    facts.family = AF_UNIX;
+    facts.kind = kind;
+    settle(path, facts.cookie, other, kind);
+    settle(peer_path, facts.peer, own, kind);
+    if ((path->state & peer_path->state & PATH_SETTLED) == 0)
+        return 0;
+    path->start_out = path->out;
+    path->start_in = peer_path->out - queued_in(own, kind);
+    return list_path(file, path, &facts, holder);
+}
+
+SEC("iter/task_file")
+int survey_files(struct bpf_iter__task_file *context)
+{
+    struct task_struct *task = context->task;
+    struct file *file = context->file;
+    struct stream *stream;
+    struct socket *socket;
+    struct sock *sk;
+    uint64_t inode;
+    uint32_t kind;
+
+    if (task == NULL || file == NULL)
+        return 0;
+    stream = bpf_task_storage_get(&streams, task, NULL, 0);
+    if (stream == NULL || stream->flags == 0)
+        return 0;
+    socket = bpf_sock_from_file(file);
+    if (socket == NULL)
+        return 0;
+    sk = socket->sk;
+    if (sk == NULL)
+        return 0;
+    inode = BPF_CORE_READ(file, f_inode, i_ino);
+    kind = kind_of_socket(sk->__sk_common.skc_family, sk->sk_type, sk->sk_protocol);
+    switch (kind) {
+    case PATH_TCP:
+        return survey_tcp(context->meta->seq, sk, inode, stream->number);
+    case PATH_UNIX_STREAM:
+    case PATH_UNIX_SEQPACKET:
+        return survey_unix(context->meta->seq, sk, inode, kind, stream->number);
+    default:
+        return 0;
+    }
+}
+
+#endif

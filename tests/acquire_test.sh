@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# acquire_test.sh BUILD_FOLDER: `dpm acquire` takes over what runs already: whom it finds, what it says
+# of old connections, that it misses no thread, and that it ends as it should.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+crowd=$1/tests/crowd
+load=$1/tests/load
+cd "$scratch" || exit 1
+
+# acquire OPTION...: starts `dpm acquire` in the background ($acquirer) and waits until it meters.
+acquire() {
+    : > err
+    timeout 120 "$dpm" acquire "$@" > out 2>> err &
+    acquirer=$!
+    wait_for 20 grep -q '^dpm: metering' err
+}
+
+# end_acquire: ends it as its user would, and waits; its exit status.
+end_acquire() {
+    pkill -TERM -P $acquirer
+    wait $acquirer
+}
+
+# connections COUNT: starts two processes that hold so many ($holder, $child), told to use them by
+# writing lines to descriptor 7.
+connections() {
+    mkfifo fifo
+    "$crowd" connections "$1" < fifo > held &
+    holder=$!
+    exec 7> fifo
+    wait_for 60 grep -q ready held
+    child=$(pgrep -P $holder)
+}
+
+end_connections() {
+    exec 7>&-
+    wait $holder
+    rm -f fifo held
+}
+
+# ---- usage ----
+
+usage() {
+    "$dpm" acquire "$@" > out 2> err
+    echo $?
+}
+check_equal "nobody chosen is wrong usage" 2 "$(usage)"
+check_equal "what is no pid is wrong usage" 2 "$(usage 12x)"
+check "... and named" grep -q "'12x' is no process id" err
+check_equal "a wrong duration is wrong usage" 2 "$(usage --duration 3y 1)"
+check_equal "a process that does not exist is an error" 1 "$(usage 4194399)"
+check_equal "... in one line" 1 "$(wc -l < err)"
+check_equal "so is a name that nobody has" 1 "$(usage --name no-such-name -o none.trace)"
+check_equal "... in one line" 'dpm: there is no such process' "$(cat err)"
+check_not "... and leaves no trace behind" test -e none.trace
+
+# ---- old connections ----
+
+connections 3
+acquire -o old.trace "$holder" -p "$child"
+check_equal "it says whom it meters" 'dpm: metering 2 processes' "$(head -n 1 err)"
+echo use >&7
+wait_for 10 grep -q 'done' held
+end_acquire
+check_equal "a signal ends it in order" 0 $?
+check "... with a report" grep -q '^dpm: .* records, 0 lost, in old.trace' err
+"$dpm" dump --json old.trace > old.json
+check_equal "every old end is told of, once" 6 \
+    "$(jq -s '[.[] | select(.event == "PATH" and .older)] | length' old.json)"
+check_equal "... and its creation" 6 \
+    "$(jq -s '[.[] | select(.event == "CREATEPATH" and .older)] | length' old.json)"
+check_equal "messages lie where the paths say they begin" 0 "$(jq -s '
+    (map(select(.event == "PATH")) | map({key: (.path | tostring), value: .}) | from_entries) as $paths |
+    [.[] | select(.event == "SEND" and .offset != $paths[.path | tostring].start_out or
+                  .event == "RECEIVE" and .offset != $paths[.path | tostring].start_in)] | length' old.json)"
+check_equal "... and all are there" "3 3" "$(jq -rs '
+    "\([.[] | select(.event == "SEND")] | length) \([.[] | select(.event == "RECEIVE")] | length)"' old.json)"
+check_equal "ends are joined" 3 "$("$dpm" stats --json old.trace | jq '.paths | length')"
+check_equal "the image of the process is known" "$(readlink -f "$crowd")" \
+    "$(jq -rs '[.[] | select(.event == "IMAGE")][0].file' old.json)"
+check "the process lives on" kill -0 "$holder"
+
+# ---- by name, cgroup, duration, interval ----
+
+started=$(date +%s%N)
+check_equal "by name" 0 "$(usage --name crowd --duration 700ms -o name.trace)"
+check "the duration ends it" test $((($(date +%s%N) - started) / 1000000)) -ge 700
+check "... whom the name says, it meters" grep -q '^dpm: metering 2 processes$' err
+group=$(sed -n 's/^0:://p' /proc/$holder/cgroup)
+check_equal "by cgroup" 0 "$(usage --cgroup "/sys/fs/cgroup$group" --duration 300ms -o group.trace)"
+check "... with all that is in it" sh -c "
+    '$dpm' dump --json --type stream group.trace | jq -e -s 'any(.[]; .pid == $holder)'"
+check_equal "an interval reports while it goes on" 0 \
+    "$(usage --interval 200ms --duration 700ms -o often.trace "$holder")"
+check "... more than once" test "$(grep -c '^Who sent to whom' err)" -ge 3
+check_equal "... saying that there is more to come" "$(($(grep -c '^Who sent to whom' err) - 1))" \
+    "$(grep -c ', so far$' err)"
+end_connections
+
+# ---- the end of the last process ends it ----
+
+"$load" 1000000 10 > out.load &
+pid=$!
+acquire -o last.trace $pid
+wait $acquirer
+check_equal "the end of the last metered process ends it" 0 $?
+wait $pid
+
+# ---- all of the machine, two programs ----
+
+"$load" 400000 64 > out1 &
+"$load" 300000 200 > out2 &
+acquire -o all.trace --ring 64M --all
+self=$(pgrep -P $acquirer)
+"$load" 20000 50 > out3
+wait_for 60 grep -q sends out1
+wait_for 60 grep -q sends out2
+end_acquire
+"$dpm" stats --json all.trace > all.json 2> /dev/null
+check_equal "with --all a program that began later has its own figures" "20000 1000000" \
+    "$(jq -r '[.processes[] | select(.name == "load" and .sent.messages == 20000)][0].sent |
+        "\(.messages) \(.bytes)"' all.json)"
+check_equal "dpm itself is not metered" 0 \
+    "$(jq "[.processes[] | select(.pid == $self)] | length" all.json)"
+check "kernel threads are not metered" sh -c "
+    jq -r '.processes[] | .name' all.json | grep -q -v -x 'kthreadd\|kswapd.*\|ksoftirqd.*'"
+check "nothing is lost" jq -e '.trace.lost == 0' all.json
+
+# ---- threads that come and go ----
+
+# Threads created after the metering began are told by the program; the bytes they send lie one behind
+# the other in the path, so one that was missed leaves a hole.
+rounds=30
+complete=0
+round=0
+while [ $round -lt $rounds ]; do
+    round=$((round + 1))
+    rm -rf churn.trace
+    "$crowd" threads 20 > churned &
+    pid=$!
+    wait_for 5 test -s churned
+    acquire -o churn.trace --flags send --ring 64M $pid
+    kill -USR1 $pid
+    wait $acquirer
+    wait $pid
+    gated=$(sed -n 's/.* gated //p' churned)
+    "$dpm" dump --json --type send churn.trace 2> /dev/null | jq -s --argjson gated "$gated" '
+        map(.offset) | sort | length >= $gated and $gated > 0 and .[-1] - .[0] + 1 == length and
+        (unique | length) == length' > verdict
+    if [ "$(cat verdict)" = true ]; then
+        complete=$((complete + 1))
+    else
+        cat churned verdict err | sed 's/^/# /' | head -n 5
+    fi
+done
+check_equal "no thread of one that creates them all the time is missed" $rounds $complete
+
+# ---- ten thousand connections ----
+
+connections 10000
+acquire -o many.trace "$holder" "$child"
+echo use >&7
+wait_for 60 grep -q 'done' held
+memory=$(awk '/RssAnon|RssShmem/ { sum += $2 } END { print sum }' "/proc/$(pgrep -P $acquirer)/status")
+end_acquire
+"$dpm" dump --json many.trace > many.json
+check_equal "10,000 connections: every end is told of" 20000 \
+    "$(jq -s '[.[] | select(.event == "PATH")] | length' many.json)"
+check_equal "... and all their messages" "10000 10000" "$(jq -rs '
+    "\([.[] | select(.event == "SEND")] | length) \([.[] | select(.event == "RECEIVE")] | length)"' many.json)"
+check "... without loss" jq -e -s '.[-1].lost == 0' many.json
+check "... within the memory that is allowed ($memory KiB)" test "$memory" -le $((48 * 1024 + 10000))
+end_connections
+finish
