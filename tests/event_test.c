@@ -345,6 +345,37 @@ static void test_flags_are_the_types(void **unused)
     }
 }
 
+static void check_flags_text(uint32_t flags, const char *expected)
+{
+    char text[METER_FLAGS_TEXT_SIZE];
+
+    meter_flags_text(flags, text);
+    assert_string_equal(text, expected);
+}
+
+/* Whatever flags are written is read as the same flags. */
+static void test_flags_are_written(void **unused)
+{
+    uint64_t seed = seed_of_run("flags");
+
+    (void)unused;
+    check_flags_text(0, "");
+    check_flags_text(1, "");
+    check_flags_text(METER_ALL_FLAGS, "all");
+    check_flags_text(UINT32_MAX, "all");
+    check_flags_text(BIT(RECEIVE) | BIT(SEND), "send,receive");
+    check_flags_text(METER_FLAG_PC | BIT(BLOCK), "block,pc");
+    for (unsigned i = 0; i < 1000; i++) {
+        char text[METER_FLAGS_TEXT_SIZE];
+        uint32_t flags = (uint32_t)random_number(&seed) & METER_ALL_FLAGS;
+        /* also with all of them but one, the longest lists */
+        if (i < 32)
+            flags = METER_ALL_FLAGS & ~(1u << i);
+        meter_flags_text(flags, text);
+        check_flags(text, 0, flags);
+    }
+}
+
 static void test_wrong_flags_are_named(void **unused)
 {
     static const char *const lists[] = {
@@ -426,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_identity_values),
         cmocka_unit_test(test_flags_are_parsed),
         cmocka_unit_test(test_flags_are_the_types),
+        cmocka_unit_test(test_flags_are_written),
         cmocka_unit_test(test_wrong_flags_are_named),
         cmocka_unit_test(test_identities_keep_the_latest_of_each_number),
     };

@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 pages=$here/../man
-commands='run acquire dump stats repair'
+commands='run acquire dump stats repair check'
 
 # ---- the front door ----
 
@@ -91,6 +91,10 @@ words_of_page() {
 "$dpm" dump --json alpha beta 2> err | jq -r 'keys[]' | sort -u > printed
 words_of_page dpm-dump.1 '\.Ss Keys' '\.Sh EXIT' > described
 check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
+    "$(cat printed)" "$(cat described)"
+"$dpm" check --json 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' | sort -u > printed
+words_of_page dpm-check.1 '\.Ss Keys' '\.Sh ENVIRONMENT' > described
+check_equal "dpm-check(1) describes the keys that dpm check --json prints" \
     "$(cat printed)" "$(cat described)"
 "$dpm" stats --json alpha 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
     sort -u > printed

@@ -20,6 +20,7 @@ int command_acquire(int argc, char **argv);
 int command_dump(int argc, char **argv);
 int command_stats(int argc, char **argv);
 int command_repair(int argc, char **argv);
+int command_check(int argc, char **argv);
 
 /* Prints how the command of this name is used, from the table; EXIT_SUCCESS. */
 int command_help(const char *name);

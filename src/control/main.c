@@ -70,6 +70,11 @@ static const struct command commands[] = {
      "dpm repair TRACE\n"
      "\n"
      "  --help  print this\n"},
+    {"check", command_check, "tell whether metering works here, what is missing, and what to do",
+     "dpm check [OPTION]...\n"
+     "\n"
+     "  --json  one JSON object\n"
+     "  --help  print this\n"},
 };
 
 static const struct command *find_command(const char *name)

@@ -65,6 +65,11 @@ uint64_t event_field_value(const struct event_field *field, const void *record);
  * *flags is then unchanged. */
 int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem);
 
+#define METER_FLAGS_TEXT_SIZE 256
+
+/* Writes these flags as meter_flags_parse reads them: "all", "send,receive", "" if there is none. */
+void meter_flags_text(uint32_t flags, char text[METER_FLAGS_TEXT_SIZE]);
+
 /* ---- sources ---- */
 
 /* A record as a source hands it out: valid until the next call of next(). */

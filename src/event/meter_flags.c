@@ -5,6 +5,7 @@
  */
 #include "event/event.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -60,4 +61,31 @@ int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem
     }
     *flags = result;
     return 0;
+}
+
+static void append_flag(const char *name, char text[METER_FLAGS_TEXT_SIZE])
+{
+    size_t length = strlen(text);
+
+    if (length + strlen(name) + 2 > METER_FLAGS_TEXT_SIZE)
+        return;
+    if (length > 0)
+        text[length++] = ',';
+    while (*name != '\0')
+        text[length++] = (char)tolower((unsigned char)*name++);
+    text[length] = '\0';
+}
+
+void meter_flags_text(uint32_t flags, char text[METER_FLAGS_TEXT_SIZE])
+{
+    text[0] = '\0';
+    if ((flags & METER_ALL_FLAGS) == METER_ALL_FLAGS) {
+        append_flag("all", text);
+        return;
+    }
+    for (unsigned id = 1; id < 31; id++)
+        if ((flags & METER_EVENT_FLAGS & EVENT_FLAG(id)) != 0)
+            append_flag(event_type(id)->name, text);
+    if ((flags & METER_FLAG_PC) != 0)
+        append_flag("pc", text);
 }

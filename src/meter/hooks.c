@@ -33,23 +33,31 @@ const struct hook hooks[] = {
 };
 const size_t hook_count = ARRAY_SIZE(hooks);
 
-int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *context), void *context)
+bool tracepoint_exists(const struct btf *types, const char *name)
 {
-    struct btf *btf = btf__load_vmlinux_btf();
+    char type[128];
+
+    snprintf(type, sizeof(type), "btf_trace_%s", name);
+    return btf__find_by_name_kind(types, type, BTF_KIND_TYPEDEF) >= 0;
+}
+
+bool iterator_exists(const struct btf *types, const char *name)
+{
+    char function[128];
+
+    snprintf(function, sizeof(function), "bpf_iter_%s", name);
+    return btf__find_by_name_kind(types, function, BTF_KIND_FUNC) >= 0;
+}
+
+/* Tells of each hook that the flags need and the kernel lacks; returns how many. */
+static int missing_hooks(const struct btf *types, uint32_t flags,
+                         void (*tell)(const char *sentence, void *context), void *context)
+{
     char text[256];
     int missing = 0;
 
-    if (libbpf_get_error(btf) != 0) {
-        tell("This kernel has no BTF type information (/sys/kernel/btf/vmlinux), which the kernel "
-             "meter needs; use a kernel built with CONFIG_DEBUG_INFO_BTF=y.",
-             context);
-        return 1;
-    }
     for (size_t i = 0; i < hook_count; i++) {
-        if (!hook_needed(&hooks[i], flags))
-            continue;
-        snprintf(text, sizeof(text), "btf_trace_%s", hooks[i].program);
-        if (btf__find_by_name_kind(btf, text, BTF_KIND_TYPEDEF) >= 0)
+        if (!hook_needed(&hooks[i], flags) || tracepoint_exists(types, hooks[i].program))
             continue;
         snprintf(text, sizeof(text),
                  "This kernel has no tracepoint %s (Linux %s and later have it), which the flags "
@@ -58,6 +66,25 @@ int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *conte
         tell(text, context);
         missing++;
     }
-    btf__free(btf);
+    return missing;
+}
+
+int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *context), void *context)
+{
+    quiet_libbpf();
+    struct btf *types = btf__load_vmlinux_btf();
+    int missing;
+
+    if (libbpf_get_error(types) != 0) {
+        tell("This kernel has no BTF type information (/sys/kernel/btf/vmlinux), which the kernel "
+             "meter needs; use a kernel built with CONFIG_DEBUG_INFO_BTF=y.",
+             context);
+        missing = 1;
+    } else {
+        missing = missing_hooks(types, flags, tell, context);
+        btf__free(types);
+    }
+    if (missing > 0)
+        tell("dpm check tells more: what works here, and what to do about the rest.", context);
     return missing;
 }

@@ -25,6 +25,11 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
     return vfprintf(stderr, format, arguments);
 }
 
+void quiet_libbpf(void)
+{
+    libbpf_set_print(print_libbpf);
+}
+
 /* BPF rings are powers of two and at least a page. */
 static uint32_t ring_size(uint32_t asked)
 {
@@ -33,6 +38,15 @@ static uint32_t ring_size(uint32_t asked)
     while (size < asked && size < 1u << 30)
         size *= 2;
     return size;
+}
+
+void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
+{
+    uint32_t data = ring_size(asked == 0 ? DEFAULT_RING_SIZE : asked);
+
+    ret_sizes[RING_DATA] = data;
+    ret_sizes[RING_CONTROL] =
+        data / 4 < LEAST_CONTROL_RING_SIZE ? LEAST_CONTROL_RING_SIZE : data / 4;
 }
 
 static void keep_first(const char *sentence, void *context)
@@ -48,9 +62,10 @@ static int cannot_load(int error, struct problem *problem)
     if (error == -EPERM || error == -EACCES)
         return problem_set(problem, -EPERM,
                            "the kernel meter needs the capabilities CAP_BPF and CAP_PERFMON; run "
-                           "as root, e.g. with sudo");
+                           "as root, e.g. with sudo (dpm check tells more)");
     return problem_set(problem, error,
-                       "the kernel refused the meter: %s; DPM_DEBUG=1 shows its reasons",
+                       "the kernel refused the meter: %s; DPM_DEBUG=1 shows its reasons (dpm check "
+                       "tells more)",
                        strerror(-error));
 }
 
@@ -63,7 +78,8 @@ static int attach_hooks(struct meter *meter, struct problem *problem)
             bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program);
         struct bpf_link *link = bpf_program__attach(program);
         if (link == NULL)
-            return problem_set(problem, -errno, "cannot attach to the tracepoint %s: %s",
+            return problem_set(problem, -errno,
+                               "cannot attach to the tracepoint %s: %s (dpm check tells more)",
                                hooks[i].program, strerror(errno));
         meter->links[meter->link_count++] = link;
     }
@@ -86,20 +102,20 @@ static int open_rings(struct meter *meter)
 static int load(struct meter *meter, const struct meter_options *options, struct problem *problem)
 {
     char missing[256] = "";
+    uint32_t sizes[RING_COUNT];
 
-    libbpf_set_print(print_libbpf);
+    quiet_libbpf();
     if (meter_missing(options->flags, keep_first, missing) > 0)
-        return problem_set(problem, -ENOTSUP, "%s", missing);
+        return problem_set(problem, -ENOTSUP, "%s (dpm check tells more)", missing);
     meter->kernel = meter_bpf__open();
     if (meter->kernel == NULL)
         return cannot_load(-errno, problem);
     meter->kernel->rodata->flags_in_force = options->flags;
     meter->kernel->rodata->coarse_time = options->coarse_time;
     meter->kernel->rodata->first_sequence = options->first_sequence;
-    uint32_t data = ring_size(options->ring_size == 0 ? DEFAULT_RING_SIZE : options->ring_size);
-    uint32_t control = data / 4 < LEAST_CONTROL_RING_SIZE ? LEAST_CONTROL_RING_SIZE : data / 4;
-    bpf_map__set_max_entries(meter->kernel->maps.data_ring, data);
-    bpf_map__set_max_entries(meter->kernel->maps.control_ring, control);
+    ring_sizes(options->ring_size, sizes);
+    bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
+    bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(
             bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program),

@@ -25,7 +25,7 @@ struct meter_options {
 };
 
 /* Says what the meter needs and this machine lacks for `flags`: calls `tell` once for each, with
- * one sentence. Returns how many. */
+ * one sentence, and once more to say where to read on. Returns how many things are lacking. */
 int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *context), void *context);
 
 /* Loads the kernel programs and attaches those that options->flags need. Until a process is marked
@@ -83,5 +83,28 @@ void meter_detach(struct meter *meter);
 
 /* Detaches and frees. NULL is allowed. */
 void meter_close(struct meter *meter);
+
+/* ---- what works on this machine ---- */
+
+enum meter_check_state {
+    METER_CHECK_OK,
+    METER_CHECK_LIMITED, /* metering works, with less comfort */
+    METER_CHECK_MISSING, /* some flags, or all, cannot be metered */
+    METER_CHECK_UNKNOWN, /* could not be found out */
+};
+
+struct meter_check {
+    const char *group; /* what it is about, in a word: "Kernel", "Hooks" ... */
+    char name[64];
+    enum meter_check_state state;
+    char detail[512];
+    char advice[1024]; /* what to do; "" if there is nothing to do */
+};
+
+/* Finds out what works here for this process, and calls `tell` for each thing that matters. Where
+ * nothing speaks against it the meter is truly loaded and attached, with no process marked, and
+ * taken out again. Texts may hold any byte that files and paths hold.
+ * Returns the flags that can be metered, 0 if none. */
+uint32_t meter_check(void (*tell)(const struct meter_check *check, void *context), void *context);
 
 #endif

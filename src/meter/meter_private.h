@@ -26,6 +26,12 @@ static inline bool hook_needed(const struct hook *hook, uint32_t flags)
     return hook->flags == 0 || (hook->flags & flags) != 0;
 }
 
+struct btf;
+
+/* Whether the kernel with these types has a tracepoint, an iterator, of this name. */
+bool tracepoint_exists(const struct btf *types, const char *name);
+bool iterator_exists(const struct btf *types, const char *name);
+
 /* ---- iterate.c: running a kernel iterator and reading what it lists ---- */
 
 /* Runs `program` over all tasks, or over the threads of `pid` if it is not 0, and calls `line`
@@ -91,6 +97,12 @@ struct meter {
     bool detached;
     bool finished; /* after detaching: the last records have been made */
 };
+
+/* Bytes of each ring, if the user asked for a data ring of this size (0 = the default). */
+void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT]);
+
+/* Has libbpf print nothing, unless DPM_DEBUG is set. */
+void quiet_libbpf(void);
 
 /* Appends a copy of a record of the reader's own. Returns 0 or -ENOMEM. */
 int own_records_add(struct own_records *own, const struct record_header *record);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check.c: `dpm check`: what works on this machine for this user, what does not and why, and what
+ * to do about it. See dpm-check(1). The judgement is the meter's (meter/checks.c); here it is shown:
+ *
+ *      Privilege                                          the group
+ *      missing  CAP_BPF     this process has it not ...   state, name, detail
+ *               sudo dpm ...; or once ...                 advice
+ */
+#include "control/command.h"
+#include "meter/meter.h"
+#include "show/show.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct findings {
+    struct meter_check *list;
+    size_t count;
+    size_t capacity;
+    uint32_t flags; /* that can be metered */
+    int error;
+};
+
+static const struct {
+    const char *name;
+    const char *colour;
+} states[] = {
+    [METER_CHECK_OK] = {"ok", "\033[32m"},
+    [METER_CHECK_LIMITED] = {"limited", "\033[33m"},
+    [METER_CHECK_MISSING] = {"missing", "\033[31m"},
+    [METER_CHECK_UNKNOWN] = {"unknown", ""},
+};
+
+/* Makes a text safe for terminals and JSON: paths and versions hold what others put there. */
+#define SAFE(text) make_safe(text, sizeof(text))
+
+static void make_safe(char *text, size_t size)
+{
+    char from[sizeof(((struct meter_check *)NULL)->advice)];
+
+    memcpy(from, text, size);
+    show_text(from, size - 1, text);
+}
+
+static void add_finding(const struct meter_check *check, void *context)
+{
+    struct findings *findings = context;
+
+    if (findings->error == 0)
+        findings->error = array_reserve(&findings->list, &findings->capacity, findings->count + 1,
+                                        sizeof(*findings->list));
+    if (findings->error < 0)
+        return;
+    struct meter_check *own = &findings->list[findings->count++];
+    *own = *check;
+    SAFE(own->name);
+    SAFE(own->detail);
+    SAFE(own->advice);
+}
+
+/* ---- the sum ---- */
+
+#define SUMMARY_SIZE 1024
+
+static void append(char text[SUMMARY_SIZE], const char *more)
+{
+    size_t length = strlen(text);
+
+    snprintf(text + length, SUMMARY_SIZE - length, "%s", more);
+}
+
+/* "dpm run and dpm acquire work here for ..." */
+static void sum_up(const struct findings *findings, char text[SUMMARY_SIZE])
+{
+    char flags[METER_FLAGS_TEXT_SIZE], lost[METER_FLAGS_TEXT_SIZE];
+    const char *before = "";
+
+    meter_flags_text(findings->flags, flags);
+    meter_flags_text(METER_ALL_FLAGS & ~findings->flags, lost);
+    if (findings->flags == METER_ALL_FLAGS) {
+        snprintf(text, SUMMARY_SIZE, "dpm run and dpm acquire work here for all flags");
+    } else if (findings->flags != 0) {
+        snprintf(text, SUMMARY_SIZE,
+                 "dpm run and dpm acquire work here for --flags %s, but not for %s", flags, lost);
+    } else {
+        snprintf(text, SUMMARY_SIZE, "dpm run and dpm acquire do not work here; missing: ");
+        for (size_t i = 0; i < findings->count; i++) {
+            if (findings->list[i].state != METER_CHECK_MISSING)
+                continue;
+            append(text, before);
+            append(text, findings->list[i].name);
+            before = ", ";
+        }
+    }
+}
+
+/* ---- for people ---- */
+
+static void print_check(const struct meter_check *check, int width)
+{
+    bool terminal = isatty(STDOUT_FILENO);
+
+    printf("%s%-7s%s  %-*s  %s\n", terminal ? states[check->state].colour : "",
+           states[check->state].name, terminal ? "\033[0m" : "", width, check->name, check->detail);
+}
+
+static void print_findings(const struct findings *findings)
+{
+    bool terminal = isatty(STDOUT_FILENO);
+    const char *group = "", *advice = "";
+    char summary[SUMMARY_SIZE];
+    int width = 0;
+
+    for (size_t i = 0; i < findings->count; i++)
+        if ((int)strlen(findings->list[i].name) > width)
+            width = (int)strlen(findings->list[i].name);
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct meter_check *check = &findings->list[i];
+        if (strcmp(check->group, group) != 0)
+            printf("%s%s%s%s\n", i == 0 ? "" : "\n", terminal ? "\033[1m" : "", check->group,
+                   terminal ? "\033[0m" : "");
+        group = check->group;
+        print_check(check, width);
+        /* what mends one thing often mends the next: said once */
+        if (check->advice[0] != '\0' && strcmp(check->advice, advice) != 0)
+            printf("%9s%s\n", "", check->advice);
+        if (check->advice[0] != '\0')
+            advice = check->advice;
+    }
+    sum_up(findings, summary);
+    printf("\n%s\n", summary);
+}
+
+/* ---- for programs ---- */
+
+/* Functions that make a value return NULL when out of memory, and jansson's setters refuse NULL:
+ * they are counted, and one check at the end is enough. */
+
+static int add_flag_names(json_t *object, const char *key, uint32_t flags)
+{
+    json_t *names = json_array();
+    char text[METER_FLAGS_TEXT_SIZE];
+    int failed = 0;
+
+    for (unsigned bit = 0; bit < 32; bit++) {
+        meter_flags_text(flags & 1u << bit, text);
+        if (text[0] != '\0')
+            failed |= json_array_append_new(names, json_string(text));
+    }
+    return json_object_set_new(object, key, names) | failed;
+}
+
+static json_t *json_of_check(const struct meter_check *check)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:s?}", "group", check->group, "name", check->name,
+                     "state", states[check->state].name, "detail", check->detail, "advice",
+                     check->advice[0] == '\0' ? NULL : check->advice);
+}
+
+static int print_json(const struct findings *findings)
+{
+    json_t *object = json_object(), *list = json_array();
+    char summary[SUMMARY_SIZE];
+    int failed =
+        json_object_set_new(object, "works", json_boolean(findings->flags == METER_ALL_FLAGS));
+
+    sum_up(findings, summary);
+    failed |= json_object_set_new(object, "summary", json_string(summary));
+    failed |= add_flag_names(object, "flags", findings->flags);
+    failed |= add_flag_names(object, "lost_flags", METER_ALL_FLAGS & ~findings->flags);
+    for (size_t i = 0; i < findings->count; i++)
+        failed |= json_array_append_new(list, json_of_check(&findings->list[i]));
+    failed |= json_object_set_new(object, "checks", list);
+    if (failed == 0 && json_dumpf(object, stdout, JSON_INDENT(1)) == 0)
+        putchar('\n');
+    json_decref(object);
+    return failed == 0 ? 0 : -ENOMEM;
+}
+
+int command_check(int argc, char **argv)
+{
+    enum { OPTION_JSON, OPTION_HELP };
+    static const struct option options[] = {
+        {"json", no_argument, NULL, OPTION_JSON},
+        {"help", no_argument, NULL, OPTION_HELP},
+        {NULL, 0, NULL, 0},
+    };
+    struct findings findings = {0};
+    struct problem problem;
+    bool json = false;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (option) {
+        case OPTION_JSON:
+            json = true;
+            break;
+        case OPTION_HELP:
+            return command_help("check");
+        default:
+            return command_usage_error("check", NULL);
+        }
+    }
+    if (optind != argc)
+        return command_usage_error("check", "takes no argument, not '%s'", argv[optind]);
+    findings.flags = meter_check(add_finding, &findings);
+    int result = findings.error;
+    if (result == 0 && json)
+        result = print_json(&findings);
+    else if (result == 0)
+        print_findings(&findings);
+    free(findings.list);
+    if (result < 0)
+        return command_error("out of memory");
+    if (command_flush_output(&problem) < 0)
+        return command_error("%s", problem.text);
+    return findings.flags == METER_ALL_FLAGS ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trial.c: whether this kernel takes the meter, found out by trying: the whole of it, and each of
+ * its programs alone where the whole is refused. See probe.h.
+ */
+#include "meter/meter_private.h"
+#include "meter/probe.h"
+
+#include "meter.skel.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOG_SIZE (1u << 20) /* of the verifier: the reason is at its end */
+
+static bool is_iterator(struct bpf_program *program)
+{
+    return bpf_program__expected_attach_type(program) == BPF_TRACE_ITER;
+}
+
+/* Opens an iterator, and reads nothing: that would run it. */
+static int try_iterator(struct bpf_program *program)
+{
+    struct bpf_link *link = bpf_program__attach_iter(program, NULL);
+
+    if (link == NULL)
+        return -errno;
+    int fd = bpf_iter_create(bpf_link__fd(link));
+    int result = fd < 0 ? -errno : 0;
+    if (fd >= 0)
+        close(fd);
+    bpf_link__destroy(link);
+    return result;
+}
+
+int trial_whole(uint32_t flags, struct problem *problem)
+{
+    const struct meter_options options = {.flags = flags};
+    struct bpf_program *program;
+    struct meter *meter;
+    int result = meter_open(&options, &meter, problem);
+
+    if (result < 0)
+        return result;
+    bpf_object__for_each_program(program, meter->kernel->obj)
+    {
+        if (result < 0 || !is_iterator(program))
+            continue;
+        result = try_iterator(program);
+        if (result < 0)
+            problem_set(problem, result, "cannot open the iterator %s: %s",
+                        bpf_program__name(program), strerror(-result));
+    }
+    meter_close(meter);
+    return result;
+}
+
+/* ---- each program ---- */
+
+/* What is attached to elsewhere than at a tracepoint or iterator, the trial will tell. */
+static enum answer is_offered(const struct btf *types, const char *section)
+{
+    const char *name = strchr(section, '/');
+
+    if (types == NULL || name == NULL)
+        return ANSWER_UNKNOWN;
+    if (strncmp(section, "tp_btf/", 7) == 0)
+        return tracepoint_exists(types, name + 1) ? ANSWER_YES : ANSWER_NO;
+    if (strncmp(section, "iter/", 5) == 0)
+        return iterator_exists(types, name + 1) ? ANSWER_YES : ANSWER_NO;
+    return ANSWER_UNKNOWN;
+}
+
+int trial_programs(struct trial_program **ret_list)
+{
+    struct trial_program *list = NULL;
+    size_t count = 0, capacity = 0;
+    struct bpf_program *program;
+
+    quiet_libbpf();
+    struct meter_bpf *kernel = meter_bpf__open();
+    if (kernel == NULL)
+        return -errno;
+    struct btf *types = btf__load_vmlinux_btf();
+    if (libbpf_get_error(types) != 0)
+        types = NULL;
+    int result = 0;
+    bpf_object__for_each_program(program, kernel->obj)
+    {
+        result = array_reserve(&list, &capacity, count + 1, sizeof(*list));
+        if (result < 0)
+            break;
+        struct trial_program *line = &list[count++];
+        snprintf(line->name, sizeof(line->name), "%s", bpf_program__name(program));
+        snprintf(line->section, sizeof(line->section), "%s", bpf_program__section_name(program));
+        line->offered = is_offered(types, line->section);
+    }
+    btf__free(types);
+    meter_bpf__destroy(kernel);
+    if (result < 0) {
+        free(list);
+        return result;
+    }
+    *ret_list = list;
+    return (int)count;
+}
+
+/* The log ends with the reason and with figures of what the verifier did; libbpf adds lines about
+ * members of kernel types that are missing. */
+void trial_reason(const char *log, char ret_reason[TRIAL_REASON_SIZE])
+{
+    static const char *const figures[] = {"processed ", "verification time ", "stack depth ", "--",
+                                          "max_states"};
+    size_t length;
+
+    ret_reason[0] = '\0';
+    for (const char *line = log; *line != '\0'; line += length + (line[length] == '\n')) {
+        length = strcspn(line, "\n");
+        bool figure = length == 0;
+        for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
+            figure = figure || strncmp(line, figures[i], strlen(figures[i])) == 0;
+        if (!figure)
+            snprintf(ret_reason, TRIAL_REASON_SIZE, "%.*s", (int)length, line);
+    }
+}
+
+/* Loads and attaches the one program of `kernel` that is to be loaded. */
+static int load_one(struct meter_bpf *kernel, struct bpf_program *program)
+{
+    int result = meter_bpf__load(kernel);
+
+    if (result < 0)
+        return result;
+    if (is_iterator(program))
+        return try_iterator(program);
+    if (bpf_program__type(program) != BPF_PROG_TYPE_TRACING)
+        return 0; /* is attached to something of the user's: a control group, a program */
+    struct bpf_link *link = bpf_program__attach(program);
+    if (link == NULL)
+        return -errno;
+    bpf_link__destroy(link);
+    return 0;
+}
+
+int trial_one(const char *name, char ret_reason[TRIAL_REASON_SIZE])
+{
+    char *log = calloc(1, LOG_SIZE);
+    LIBBPF_OPTS(bpf_object_open_opts, options, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
+    struct bpf_program *program;
+
+    if (log == NULL)
+        return -ENOMEM;
+    quiet_libbpf();
+    struct meter_bpf *kernel = meter_bpf__open_opts(&options);
+    int result = kernel == NULL ? -errno : 0;
+    if (result == 0) {
+        kernel->rodata->flags_in_force = METER_ALL_FLAGS;
+        bpf_map__set_max_entries(kernel->maps.data_ring, (uint32_t)sysconf(_SC_PAGESIZE));
+        bpf_map__set_max_entries(kernel->maps.control_ring, (uint32_t)sysconf(_SC_PAGESIZE));
+        bpf_object__for_each_program(program, kernel->obj)
+            bpf_program__set_autoload(program, strcmp(bpf_program__name(program), name) == 0);
+        program = bpf_object__find_program_by_name(kernel->obj, name);
+        result = program == NULL ? -ENOENT : load_one(kernel, program);
+    }
+    meter_bpf__destroy(kernel);
+    if (result < 0)
+        trial_reason(log, ret_reason);
+    if (result < 0 && ret_reason[0] == '\0')
+        snprintf(ret_reason, TRIAL_REASON_SIZE, "%s", strerror(-result));
+    free(log);
+    return result;
+}
