@@ -48,6 +48,7 @@ struct recording {
     struct launched command;
     struct meter *meter;
     struct trace_writer *writer;
+    struct names names;
     char path[PATH_MAX];
     FILE *messages; /* standard error, or the report's file */
     int signals;
@@ -143,6 +144,19 @@ static void give_up(struct recording *recording, int error, const struct problem
             problem->text);
 }
 
+/* Appends a record, behind the names that it needs. */
+static int append(struct recording *recording, const struct record_header *record,
+                  struct problem *problem)
+{
+    struct name_record names[2];
+    size_t count = names_before(&recording->names, record, names);
+    int result = 0;
+
+    for (size_t i = 0; result >= 0 && i < count; i++)
+        result = trace_writer_append(recording->writer, &names[i].header, problem);
+    return result < 0 ? result : trace_writer_append(recording->writer, record, problem);
+}
+
 /* Moves what the meter has into the trace. Returns an enum source_result or a negative errno. */
 static int drain(struct recording *recording, struct problem *problem)
 {
@@ -152,7 +166,7 @@ static int drain(struct recording *recording, struct problem *problem)
     int result;
 
     while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD) {
-        result = trace_writer_append(recording->writer, event.header, problem);
+        result = append(recording, event.header, problem);
         if (result < 0)
             return result;
     }
@@ -432,6 +446,7 @@ int command_run(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     result = record_command(&recording);
     meter_close(recording.meter);
+    names_done(&recording.names);
     close(recording.signals);
     if (recording.messages != stderr)
         fclose(recording.messages);
