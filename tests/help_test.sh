@@ -90,7 +90,7 @@ words_of_page() {
 words_of_page dpm-dump.1 '\.Ss Keys' '\.Sh EXIT' > described
 check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
     "$(cat printed)" "$(cat described)"
-"$dpm" stats --json alpha 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
+for by in process user; do "$dpm" stats --json --by $by alpha 2> err; done | jq -r '[.. | objects | keys[]] | unique | .[]' |
     sort -u > printed
 words_of_page dpm-stats.1 '\.Ss Keys' '\.Sh EXIT' > described
 check_equal "dpm-stats(1) describes the keys that dpm stats --json prints" \

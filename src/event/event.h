@@ -133,6 +133,10 @@ const char *identities_user_name(const struct identities *identities, uint32_t o
 const char *identities_cgroup_name(const struct identities *identities, uint32_t origin,
                                    uint64_t cgroup);
 
+/* The last part of the file name of an image; NULL and pointers as above. */
+const char *identities_program(const struct identities *identities, uint32_t origin,
+                               uint32_t image);
+
 /* Describes the machine we run on: ids, name, system, addresses; header.time is now. What cannot
  * be found out stays empty. */
 void machine_describe(struct machine_record *ret_machine);

@@ -105,8 +105,11 @@ int identities_add(struct identities *identities, const struct event *event)
             return -ENOMEM;
     }
     memcpy(identities->entries[index], header, size);
-    if (header->id == EVENT_NAME) /* a name is handed out as a text */
+    /* These are handed out as texts. */
+    if (header->id == EVENT_NAME)
         ((struct name_record *)identities->entries[index])->name[NAME_SIZE - 1] = '\0';
+    if (header->id == EVENT_IMAGE)
+        ((struct image_record *)identities->entries[index])->name[IMAGE_NAME_SIZE - 1] = '\0';
     return 0;
 }
 
@@ -163,4 +166,15 @@ const char *identities_cgroup_name(const struct identities *identities, uint32_t
                                    uint64_t cgroup)
 {
     return find_name(identities, NAME_CGROUP, origin, cgroup);
+}
+
+const char *identities_program(const struct identities *identities, uint32_t origin, uint32_t image)
+{
+    const struct image_record *record = identities_image(identities, origin, image);
+
+    if (record == NULL)
+        return NULL;
+    const char *slash = strrchr(record->name, '/');
+    const char *program = slash == NULL ? record->name : slash + 1;
+    return *program == '\0' ? NULL : program;
 }
