@@ -69,12 +69,10 @@ size_t container_name(const char *cgroup, char name[CONTAINER_SIZE])
         at += part.length;
     }
     const char *id = find_id(&best);
-    size_t length = id != NULL ? SHORT_DIGITS : best.length;
-    if (length >= CONTAINER_SIZE)
-        length = CONTAINER_SIZE - 1;
-    memcpy(name, id != NULL ? id : best.begin, length);
-    name[length] = '\0';
-    if (length == 0)
-        strcpy(name, "/");
+    if (id != NULL)
+        snprintf(name, CONTAINER_SIZE, "%.*s", SHORT_DIGITS, id);
+    else
+        snprintf(name, CONTAINER_SIZE, "%.*s", best.length == 0 ? 1 : (int)best.length,
+                 best.length == 0 ? "/" : best.begin);
     return (size_t)(best.begin - cgroup) + best.length;
 }
