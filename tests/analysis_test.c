@@ -31,6 +31,7 @@ union any_record {
     struct stream_record stream;
     struct path_record path;
     struct image_record image;
+    struct name_record name;
     struct machine_record machine;
     struct end_record end;
 };
@@ -767,11 +768,62 @@ static bool rarely(void)
     return pick(12) == 0;
 }
 
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* Some are within each other, some have the same last part; by cgroup2 id. */
+static const struct {
+    const char *path; /* NULL: its name is not recorded */
+    const char *container;
+} cgroups[] = {
+    {NULL, "cgroup 0"},
+    {"/", "/"},
+    {"/a/x.service", "/a/x.service"},
+    {"/a/x.service/sub", "/a/x.service"},
+    {"/docker/" ID, "0123456789ab"},
+    {"/docker/" ID "/inner", "0123456789ab"},
+    {"/b/x.service", "/b/x.service"},
+    {NULL, "cgroup 7"},
+};
+
+static void add_name(struct recording *recording, uint32_t origin, enum name_kind kind,
+                     uint64_t number, const char *name)
+{
+    struct name_record *record = &add(recording, origin, EVENT_NAME, 0)->name;
+
+    record->header.flags = RECORD_NO_STREAM;
+    record->kind = kind;
+    record->number = number;
+    snprintf(record->name, sizeof(record->name), "%s", name);
+}
+
+/* User 1 is anna, user 2 has no name; image 1 is /bin/p1, which is another stream's name, too. */
+static void random_names(struct recording *recording, uint32_t origin)
+{
+    static const char *const images[] = {"/bin/p1", "/sbin/p1", "server"};
+
+    add_name(recording, origin, NAME_USER, 1, "anna");
+    for (uint64_t i = 0; i < ARRAY_SIZE(cgroups); i++)
+        if (cgroups[i].path != NULL)
+            add_name(recording, origin, NAME_CGROUP, i, cgroups[i].path);
+    for (uint32_t i = 0; i < ARRAY_SIZE(images); i++) {
+        struct image_record *image = &add(recording, origin, EVENT_IMAGE, 0)->image;
+        image->image = 1 + i;
+        snprintf(image->name, sizeof(image->name), "%s", images[i]);
+    }
+}
+
 static void random_streams(struct recording *recording, uint32_t origin, uint32_t streams)
 {
-    for (uint32_t stream = 1; stream <= streams; stream++)
-        if (!rarely()) /* a control record may be lost */
-            add_stream(recording, origin, stream, 1 + pick(stream), pick(stream));
+    random_names(recording, origin);
+    for (uint32_t stream = 1; stream <= streams; stream++) {
+        if (rarely())
+            continue; /* a control record may be lost */
+        add_stream(recording, origin, stream, 1 + pick(stream), pick(stream));
+        struct stream_record *record = &recording->records[recording->count - 1].stream;
+        record->user = 1 + pick(2);
+        record->cgroup = pick(ARRAY_SIZE(cgroups));
+        record->image = pick(4);
+    }
 }
 
 /* Few hosts, ports and positions, so that connections are confused if they can be. */
@@ -964,7 +1016,229 @@ static void any_bytes_are_survived(void **state)
                 ((uint8_t *)record)[at] = (uint8_t)(pick(3) == 0 ? pick(256) : pick(3));
             record->header.id = (uint8_t)(1 + pick(EVENT_ID_END - 1));
         }
-        communication_free(read_all(recording));
+        struct communication *result = read_all(recording);
+        for (unsigned by = BY_USER; by <= BY_PROGRAM; by++) {
+            struct communication *grouped = NULL;
+            assert_int_equal(communication_group(result, by, &grouped), 0);
+            communication_free(grouped);
+        }
+        communication_free(result);
+    }
+    free(recording);
+}
+
+/* ---- groups, and the naive way to them ---- */
+
+#define MAX_GROUPS 64
+
+/* What the process is to be called if it is a group; two of one machine are of one group if they
+ * are called the same. */
+static void naive_group_name(const struct communication_process *process, enum communication_by by,
+                             char text[100])
+{
+    if (process->pid == 0)
+        snprintf(text, 100, "unknown");
+    else if (by == BY_USER)
+        snprintf(text, 100, "%s", process->user == 1 ? "anna" : "2");
+    else if (by == BY_CONTAINER)
+        snprintf(text, 100, "%s", cgroups[process->cgroup].container);
+    else
+        snprintf(text, 100, "%s", process->program != NULL ? process->program : process->name);
+}
+
+struct naive_groups {
+    uint32_t machines[MAX_GROUPS];
+    char names[MAX_GROUPS][100];
+    uint32_t count;
+    uint32_t of[MAX_GROUPS]; /* of process i */
+};
+
+static void naive_groups(const struct communication *result, enum communication_by by,
+                         struct naive_groups *groups)
+{
+    groups->count = 0;
+    assert_true(result->process_count <= MAX_GROUPS);
+    for (uint32_t i = 0; i < result->process_count; i++) {
+        uint32_t group = 0;
+        char name[100];
+        naive_group_name(&result->processes[i], by, name);
+        while (group < groups->count && (groups->machines[group] != result->processes[i].machine ||
+                                         strcmp(groups->names[group], name) != 0))
+            group++;
+        groups->of[i] = group;
+        if (group < groups->count)
+            continue;
+        groups->machines[groups->count] = result->processes[i].machine;
+        strcpy(groups->names[groups->count++], name);
+    }
+}
+
+/* The groups that have a process in the party; returns how many. */
+static unsigned naive_group_party(const struct naive_groups *groups, const struct party *party,
+                                  char text[300])
+{
+    size_t length = 0;
+    unsigned count = 0;
+
+    text[0] = '\0';
+    for (uint32_t group = 0; group < groups->count; group++) {
+        bool has = false;
+        for (uint32_t i = 0; i < party->count; i++)
+            has = has || groups->of[party->processes[i]] == group;
+        if (has)
+            length += (size_t)snprintf(text + length, 300 - length, "%u+", group);
+        count += has;
+    }
+    if (party->count == 0 && party->address != NULL)
+        snprintf(text, 300, "%s", party->address);
+    return count;
+}
+
+static void naive_group_pairs(const struct communication *result, const struct naive_groups *groups,
+                              struct lines *lines)
+{
+    size_t count = result->pair_count + 1;
+    struct party_names {
+        char from[300];
+        char to[300];
+    } *names = calloc(count, sizeof(*names));
+    bool *shared = calloc(count, sizeof(*shared));
+
+    assert_true(names != NULL && shared != NULL);
+    for (size_t i = 0; i < result->pair_count; i++) {
+        shared[i] = naive_group_party(groups, &result->pairs[i].from, names[i].from) > 1;
+        shared[i] |= naive_group_party(groups, &result->pairs[i].to, names[i].to) > 1;
+    }
+    for (size_t i = 0; i < result->pair_count; i++) {
+        struct traffic sum = {0};
+        bool local = true;
+        bool first = true;
+        for (size_t j = 0; j < result->pair_count; j++) {
+            if (memcmp(&names[i], &names[j], sizeof(names[i])) != 0)
+                continue;
+            first = first && j >= i;
+            sum.messages += result->pairs[j].sent.messages;
+            sum.bytes += result->pairs[j].sent.bytes;
+            local = local && result->pairs[j].local;
+        }
+        if (first)
+            line(lines, "pair %s > %s " TRAFFIC " %d %d", names[i].from, names[i].to,
+                 TRAFFIC_OF(sum), local, shared[i]);
+    }
+    free(shared);
+    free(names);
+}
+
+/* A container is called by its path only where another has the same last part. */
+static const char *naive_shown_name(const struct naive_groups *groups, uint32_t group)
+{
+    unsigned alike = 0;
+
+    for (uint32_t other = 0; other < groups->count; other++)
+        alike += groups->machines[other] == groups->machines[group] &&
+                 strstr(groups->names[other], "/x.service") != NULL;
+    return strstr(groups->names[group], "/x.service") != NULL && alike == 1 ? "x.service"
+                                                                            : groups->names[group];
+}
+
+static void naive_group_lines(const struct communication *result, enum communication_by by,
+                              struct lines *lines)
+{
+    struct naive_groups groups;
+    char from[300];
+    char to[300];
+
+    lines->count = 0;
+    naive_groups(result, by, &groups);
+    for (uint32_t group = 0; group < groups.count; group++) {
+        struct traffic sums[2] = {{0}};
+        uint64_t cpu = 0;
+        unsigned size = 0;
+        for (uint32_t i = 0; i < result->process_count; i++) {
+            const struct communication_process *process = &result->processes[i];
+            if (groups.of[i] != group)
+                continue;
+            size++;
+            cpu += process->cpu;
+            sums[0].messages += process->sent.messages;
+            sums[0].bytes += process->sent.bytes;
+            sums[1].messages += process->received.messages;
+            sums[1].bytes += process->received.bytes;
+        }
+        line(lines, "group %u: %u %s, %u cpu %" PRIu64 " " TRAFFIC " " TRAFFIC, group,
+             groups.machines[group], naive_shown_name(&groups, group), size, cpu,
+             TRAFFIC_OF(sums[0]), TRAFFIC_OF(sums[1]));
+    }
+    naive_group_pairs(result, &groups, lines);
+    for (size_t i = 0; i < result->path_count; i++) {
+        const struct communication_path *path = &result->paths[i];
+        naive_group_party(&groups, &path->ends[0], from);
+        naive_group_party(&groups, &path->ends[1], to);
+        line(lines, "path %u %s > %s (%s > %s) " TRAFFIC " " TRAFFIC, path->kind, path->local,
+             path->remote, from, to, TRAFFIC_OF(path->sent), TRAFFIC_OF(path->received));
+    }
+    qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
+}
+
+/* The lines of a result by group, in the words of naive_group_lines. */
+static void group_lines(const struct communication *grouped, struct lines *lines)
+{
+    struct lines *all = calloc(1, sizeof(*all));
+
+    assert_non_null(all);
+    result_lines(grouped, all);
+    lines->count = 0;
+    for (uint32_t i = 0; i < grouped->process_count; i++) {
+        const struct communication_process *group = &grouped->processes[i];
+        line(lines, "group %u: %u %s, %u cpu %" PRIu64 " " TRAFFIC " " TRAFFIC, i, group->machine,
+             group->group, group->group_size, group->cpu, TRAFFIC_OF(group->sent),
+             TRAFFIC_OF(group->received));
+    }
+    for (size_t i = 0; i < all->count; i++)
+        if (strncmp(all->text[i], "pair ", 5) == 0 || strncmp(all->text[i], "path ", 5) == 0)
+            line(lines, "%s", all->text[i]);
+    qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
+    free(all);
+}
+
+static void compare_groups(const struct communication *result, enum communication_by by,
+                           uint64_t round_seed)
+{
+    struct lines *found = calloc(1, sizeof(*found));
+    struct lines *expected = calloc(1, sizeof(*expected));
+    struct communication *grouped = NULL;
+
+    assert_true(found != NULL && expected != NULL);
+    assert_int_equal(communication_group(result, by, &grouped), 0);
+    assert_int_equal(grouped->by, by);
+    group_lines(grouped, found);
+    naive_group_lines(result, by, expected);
+    for (size_t i = 0; i < found->count && i < expected->count; i++)
+        if (strcmp(found->text[i], expected->text[i]) != 0)
+            fail_msg("DPM_SEED=%" PRIu64 ", by %s: found '%s', expected '%s'", round_seed,
+                     communication_by_name(by), found->text[i], expected->text[i]);
+    assert_int_equal(found->count, expected->count);
+    for (size_t i = 1; i < grouped->pair_count; i++)
+        assert_true(grouped->pairs[i - 1].sent.bytes >= grouped->pairs[i].sent.bytes);
+    communication_free(grouped);
+    free(expected);
+    free(found);
+}
+
+static void groups_agree_with_naive(void **state)
+{
+    struct recording *recording = malloc(sizeof(*recording));
+    uint64_t first = seed_of_run("groups");
+
+    (void)state;
+    assert_non_null(recording);
+    for (uint64_t round = 0; round < 200; round++) {
+        seed = first + round;
+        random_recording(recording);
+        struct communication *result = read_all(recording);
+        for (unsigned by = BY_USER; by <= BY_PROGRAM; by++)
+            compare_groups(result, by, first + round);
+        communication_free(result);
     }
     free(recording);
 }
@@ -1176,6 +1450,44 @@ static void counts_receives_without_sends(void **state)
     expect(recording, "pair 0+ > 1+ 1/6 1 0");
 }
 
+/* What the first stream was last, and the names that its numbers have, early or late. */
+static void processes_have_names(void **state)
+{
+    struct recording *recording = *state;
+
+    recording_begin(recording, 1);
+    add_machine(recording, 0, 1);
+    random_names(recording, 0);
+    add_stream(recording, 0, 1, 1, 0);
+    add_stream(recording, 0, 1, 1, 0);
+    struct stream_record *stream = &recording->records[recording->count - 1].stream;
+    stream->user = 5;
+    stream->cgroup = 1ULL << 40;
+    stream->pid_inside = 17;
+    stream->pid_namespace = 4026531836u;
+    stream->image = 2;
+    add_stream(recording, 0, 2, 2, 1);
+    add_name(recording, 0, NAME_USER, 5, "berta");
+    add_name(recording, 0, NAME_CGROUP, 1ULL << 40, "/late");
+    struct communication *result = read_all(recording);
+    assert_int_equal(result->process_count, 2);
+    const struct communication_process *process = &result->processes[0];
+    assert_int_equal(process->user, 5);
+    assert_string_equal(process->user_name, "berta");
+    assert_true(process->cgroup == 1ULL << 40);
+    assert_string_equal(process->cgroup_name, "/late");
+    assert_int_equal(process->pid_inside, 17);
+    assert_int_equal(process->pid_namespace, 4026531836u);
+    assert_string_equal(process->program, "p1");
+    assert_null(process->group);
+    assert_int_equal(process->group_size, 1);
+    process = &result->processes[1];
+    assert_null(process->user_name);
+    assert_null(process->cgroup_name);
+    assert_null(process->program);
+    communication_free(result);
+}
+
 static void says_what_the_recording_was(void **state)
 {
     struct recording *recording = known(state);
@@ -1251,6 +1563,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_naive),
         cmocka_unit_test(pairs_and_paths_agree),
+        cmocka_unit_test(groups_agree_with_naive),
+        cmocka_unit_test(processes_have_names),
         cmocka_unit_test(any_bytes_are_survived),
         cmocka_unit_test(joins_a_tcp_connection),
         cmocka_unit_test(joins_what_is_known_later),

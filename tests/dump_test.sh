@@ -32,12 +32,12 @@ check_not "no control character is printed" grep -q '[[:cntrl:]]' all
 check "everything is UTF-8" iconv -f UTF-8 -t UTF-8 all
 
 check_equal "END" '- - END 77 records, 3 lost, complete' "$(lines end)"
-check_equal "STREAM" "server[100] 1 STREAM process 1, parent stream 0, user 1000
-worker[100/101] 2 STREAM process 1, parent stream 1, user 1000
-server[200] 3 STREAM process 3, parent stream 1, user 1000
-client[200] 3 STREAM process 3, parent stream 1, user 1000
-q\"\\??zö?{}[],:'[300] 4 STREAM process 4, parent stream 3, user 1000
-twin[400] 5 STREAM process 5, parent stream 1, user 1000" "$(lines stream)"
+check_equal "STREAM" "server[100] 1 STREAM process 1, parent stream 0, user 1000, cgroup 77
+worker[100/101] 2 STREAM process 1, parent stream 1, user 1000, cgroup 77
+server[200] 3 STREAM process 3, parent stream 1, user 1000, cgroup 77
+client[200] 3 STREAM process 3, parent stream 1, user 1000, cgroup 77
+q\"\\??zö?{}[],:'[300] 4 STREAM process 4, parent stream 3, user 1000, cgroup 77
+twin[400] 5 STREAM process 5, parent stream 1, user 1000, cgroup 77" "$(lines stream)"
 check_equal "CREATEPROCESS: threads, processes, unknown ones" \
     'server[100] 1 CREATEPROCESS thread worker[100/101]
 server[100] 1 CREATEPROCESS process server[200]
@@ -289,6 +289,38 @@ check_equal "... and is not said to be nowhere" 'dpm: alpha: 3 records were lost
 runs "half of a name is none" "$dpm" dump --process clien --process clients alpha
 check_equal "... and chooses nothing" "" "$(cat out)"
 
+# every COUNT OPTION...: these options choose that many records of alpha and beta, all of the machine
+# beta unless it is 0.
+every() {
+    wanted=$1
+    shift
+    "$dpm" dump "$@" --json alpha beta > out 2> err
+    check_equal "$* chooses $wanted" "$wanted records of beta" \
+        "$(jq -r .machine out | sort | uniq -c | sed 's/^ *\([0-9]*\) /\1 records of /; $!d' |
+            grep . || echo '0 records of beta')"
+}
+
+# STREAM and five events of its sink; alpha's user 1000 has no name.
+every 6 --user alice
+every 6 --container sink.service
+every 6 --container /system.slice/sink.service
+every 6 --container sink.service --user alice --user nobody
+every 0 --container sink.service --user nobody
+every 1 --container sink.service --type send
+every 0 --container sink
+every 0 --container service
+check_equal "--user takes the number, too, on every machine" "alpha beta" \
+    "$("$dpm" dump --user 1000 --json alpha beta 2> err | jq -r .machine | sort -u | xargs)"
+"$dpm" dump --user carol --container web beta > out 2> err
+says "users and containers that are nowhere are said" \
+    'dpm: --user carol: nothing in the trace matches it' \
+    'dpm: --container web: nothing in the trace matches it'
+check_equal "STREAM, with names" 'process 1, parent stream 0, user alice, '\
+'cgroup /system.slice/sink.service' \
+    "$("$dpm" dump --type stream beta | squeeze | sed 's/.* STREAM //')"
+check_equal "... and in JSON" '["alice","/system.slice/sink.service"]' \
+    "$("$dpm" dump --json --type stream beta | jq -c '[.user_name, .cgroup_name]')"
+
 # ---- several traces ----
 
 runs "two traces" "$dpm" dump alpha beta
@@ -297,10 +329,10 @@ check_equal "are merged by wall-clock time, and machines are named" \
     '2023-11-14 22:13:21.000000 -@alpha - MACHINE
 2023-11-14 22:13:21.000500 -@beta - MACHINE
 2023-11-14 22:13:21.001000 server[100]@alpha 1 STREAM
-2023-11-14 22:13:21.001500 sink[100]@beta 1 STREAM
+2023-11-14 22:13:21.001500 -@beta - NAME
 2023-11-14 22:13:21.002000 worker[100/101]@alpha 2 STREAM
-2023-11-14 22:13:21.002500 -@beta - PATH' "$(head -n 6 both | squeeze | cut -d ' ' -f 1-5)"
-check_equal "every record of both is there" 89 "$(wc -l < both)"
+2023-11-14 22:13:21.002500 -@beta - NAME' "$(head -n 6 both | squeeze | cut -d ' ' -f 1-5)"
+check_equal "every record of both is there" 90 "$(wc -l < both)"
 check_equal "numbers are those of each trace" '1 tcp 10.0.0.2:9000 > 10.0.0.1:7000 300 bytes' \
     "$(grep ' RECEIVE .*@*' both | grep '@beta' | squeeze | sed 's/.* RECEIVE //; s/,.*//')"
 "$dpm" dump beta alpha > out 2> err

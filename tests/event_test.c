@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * event_test.c: the table of types and fields against the structs of record.h and the numbers of
- * docs/trace-format.md; meter flags by name; identities.
+ * docs/trace-format.md; meter flags by name; identities; names of users, cgroups and containers.
  *
  *      table ---- offsets, sizes ----> record.h's structs, filled with known values
  *        |                             the format's numbers, written down here once more
@@ -13,7 +13,11 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -445,6 +449,266 @@ static void test_identities_keep_the_latest_of_each_number(void **unused)
     identities_free(NULL);
 }
 
+/* ---- names of users and cgroups ---- */
+
+static struct name_record make_name(enum name_kind kind, uint64_t number, const char *name)
+{
+    struct name_record record = {.header.id = EVENT_NAME, .number = number, .kind = kind};
+
+    memcpy(record.name, name, strnlen(name, NAME_SIZE));
+    return record;
+}
+
+static void test_identities_know_names(void **unused)
+{
+    const uint64_t long_number = 1000 + (1ULL << 40);
+    char too_long[NAME_SIZE + 1];
+    memset(too_long, 'x', NAME_SIZE);
+    too_long[NAME_SIZE] = '\0';
+    struct name_record records[] = {
+        make_name(NAME_USER, 1000, "anna"),
+        make_name(NAME_CGROUP, 1000, "/a"),
+        make_name(NAME_CGROUP, long_number, "/b"),
+        make_name(NAME_USER, 1, too_long),
+        make_name(NAME_USER, 2, ""),
+        make_name((enum name_kind)7, 3, "nobody's"),
+    };
+    struct identities *identities;
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
+        struct event event = {.header = &records[i].header, .origin = 2};
+        assert_int_equal(identities_add(identities, &event), 0);
+    }
+    assert_string_equal(identities_user_name(identities, 2, 1000), "anna");
+    assert_string_equal(identities_cgroup_name(identities, 2, 1000), "/a");
+    assert_string_equal(identities_cgroup_name(identities, 2, long_number), "/b");
+    assert_int_equal(strlen(identities_user_name(identities, 2, 1)), NAME_SIZE - 1);
+    assert_null(identities_user_name(identities, 2, 2));
+    assert_null(identities_user_name(identities, 2, 3));
+    assert_null(identities_cgroup_name(identities, 2, 3));
+    assert_null(identities_user_name(identities, 1, 1000)); /* of another machine */
+    assert_null(identities_user_name(identities, 2, 4));
+    identities_free(identities);
+}
+
+/* How many names belong before a STREAM of this user and cgroup. */
+static size_t names_of(struct names *names, uint32_t user, uint64_t cgroup,
+                       struct name_record found[2])
+{
+    struct stream_record stream = {
+        .header = {.time = 77, .id = EVENT_STREAM}, .user = user, .cgroup = cgroup};
+
+    memset(found, 0, 2 * sizeof(*found));
+    size_t count = names_before(names, &stream.header, found);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(found[i].header.id, EVENT_NAME);
+        assert_int_equal(found[i].header.time, 77);
+    }
+    return count;
+}
+
+/* Each user of /etc/passwd has the name that stands there, and is told once. */
+static void test_users_have_their_names(void **unused)
+{
+    struct names names = {0};
+    struct name_record found[2];
+    FILE *users = fopen("/etc/passwd", "re");
+    char line[512];
+    char name[128];
+    unsigned user;
+    unsigned told = 0;
+
+    (void)unused;
+    assert_non_null(users);
+    while (fgets(line, sizeof(line), users) != NULL) {
+        if (sscanf(line, "%127[^:]:%*[^:]:%u:", name, &user) != 2)
+            continue;
+        size_t count = names_of(&names, user, 0, found);
+        if (count == 0)
+            continue; /* a second name of the same user */
+        assert_string_equal(found[0].name, name);
+        assert_int_equal(found[0].kind, NAME_USER);
+        assert_int_equal(found[0].number, user);
+        assert_int_equal(names_of(&names, user, 0, found), 0);
+        told++;
+    }
+    fclose(users);
+    assert_true(told > 0);
+    assert_int_equal(names_of(&names, 4012345678u, 0, found), 0); /* nobody is that */
+    struct record other = {.header.id = EVENT_SEND};
+    assert_int_equal(names_before(&names, &other.header, found), 0);
+    names_done(&names);
+}
+
+/* However many numbers come, a bounded number of them is remembered. */
+static void test_names_are_remembered_in_bounds(void **unused)
+{
+    struct names names = {0};
+    struct name_record found[2];
+
+    (void)unused;
+    names_of(&names, 0, 0, found);
+    for (uint32_t i = 0; i < 65535; i++)
+        assert_int_equal(intern_add(&names.users, 1000000 + i), i + 1);
+    assert_int_equal(names_of(&names, 0, 0, found), 1); /* told again */
+    assert_true(names.users.count < 65536);
+    names_done(&names);
+}
+
+/* A cgroup that this test makes, two levels deep; "" if it may not. */
+static void make_cgroup(char path[300])
+{
+    char line[1024];
+    char place[200] = "";
+    FILE *mounts = fopen("/proc/mounts", "re");
+
+    assert_non_null(mounts);
+    while (fgets(line, sizeof(line), mounts) != NULL)
+        if (strstr(line, " cgroup2 ") == NULL || sscanf(line, "%*s %199s", place) != 1)
+            place[0] = '\0';
+        else
+            break;
+    fclose(mounts);
+    snprintf(path, 300, "%s/dpm-event-test-%d", place, getpid());
+    if (place[0] == '\0' || mkdir(path, 0755) < 0) {
+        path[0] = '\0';
+        return;
+    }
+    snprintf(path, 300, "%s/dpm-event-test-%d/inner one", place, getpid());
+    assert_int_equal(mkdir(path, 0755), 0);
+}
+
+/* Looks up a cgroup by its number; 0 if it has the name that it should have. */
+static int check_cgroup(uint64_t number, const char *wanted)
+{
+    struct names names = {0};
+    struct name_record found[2];
+    size_t count = names_of(&names, 4012345678u, number, found);
+    bool right = count == 1 && found[0].kind == NAME_CGROUP && found[0].number == number &&
+                 strcmp(found[0].name, wanted) == 0;
+
+    names_done(&names);
+    return right ? 0 : 1;
+}
+
+static void test_cgroups_have_their_paths(void **unused)
+{
+    struct name_record found[2];
+    struct names names = {0};
+    struct stat outer, inner;
+    char path[300];
+    char wanted[100];
+    int status = 1;
+
+    (void)unused;
+    make_cgroup(path);
+    if (path[0] == '\0')
+        skip();
+    stat(path, &inner);
+    snprintf(wanted, sizeof(wanted), "/dpm-event-test-%d/inner one", getpid());
+    int by_handle = check_cgroup(inner.st_ino, wanted);
+    pid_t child = fork(); /* without the privilege it is looked for */
+    if (child == 0)
+        _exit(setuid(65534) < 0 ? 2 : check_cgroup(inner.st_ino, wanted));
+    waitpid(child, &status, 0);
+    rmdir(path);
+    *strrchr(path, '/') = '\0';
+    stat(path, &outer);
+    *strrchr(wanted, '/') = '\0';
+    int of_outer = check_cgroup(outer.st_ino, wanted);
+    rmdir(path);
+    assert_int_equal(by_handle, 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(of_outer, 0);
+    /* One that is gone has no name; the root has. */
+    assert_int_equal(names_of(&names, 4012345678u, inner.st_ino, found), 0);
+    *strrchr(path, '/') = '\0';
+    stat(path, &outer);
+    assert_int_equal(check_cgroup(outer.st_ino, "/"), 0);
+    names_done(&names);
+}
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ABCDEF"
+
+static void test_containers_have_short_names(void **unused)
+{
+    static const struct {
+        const char *cgroup;
+        const char *name;
+        const char *leads_to; /* the part of the path that counts */
+    } cases[] = {
+        {"/", "/", "/"},
+        {"", "/", ""},
+        {"/web", "web", NULL},
+        {"/site/web", "web", NULL},
+        {"/docker/" ID, "0123456789ab", NULL},
+        {"/docker/" ID "/init.scope", "0123456789ab", "/docker/" ID},
+        {"/docker/" ID "/system.slice/nginx.service", "0123456789ab", "/docker/" ID},
+        {"/system.slice/docker-" ID ".scope", "0123456789ab", NULL},
+        {"/machine.slice/libpod-" ID ".scope/container", "0123456789ab",
+         "/machine.slice/libpod-" ID ".scope"},
+        {"/machine.slice/libpod-conmon-" ID ".scope", "libpod-conmon-" ID ".scope", NULL},
+        {"/kubepods/burstable/pod1-2-3/" ID, "0123456789ab", NULL},
+        {"/kubepods.slice/kubepods-pod1.slice/cri-containerd-" ID ".scope", "0123456789ab", NULL},
+        {"/kubepods.slice/kubepods-pod1.slice:cri-containerd:" ID, "0123456789ab", NULL},
+        {"/docker/fedc" ID, "fedc" ID, NULL}, /* too long for an id */
+        {"/docker/" ID "/docker/fedcba9876543210"
+         "fedcba9876543210"
+         "fedcba9876543210"
+         "fedcba9876543210",
+         "fedcba987654", NULL}, /* one within the other */
+        {"/system.slice/nginx.service", "nginx.service", NULL},
+        {"/system.slice/nginx.service/workers", "nginx.service", "/system.slice/nginx.service"},
+        {"/user.slice/user-1000.slice/session-3.scope", "session-3.scope", NULL},
+        {"/user.slice/user@1.service/app.slice/editor.service", "editor.service", NULL},
+        {"/user.slice", "user.slice", NULL},
+        {"/.service", ".service", NULL},
+        {"//a//b//", "b", "//a//b"},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char name[CONTAINER_SIZE];
+        size_t length = container_name(cases[i].cgroup, name);
+        const char *leads_to = cases[i].leads_to != NULL ? cases[i].leads_to : cases[i].cgroup;
+        assert_string_equal(name, cases[i].name);
+        if (strcmp(leads_to, "/") != 0)
+            assert_int_equal(length, strlen(leads_to));
+    }
+}
+
+/* Whatever the path: a name that is part of it and fits, and a beginning of the path. */
+static void test_any_path_has_a_short_name(void **unused)
+{
+    uint64_t state = seed_of_run("containers");
+
+    (void)unused;
+    for (unsigned round = 0; round < 20000; round++) {
+        static const char *const parts[] = {"/", "a", ".scope", ".service", "-", ID, "docker"};
+        char path[NAME_SIZE] = "";
+        char name[CONTAINER_SIZE];
+        for (unsigned i = 0; i < 8; i++) {
+            const char *part = parts[random_below(&state, ARRAY_SIZE(parts))];
+            if (strlen(path) + strlen(part) < sizeof(path))
+                strcat(path, part);
+        }
+        size_t length = container_name(path, name);
+        assert_true(length <= strlen(path));
+        assert_true(strcmp(name, "/") == 0 || strstr(path, name) != NULL);
+        assert_true(name[0] != '\0');
+        /* What lies within a container is in the same one, unless it is a container itself. */
+        char within[NAME_SIZE + 8];
+        char same[CONTAINER_SIZE];
+        snprintf(within, sizeof(within), "%.*s/x", (int)length, path);
+        container_name(within, same);
+        const char *suffix = strstr(name, ".service");
+        if ((suffix > name && suffix[8] == '\0') || strcmp(name, "0123456789ab") == 0)
+            assert_string_equal(same, name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +724,12 @@ int main(void)
         cmocka_unit_test(test_flags_are_written),
         cmocka_unit_test(test_wrong_flags_are_named),
         cmocka_unit_test(test_identities_keep_the_latest_of_each_number),
+        cmocka_unit_test(test_identities_know_names),
+        cmocka_unit_test(test_users_have_their_names),
+        cmocka_unit_test(test_names_are_remembered_in_bounds),
+        cmocka_unit_test(test_cgroups_have_their_paths),
+        cmocka_unit_test(test_containers_have_short_names),
+        cmocka_unit_test(test_any_path_has_a_short_name),
     };
 
     return cmocka_run_group_tests_name("event", tests, NULL, NULL);

@@ -96,8 +96,8 @@ check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
 words_of_page dpm-check.1 '\.Ss Keys' '\.Sh ENVIRONMENT' > described
 check_equal "dpm-check(1) describes the keys that dpm check --json prints" \
     "$(cat printed)" "$(cat described)"
-"$dpm" stats --json alpha 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
-    sort -u > printed
+for by in process user; do "$dpm" stats --json --by $by alpha 2> err; done |
+    jq -r '[.. | objects | keys[]] | unique | .[]' | sort -u > printed
 words_of_page dpm-stats.1 '\.Ss Keys' '\.Sh EXIT' > described
 check_equal "dpm-stats(1) describes the keys that dpm stats --json prints" \
     "$(cat printed)" "$(cat described)"

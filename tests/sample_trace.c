@@ -241,7 +241,19 @@ static void image(struct sample *sample, uint32_t number, const char *name)
     append(sample, &record.header);
 }
 
-static void names(struct sample *sample)
+static void name(struct sample *sample, enum name_kind kind, uint64_t number, const char *called)
+{
+    struct name_record record = {
+        .header = {.id = EVENT_NAME, .flags = RECORD_NO_STREAM},
+        .number = number,
+        .kind = kind,
+    };
+
+    copy_name(record.name, sizeof(record.name), called);
+    append(sample, &record.header);
+}
+
+static void symbols(struct sample *sample)
 {
     struct module_record module = {
         .header = {.id = EVENT_MODULE, .flags = RECORD_NO_STREAM},
@@ -257,18 +269,11 @@ static void names(struct sample *sample)
         .address = 0x1234,
         .offset = 0x34,
     };
-    struct name_record user = {
-        .header = {.id = EVENT_NAME, .flags = RECORD_NO_STREAM},
-        .number = 1000,
-        .kind = NAME_USER,
-    };
 
     copy_name(module.name, sizeof(module.name), "/usr/bin/sink");
     copy_name(procedure.name, sizeof(procedure.name), "swallow");
-    copy_name(user.name, sizeof(user.name), "alice");
     append(sample, &module.header);
     append(sample, &procedure.header);
-    append(sample, &user.header);
 }
 
 /* ---- alpha ---- */
@@ -422,13 +427,15 @@ static void beta(struct sample *sample)
 {
     struct address ends[] = {{"10.0.0.2", 9000}, {"10.0.0.1", 7000}};
 
+    name(sample, NAME_USER, 1000, "alice");
+    name(sample, NAME_CGROUP, 77, "/system.slice/sink.service");
     stream(sample, 1, 1, 0, 100, "sink");
     tcp_path(sample, 1, 5, PATH_ROLE_ACCEPTED, ends[0], ends[1], 0);
     path_event(sample, 1, EVENT_CREATEPATH, 1);
     path_event(sample, 1, EVENT_ACCEPT, 1);
     message(sample, 1, EVENT_RECEIVE, 0, 1, 5000, 300);
     message(sample, 1, EVENT_SEND, 0, 1, 6000, 40);
-    names(sample);
+    symbols(sample);
     termination(sample, 1, 0, true, 0, 0);
 }
 

@@ -286,6 +286,78 @@ static void an_empty_result_is_shown(void **state)
     free(result);
 }
 
+/* ---- users and containers ---- */
+
+/* A column of them is there only where it tells processes apart. */
+static void users_and_containers_are_named(void **state)
+{
+    struct result *result = make_result(3);
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        result->processes[i].user_name = "anna";
+        result->processes[i].cgroup_name = "/x.service";
+    }
+    char *text = shown(result, (struct show_options){0});
+    assert_int_equal(count_lines_with(text, "USER") + count_lines_with(text, "CONTAINER"), 0);
+    free(text);
+    result->processes[0].pid = 0; /* its identity was lost: that is no other user */
+    result->processes[0].user_name = NULL;
+    result->processes[0].cgroup_name = NULL;
+    text = shown(result, (struct show_options){0});
+    assert_int_equal(count_lines_with(text, "USER") + count_lines_with(text, "CONTAINER"), 0);
+    free(text);
+    result->processes[1].user_name = "be\033rta";
+    text = shown(result, (struct show_options){0});
+    assert_int_equal(count_lines_with(text, "be?rta"), 1);
+    assert_int_equal(count_lines_with(text, "USER"), 1);
+    assert_int_equal(count_lines_with(text, "CONTAINER"), 0);
+    free(text);
+    result->processes[1].user_name = "anna";
+    result->processes[1].cgroup_name = NULL;
+    result->processes[1].cgroup = 77;
+    text = shown(result, (struct show_options){0});
+    assert_int_equal(count_lines_with(text, "cgroup 77"), 1);
+    assert_int_equal(count_lines_with(text, "x.service"), 1);
+    assert_int_equal(count_lines_with(text, "USER"), 0);
+    free(text);
+    free(result);
+}
+
+static void groups_have_their_table(void **state)
+{
+    struct result *result = make_result(MANY);
+
+    (void)state;
+    result->communication.by = BY_CONTAINER;
+    for (unsigned i = 0; i < MANY; i++) {
+        result->processes[i].pid = 0;
+        result->processes[i].group = i == MANY - 1 ? "\033[web" : "db";
+        result->processes[i].group_size = 2;
+    }
+    char *text = shown(result, (struct show_options){0});
+    assert_int_equal(count_lines_with(text, "Containers"), 1);
+    assert_int_equal(count_lines_with(text, "CONTAINER "), 1);
+    assert_int_equal(count_lines_with(text, "PROCESSES"), 1);
+    assert_int_equal(count_lines_with(text, "PID"), 0);
+    assert_int_equal(count_lines_with(text, "PARENT"), 0);
+    assert_int_equal(count_lines_with(text, "?[web"), 3);
+    assert_int_equal(count_lines_with(text, "stream"), 0);
+    assert_int_equal(count_lines_with(text, "others (30)        60 "), 1);
+    free(text);
+    text = shown(result, (struct show_options){.json = true});
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    assert_null(json_object_get(json, "processes"));
+    assert_int_equal(json_array_size(json_object_get(json, "groups")), MANY);
+    json_t *group = json_array_get(json_object_get(json, "groups"), MANY - 1);
+    assert_string_equal(json_string_value(json_object_get(group, "name")), "?[web");
+    assert_int_equal(json_integer_value(json_object_get(group, "processes")), 2);
+    json_decref(json);
+    free(text);
+    free(result);
+}
+
 /* ---- JSON keys ---- */
 
 /* The object has exactly these keys, separated by blanks. */
@@ -321,9 +393,11 @@ static void statistics_json_has_its_keys(void **state)
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
     expect_keys(json, "trace processes pairs paths");
-    expect_keys(json_object_get(json, "trace"), "events lost duration_ns complete machines");
+    expect_keys(json_object_get(json, "trace"), "events lost duration_ns complete by machines");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
-    expect_keys(process, "id machine pid parent name cpu_ns sent received");
+    expect_keys(process, "id machine pid parent name user user_name cgroup cgroup_name container "
+                         "program pid_namespace pid_inside cpu_ns sent received");
+    assert_true(json_is_null(json_object_get(process, "cgroup_name")));
     expect_keys(json_object_get(process, "sent"), "messages bytes");
     assert_string_equal(json_string_value(json_object_get(process, "name")), "a\"\\??");
     assert_true(json_is_null(json_object_get(process, "parent")));
@@ -355,6 +429,7 @@ union any_record {
     struct stream_record stream;
     struct path_record path;
     struct image_record image;
+    struct name_record name;
     struct machine_record machine;
     struct end_record end;
 };
@@ -410,6 +485,12 @@ static int know_some(void **state)
     record.header.id = EVENT_IMAGE;
     record.image.image = 7;
     strcpy(record.image.name, "/bin/server");
+    note(&record);
+    memset(&record, 0, sizeof(record));
+    record.header.id = EVENT_NAME;
+    record.name.kind = NAME_CGROUP;
+    record.name.number = 77;
+    strcpy(record.name.name, "/we\nb");
     note(&record);
     return 0;
 }
@@ -467,6 +548,18 @@ static void records_become_lines(void **state)
     record.header.flags = RECORD_CONTINUED;
     expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  SEND           "
                          "4 tcp 127.0.0.1:80 > 10.0.0.9:4000  10 bytes, offset 77, continued\n");
+    record = make_record(EVENT_STREAM, 1);
+    record.stream.pid = record.stream.pid_inside = 120;
+    record.stream.process = 1;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  STREAM         "
+                         "process 1, parent stream 0, user 0\n");
+    record.stream.user = 1000;
+    record.stream.cgroup = 77;
+    record.stream.pid_inside = 1;
+    record.stream.pid_namespace = 4026531836u;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  STREAM         "
+                         "process 1, parent stream 0, user 1000, cgroup /we?b, "
+                         "pid inside 1 in PID namespace 4026531836\n");
     record = make_record(EVENT_MESSAGEQUEUED, 0);
     record.event.message.path = 5;
     record.header.flags = RECORD_NO_STREAM;
@@ -660,6 +753,8 @@ int main(void)
         cmocka_unit_test(tables_have_a_heading_and_titles),
         cmocka_unit_test(the_smallest_rows_become_others),
         cmocka_unit_test(groups_and_machines_are_named),
+        cmocka_unit_test(users_and_containers_are_named),
+        cmocka_unit_test(groups_have_their_table),
         cmocka_unit_test(an_empty_result_is_shown),
         cmocka_unit_test(statistics_json_has_its_keys),
         cmocka_unit_test_setup_teardown(records_become_lines, know_some, forget_all),

@@ -72,19 +72,29 @@ cp out alpha.json
 check_equal "it is one object" 1 "$(jq -s length alpha.json)"
 check_equal "... of four parts" '["pairs","paths","processes","trace"]' "$(jq -c keys alpha.json)"
 check_not "... without control characters" grep -q '[[:cntrl:]]' alpha.json
-same trace '[{"events": 50, "lost": 3, "duration_ns": 75000000, "complete": true,
+same trace '[{"events": 50, "lost": 3, "duration_ns": 75000000, "complete": true, "by": "process",
     "machines": ["alpha"]}]' '[.trace]' alpha.json
 same processes '[
     {"id": 1, "machine": "alpha", "pid": 100, "parent": null, "name": "server", "cpu_ns": 16000,
+     "user": 1000, "user_name": null, "cgroup": 77, "cgroup_name": null, "container": null,
+     "program": null, "pid_namespace": null, "pid_inside": 100,
      "sent": {"messages": 1, "bytes": 10}, "received": {"messages": 4, "bytes": 179}},
     {"id": 2, "machine": "alpha", "pid": 200, "parent": 1, "name": "client", "cpu_ns": 21000,
+     "user": 1000, "user_name": null, "cgroup": 77, "cgroup_name": null, "container": null,
+     "program": null, "pid_namespace": null, "pid_inside": 200,
      "sent": {"messages": 8, "bytes": 1494}, "received": {"messages": 3, "bytes": 74}},
     {"id": 3, "machine": "alpha", "pid": 300, "parent": 2, "name": "q\"\\??zö?{}[],:'\''",
      "cpu_ns": 8000,
+     "user": 1000, "user_name": null, "cgroup": 77, "cgroup_name": null, "container": null,
+     "program": null, "pid_namespace": null, "pid_inside": 300,
      "sent": {"messages": 3, "bytes": 15}, "received": {"messages": 4, "bytes": 1009}},
     {"id": 4, "machine": "alpha", "pid": 400, "parent": 1, "name": "twin", "cpu_ns": 7000,
+     "user": 1000, "user_name": null, "cgroup": 77, "cgroup_name": null, "container": null,
+     "program": null, "pid_namespace": null, "pid_inside": 400,
      "sent": {"messages": 2, "bytes": 32}, "received": {"messages": 2, "bytes": 86}},
     {"id": 5, "machine": "alpha", "pid": null, "parent": null, "name": "", "cpu_ns": 1000,
+     "user": null, "user_name": null, "cgroup": null, "cgroup_name": null, "container": null,
+     "program": null, "pid_namespace": null, "pid_inside": null,
      "sent": {"messages": 1, "bytes": 77}, "received": {"messages": 0, "bytes": 0}}
     ]' .processes alpha.json
 same pairs '[
@@ -139,9 +149,9 @@ cp out both.text
 check_equal "the heading names both machines" \
     '2 traces, machines alpha, beta, 75.0 ms, 55 events, 3 lost' "$(sed -n 1p both.text)"
 check_equal "processes are told apart by their machines" \
-    "PROCESS PID PARENT MACHINE CPU TIME SENT BYTES SENT RECEIVED BYTES RECEIVED
-sink 100 - beta 5.00 us 1 40 B 1 300 B
-server 100 - alpha 16.0 us 1 10 B 4 179 B" \
+    "PROCESS PID PARENT MACHINE USER CONTAINER CPU TIME SENT BYTES SENT RECEIVED BYTES RECEIVED
+sink 100 - beta alice sink.service 5.00 us 1 40 B 1 300 B
+server 100 - alpha 1000 cgroup 77 16.0 us 1 10 B 4 179 B" \
     "$(table Processes both.text | grep -e PROCESS -e ' 100 ')"
 check_equal "the connection between them has both ends" \
     'client[200]@alpha sink[100]@beta 1 300 B remote
@@ -161,6 +171,50 @@ check_equal "nobody is left out" '6 1668 1648' "$(jq -r '
 runs "the same trace twice" "$dpm" stats --json beta beta
 check_equal "... is one machine, with each process twice" '["beta"] [100,100]' \
     "$(jq -c '.trace.machines, [.processes[].pid]' out | xargs -d '\n')"
+
+# ---- groups ----
+
+runs "--by user" "$dpm" stats --by user beta alpha
+cp out by.text
+check_equal "sums the processes of each user, on each machine" \
+    "USER PROCESSES MACHINE CPU TIME SENT BYTES SENT RECEIVED BYTES RECEIVED
+1000 4 alpha 52.0 us 14 1.51 KiB 13 1.32 KiB
+alice 1 beta 5.00 us 1 40 B 1 300 B
+unknown 1 alpha 1.00 us 1 77 B 0 0 B" "$(table Users by.text)"
+check_equal "... and what they sent to each other" \
+    "1000@alpha 1000@alpha 12 1.22 KiB local
+1000@alpha alice@beta 1 300 B remote
+10.0.0.7:3333 1000@alpha 1 60 B local
+alice@beta 1000@alpha 1 40 B remote
+1000@alpha unknown 1 3 B local" "$(table 'Who sent to whom' by.text | sed 1d)"
+check_equal "... with who used the ends of paths" \
+    'tcp 1000@alpha 127.0.0.1:4000 1000@alpha 127.0.0.1:80 2 175 B 2 30 B' \
+    "$(table Paths by.text | grep ':4000')"
+check_equal "--by container: systemd's unit, or the cgroup's number" 'sink.service 1 beta
+cgroup 77 4 alpha' "$("$dpm" stats --by container alpha beta 2> err > out
+    table Containers out | grep -o -e '^sink.*beta' -e '^cgroup.*alpha' | sort -r)"
+check_equal "--by program: without an image, the name" 'client 1 server 1 twin 1 unknown 1' \
+    "$("$dpm" stats --by program alpha 2> err > out
+    table Programs out | sed 1d | grep -o '^[a-z]* [0-9]*' | sort | xargs)"
+"$dpm" stats --by process alpha > out 2> err
+check "--by process is what comes without it" cmp alpha.text out
+runs "--by with --json" "$dpm" stats --json --by user beta alpha
+cp out by.json
+check_equal "has groups in place of processes" '["groups","pairs","paths","trace"] "user"' \
+    "$(jq -c 'keys, .trace.by' by.json | xargs -d '\n')"
+same groups '[
+    {"id": 1, "machine": "alpha", "name": "1000", "processes": 4, "cpu_ns": 52000,
+     "sent": {"messages": 14, "bytes": 1551}, "received": {"messages": 13, "bytes": 1348}},
+    {"id": 2, "machine": "beta", "name": "alice", "processes": 1, "cpu_ns": 5000,
+     "sent": {"messages": 1, "bytes": 40}, "received": {"messages": 1, "bytes": 300}},
+    {"id": 3, "machine": "alpha", "name": "unknown", "processes": 1, "cpu_ns": 1000,
+     "sent": {"messages": 1, "bytes": 77}, "received": {"messages": 0, "bytes": 0}}
+    ]' .groups by.json
+check_equal "... whose ids pairs and paths speak of" '{"from":1,"to":2,"bytes":300} [[1],[2]]' \
+    "$(jq -c '(.pairs[] | select(.bytes == 300) | {from, to, bytes}),
+        (.paths[] | select(.local == "10.0.0.1:7000") | .ends)' by.json | xargs -d '\n')"
+fails "--by what there is not" 2 "stats: --by 'colour': there are process, user, container, program" \
+    "$dpm" stats --by colour alpha
 
 # ---- many rows ----
 

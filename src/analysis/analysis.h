@@ -40,6 +40,15 @@ struct communication_process {
     uint32_t stream;  /* number of its first stream, which is the number of the process */
     uint32_t parent;  /* index of the process that created it, or NO_PROCESS */
     char name[STREAM_NAME_SIZE]; /* NUL-filled, not always terminated; "" if lost */
+    uint32_t user;               /* uid, initial user namespace */
+    uint32_t pid_inside;         /* pid in its own PID namespace */
+    uint32_t pid_namespace;      /* inode of that, 0: not known */
+    uint64_t cgroup;             /* cgroup2 id, 0: not known */
+    const char *user_name;       /* these are NULL where they are not known */
+    const char *cgroup_name;     /* path */
+    const char *program;         /* last part of the file name that it executes */
+    const char *group;           /* what a group of processes is called; NULL: one process */
+    uint32_t group_size;         /* processes in the group */
     uint64_t cpu;                /* ns, used while metered */
     struct traffic sent;
     struct traffic received;
@@ -72,7 +81,16 @@ struct communication_machine {
     char name[MACHINE_NAME_SIZE + 16]; /* distinct from all others; terminated */
 };
 
+/* What a row of the processes stands for. */
+enum communication_by {
+    BY_PROCESS,
+    BY_USER,
+    BY_CONTAINER, /* container_name() of the cgroup */
+    BY_PROGRAM,
+};
+
 struct communication {
+    enum communication_by by;
     struct communication_process *processes; /* in order of their first record */
     size_t process_count;
     struct communication_pair *pairs; /* most bytes first */
@@ -82,6 +100,9 @@ struct communication {
     struct communication_machine *machines;
     size_t machine_count;
     uint32_t *process_indexes; /* 0, 1, 2 ...: what parties of one process point into */
+    void **pieces;             /* memory that rows point into */
+    size_t piece_count;
+    size_t piece_capacity;
 
     uint32_t traces;          /* origins of the source */
     uint64_t events;          /* records that tell of an event: SEND to TERMINATION */
@@ -116,5 +137,22 @@ int statistics_finish(const struct statistics *statistics, const struct source_s
  * Errors: those of the source; -EAGAIN if it has nothing yet; -ENOMEM; a line in `problem`. */
 int communication_read(struct source *source, struct communication **ret_communication,
                        struct problem *problem);
+
+/* ---- groups ---- */
+
+/* The same result with groups of processes in place of the processes: sums for each, and who sent
+ * to whom among them; `by` is not BY_PROCESS. A group lies within one machine; processes whose identity was lost are a
+ * group of their own. In its processes only machine, group, group_size, cpu, sent and received have
+ * a meaning. Returns 0 or -ENOMEM. The result stands alone: free it with communication_free. */
+int communication_group(const struct communication *communication, enum communication_by by,
+                        struct communication **ret_groups);
+
+/* What a process's user, container or program is called: by its name, where that is not known by its
+ * number ("1000", "cgroup 77"). A group is called so unless another one of its machine is. */
+void communication_group_name(const struct communication_process *process, enum communication_by by,
+                              char name[NAME_SIZE]);
+
+/* "process", "user", "container", "program". */
+const char *communication_by_name(enum communication_by by);
 
 #endif

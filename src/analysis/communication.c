@@ -21,6 +21,9 @@
 struct builder {
     const struct statistics *statistics;
     struct communication *result;
+    struct intern texts; /* address of a text among the identities -> the result's copy of it */
+    const char **copies;
+    size_t copy_capacity;
     size_t path_capacity;
     size_t pair_capacity;
 };
@@ -80,6 +83,55 @@ static uint32_t parent_of(const struct statistics *statistics, uint32_t index)
     return statistics->streams[stream].process;
 }
 
+void *communication_keep(struct communication *communication, const void *from, size_t size)
+{
+    if (array_reserve(&communication->pieces, &communication->piece_capacity,
+                      communication->piece_count + 1, sizeof(*communication->pieces)) < 0)
+        return NULL;
+    void *piece = malloc(size);
+    if (piece == NULL)
+        return NULL;
+    communication->pieces[communication->piece_count++] = piece;
+    return memcpy(piece, from, size);
+}
+
+/* The result's copy of a text of the identities; many processes share one. No text: NULL. */
+static int copy_text(struct builder *builder, const char *text, const char **ret_copy)
+{
+    if (text == NULL)
+        return 0;
+    int64_t index = intern_add(&builder->texts, (uintptr_t)text);
+    if (index < 0 || array_reserve(&builder->copies, &builder->copy_capacity, (size_t)index + 1,
+                                   sizeof(*builder->copies)) < 0)
+        return -ENOMEM;
+    if (builder->copies[index] == NULL)
+        builder->copies[index] = communication_keep(builder->result, text, strlen(text) + 1);
+    if (builder->copies[index] == NULL)
+        return -ENOMEM;
+    *ret_copy = builder->copies[index];
+    return 0;
+}
+
+static int name_process(struct builder *builder, const struct statistics_process *from,
+                        struct communication_process *to)
+{
+    const struct identities *identities = builder->statistics->identities;
+
+    to->user = from->user;
+    to->pid_inside = from->pid_inside;
+    to->pid_namespace = from->pid_namespace;
+    to->cgroup = from->cgroup;
+    int result = copy_text(builder, identities_user_name(identities, from->origin, from->user),
+                           &to->user_name);
+    if (result == 0)
+        result = copy_text(builder, identities_cgroup_name(identities, from->origin, from->cgroup),
+                           &to->cgroup_name);
+    if (result == 0)
+        result = copy_text(builder, identities_program(identities, from->origin, from->image),
+                           &to->program);
+    return result;
+}
+
 static int build_processes(struct builder *builder)
 {
     const struct statistics *statistics = builder->statistics;
@@ -98,13 +150,16 @@ static int build_processes(struct builder *builder)
         to->stream = from->number;
         to->parent = parent_of(statistics, i);
         memcpy(to->name, from->name, sizeof(to->name));
+        to->group_size = 1;
         to->cpu = from->cpu;
         result->process_indexes[i] = i;
+        if (from->pid != 0 && name_process(builder, from, to) < 0)
+            return -ENOMEM;
     }
     return 0;
 }
 
-static void add_traffic(struct traffic *sum, const struct traffic *more)
+void add_traffic(struct traffic *sum, const struct traffic *more)
 {
     sum->messages += more->messages;
     sum->bytes += more->bytes;
@@ -452,6 +507,15 @@ static void merge_pairs(struct communication *result)
     qsort(result->pairs, result->pair_count, sizeof(*result->pairs), compare_pairs);
 }
 
+void communication_arrange(struct communication *communication)
+{
+    if (communication->pair_count > 0)
+        merge_pairs(communication);
+    if (communication->path_count > 0)
+        qsort(communication->paths, communication->path_count, sizeof(*communication->paths),
+              compare_paths);
+}
+
 /* ---- the recording as a whole ---- */
 
 /* One trace is measured by its own clock, which nobody sets; several only share wall time. */
@@ -498,21 +562,19 @@ int statistics_finish(const struct statistics *statistics, const struct source_s
     int result = -ENOMEM;
 
     if (builder.result == NULL || build_machines(&builder) < 0 || build_processes(&builder) < 0)
-        goto fail;
+        goto done;
     sum_processes(&builder);
     result = build_connections(&builder);
     if (result < 0)
-        goto fail;
-    if (builder.result->pair_count > 0)
-        merge_pairs(builder.result);
-    if (builder.result->path_count > 0)
-        qsort(builder.result->paths, builder.result->path_count, sizeof(*builder.result->paths),
-              compare_paths);
+        goto done;
+    communication_arrange(builder.result);
     build_totals(&builder, states, origins);
     *ret_communication = builder.result;
-    return 0;
-fail:
+    builder.result = NULL;
+done:
     communication_free(builder.result);
+    intern_done(&builder.texts);
+    free(builder.copies);
     return result;
 }
 
@@ -557,6 +619,9 @@ void communication_free(struct communication *communication)
         free(communication->paths[i].holders);
     }
     free(communication->paths);
+    for (size_t i = 0; i < communication->piece_count; i++)
+        free(communication->pieces[i]);
+    free(communication->pieces);
     free(communication->pairs);
     free(communication->processes);
     free(communication->process_indexes);

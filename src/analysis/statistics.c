@@ -246,6 +246,11 @@ static int add_stream(struct statistics *statistics, const struct event *event)
     bool first = record->header.stream == record->process;
     if (first || named->pid == 0 || record->tid == record->pid) {
         named->pid = record->pid;
+        named->pid_inside = record->pid_inside;
+        named->pid_namespace = record->pid_namespace;
+        named->user = record->user;
+        named->image = record->image;
+        named->cgroup = record->cgroup;
         memcpy(named->name, record->name, sizeof(named->name));
     }
     if (first)
@@ -370,9 +375,10 @@ int statistics_add(struct statistics *statistics, const struct event *event)
     case EVENT_PATH:
         return add_path(statistics, event);
     case EVENT_IMAGE:
+    case EVENT_NAME:
+        return identities_add(statistics->identities, event);
     case EVENT_MODULE:
     case EVENT_PROCEDURE:
-    case EVENT_NAME:
     case EVENT_LOST:
     case EVENT_DISCARDED:
     case EVENT_END:

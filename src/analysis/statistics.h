@@ -35,6 +35,11 @@ struct statistics_process {
     uint32_t number; /* of its first stream */
     uint32_t parent; /* number of the stream that created it, 0: not known */
     uint32_t pid;    /* 0: no identity record yet */
+    uint32_t pid_inside;
+    uint32_t pid_namespace;
+    uint32_t user;
+    uint32_t image;
+    uint64_t cgroup;
     char name[STREAM_NAME_SIZE];
     uint64_t cpu;
 };
@@ -73,7 +78,7 @@ struct number_table {
 };
 
 struct statistics {
-    struct identities *identities; /* of paths and machines */
+    struct identities *identities; /* of paths, machines, images, users and cgroups */
     struct statistics_origin *origins;
     size_t origin_capacity;
     uint32_t origin_count;
@@ -96,5 +101,15 @@ struct statistics {
     uint64_t events;
     uint64_t unknown_streams;
 };
+
+/* ---- what makers of a result share ---- */
+
+/* A copy that the result owns, or NULL: out of memory. */
+void *communication_keep(struct communication *communication, const void *from, size_t size);
+
+/* Unites pairs of the same parties, and puts pairs and paths in order. */
+void communication_arrange(struct communication *communication);
+
+void add_traffic(struct traffic *sum, const struct traffic *more);
 
 #endif

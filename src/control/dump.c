@@ -79,10 +79,20 @@ static int dump_traces(const char *const *traces, size_t count, struct dump_choi
     return status;
 }
 
-enum { OPTION_PROCESS, OPTION_TYPE, OPTION_PATH, OPTION_JSON, OPTION_HELP };
+enum {
+    OPTION_PROCESS,
+    OPTION_USER,
+    OPTION_CONTAINER,
+    OPTION_TYPE,
+    OPTION_PATH,
+    OPTION_JSON,
+    OPTION_HELP
+};
 
 static const struct option options[] = {
     {"process", required_argument, NULL, OPTION_PROCESS},
+    {"user", required_argument, NULL, OPTION_USER},
+    {"container", required_argument, NULL, OPTION_CONTAINER},
     {"type", required_argument, NULL, OPTION_TYPE},
     {"path", required_argument, NULL, OPTION_PATH},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -102,6 +112,10 @@ int command_dump(int argc, char **argv)
         int result = 0;
         if (option == OPTION_PROCESS)
             result = dump_choice_process(&choice, optarg, &problem);
+        else if (option == OPTION_USER)
+            result = dump_choice_user(&choice, optarg, &problem);
+        else if (option == OPTION_CONTAINER)
+            result = dump_choice_container(&choice, optarg, &problem);
         else if (option == OPTION_TYPE)
             result = dump_choice_types(&choice, optarg, &problem);
         else if (option == OPTION_PATH)

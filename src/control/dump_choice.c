@@ -59,6 +59,16 @@ int dump_choice_process(struct dump_choice *choice, const char *text, struct pro
     return add_wanted(&choice->processes, "--process", text, problem);
 }
 
+int dump_choice_user(struct dump_choice *choice, const char *text, struct problem *problem)
+{
+    return add_wanted(&choice->users, "--user", text, problem);
+}
+
+int dump_choice_container(struct dump_choice *choice, const char *text, struct problem *problem)
+{
+    return add_wanted(&choice->containers, "--container", text, problem);
+}
+
 int dump_choice_path(struct dump_choice *choice, const char *text, struct problem *problem)
 {
     return add_wanted(&choice->paths, "--path", text, problem);
@@ -113,22 +123,55 @@ int dump_choice_check(const struct dump_choice *choice, struct problem *problem)
         return problem_set(problem, -EINVAL,
                            "--path and --type exclude each other: no record of these types speaks "
                            "of a path");
-    if (choice->processes.count > 0 && (types & ~STREAMLESS_TYPES) == 0)
+    const char *option = choice->processes.count > 0    ? "--process"
+                         : choice->users.count > 0      ? "--user"
+                         : choice->containers.count > 0 ? "--container"
+                                                        : NULL;
+    if (option != NULL && (types & ~STREAMLESS_TYPES) == 0)
         return problem_set(problem, -EINVAL,
-                           "--process and --type exclude each other: no record of these types "
-                           "speaks of a process");
+                           "%s and --type exclude each other: no record of these types "
+                           "speaks of a process",
+                           option);
     return 0;
 }
 
 /* ---- records ---- */
 
-static bool process_matches(const struct wanted *wanted, const struct stream_record *stream)
+/* A stream, and what there is to know about it. */
+struct known_stream {
+    const struct stream_record *record;
+    const char *user_name; /* or NULL */
+    const char *cgroup_name;
+};
+
+static bool process_matches(const struct wanted *wanted, const struct known_stream *known)
 {
+    const struct stream_record *stream = known->record;
     size_t length = strnlen(stream->name, sizeof(stream->name));
 
     if (wanted->is_number && (wanted->number == stream->pid || wanted->number == stream->tid))
         return true;
     return strlen(wanted->text) == length && memcmp(wanted->text, stream->name, length) == 0;
+}
+
+static bool user_matches(const struct wanted *wanted, const struct known_stream *known)
+{
+    return (wanted->is_number && wanted->number == known->record->user) ||
+           (known->user_name != NULL && strcmp(wanted->text, known->user_name) == 0);
+}
+
+/* The short name or the path of its cgroup; an id may have more digits than the short name. */
+static bool container_matches(const struct wanted *wanted, const struct known_stream *known)
+{
+    char name[CONTAINER_SIZE];
+
+    if (known->cgroup_name == NULL)
+        return false;
+    container_name(known->cgroup_name, name);
+    if (strcmp(wanted->text, name) == 0 || strcmp(wanted->text, known->cgroup_name) == 0)
+        return true;
+    return strncmp(wanted->text, name, strlen(name)) == 0 &&
+           strstr(known->cgroup_name, wanted->text) != NULL;
 }
 
 /* "tcp", "unix-stream"; "unix" is every kind that begins so. */
@@ -157,22 +200,49 @@ static bool path_matches(const struct wanted *wanted, uint32_t number,
     return strstr(address, wanted->text) != NULL;
 }
 
-static bool accepts_process(struct dump_choice *choice, const struct identities *identities,
-                            const struct event *event)
+typedef bool stream_matches(const struct wanted *wanted, const struct known_stream *known);
+
+static bool accepts_stream(struct wanted_list *list, stream_matches *matches,
+                           const struct known_stream *known)
+{
+    bool accepted = list->count == 0;
+
+    for (size_t i = 0; known->record != NULL && i < list->count; i++) {
+        struct wanted *wanted = &list->items[i];
+        if (matches(wanted, known))
+            accepted = wanted->met = true;
+    }
+    return accepted;
+}
+
+static struct known_stream find_stream(const struct identities *identities,
+                                       const struct event *event)
 {
     const struct record_header *header = event->header;
     bool has_stream = header->id == EVENT_STREAM || (!(header->flags & RECORD_NO_STREAM) &&
                                                      !(EVENT_FLAG(header->id) & STREAMLESS_TYPES));
-    const struct stream_record *stream =
-        has_stream ? identities_stream(identities, event->origin, header->stream) : NULL;
-    bool accepted = false;
+    struct known_stream known = {0};
 
-    for (size_t i = 0; stream != NULL && i < choice->processes.count; i++) {
-        struct wanted *wanted = &choice->processes.items[i];
-        if (process_matches(wanted, stream))
-            accepted = wanted->met = true;
+    if (has_stream)
+        known.record = identities_stream(identities, event->origin, header->stream);
+    if (known.record != NULL) {
+        known.user_name = identities_user_name(identities, event->origin, known.record->user);
+        known.cgroup_name = identities_cgroup_name(identities, event->origin, known.record->cgroup);
     }
-    return accepted;
+    return known;
+}
+
+/* Whether the record's process is one that was asked for. */
+static bool accepts_process(struct dump_choice *choice, const struct identities *identities,
+                            const struct event *event)
+{
+    if (choice->processes.count + choice->users.count + choice->containers.count == 0)
+        return true;
+    struct known_stream known = find_stream(identities, event);
+    bool process = accepts_stream(&choice->processes, process_matches, &known);
+    bool user = accepts_stream(&choice->users, user_matches, &known);
+    bool container = accepts_stream(&choice->containers, container_matches, &known);
+    return process && user && container;
 }
 
 static bool accepts_path(struct dump_choice *choice, const struct identities *identities,
@@ -199,7 +269,7 @@ bool dump_choice_accepts(struct dump_choice *choice, const struct identities *id
 {
     /* Each is asked, so that each notes what it has met. */
     bool type = choice->types == 0 || (choice->types & EVENT_FLAG(event->header->id)) != 0;
-    bool process = choice->processes.count == 0 || accepts_process(choice, identities, event);
+    bool process = accepts_process(choice, identities, event);
     bool path = choice->paths.count == 0 || accepts_path(choice, identities, event);
 
     return type && process && path;
@@ -208,23 +278,32 @@ bool dump_choice_accepts(struct dump_choice *choice, const struct identities *id
 const struct wanted *dump_choice_unmet(const struct dump_choice *choice, size_t *at,
                                        const char **ret_option)
 {
-    while (*at < choice->processes.count + choice->paths.count) {
-        size_t index = (*at)++;
-        bool process = index < choice->processes.count;
-        const struct wanted *wanted = process
-                                          ? &choice->processes.items[index]
-                                          : &choice->paths.items[index - choice->processes.count];
-        if (wanted->met)
-            continue;
-        *ret_option = process ? "--process" : "--path";
-        return wanted;
-    }
+    const struct {
+        const struct wanted_list *list;
+        const char *option;
+    } lists[] = {
+        {&choice->processes, "--process"},
+        {&choice->users, "--user"},
+        {&choice->containers, "--container"},
+        {&choice->paths, "--path"},
+    };
+    size_t before = 0; /* items of the lists before */
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); before += lists[i++].list->count)
+        while (*at - before < lists[i].list->count) {
+            const struct wanted *wanted = &lists[i].list->items[(*at)++ - before];
+            *ret_option = lists[i].option;
+            if (!wanted->met)
+                return wanted;
+        }
     return NULL;
 }
 
 void dump_choice_done(struct dump_choice *choice)
 {
     free(choice->processes.items);
+    free(choice->users.items);
+    free(choice->containers.items);
     free(choice->paths.items);
     memset(choice, 0, sizeof(*choice));
 }

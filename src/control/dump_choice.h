@@ -24,11 +24,15 @@ struct wanted_list {
 struct dump_choice {
     uint32_t types; /* EVENT_FLAG bits, 0: all */
     struct wanted_list processes;
+    struct wanted_list users;
+    struct wanted_list containers;
     struct wanted_list paths;
 };
 
 /* Each returns 0, -EINVAL or -ENOMEM, with a line in `problem`. `text` must outlive the choice. */
 int dump_choice_process(struct dump_choice *choice, const char *text, struct problem *problem);
+int dump_choice_user(struct dump_choice *choice, const char *text, struct problem *problem);
+int dump_choice_container(struct dump_choice *choice, const char *text, struct problem *problem);
 int dump_choice_path(struct dump_choice *choice, const char *text, struct problem *problem);
 int dump_choice_types(struct dump_choice *choice, const char *list, struct problem *problem);
 
@@ -40,7 +44,7 @@ int dump_choice_check(const struct dump_choice *choice, struct problem *problem)
 bool dump_choice_accepts(struct dump_choice *choice, const struct identities *identities,
                          const struct event *event);
 
-/* The first process or path that was asked for and never met, as the option that asked for it
+/* The first process, user, container or path that was asked for and never met, as the option that asked for it
  * ("--process foo"), starting with *at, which moves behind it; begin with 0. NULL: no more. */
 const struct wanted *dump_choice_unmet(const struct dump_choice *choice, size_t *at,
                                        const char **ret_option);

@@ -54,6 +54,9 @@ static const struct command commands[] = {
      "dpm dump [OPTION]... TRACE...\n"
      "\n"
      "  --process NAME|PID          only of this process or thread; repeatable\n"
+     "  --user NAME|UID             only of processes of this user; repeatable\n"
+     "  --container NAME            only of processes in this container, unit or cgroup; "
+     "repeatable\n"
      "  --type TYPE[,TYPE]...       only of these types, by either paper's name; repeatable\n"
      "  --path NUMBER|KIND|ADDRESS  only of this path, kind (tcp, unix ...), or of paths with "
      "this\n"
@@ -63,9 +66,10 @@ static const struct command commands[] = {
     {"stats", command_stats, "show who sent how much to whom",
      "dpm stats [OPTION]... TRACE...\n"
      "\n"
-     "  --all   every row of the tables, not the 100 largest and a row of others\n"
-     "  --json  one JSON object, always with everything\n"
-     "  --help  print this\n"},
+     "  --by WHAT  one row for each process (as without it), user, container or program\n"
+     "  --all      every row of the tables, not the 100 largest and a row of others\n"
+     "  --json     one JSON object, always with everything\n"
+     "  --help     print this\n"},
     {"repair", command_repair, "make a trace that was cut whole for other tools",
      "dpm repair TRACE\n"
      "\n"

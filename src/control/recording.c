@@ -101,7 +101,8 @@ static void give_up(struct recording *recording, int error, const struct problem
             recording->subject);
 }
 
-static int store(struct recording *recording, const struct event *event, struct problem *problem)
+static int store_one(struct recording *recording, const struct event *event,
+                     struct problem *problem)
 {
     int result = trace_writer_append(recording->writer, event->header, problem);
 
@@ -111,6 +112,20 @@ static int store(struct recording *recording, const struct event *event, struct 
             problem_set(problem, result, "out of memory for the report");
     }
     return result;
+}
+
+/* Stores a record, behind the names that it needs. */
+static int store(struct recording *recording, const struct event *event, struct problem *problem)
+{
+    struct name_record names[2];
+    size_t count = names_before(&recording->names, event->header, names);
+    int result = 0;
+
+    for (size_t i = 0; result >= 0 && i < count; i++) {
+        struct event name = {&names[i].header, event->origin, event->wall_offset};
+        result = store_one(recording, &name, problem);
+    }
+    return result < 0 ? result : store_one(recording, event, problem);
 }
 
 /* Moves what the meter has into the trace. Returns an enum source_result or a negative errno. */
@@ -366,6 +381,7 @@ void recording_discard(struct recording *recording)
 void recording_close(struct recording *recording)
 {
     statistics_free(recording->statistics);
+    names_done(&recording->names);
     meter_close(recording->meter);
     close(recording->signals);
     if (recording->messages != stderr)

@@ -41,6 +41,7 @@ struct recording {
     const char *subject; /* "the command runs on", whatever becomes of the recording */
     struct meter *meter;
     struct trace_writer *writer;
+    struct names names;            /* of users and cgroups, told so far */
     struct statistics *statistics; /* for reports while it goes on, or NULL */
     char path[PATH_MAX];
     FILE *messages; /* standard error, or the report's file */

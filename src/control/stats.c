@@ -4,9 +4,11 @@
 #include "show/show.h"
 #include "trace/trace.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* JSON has no place for what the tables say below. */
 static void warn_unknown(const struct communication *communication)
@@ -18,7 +20,24 @@ static void warn_unknown(const struct communication *communication)
                 communication->unknown_streams, communication->unknown_paths);
 }
 
-static int show_traces(const char *const *traces, size_t count, const struct show_options *options)
+/* Replaces the result by that of groups. */
+static int group(struct communication **communication, enum communication_by by,
+                 struct problem *problem)
+{
+    struct communication *grouped = NULL;
+
+    if (by == BY_PROCESS)
+        return 0;
+    int result = communication_group(*communication, by, &grouped);
+    if (result < 0)
+        return problem_set(problem, result, "out of memory");
+    communication_free(*communication);
+    *communication = grouped;
+    return 0;
+}
+
+static int show_traces(const char *const *traces, size_t count, enum communication_by by,
+                       const struct show_options *options)
 {
     struct communication *communication = NULL;
     struct problem problem;
@@ -27,6 +46,8 @@ static int show_traces(const char *const *traces, size_t count, const struct sho
     int result = trace_open(traces, count, &source, &problem);
     if (result == 0)
         result = communication_read(source, &communication, &problem);
+    if (result == 0)
+        result = group(&communication, by, &problem);
     if (result == 0) {
         result = show_statistics(communication, stdout, options);
         if (result < 0)
@@ -44,10 +65,21 @@ static int show_traces(const char *const *traces, size_t count, const struct sho
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
 
-enum { OPTION_ALL, OPTION_JSON, OPTION_HELP };
+static int read_by(const char *text, enum communication_by *ret_by)
+{
+    for (unsigned by = BY_PROCESS; by <= BY_PROGRAM; by++)
+        if (strcmp(text, communication_by_name(by)) == 0) {
+            *ret_by = by;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+enum { OPTION_ALL, OPTION_BY, OPTION_JSON, OPTION_HELP };
 
 static const struct option options[] = {
     {"all", no_argument, NULL, OPTION_ALL},
+    {"by", required_argument, NULL, OPTION_BY},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -56,12 +88,18 @@ static const struct option options[] = {
 int command_stats(int argc, char **argv)
 {
     struct show_options show = {0};
+    enum communication_by by = BY_PROCESS;
     int option;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
         case OPTION_ALL:
             show.all = true;
+            break;
+        case OPTION_BY:
+            if (read_by(optarg, &by) < 0)
+                return command_usage_error(
+                    "stats", "--by '%s': there are process, user, container, program", optarg);
             break;
         case OPTION_JSON:
             show.json = true;
@@ -74,5 +112,5 @@ int command_stats(int argc, char **argv)
     }
     if (optind == argc)
         return command_usage_error("stats", "which trace?");
-    return show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &show);
+    return show_traces((const char *const *)argv + optind, (size_t)(argc - optind), by, &show);
 }

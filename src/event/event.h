@@ -111,6 +111,7 @@ struct source {
  *             +-- stream number --> stream --> process (its first stream's number)
  *             +-- path number   --> path (one end)
  *             +-- image number  --> image
+ *             +-- uid, cgroup id -> name
  */
 struct identities;
 
@@ -130,11 +131,45 @@ const struct path_record *identities_path(const struct identities *identities, u
 const struct image_record *identities_image(const struct identities *identities, uint32_t origin,
                                             uint32_t image);
 
+/* What a user or a cgroup2 is called, at most NAME_SIZE - 1 bytes; NULL: the recording does not say.
+ * Valid as long as the identities, and another pointer for each user and cgroup. */
+const char *identities_user_name(const struct identities *identities, uint32_t origin,
+                                 uint32_t user);
+const char *identities_cgroup_name(const struct identities *identities, uint32_t origin,
+                                   uint64_t cgroup);
+
+/* The last part of the file name of an image; NULL and pointers as above. */
+const char *identities_program(const struct identities *identities, uint32_t origin,
+                               uint32_t image);
+
 /* Describes the machine we run on: ids, name, system, addresses; header.time is now. What cannot
  * be found out stays empty. */
 void machine_describe(struct machine_record *ret_machine);
 
+/* The users and cgroups of the machine we run on, and which of their names have been told. All zero
+ * is a new one. */
+struct names {
+    struct intern users;
+    struct intern cgroup_ids;
+    bool opened; /* `cgroups` has been looked for */
+    int cgroups; /* the root cgroup's directory, or -1 */
+};
+
+/* To be shown every record before it is stored: for a STREAM, writes the NAME records of its user
+ * and its cgroup that belong before it, with its time, and returns how many. Each is told once; of
+ * very many, some again. What has no name, or cannot be found out, stays a number. */
+size_t names_before(struct names *names, const struct record_header *header,
+                    struct name_record ret_names[2]);
+void names_done(struct names *names);
+
 /* ---- printing ---- */
+
+#define CONTAINER_SIZE NAME_SIZE
+
+/* Writes the short name of what the processes of a cgroup belong to: a container's id as `docker ps`
+ * shows it, a systemd unit, else the last part of the path; "/" of the root. Returns how many bytes
+ * of the path lead to that: what is equal so far is the same container. */
+size_t container_name(const char *cgroup, char name[CONTAINER_SIZE]);
 
 /* "tcp", "unix-stream", ...; "unknown" for a number that is no kind. */
 const char *path_kind_name(unsigned kind);

@@ -14,7 +14,8 @@
 
 struct identities {
     struct intern numbers;
-    void **entries; /* by interned index */
+    struct intern long_numbers; /* of 64 bits: their index here stands for them in `numbers` */
+    void **entries;             /* by interned index */
     size_t capacity;
 };
 
@@ -36,6 +37,7 @@ void identities_free(struct identities *identities)
         free(identities->entries[index]);
     free(identities->entries);
     intern_done(&identities->numbers);
+    intern_done(&identities->long_numbers);
     free(identities);
 }
 
@@ -45,8 +47,20 @@ static uint64_t key_of(enum event_id id, uint32_t origin, uint32_t number)
     return (uint64_t)id << 56 | (uint64_t)(origin & 0xffffff) << 32 | number;
 }
 
-static uint32_t number_of(const struct record_header *header)
+/* Users and cgroups are numbered alike: the last bit tells them apart. -ENOENT: no such index. */
+static int64_t name_number(int64_t index, uint32_t kind)
 {
+    if (index < 0 || index > INT32_MAX || (kind != NAME_USER && kind != NAME_CGROUP))
+        return -ENOENT;
+    return index << 1 | (kind == NAME_CGROUP);
+}
+
+/* Below 0: out of memory, or the record says nothing. */
+static int64_t number_of(struct identities *identities, const struct record_header *header)
+{
+    const struct name_record *name = (const struct name_record *)header;
+    int64_t index;
+
     switch (header->id) {
     case EVENT_STREAM:
         return header->stream;
@@ -54,6 +68,9 @@ static uint32_t number_of(const struct record_header *header)
         return ((const struct path_record *)header)->path;
     case EVENT_IMAGE:
         return ((const struct image_record *)header)->image;
+    case EVENT_NAME:
+        index = intern_add(&identities->long_numbers, name->number);
+        return index < 0 ? index : name_number(index, name->kind);
     default:
         return 0;
     }
@@ -61,7 +78,8 @@ static uint32_t number_of(const struct record_header *header)
 
 static bool is_identity(unsigned id)
 {
-    return id == EVENT_STREAM || id == EVENT_PATH || id == EVENT_IMAGE || id == EVENT_MACHINE;
+    return id == EVENT_STREAM || id == EVENT_PATH || id == EVENT_IMAGE || id == EVENT_MACHINE ||
+           id == EVENT_NAME;
 }
 
 int identities_add(struct identities *identities, const struct event *event)
@@ -71,8 +89,11 @@ int identities_add(struct identities *identities, const struct event *event)
     if (!is_identity(header->id))
         return 0;
     size_t size = event_size(header->id);
+    int64_t number = number_of(identities, header);
+    if (number < 0)
+        return number == -ENOENT ? 0 : (int)number;
     int64_t index =
-        intern_add(&identities->numbers, key_of(header->id, event->origin, number_of(header)));
+        intern_add(&identities->numbers, key_of(header->id, event->origin, (uint32_t)number));
     if (index < 0)
         return (int)index;
     if (array_reserve(&identities->entries, &identities->capacity, (size_t)index + 1,
@@ -84,6 +105,11 @@ int identities_add(struct identities *identities, const struct event *event)
             return -ENOMEM;
     }
     memcpy(identities->entries[index], header, size);
+    /* These are handed out as texts. */
+    if (header->id == EVENT_NAME)
+        ((struct name_record *)identities->entries[index])->name[NAME_SIZE - 1] = '\0';
+    if (header->id == EVENT_IMAGE)
+        ((struct image_record *)identities->entries[index])->name[IMAGE_NAME_SIZE - 1] = '\0';
     return 0;
 }
 
@@ -118,4 +144,37 @@ const struct image_record *identities_image(const struct identities *identities,
                                             uint32_t image)
 {
     return find(identities, EVENT_IMAGE, origin, image);
+}
+
+static const char *find_name(const struct identities *identities, enum name_kind kind,
+                             uint32_t origin, uint64_t number)
+{
+    int64_t known = name_number(intern_find(&identities->long_numbers, number), kind);
+    const struct name_record *record =
+        known < 0 ? NULL : find(identities, EVENT_NAME, origin, (uint32_t)known);
+
+    return record == NULL || record->name[0] == '\0' ? NULL : record->name;
+}
+
+const char *identities_user_name(const struct identities *identities, uint32_t origin,
+                                 uint32_t user)
+{
+    return find_name(identities, NAME_USER, origin, user);
+}
+
+const char *identities_cgroup_name(const struct identities *identities, uint32_t origin,
+                                   uint64_t cgroup)
+{
+    return find_name(identities, NAME_CGROUP, origin, cgroup);
+}
+
+const char *identities_program(const struct identities *identities, uint32_t origin, uint32_t image)
+{
+    const struct image_record *record = identities_image(identities, origin, image);
+
+    if (record == NULL)
+        return NULL;
+    const char *slash = strrchr(record->name, '/');
+    const char *program = slash == NULL ? record->name : slash + 1;
+    return *program == '\0' ? NULL : program;
 }

@@ -254,7 +254,7 @@ struct procedure_record {
 
 enum name_kind {
     NAME_USER = 1,
-    NAME_CGROUP = 2, /* path below the cgroup2 mount, beginning with '/' */
+    NAME_CGROUP = 2, /* path below the root cgroup, beginning with '/' */
 };
 
 #define NAME_SIZE 208

@@ -190,6 +190,19 @@ static void set_image(struct object *object, const struct record_face *face,
         set_text(object, "image", image->name, sizeof(image->name));
 }
 
+static void set_names(struct object *object, const struct record_face *face,
+                      const struct event *event)
+{
+    const struct stream_record *stream = (const struct stream_record *)event->header;
+    const char *user = identities_user_name(face->identities, event->origin, stream->user);
+    const char *cgroup = identities_cgroup_name(face->identities, event->origin, stream->cgroup);
+
+    if (user != NULL)
+        set_text(object, "user_name", user, NAME_SIZE);
+    if (cgroup != NULL)
+        set_text(object, "cgroup_name", cgroup, NAME_SIZE);
+}
+
 static void set_known(struct object *object, const struct record_face *face,
                       const struct event *event)
 {
@@ -206,6 +219,9 @@ static void set_known(struct object *object, const struct record_face *face,
     case EVENT_ACCEPT:
     case EVENT_DESTROYPATH:
         set_path(object, identities_path(face->identities, event->origin, record->message.path));
+        break;
+    case EVENT_STREAM:
+        set_names(object, face, event);
         break;
     case EVENT_PATH:
         set_path(object, (const struct path_record *)event->header);

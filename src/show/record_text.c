@@ -145,12 +145,35 @@ static void print_lost(const struct record_face *face, const struct record *reco
         fprintf(face->file, ": reason %" PRIu32, record->lost.reason);
 }
 
-static void print_stream(const struct record_face *face, const struct stream_record *stream)
+/* What a number is called, or the number. */
+static void print_named(const struct record_face *face, const char *what, const char *name,
+                        uint64_t number)
 {
-    fprintf(face->file, "process %" PRIu32 ", parent stream %" PRIu32 ", user %" PRIu32,
-            stream->process, stream->parent, stream->user);
+    char text[NAME_SIZE + 1];
+
+    if (name == NULL) {
+        fprintf(face->file, ", %s %" PRIu64, what, number);
+        return;
+    }
+    show_text(name, NAME_SIZE, text);
+    fprintf(face->file, ", %s %s", what, text);
+}
+
+static void print_stream(const struct record_face *face, const struct event *event)
+{
+    const struct stream_record *stream = (const struct stream_record *)event->header;
+
+    fprintf(face->file, "process %" PRIu32 ", parent stream %" PRIu32, stream->process,
+            stream->parent);
+    print_named(face, "user", identities_user_name(face->identities, event->origin, stream->user),
+                stream->user);
+    if (stream->cgroup != 0)
+        print_named(face, "cgroup",
+                    identities_cgroup_name(face->identities, event->origin, stream->cgroup),
+                    stream->cgroup);
     if (stream->pid_inside != stream->pid)
-        fprintf(face->file, ", pid inside %" PRIu32, stream->pid_inside);
+        fprintf(face->file, ", pid inside %" PRIu32 " in PID namespace %" PRIu32,
+                stream->pid_inside, stream->pid_namespace);
 }
 
 static void print_path_identity(const struct record_face *face, const struct path_record *path)
@@ -258,7 +281,7 @@ static void print_body(const struct record_face *face, const struct event *event
         print_lost(face, record);
         break;
     case EVENT_STREAM:
-        print_stream(face, (const struct stream_record *)header);
+        print_stream(face, event);
         break;
     case EVENT_PATH:
         print_path_identity(face, (const struct path_record *)header);

@@ -6,7 +6,7 @@
  *      {"trace": {...},
  *      "processes": [
  *      {...},
- *      {...}],             one element a line, and only one in memory at a time
+ *      {...}],             one element a line, and only one in memory at a time; or "groups"
  *      "pairs": [ ... ],
  *      "paths": [ ... ]}
  */
@@ -87,20 +87,69 @@ static json_t *machines(const struct communication *communication)
 
 static json_t *recording(const struct communication *communication)
 {
-    return json_pack("{s:o, s:o, s:o, s:b, s:o}", "events", count(communication->events), "lost",
-                     count(communication->lost), "duration_ns", count(communication->duration),
-                     "complete", communication->complete, "machines", machines(communication));
+    return json_pack("{s:o, s:o, s:o, s:b, s:s, s:o}", "events", count(communication->events),
+                     "lost", count(communication->lost), "duration_ns",
+                     count(communication->duration), "complete", communication->complete, "by",
+                     communication_by_name(communication->by), "machines", machines(communication));
+}
+
+static json_t *name_or_null(const char *from)
+{
+    return from == NULL ? json_null() : text(from, strlen(from));
+}
+
+static json_t *container(const struct communication_process *process)
+{
+    char name[CONTAINER_SIZE];
+
+    if (process->cgroup_name == NULL)
+        return json_null();
+    container_name(process->cgroup_name, name);
+    return name_or_null(name);
+}
+
+/* Whose it is and where it runs; nothing is known of a process whose identity was lost. */
+static int set_attributes(json_t *object, const struct communication_process *from)
+{
+    bool known = from->pid != 0;
+    json_t *attributes = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "user", known ? count(from->user) : json_null(),
+        "user_name", name_or_null(from->user_name), "cgroup",
+        from->cgroup == 0 ? json_null() : count(from->cgroup), "cgroup_name",
+        name_or_null(from->cgroup_name), "container", container(from), "program",
+        name_or_null(from->program), "pid_namespace",
+        from->pid_namespace == 0 ? json_null() : count(from->pid_namespace), "pid_inside",
+        known ? count(from->pid_inside) : json_null());
+    int result = json_object_update(object, attributes);
+
+    json_decref(attributes);
+    return result;
 }
 
 static json_t *process(const struct communication *communication, size_t index)
 {
     const struct communication_process *from = &communication->processes[index];
+    json_t *object = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", process_id((uint32_t)index), "machine",
+        machine(communication, from->machine), "pid",
+        from->pid == 0 ? json_null() : count(from->pid), "parent", process_id(from->parent), "name",
+        text(from->name, sizeof(from->name)), "cpu_ns", count(from->cpu), "sent",
+        traffic(&from->sent), "received", traffic(&from->received));
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", process_id((uint32_t)index),
-                     "machine", machine(communication, from->machine), "pid",
-                     from->pid == 0 ? json_null() : count(from->pid), "parent",
-                     process_id(from->parent), "name", text(from->name, sizeof(from->name)),
-                     "cpu_ns", count(from->cpu), "sent", traffic(&from->sent), "received",
+    if (object == NULL || set_attributes(object, from) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *group(const struct communication *communication, size_t index)
+{
+    const struct communication_process *from = &communication->processes[index];
+
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", process_id((uint32_t)index),
+                     "machine", machine(communication, from->machine), "name",
+                     text(from->group, NAME_SIZE), "processes", count(from->group_size), "cpu_ns",
+                     count(from->cpu), "sent", traffic(&from->sent), "received",
                      traffic(&from->received));
 }
 
@@ -157,9 +206,11 @@ int show_statistics_json(const struct communication *communication, FILE *file)
 
     fputs("{\"trace\": ", file);
     result = print(recording(communication), file);
-    if (result == 0)
+    if (result == 0 && communication->by == BY_PROCESS)
         result =
             print_array(communication, "processes", process, communication->process_count, file);
+    else if (result == 0)
+        result = print_array(communication, "groups", group, communication->process_count, file);
     if (result == 0)
         result = print_array(communication, "pairs", pair, communication->pair_count, file);
     if (result == 0)

@@ -13,7 +13,8 @@
 #define NAMED   3   /* processes of a group that are named */
 
 #define MACHINE_TEXT_SIZE sizeof(((struct communication_machine *)0)->name)
-#define PROCESS_TEXT_SIZE (STREAM_NAME_SIZE + MACHINE_TEXT_SIZE + 32)
+#define NAME_TEXT_SIZE    (NAME_SIZE + 1)
+#define PROCESS_TEXT_SIZE (NAME_TEXT_SIZE + MACHINE_TEXT_SIZE + 32)
 #define PARTY_TEXT_SIZE   (NAMED * PROCESS_TEXT_SIZE + ENDPOINT_SIZE)
 
 /* ---- words ---- */
@@ -24,25 +25,29 @@ static void machine_text(const struct communication *communication, uint32_t mac
     show_text(communication->machines[machine].name, MACHINE_TEXT_SIZE - 1, text);
 }
 
-static void name_text(const struct communication_process *process, char text[STREAM_NAME_SIZE + 1])
+static void name_text(const struct communication_process *process, char text[NAME_TEXT_SIZE])
 {
-    if (process->pid == 0)
+    if (process->group != NULL)
+        show_text(process->group, NAME_SIZE, text);
+    else if (process->pid == 0)
         strcpy(text, "unknown");
     else
         show_text(process->name, STREAM_NAME_SIZE, text);
 }
 
-/* "name[pid]", with several machines "name[pid]@machine". */
+/* "name[pid]", of a group "name"; with several machines "name[pid]@machine". */
 static void process_text(const struct communication *communication, uint32_t index,
                          char text[PROCESS_TEXT_SIZE])
 {
     const struct communication_process *process = &communication->processes[index];
-    char name[STREAM_NAME_SIZE + 1];
+    char name[NAME_TEXT_SIZE];
     char machine[MACHINE_TEXT_SIZE];
     int length;
 
     name_text(process, name);
-    if (process->pid == 0)
+    if (process->group != NULL)
+        length = snprintf(text, PROCESS_TEXT_SIZE, "%s", name);
+    else if (process->pid == 0)
         length = snprintf(text, PROCESS_TEXT_SIZE, "%s[stream %u]", name, process->stream);
     else
         length = snprintf(text, PROCESS_TEXT_SIZE, "%s[%u]", name, process->pid);
@@ -161,10 +166,46 @@ static struct process_row *largest_processes(const struct communication *communi
     return rows;
 }
 
+/* The user or container of a process; "-" if its identity was lost. */
+static void attribute_text(const struct communication_process *process, enum communication_by by,
+                           char text[NAME_TEXT_SIZE])
+{
+    char name[NAME_SIZE];
+
+    strcpy(text, "-");
+    if (process->pid == 0)
+        return;
+    communication_group_name(process, by, name);
+    show_text(name, NAME_SIZE, text);
+}
+
+/* Whether processes have different ones, so that a column of them tells something. */
+static bool attribute_differs(const struct communication *communication, enum communication_by by)
+{
+    char first[NAME_TEXT_SIZE] = "";
+    char text[NAME_TEXT_SIZE];
+
+    if (communication->by != BY_PROCESS)
+        return false;
+    for (size_t i = 0; i < communication->process_count; i++) {
+        if (communication->processes[i].pid == 0)
+            continue;
+        attribute_text(&communication->processes[i], by, text);
+        if (first[0] == '\0')
+            strcpy(first, text);
+        else if (strcmp(first, text) != 0)
+            return true;
+    }
+    return false;
+}
+
 static int add_process(struct table *table, const struct communication *communication,
                        const struct communication_process *process)
 {
-    char name[STREAM_NAME_SIZE + 1];
+    char name[NAME_TEXT_SIZE];
+    char size[UNIT_SIZE];
+    char user[NAME_TEXT_SIZE];
+    char container[NAME_TEXT_SIZE];
     char pid[UNIT_SIZE] = "-";
     char parent[PROCESS_TEXT_SIZE] = "-";
     char machine[MACHINE_TEXT_SIZE];
@@ -178,18 +219,24 @@ static int add_process(struct table *table, const struct communication *communic
     if (process->parent != NO_PROCESS)
         process_text(communication, process->parent, parent);
     machine_text(communication, process->machine, machine);
+    show_count(process->group_size, size);
+    attribute_text(process, BY_USER, user);
+    attribute_text(process, BY_CONTAINER, container);
     show_duration(process->cpu, cpu);
     traffic_text(&process->sent, &sent);
     traffic_text(&process->received, &received);
-    return table_add(table, (const char *[]){name, pid, parent, machine, cpu, sent.messages,
-                                             sent.bytes, received.messages, received.bytes});
+    return table_add(table, (const char *[]){name, size, pid, parent, machine, user, container, cpu,
+                                             sent.messages, sent.bytes, received.messages,
+                                             received.bytes});
 }
 
 static int add_other_processes(struct table *table, const struct process_row *rows, size_t count)
 {
     struct traffic sum[2] = {{0}};
     uint64_t cpu_sum = 0;
+    uint64_t size_sum = 0;
     char name[UNIT_SIZE];
+    char size[UNIT_SIZE];
     char cpu[UNIT_SIZE];
     struct traffic_text sent;
     struct traffic_text received;
@@ -200,23 +247,42 @@ static int add_other_processes(struct table *table, const struct process_row *ro
         add_traffic(&sum[0], &rows[i].process->sent);
         add_traffic(&sum[1], &rows[i].process->received);
         cpu_sum += rows[i].process->cpu;
+        size_sum += rows[i].process->group_size;
     }
     others_text(count, name);
+    show_count(size_sum, size);
     show_duration(cpu_sum, cpu);
     traffic_text(&sum[0], &sent);
     traffic_text(&sum[1], &received);
-    return table_add(table, (const char *[]){name, "", "", "", cpu, sent.messages, sent.bytes,
-                                             received.messages, received.bytes});
+    return table_add(table, (const char *[]){name, size, "", "", "", "", "", cpu, sent.messages,
+                                             sent.bytes, received.messages, received.bytes});
 }
 
 static int print_processes(const struct communication *communication, FILE *file,
                            const struct show_options *options)
 {
+    static const struct {
+        const char *title;
+        const char *heading;
+    } words[] = {
+        [BY_PROCESS] = {"Processes", "PROCESS"},
+        [BY_USER] = {"Users", "USER"},
+        [BY_CONTAINER] = {"Containers", "CONTAINER"},
+        [BY_PROGRAM] = {"Programs", "PROGRAM"},
+    };
+    bool groups = communication->by != BY_PROCESS;
     const struct table_column columns[] = {
-        {"PROCESS", false},       {"PID", true},
-        {"PARENT", false},        {communication->machine_count > 1 ? "MACHINE" : NULL, false},
-        {"CPU TIME", true},       {"SENT", true},
-        {"BYTES SENT", true},     {"RECEIVED", true},
+        {words[communication->by].heading, false},
+        {groups ? "PROCESSES" : NULL, true},
+        {groups ? NULL : "PID", true},
+        {groups ? NULL : "PARENT", false},
+        {communication->machine_count > 1 ? "MACHINE" : NULL, false},
+        {attribute_differs(communication, BY_USER) ? "USER" : NULL, false},
+        {attribute_differs(communication, BY_CONTAINER) ? "CONTAINER" : NULL, false},
+        {"CPU TIME", true},
+        {"SENT", true},
+        {"BYTES SENT", true},
+        {"RECEIVED", true},
         {"BYTES RECEIVED", true},
     };
     size_t shown = shown_rows(communication->process_count, options);
@@ -231,7 +297,7 @@ static int print_processes(const struct communication *communication, FILE *file
     if (result == 0)
         result = add_other_processes(&table, rows + shown, communication->process_count - shown);
     if (result == 0) {
-        print_title(file, "Processes");
+        print_title(file, words[communication->by].title);
         result = table_print(&table, file);
     }
     table_done(&table);

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * grouping.c: a result by user, container or program, made from the result by process.
+ *
+ *      process 0  anna   --key--> (machine 0, uid 1000)  -- group 0   anna: sums of 0 and 2
+ *      process 1  root            (machine 0, uid 0)     -- group 1   root
+ *      process 2  anna            (machine 0, uid 1000)  -- group 0
+ *
+ *      parties:  {process 0, process 2} --> {group 0}, which is no longer shared
+ */
+#include "analysis/statistics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum key_kind { KEY_UNKNOWN, KEY_NUMBER, KEY_TEXT };
+
+/* Processes with equal keys are of one group. */
+struct group_key {
+    uint32_t process;
+    uint32_t machine;
+    enum key_kind kind;
+    uint64_t number;
+    const char *text;
+    size_t length;
+};
+
+struct grouping {
+    const struct communication *from;
+    struct communication *result;
+    struct group_key *keys; /* [from->process_count], equal ones side by side */
+    uint32_t *group_of;     /* [from->process_count] */
+    uint32_t *firsts;       /* [groups], first process of each */
+};
+
+const char *communication_by_name(enum communication_by by)
+{
+    static const char *const names[] = {
+        [BY_PROCESS] = "process",
+        [BY_USER] = "user",
+        [BY_CONTAINER] = "container",
+        [BY_PROGRAM] = "program",
+    };
+
+    return names[by];
+}
+
+/* ---- which processes are a group ---- */
+
+static void key_by_text(struct group_key *key, const char *text, size_t length)
+{
+    key->kind = KEY_TEXT;
+    key->text = text;
+    key->length = length;
+}
+
+static struct group_key key_of(const struct communication *communication, uint32_t index,
+                               enum communication_by by)
+{
+    const struct communication_process *process = &communication->processes[index];
+    struct group_key key = {.process = index, .machine = process->machine, .text = ""};
+    char name[CONTAINER_SIZE];
+
+    if (process->pid == 0)
+        return key;
+    if (by == BY_CONTAINER && process->cgroup_name != NULL) {
+        key_by_text(&key, process->cgroup_name, container_name(process->cgroup_name, name));
+    } else if (by == BY_PROGRAM && process->program != NULL) {
+        key_by_text(&key, process->program, strlen(process->program));
+    } else if (by == BY_PROGRAM) {
+        key_by_text(&key, process->name, strnlen(process->name, sizeof(process->name)));
+    } else {
+        key.kind = KEY_NUMBER;
+        key.number = by == BY_USER ? process->user : process->cgroup;
+    }
+    return key;
+}
+
+static int compare_keys(const struct group_key *a, const struct group_key *b)
+{
+    if (a->machine != b->machine)
+        return a->machine < b->machine ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    if (a->length != b->length)
+        return a->length < b->length ? -1 : 1;
+    return memcmp(a->text, b->text, a->length);
+}
+
+static int compare_keys_and_processes(const void *left, const void *right)
+{
+    const struct group_key *a = left;
+    const struct group_key *b = right;
+    int difference = compare_keys(a, b);
+
+    return difference != 0 ? difference : (a->process > b->process) - (a->process < b->process);
+}
+
+/* Numbers the groups in the order of their first processes. */
+static void find_groups(struct grouping *grouping, enum communication_by by)
+{
+    size_t count = grouping->from->process_count;
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        grouping->keys[i] = key_of(grouping->from, i, by);
+    qsort(grouping->keys, count, sizeof(*grouping->keys), compare_keys_and_processes);
+    for (size_t i = 0; i < count; i++) {
+        const struct group_key *key = &grouping->keys[i];
+        if (i == 0 || compare_keys(key - 1, key) != 0)
+            first = key->process;
+        grouping->group_of[key->process] = first;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        first = grouping->group_of[i];
+        if (first == i) {
+            grouping->firsts[grouping->result->process_count] = i;
+            grouping->group_of[i] = (uint32_t)grouping->result->process_count++;
+        } else {
+            grouping->group_of[i] = grouping->group_of[first]; /* it has its number */
+        }
+    }
+}
+
+/* ---- what they are called ---- */
+
+static int name_group(struct grouping *grouping, uint32_t group, const char *name, size_t length)
+{
+    char *copy = communication_keep(grouping->result, name, length + 1);
+
+    if (copy == NULL)
+        return -ENOMEM;
+    copy[length] = '\0';
+    grouping->result->processes[group].group = copy;
+    return 0;
+}
+
+void communication_group_name(const struct communication_process *process, enum communication_by by,
+                              char name[NAME_SIZE])
+{
+    if (process->pid == 0)
+        strcpy(name, "unknown");
+    else if (by == BY_USER && process->user_name != NULL)
+        snprintf(name, NAME_SIZE, "%s", process->user_name);
+    else if (by == BY_USER)
+        snprintf(name, NAME_SIZE, "%" PRIu32, process->user);
+    else if (by == BY_CONTAINER && process->cgroup_name != NULL)
+        container_name(process->cgroup_name, name);
+    else if (by == BY_CONTAINER)
+        snprintf(name, NAME_SIZE, "cgroup %" PRIu64, process->cgroup);
+    else if (process->program != NULL)
+        snprintf(name, NAME_SIZE, "%s", process->program);
+    else
+        snprintf(name, NAME_SIZE, "%.*s", STREAM_NAME_SIZE, process->name);
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct communication_process *a = *(struct communication_process *const *)left;
+    const struct communication_process *b = *(struct communication_process *const *)right;
+
+    if (a->machine != b->machine)
+        return a->machine < b->machine ? -1 : 1;
+    return strcmp(a->group, b->group);
+}
+
+/* Containers of one machine with the same short name get the paths that lead to them. */
+static int tell_apart(struct grouping *grouping, struct communication_process **rows, size_t count)
+{
+    struct communication_process *processes = grouping->result->processes;
+    char name[CONTAINER_SIZE];
+    int result = 0;
+
+    qsort(rows, count, sizeof(*rows), compare_names);
+    for (size_t i = 0, end; result == 0 && i < count; i = end) {
+        for (end = i + 1; end < count && compare_names(&rows[i], &rows[end]) == 0;)
+            end++;
+        for (size_t at = i; result == 0 && end - i > 1 && at < end; at++) {
+            uint32_t group = (uint32_t)(rows[at] - processes);
+            const char *path = grouping->from->processes[grouping->firsts[group]].cgroup_name;
+            if (path != NULL)
+                result = name_group(grouping, group, path, container_name(path, name));
+        }
+    }
+    return result;
+}
+
+static int name_groups(struct grouping *grouping, enum communication_by by)
+{
+    size_t count = grouping->result->process_count;
+    struct communication_process **rows = calloc(count + 1, sizeof(*rows));
+    char name[NAME_SIZE];
+    int result = rows == NULL ? -ENOMEM : 0;
+
+    for (uint32_t i = 0; result == 0 && i < count; i++) {
+        rows[i] = &grouping->result->processes[i];
+        communication_group_name(&grouping->from->processes[grouping->firsts[i]], by, name);
+        result = name_group(grouping, i, name, strlen(name));
+    }
+    if (result == 0 && by == BY_CONTAINER)
+        result = tell_apart(grouping, rows, count);
+    free(rows);
+    return result;
+}
+
+/* ---- their rows ---- */
+
+static void sum_groups(struct grouping *grouping)
+{
+    for (size_t i = 0; i < grouping->from->process_count; i++) {
+        const struct communication_process *process = &grouping->from->processes[i];
+        struct communication_process *group = &grouping->result->processes[grouping->group_of[i]];
+        group->machine = process->machine;
+        group->parent = NO_PROCESS;
+        group->group_size++;
+        group->cpu += process->cpu;
+        add_traffic(&group->sent, &process->sent);
+        add_traffic(&group->received, &process->received);
+    }
+    for (uint32_t i = 0; i < grouping->result->process_count; i++)
+        grouping->result->process_indexes[i] = i;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Writes the groups of a party's processes, each once, ascending; returns how many. */
+static uint32_t groups_of(const struct grouping *grouping, const struct party *party,
+                          uint32_t *groups)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < party->count; i++)
+        groups[i] = grouping->group_of[party->processes[i]];
+    if (party->count > 0)
+        qsort(groups, party->count, sizeof(*groups), compare_numbers);
+    for (uint32_t i = 0; i < party->count; i++)
+        if (count == 0 || groups[count - 1] != groups[i])
+            groups[count++] = groups[i];
+    return count;
+}
+
+static int group_party(struct grouping *grouping, struct party *party)
+{
+    struct communication *result = grouping->result;
+
+    if (party->count == 0) {
+        party->address = communication_keep(result, party->address, strlen(party->address) + 1);
+        return party->address == NULL ? -ENOMEM : 0;
+    }
+    if (party->count == 1) {
+        party->processes = &result->process_indexes[grouping->group_of[party->processes[0]]];
+        return 0;
+    }
+    uint32_t *groups =
+        communication_keep(result, party->processes, party->count * sizeof(*party->processes));
+    if (groups == NULL)
+        return -ENOMEM;
+    party->count = groups_of(grouping, party, groups);
+    party->processes = groups;
+    return 0;
+}
+
+static int group_pairs(struct grouping *grouping)
+{
+    struct communication *result = grouping->result;
+
+    for (size_t i = 0; i < grouping->from->pair_count; i++) {
+        struct communication_pair *pair = &result->pairs[result->pair_count++];
+        *pair = grouping->from->pairs[i];
+        if (group_party(grouping, &pair->from) < 0 || group_party(grouping, &pair->to) < 0)
+            return -ENOMEM;
+        pair->shared = pair->from.count > 1 || pair->to.count > 1;
+    }
+    return 0;
+}
+
+static int group_path(struct grouping *grouping, const struct communication_path *from,
+                      struct communication_path *path)
+{
+    *path = *from;
+    path->local = strdup(from->local);
+    path->remote = strdup(from->remote);
+    path->holders =
+        calloc((size_t)from->ends[0].count + from->ends[1].count + 1, sizeof(*path->holders));
+    if (path->local == NULL || path->remote == NULL || path->holders == NULL)
+        return -ENOMEM;
+    for (int end = 0; end < 2; end++) {
+        uint32_t *groups = path->holders + (end == 0 ? 0 : from->ends[0].count);
+        path->ends[end].count = groups_of(grouping, &from->ends[end], groups);
+        path->ends[end].processes = groups;
+    }
+    return 0;
+}
+
+static int group_paths(struct grouping *grouping)
+{
+    struct communication *result = grouping->result;
+    int error = 0;
+
+    for (size_t i = 0; error == 0 && i < grouping->from->path_count; i++)
+        error =
+            group_path(grouping, &grouping->from->paths[i], &result->paths[result->path_count++]);
+    return error;
+}
+
+/* ---- all of it ---- */
+
+/* A result with room for everything, and what is the same for every grouping. */
+static struct communication *new_result(const struct communication *from, enum communication_by by)
+{
+    struct communication *result = calloc(1, sizeof(*result));
+
+    if (result == NULL)
+        return NULL;
+    result->by = by;
+    result->processes = calloc(from->process_count + 1, sizeof(*result->processes));
+    result->process_indexes = calloc(from->process_count + 1, sizeof(*result->process_indexes));
+    result->pairs = calloc(from->pair_count + 1, sizeof(*result->pairs));
+    result->paths = calloc(from->path_count + 1, sizeof(*result->paths));
+    result->machines = calloc(from->machine_count + 1, sizeof(*result->machines));
+    if (result->processes == NULL || result->process_indexes == NULL || result->pairs == NULL ||
+        result->paths == NULL || result->machines == NULL) {
+        communication_free(result);
+        return NULL;
+    }
+    result->machine_count = from->machine_count;
+    if (from->machine_count > 0)
+        memcpy(result->machines, from->machines, from->machine_count * sizeof(*from->machines));
+    result->traces = from->traces;
+    result->events = from->events;
+    result->lost = from->lost;
+    result->duration = from->duration;
+    result->complete = from->complete;
+    result->unknown_streams = from->unknown_streams;
+    result->unknown_paths = from->unknown_paths;
+    return result;
+}
+
+int communication_group(const struct communication *communication, enum communication_by by,
+                        struct communication **ret_groups)
+{
+    size_t count = communication->process_count + 1;
+    struct grouping grouping = {
+        .from = communication,
+        .result = new_result(communication, by),
+        .keys = calloc(count, sizeof(*grouping.keys)),
+        .group_of = calloc(count, sizeof(*grouping.group_of)),
+        .firsts = calloc(count, sizeof(*grouping.firsts)),
+    };
+    int result = -ENOMEM;
+
+    if (grouping.result == NULL || grouping.keys == NULL || grouping.group_of == NULL ||
+        grouping.firsts == NULL)
+        goto done;
+    find_groups(&grouping, by);
+    sum_groups(&grouping);
+    if (name_groups(&grouping, by) < 0 || group_pairs(&grouping) < 0 || group_paths(&grouping) < 0)
+        goto done;
+    communication_arrange(grouping.result);
+    *ret_groups = grouping.result;
+    grouping.result = NULL;
+    result = 0;
+done:
+    communication_free(grouping.result);
+    free(grouping.keys);
+    free(grouping.group_of);
+    free(grouping.firsts);
+    return result;
+}

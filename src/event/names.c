@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * names.c: what the users and cgroups of this machine are called, for NAME records. See event.h.
+ *
+ *      STREAM --> user 1000 --passwd--------------------------> NAME "anna"
+ *             --> cgroup 77 --file handle, or a walk----------> NAME "/system.slice/x.service"
+ *
+ * A cgroup's id is the inode of its directory in cgroup2's file system, wherever that is mounted;
+ * where it is not, a mount that no path leads to will do.
+ */
+#include "event/event.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define MOST_TOLD  65536 /* numbers that are remembered; then all are told again */
+#define HANDLE_ID  0xfe  /* FILEID_KERNFS: a file handle that is an inode's number alone */
+#define DEEPEST    64    /* cgroups within each other that are looked through */
+#define PATH_SIZE  4096
+#define CUT_PREFIX "/..." /* stands for the beginning of a path that is too long */
+
+/* ---- users ---- */
+
+static bool find_user(uint64_t number, char name[NAME_SIZE])
+{
+    char room[4096];
+    struct passwd entry;
+    struct passwd *found = NULL;
+
+    if (getpwuid_r((uid_t)number, &entry, room, sizeof(room), &found) != 0 || found == NULL)
+        return false;
+    snprintf(name, NAME_SIZE, "%s", found->pw_name);
+    return name[0] != '\0';
+}
+
+/* ---- where the cgroups are ---- */
+
+/* mountinfo writes blanks and '\' as '\' and three octal digits. */
+static void unescape(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from != '\0'; from++) {
+        char digits[4] = "";
+        if (from[0] == '\\' && strspn(from + 1, "01234567") >= 3) {
+            memcpy(digits, from + 1, 3);
+            *to++ = (char)strtol(digits, NULL, 8);
+            from += 3;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+}
+
+/* The directory of the root cgroup if this line of mountinfo is about it, or -1. */
+static int open_mount(const char *line)
+{
+    char root[16];
+    char place[PATH_SIZE];
+    struct statfs system;
+
+    if (strstr(line, " - cgroup2 ") == NULL ||
+        sscanf(line, "%*s %*s %*s %15s %4095s", root, place) != 2 || strcmp(root, "/") != 0)
+        return -1;
+    unescape(place);
+    int directory = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory >= 0 &&
+        (fstatfs(directory, &system) < 0 || system.f_type != CGROUP2_SUPER_MAGIC)) {
+        close(directory); /* something else is mounted over it */
+        return -1;
+    }
+    return directory;
+}
+
+static int open_mounted(void)
+{
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    char *line = NULL;
+    size_t size = 0;
+    int directory = -1;
+
+    while (mounts != NULL && directory < 0 && getline(&line, &size, mounts) > 0)
+        directory = open_mount(line);
+    free(line);
+    if (mounts != NULL)
+        fclose(mounts);
+    return directory;
+}
+
+/* The same of a mount that is attached nowhere and lives as long as its descriptor. */
+static int open_unattached(void)
+{
+    int context = fsopen("cgroup2", FSOPEN_CLOEXEC);
+    int mount = -1;
+    int directory = -1;
+
+    if (context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+        mount = fsmount(context, FSMOUNT_CLOEXEC, 0);
+    if (mount >= 0) {
+        directory = openat(mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(mount);
+    }
+    if (context >= 0)
+        close(context);
+    return directory;
+}
+
+/* ---- the path of a cgroup ---- */
+
+/* The path by which the kernel knows an open file. */
+static bool path_of(int file, char path[PATH_SIZE])
+{
+    char link[32];
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, PATH_SIZE - 1);
+    if (length <= 0)
+        return false;
+    path[length] = '\0';
+    return true;
+}
+
+/* Needs a privilege (CAP_DAC_READ_SEARCH). */
+static bool find_by_handle(int root, uint64_t number, char path[PATH_SIZE])
+{
+    union {
+        struct file_handle handle;
+        char room[sizeof(struct file_handle) + sizeof(number)];
+    } name = {.handle = {.handle_bytes = sizeof(number), .handle_type = HANDLE_ID}};
+    char root_path[PATH_SIZE];
+    char whole[PATH_SIZE];
+
+    memcpy(name.handle.f_handle, &number, sizeof(number));
+    int file = open_by_handle_at(root, &name.handle, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    bool known = path_of(file, whole) && path_of(root, root_path);
+    close(file);
+    size_t length = known ? strlen(root_path) : 0;
+    if (length == 1)
+        length = 0; /* "/", of an unattached mount */
+    if (!known || strncmp(whole, root_path, length) != 0 ||
+        (whole[length] != '/' && whole[length] != '\0'))
+        return false;
+    snprintf(path, PATH_SIZE, "%s", whole[length] == '\0' ? "/" : whole + length);
+    return true;
+}
+
+/* Looks through the cgroups below a directory, whose path has `length` bytes; closes it. */
+static bool find_below(int directory, uint64_t number, char path[PATH_SIZE], size_t length,
+                       unsigned depth)
+{
+    DIR *list = fdopendir(directory);
+    const struct dirent *entry;
+    bool found = false;
+
+    if (list == NULL) {
+        close(directory);
+        return false;
+    }
+    while (!found && (entry = readdir(list)) != NULL) {
+        size_t more = strlen(entry->d_name) + 1;
+        if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 ||
+            strcmp(entry->d_name, "..") == 0 || length + more >= PATH_SIZE)
+            continue;
+        path[length] = '/';
+        memcpy(path + length + 1, entry->d_name, more);
+        found = entry->d_ino == number;
+        int child =
+            found || depth == DEEPEST
+                ? -1
+                : openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        found = found || (child >= 0 && find_below(child, number, path, length + more, depth + 1));
+    }
+    closedir(list);
+    return found;
+}
+
+static bool find_by_walk(int root, uint64_t number, char path[PATH_SIZE])
+{
+    struct stat status;
+
+    strcpy(path, "/");
+    if (fstat(root, &status) == 0 && status.st_ino == number)
+        return true;
+    int copy = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return copy >= 0 && find_below(copy, number, path, 0, 0);
+}
+
+/* A name has less room than a path: the end of the path tells more. */
+static void keep_end(const char *path, char name[NAME_SIZE])
+{
+    size_t length = strlen(path);
+
+    if (length < NAME_SIZE)
+        memcpy(name, path, length + 1);
+    else
+        snprintf(name, NAME_SIZE, CUT_PREFIX "%s",
+                 path + length - (NAME_SIZE - sizeof(CUT_PREFIX)));
+}
+
+static bool find_cgroup(struct names *names, uint64_t number, char name[NAME_SIZE])
+{
+    char path[PATH_SIZE];
+
+    if (!names->opened) {
+        names->opened = true;
+        names->cgroups = open_mounted();
+        if (names->cgroups < 0)
+            names->cgroups = open_unattached();
+    }
+    if (names->cgroups < 0 || (!find_by_handle(names->cgroups, number, path) &&
+                               !find_by_walk(names->cgroups, number, path)))
+        return false;
+    keep_end(path, name);
+    return true;
+}
+
+/* ---- telling ---- */
+
+/* Whether the number was new, and is noted now. Without memory it counts as told. */
+static bool note(struct intern *told, uint64_t number)
+{
+    if (told->count >= MOST_TOLD)
+        intern_done(told);
+    uint32_t count = told->count;
+    return intern_add(told, number) == (int64_t)count;
+}
+
+static void begin_name(struct name_record *record, const struct record_header *header,
+                       enum name_kind kind, uint64_t number)
+{
+    memset(record, 0, sizeof(*record));
+    record->header.time = header->time;
+    record->header.id = EVENT_NAME;
+    record->header.flags = RECORD_NO_STREAM;
+    record->number = number;
+    record->kind = kind;
+}
+
+size_t names_before(struct names *names, const struct record_header *header,
+                    struct name_record ret_names[2])
+{
+    const struct stream_record *stream = (const struct stream_record *)header;
+    size_t count = 0;
+
+    if (header->id != EVENT_STREAM)
+        return 0;
+    if (note(&names->users, stream->user)) {
+        begin_name(&ret_names[count], header, NAME_USER, stream->user);
+        count += find_user(stream->user, ret_names[count].name);
+    }
+    if (stream->cgroup != 0 && note(&names->cgroup_ids, stream->cgroup)) {
+        begin_name(&ret_names[count], header, NAME_CGROUP, stream->cgroup);
+        count += find_cgroup(names, stream->cgroup, ret_names[count].name);
+    }
+    return count;
+}
+
+void names_done(struct names *names)
+{
+    if (names->opened && names->cgroups >= 0)
+        close(names->cgroups);
+    intern_done(&names->users);
+    intern_done(&names->cgroup_ids);
+    memset(names, 0, sizeof(*names));
+}
