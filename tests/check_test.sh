@@ -66,7 +66,7 @@ nobody() {
 
 checked env > says
 check "the answer is one word: yes or no" grep -qxE 'yes|no' says
-check "the last line sums it up" grep -qE '^dpm run (works|does not work) here' check.txt
+check "the last line sums it up" grep -qE '^dpm run and dpm acquire (work|do not work) here' check.txt
 check_equal "... in the same words as JSON" "$(tail -n 1 check.txt)" "$(jq -r .summary check.json)"
 check_equal "text and JSON tell the same things" "$(jq -r '.checks[].name' check.json | sort)" \
     "$(sed -n -E 's/^(ok|limited|missing|unknown) +([^ ]+( [^ ]+)*)  .*/\2/p' check.txt | sort)"
