@@ -54,6 +54,23 @@ check "every reading command says so" sh -c "tr -d , < lost.err | grep -q $lost"
 check "the other reader says so, too" sh -c \
     "babeltrace2 lost.trace 2>&1 > out3 | grep -q discarded"
 
+# ---- a flood of messages crowds out no identity ----
+
+"$dpm" run -o flood.trace --ring 4K -- sh -c "
+    kill -STOP \$PPID
+    for i in 1 2 3 4 5 6 7 8 9 10; do '$load' 3000 10 > out; done
+    kill -CONT \$PPID" 2> err
+"$dpm" dump --json flood.trace > flood.json 2> lost.err
+check "messages flood their ring" jq -e -s '.[-1].lost > 10000' flood.json
+check_equal "no control record is lost" 0 \
+    "$(jq -s '[.[] | select(.event == "LOST" and .ring == 0) | .count] | add // 0' flood.json)"
+check_equal "... every process is told of, with its image and end" "21 21 10 21" "$(jq -rs '
+    def count(f): [.[] | select(f)] | length;
+    "\(map(select(.event == "STREAM").pid) | unique | length) \(map(select(.event == "STREAM").stream) |
+        unique | length) \(count(.event == "EXEC" and (.image | endswith("/load")))) \(
+        count(.event == "TERMINATION"))"' flood.json)"
+check_equal "... and every path" 20 "$(jq -s '[.[] | select(.event == "PATH").path] | unique | length' flood.json)"
+
 # ---- kill -9 ----
 
 our_programs > before
