@@ -31,7 +31,7 @@ static __always_inline void end_path(struct path *path)
     uint64_t inode = path->inode;
 
     if (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH))
-        write_unowned(EVENT_DESTROYPATH, path->number);
+        write_unowned(EVENT_DESTROYPATH, path->number, 0);
     path->number = 0;
     bpf_map_delete_elem(&path_of_inode, &inode);
 }

@@ -20,4 +20,11 @@ struct survey_socket {
     uint64_t cookie;
 };
 
+/* What a UDP path in the meter's map begins with. */
+struct survey_path {
+    uint32_t number;
+    uint32_t dropped;
+    uint32_t told;
+};
+
 #endif
