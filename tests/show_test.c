@@ -551,6 +551,7 @@ static void records_have_their_keys(void **state)
         [EVENT_MODULE] = HEAD "module device inode text build_id file",
         [EVENT_PROCEDURE] = HEAD "module image address offset procedure",
         [EVENT_NAME] = HEAD "number kind called",
+        [EVENT_DROPPED] = HEAD "path kind inode local remote count",
     };
 
     (void)state;

@@ -356,7 +356,8 @@ static void tell_result(const struct recording *recording, const struct source_s
                 lost_paths);
     if (lost_datagrams > 0)
         fprintf(recording->messages,
-                "dpm: of %" PRIu64 " UDP datagrams received the sender is not recorded: no memory\n",
+                "dpm: of %" PRIu64
+                " UDP datagrams received the sender is not recorded: no memory\n",
                 lost_datagrams);
 }
 

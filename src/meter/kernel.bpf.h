@@ -222,6 +222,7 @@ struct sock {
 };
 
 struct sk_buff {
+    struct sk_buff *next;
     struct sock *sk;
     unsigned int len;
     uint16_t transport_header;

@@ -371,24 +371,20 @@ static __always_inline int udp_received(struct stream *stream, struct task_struc
                                         struct sock *sk, int result, int flags)
 {
     struct path *own = storage_of(sk), *path;
-    struct datagram *datagram = &stream->datagram, *taken;
-    struct numbered_key place = {.socket = bpf_get_socket_cookie(sk)};
+    struct datagram *datagram = &stream->datagram;
     struct message message = {};
+    bool came = false;
 
     if (own == NULL) {
         __sync_fetch_and_add(&lost_paths, 1);
         return 0;
     }
-    taken = taken_datagram(own, sk, &place);
-    if (taken != NULL) {
-        *datagram = *taken;
-        bpf_map_delete_elem(&inbox, &place);
-    } else {
+    if (!take_datagram(own, sk, result, datagram, &came)) {
         /* older than the noting of what comes; or nothing at all: the socket is shut down */
         __builtin_memset(datagram, 0, sizeof(*datagram));
         datagram->segments = 1;
-        key_of_socket(&datagram->key, sk, place.socket);
-        if (result == 0 && (own->state & PATH_INBOX) && place.number == NO_PLACE)
+        key_of_socket(&datagram->key, sk, bpf_get_socket_cookie(sk));
+        if (result == 0 && !came && (own->state & PATH_INBOX))
             message.flags = RECORD_END_OF_FILE;
         open_inbox(own, sk);
     }
@@ -411,14 +407,13 @@ static __always_inline int udp_received(struct stream *stream, struct task_struc
 static __noinline int udp_passed_over(struct sock *sk, int result, int flags)
 {
     struct path *own = bpf_sk_storage_get(&paths, sk, NULL, 0);
-    struct numbered_key place = {};
+    struct datagram datagram;
+    bool came;
 
     if (own == NULL || (own->state & PATH_INBOX) == 0 || (flags & (MSG_PEEK | MSG_ERRQUEUE)) ||
         (result < 0 && result != -EFAULT))
         return 0;
-    place.socket = bpf_get_socket_cookie(sk);
-    if (taken_datagram(own, sk, &place) != NULL)
-        bpf_map_delete_elem(&inbox, &place);
+    take_datagram(own, sk, result, &datagram, &came);
     return 0;
 }
 

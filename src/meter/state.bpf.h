@@ -132,10 +132,12 @@ struct path {
      * sender's own stamp may come a little later than that. */
     uint64_t early;
     uint32_t early_in;
-    /* A UDP socket's own storage: how many datagrams came, were taken; how many udp_paths. */
-    uint32_t queued;
-    uint32_t taken;
-    uint32_t peers;
+    /* A UDP socket's own storage. */
+    uint64_t queued;  /* low half: how many datagrams came; high half: changes with each change */
+    uint32_t taken;   /* how many of them are gone from the inbox for good */
+    uint32_t filling; /* how many have a place in the inbox and are not there yet */
+    uint32_t older;   /* how many wait that came before any was noted */
+    uint32_t peers;   /* how many udp_paths it has */
     uint64_t told_at; /* when the last DROPPED record was made */
 };
 

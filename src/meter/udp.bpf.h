@@ -160,9 +160,8 @@ static __always_inline void open_inbox(struct path *socket, struct sock *sk)
 {
     if (socket->state & PATH_INBOX)
         return;
-    socket->queued = BPF_CORE_READ(sk, sk_receive_queue.qlen) +
-                     BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
-    socket->taken = 0;
+    socket->older = BPF_CORE_READ(sk, sk_receive_queue.qlen) +
+                    BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
     socket->state |= PATH_INBOX;
 }
 
@@ -323,6 +322,9 @@ int udp_egress(struct __sk_buff *context)
 
 /* ---- coming ---- */
 
+#define QUEUED_CHANGED (1ULL << 32)
+#define LOOK_BACK      8 /* others that may come to a queue while one is on its way there */
+
 /* The number its sender gave the datagram, if it was sent here. */
 static __always_inline bool number_of_flight(uint64_t buffer, const struct udp_key *key,
                                              uint32_t *number)
@@ -381,88 +383,188 @@ int udp_ingress(struct __sk_buff *context)
     } else if (path != NULL) {
         datagram.number = next_number(path, &path->in, PATH_KNOWS_IN, &packet, datagram.segments);
     }
-    place.number = __sync_fetch_and_add(&own->queued, 1);
+    __sync_fetch_and_add(&own->filling, 1);
+    place.number = (uint32_t)__sync_fetch_and_add(&own->queued, QUEUED_CHANGED + 1);
     if (bpf_map_update_elem(&inbox, &place, &datagram, BPF_ANY) != 0)
         __sync_fetch_and_add(&lost_datagrams, 1);
+    __sync_fetch_and_add(&own->filling, -1);
     return 1;
 }
 
 /* ---- taken ---- */
 
-/* The buffer that the next receive call will take; NULL: none waits. */
-static __always_inline uint64_t next_buffer(struct sock *sk)
-{
-    struct udp_sock *udp = (struct udp_sock *)sk;
-    uint64_t reader = (uint64_t)BPF_CORE_READ(udp, reader_queue.next);
-    uint64_t queue = (uint64_t)BPF_CORE_READ(sk, sk_receive_queue.next);
+#define EMPTY_AT_ONCE 4096 /* places that may be empty between two datagrams */
+#define WINDOW        16   /* datagrams that may have changed places */
+#define NO_PLACE      (~0ULL)
 
-    if (reader != (uint64_t)__builtin_preserve_access_index(&udp->reader_queue))
-        return reader;
-    return queue == (uint64_t)__builtin_preserve_access_index(&sk->sk_receive_queue) ? 0 : queue;
+struct search {
+    struct path *own;
+    struct sock *sk;
+    uint64_t socket; /* cookie */
+    uint32_t from;   /* the first place that is not empty */
+    uint32_t result; /* bytes the receive call returned */
+    uint64_t first;  /* of the datagrams that do not wait any more, the place of the first, */
+    uint64_t fits;   /* and of the first with `result` bytes; or NO_PLACE */
+    uint64_t waiting[WINDOW]; /* buffers that wait in the queue, the next to be taken first */
+};
+
+static long skip_empty(uint32_t index, struct search *search)
+{
+    struct numbered_key place = {.socket = search->socket, .number = search->own->taken};
+    struct datagram *datagram;
+
+    /* the last may be empty because they are being filled */
+    if ((int32_t)((uint32_t)search->own->queued - search->own->taken) <= LOOK_BACK)
+        return 1;
+    datagram = bpf_map_lookup_elem(&inbox, &place);
+    if (datagram != NULL && datagram->segments != 0)
+        return 1;
+    bpf_map_delete_elem(&inbox, &place);
+    __sync_val_compare_and_swap(&search->own->taken, (uint32_t)place.number,
+                                (uint32_t)place.number + 1);
+    return 0;
 }
 
-#define REFUSED_AT_ONCE 64
-#define NO_PLACE        (~0ULL)
-
-/* Finds what a receive call has just taken from the socket's queue. Two that come on two
- * processors may change places between the hook and the queue: then the first still waits. NULL:
- * its coming was not noted; and none came if `place` is NO_PLACE. The caller deletes it, at
- * `place`. */
-static __always_inline struct datagram *taken_datagram(struct path *own, struct sock *sk,
-                                                       struct numbered_key *place)
+/* The buffer after `buffer` in the socket's queue, which has two parts; after 0 the first. 0: none. */
+static __always_inline uint64_t next_buffer(struct sock *sk, uint64_t buffer)
 {
-    struct datagram *first = NULL, *second;
+    struct udp_sock *udp = (struct udp_sock *)sk;
+    uint64_t front = (uint64_t)__builtin_preserve_access_index(&udp->reader_queue);
+    uint64_t back = (uint64_t)__builtin_preserve_access_index(&sk->sk_receive_queue);
+    uint64_t next = (uint64_t)(buffer == 0 ? BPF_CORE_READ(udp, reader_queue.next)
+                                           : BPF_CORE_READ((struct sk_buff *)buffer, next));
 
-    place->number = NO_PLACE;
-    for (uint32_t i = 0; i < REFUSED_AT_ONCE; i++) {
-        if ((int32_t)(own->queued - own->taken) <= 0)
-            return NULL;
-        place->number = __sync_fetch_and_add(&own->taken, 1);
-        first = bpf_map_lookup_elem(&inbox, place);
-        if (first == NULL || first->segments != 0)
-            break;
-        bpf_map_delete_elem(&inbox, place);
+    if (next == front)
+        next = (uint64_t)BPF_CORE_READ(sk, sk_receive_queue.next);
+    return next == back ? 0 : next;
+}
+
+static long note_waiting(uint32_t index, struct search *search)
+{
+    uint64_t before = index == 0 ? 0 : search->waiting[(index - 1) % WINDOW];
+
+    search->waiting[index % WINDOW] = next_buffer(search->sk, before);
+    return search->waiting[index % WINDOW] == 0;
+}
+
+static __always_inline struct datagram *datagram_at(const struct search *search, uint32_t number)
+{
+    struct numbered_key place = {.socket = search->socket, .number = number};
+    struct datagram *datagram;
+
+    if ((int32_t)((uint32_t)search->own->queued - number) <= 0)
+        return NULL;
+    datagram = bpf_map_lookup_elem(&inbox, &place);
+    return datagram == NULL || datagram->segments == 0 ? NULL : datagram;
+}
+
+static long look_at_place(uint32_t index, struct search *search)
+{
+    uint32_t number = search->from + index;
+    struct datagram *datagram = datagram_at(search, number);
+
+    if (datagram == NULL)
+        return 0;
+    for (uint32_t i = 0; i < WINDOW; i++)
+        if (search->waiting[i] == datagram->buffer)
+            return 0;
+    if (search->first == NO_PLACE)
+        search->first = number;
+    if (datagram->bytes != search->result)
+        return 0;
+    search->fits = number;
+    return 1;
+}
+
+/* Which of the noted datagrams a receive call has taken. Two that come at the same time on two
+ * processors may change places on their way into the queue: it is the first that does not wait
+ * there any more. If one is noted and not yet in the queue, their lengths must tell. */
+static __always_inline uint64_t taken_place(struct search *search)
+{
+    struct datagram *first, *second;
+
+    bpf_loop(EMPTY_AT_ONCE, skip_empty, search, 0);
+    search->from = search->own->taken;
+    search->waiting[0] = next_buffer(search->sk, 0);
+    first = datagram_at(search, search->from);
+    second = datagram_at(search, search->from + 1);
+    if (first != NULL && first->buffer != search->waiting[0] &&
+        (second != NULL ? second->buffer == search->waiting[0]
+                        : (uint32_t)search->own->queued == search->from + 1))
+        return search->from;
+    search->first = search->fits = NO_PLACE;
+    bpf_loop(WINDOW, note_waiting, search, 0);
+    bpf_loop(WINDOW, look_at_place, search, 0);
+    return search->fits != NO_PLACE ? search->fits : search->first;
+}
+
+/* Finds what a receive call that returned `result` has just taken from the socket's queue, and
+ * takes it out of the inbox. False: its coming was not noted; *ret_came: but it was there. */
+static __noinline bool take_datagram(struct path *own, struct sock *sk, uint32_t result,
+                                     struct datagram *ret_datagram, bool *ret_came)
+{
+    struct search search = {.own = own, .sk = sk, .result = result};
+    struct numbered_key place = {};
+    struct datagram *datagram;
+
+    if (own == NULL || ret_datagram == NULL || ret_came == NULL)
+        return false;
+    *ret_came = true;
+    if (own->older > 0) {
+        own->older--;
+        return false;
     }
-    if (first == NULL || first->buffer != next_buffer(sk))
-        return first;
-    place->number = (uint32_t)(place->number + 1);
-    second = bpf_map_lookup_elem(&inbox, place);
-    if (second == NULL || second->segments == 0 || second->buffer == first->buffer) {
-        place->number = (uint32_t)(place->number - 1);
-        return first;
-    }
-    struct datagram swapped = *second;
-    *second = *first;
-    *first = swapped;
-    place->number = (uint32_t)(place->number - 1);
-    return first;
+    search.socket = place.socket = bpf_get_socket_cookie(sk);
+    place.number = taken_place(&search);
+    *ret_came = place.number != NO_PLACE;
+    datagram = bpf_map_lookup_elem(&inbox, &place);
+    if (datagram == NULL)
+        return false;
+    *ret_datagram = *datagram;
+    bpf_map_delete_elem(&inbox, &place);
+    __sync_val_compare_and_swap(&own->taken, (uint32_t)place.number, (uint32_t)place.number + 1);
+    return true;
 }
 
 /* ---- not taken in ---- */
 
-#define LOOK_BACK 8 /* others that may have come to a queue while one is being refused */
-
-/* Takes the datagram that was noted last in `buffer` out of the inbox again. */
-static __always_inline void take_back(struct path *own, uint64_t cookie, uint64_t buffer)
+/* Strikes out the datagram that was noted in `buffer` a moment ago. */
+static __always_inline void strike_out(uint64_t cookie, uint32_t queued, uint64_t buffer)
 {
     struct numbered_key place = {.socket = cookie};
-    uint32_t queued = own->queued;
 
     for (uint32_t back = 1; back <= LOOK_BACK; back++) {
         struct datagram *datagram;
 
-        place.number = queued - back;
+        place.number = (uint32_t)(queued - back);
         datagram = bpf_map_lookup_elem(&inbox, &place);
-        if (datagram == NULL || datagram->buffer != buffer || datagram->segments == 0)
-            continue;
-        datagram->segments = 0;
-        if (back == 1 && __sync_val_compare_and_swap(&own->queued, queued, queued - 1) == queued) {
-            /* the place is free again; if another datagram has it already, it stays */
-            datagram = bpf_map_lookup_elem(&inbox, &place);
-            if (datagram != NULL && datagram->segments == 0)
-                bpf_map_delete_elem(&inbox, &place);
+        if (datagram != NULL && datagram->buffer == buffer) {
+            datagram->segments = 0;
+            return;
         }
-        return;
+    }
+}
+
+/* Gives back the places at the inbox's end that are struck out, so that a queue that stays full
+ * leaves no long row of them. A place is emptied before it is free for the next that comes; if that
+ * has come meanwhile, the place stays empty. */
+static __always_inline void give_back_places(struct path *own, uint64_t cookie)
+{
+    struct numbered_key place = {.socket = cookie};
+
+    for (uint32_t i = 0; i < LOOK_BACK; i++) {
+        uint64_t queued = *(volatile uint64_t *)&own->queued;
+        struct datagram *last;
+
+        place.number = (uint32_t)(queued - 1);
+        last = bpf_map_lookup_elem(&inbox, &place);
+        if (last == NULL ? *(volatile uint32_t *)&own->filling != 0
+                         : last->segments != 0 || bpf_map_delete_elem(&inbox, &place) != 0)
+            return;
+        if ((int32_t)((uint32_t)queued - own->taken) <= 0 ||
+            __sync_val_compare_and_swap(&own->queued, queued, queued - 1 + QUEUED_CHANGED) !=
+                queued)
+            return;
     }
 }
 
@@ -483,7 +585,8 @@ int BPF_PROG(kfree_skb, struct sk_buff *buffer, void *location, int reason, stru
     path = udp_path_noted(own, &key);
     if (path != NULL)
         __sync_fetch_and_add(&path->dropped, 1);
-    take_back(own, key.socket, (uint64_t)buffer);
+    strike_out(key.socket, own->queued, (uint64_t)buffer);
+    give_back_places(own, key.socket);
     return 0;
 }
 
@@ -566,6 +669,7 @@ int udp_release(struct bpf_sock *socket)
 {
     struct closing closing = {};
     struct path *own;
+    uint32_t waiting;
 
     if (!is_udp(socket))
         return 1;
@@ -578,8 +682,9 @@ int udp_release(struct bpf_sock *socket)
     closing.sk = bpf_cast_to_kern_ctx(socket);
     bpf_loop(own->peers, close_peer, &closing, 0);
     close_without_peer(&closing);
-    if ((int32_t)(own->queued - own->taken) > 0)
-        bpf_loop(own->queued - own->taken, forget_datagram, &closing, 0);
+    waiting = (uint32_t)own->queued - own->taken;
+    if ((int32_t)waiting > 0)
+        bpf_loop(waiting, forget_datagram, &closing, 0);
     return 1;
 }
 
