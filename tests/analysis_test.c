@@ -1046,7 +1046,7 @@ static void joins_udp_and_counts_what_was_dropped(void **state)
         dropped->dropped.count = count;
     }
     add_message(recording, 0, EVENT_SEND, 2, 3, 7);
-    expect(recording, "path 2 127.0.0.1:4000 > 127.0.0.1:53 (0+ > 1+) 1/100 1/7");
+    expect(recording, "path 5 127.0.0.1:4000 > 127.0.0.1:53 (0+ > 1+) 1/100 1/7");
     struct communication *result = read_all(recording);
     assert_int_equal(result->path_count, 2);
     assert_int_equal(result->paths[0].kind, PATH_UDP);
