@@ -185,7 +185,7 @@ static long write_piece(uint32_t index, struct pieces *pieces)
     pieces->message.bytes = bytes;
     write_message(pieces->stream, bpf_get_current_task_btf(), pieces->id, &pieces->message);
     pieces->message.offset++;
-    pieces->message.flags |= RECORD_CONTINUED;
+    pieces->message.flags = (pieces->message.flags & ~RECORD_CALL_IMPLIED) | RECORD_CONTINUED;
     pieces->left -= bytes;
     return 0;
 }
