@@ -1298,6 +1298,37 @@ static void joins_a_tcp_connection(void **state)
     expect(recording, "process 1: 0 p2 1002 parent 0 cpu 0 1/9 1/150");
 }
 
+/* Process 0 asks a UDP socket of process 1, which waited for anybody; half of it is dropped. Over the
+ * same addresses TCP talks too. */
+static void joins_udp_and_counts_what_was_dropped(void **state)
+{
+    struct recording *recording = known(state);
+    struct path_record *waiting = add_tcp(recording, 0, 1, 0, 53, 0, 0);
+    struct path_record *client = add_tcp(recording, 0, 2, 0, 4000, 0, 53);
+    struct path_record *server = add_tcp(recording, 0, 3, 0, 53, 0, 4000);
+    struct record *dropped;
+
+    waiting->kind = client->kind = server->kind = PATH_UDP;
+    memset(waiting->remote, 0, sizeof(waiting->remote));
+    add_tcp(recording, 0, 4, 0, 4000, 0, 53);
+    add_message(recording, 0, EVENT_RECEIVECALL, 2, 1, 0);
+    add_message(recording, 0, EVENT_SEND, 1, 2, 100);
+    add_message(recording, 0, EVENT_RECEIVE, 2, 3, 100);
+    for (uint32_t count = 1; count <= 3; count += 2) {
+        dropped = add_message(recording, 0, EVENT_DROPPED, 0, 3, 0);
+        dropped->header.flags = RECORD_NO_STREAM;
+        dropped->dropped.count = count;
+    }
+    add_message(recording, 0, EVENT_SEND, 2, 3, 7);
+    expect(recording, "path 5 127.0.0.1:4000 > 127.0.0.1:53 (0+ > 1+) 1/100 1/7");
+    struct communication *result = read_all(recording);
+    assert_int_equal(result->path_count, 2);
+    assert_int_equal(result->paths[0].kind, PATH_UDP);
+    assert_int_equal(result->paths[0].dropped, 3);
+    assert_int_equal(result->dropped, 3);
+    communication_free(result);
+}
+
 /* Of an accepted UNIX socket nothing but its name is known until its peer has sent. */
 static void joins_what_is_known_later(void **state)
 {
@@ -1567,6 +1598,7 @@ int main(void)
         cmocka_unit_test(processes_have_names),
         cmocka_unit_test(any_bytes_are_survived),
         cmocka_unit_test(joins_a_tcp_connection),
+        cmocka_unit_test(joins_udp_and_counts_what_was_dropped),
         cmocka_unit_test(joins_what_is_known_later),
         cmocka_unit_test(tells_reused_ports_apart),
         cmocka_unit_test(joins_older_ends_while_they_live),

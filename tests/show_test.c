@@ -393,7 +393,8 @@ static void statistics_json_has_its_keys(void **state)
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
     expect_keys(json, "trace processes pairs paths");
-    expect_keys(json_object_get(json, "trace"), "events lost duration_ns complete by machines");
+    expect_keys(json_object_get(json, "trace"),
+                "events lost dropped duration_ns complete by machines");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process, "id machine pid parent name user user_name cgroup cgroup_name container "
                          "program pid_namespace pid_inside cpu_ns sent received");
@@ -411,7 +412,7 @@ static void statistics_json_has_its_keys(void **state)
     pair = json_array_get(json_object_get(json, "pairs"), 1);
     assert_int_equal(json_array_size(json_object_get(pair, "to")), 2);
     json_t *path = json_array_get(json_object_get(json, "paths"), 0);
-    expect_keys(path, "kind local remote ends sent received");
+    expect_keys(path, "kind local remote ends sent received dropped");
     json_t *ends = json_object_get(path, "ends");
     assert_int_equal(json_array_size(ends), 2);
     assert_int_equal(json_integer_value(json_array_get(json_array_get(ends, 0), 0)), 3);
@@ -644,6 +645,7 @@ static void records_have_their_keys(void **state)
         [EVENT_MODULE] = HEAD "module device inode text build_id file",
         [EVENT_PROCEDURE] = HEAD "module image address offset procedure",
         [EVENT_NAME] = HEAD "number kind called",
+        [EVENT_DROPPED] = HEAD "path kind inode local remote count",
     };
 
     (void)state;

@@ -72,7 +72,7 @@ cp out alpha.json
 check_equal "it is one object" 1 "$(jq -s length alpha.json)"
 check_equal "... of four parts" '["pairs","paths","processes","trace"]' "$(jq -c keys alpha.json)"
 check_not "... without control characters" grep -q '[[:cntrl:]]' alpha.json
-same trace '[{"events": 50, "lost": 3, "duration_ns": 75000000, "complete": true, "by": "process",
+same trace '[{"events": 50, "lost": 3, "dropped": 0, "duration_ns": 75000000, "complete": true, "by": "process",
     "machines": ["alpha"]}]' '[.trace]' alpha.json
 same processes '[
     {"id": 1, "machine": "alpha", "pid": 100, "parent": null, "name": "server", "cpu_ns": 16000,
@@ -116,28 +116,28 @@ same pairs '[
     ]' .pairs alpha.json
 same paths '[
     {"kind": "tcp", "local": "[::1]:5000", "remote": "[::1]:6000", "ends": [[2], [3]],
-     "sent": {"messages": 1, "bytes": 1000}, "received": {"messages": 0, "bytes": 0}},
+     "sent": {"messages": 1, "bytes": 1000}, "dropped": 0, "received": {"messages": 0, "bytes": 0}},
     {"kind": "tcp", "local": "10.0.0.1:7000", "remote": "10.0.0.2:9000", "ends": [[2], []],
-     "sent": {"messages": 1, "bytes": 300}, "received": {"messages": 1, "bytes": 40}},
+     "sent": {"messages": 1, "bytes": 300}, "dropped": 0, "received": {"messages": 1, "bytes": 40}},
     {"kind": "tcp", "local": "127.0.0.1:4000", "remote": "127.0.0.1:80", "ends": [[2], [1, 4]],
-     "sent": {"messages": 2, "bytes": 175}, "received": {"messages": 2, "bytes": 30}},
+     "sent": {"messages": 2, "bytes": 175}, "dropped": 0, "received": {"messages": 2, "bytes": 30}},
     {"kind": "tcp", "local": "10.0.0.7:3333", "remote": "10.0.0.1:80", "ends": [[], [1]],
-     "sent": {"messages": 1, "bytes": 60}, "received": {"messages": 0, "bytes": 0}},
+     "sent": {"messages": 1, "bytes": 60}, "dropped": 0, "received": {"messages": 0, "bytes": 0}},
     {"kind": "unix-datagram", "local": "socket#110", "remote": "socket#120",
      "ends": [[2], [3]],
-     "sent": {"messages": 2, "bytes": 9}, "received": {"messages": 1, "bytes": 4}},
+     "sent": {"messages": 2, "bytes": 9}, "dropped": 0, "received": {"messages": 1, "bytes": 4}},
     {"kind": "unix-seqpacket", "local": "socket#140", "remote": "/run/séq",
      "ends": [[4], [1]],
-     "sent": {"messages": 1, "bytes": 12}, "received": {"messages": 0, "bytes": 0}},
+     "sent": {"messages": 1, "bytes": 12}, "dropped": 0, "received": {"messages": 0, "bytes": 0}},
     {"kind": "unix-stream", "local": "socket#90", "remote": "@q\"\\?[2Jö?",
      "ends": [[3], [4]],
-     "sent": {"messages": 2, "bytes": 11}, "received": {"messages": 0, "bytes": 0}},
+     "sent": {"messages": 2, "bytes": 11}, "dropped": 0, "received": {"messages": 0, "bytes": 0}},
     {"kind": "unix-stream", "local": "socket#70", "remote": "/run/a.sock",
      "ends": [[2], [1]],
-     "sent": {"messages": 1, "bytes": 7}, "received": {"messages": 0, "bytes": 0}},
+     "sent": {"messages": 1, "bytes": 7}, "dropped": 0, "received": {"messages": 0, "bytes": 0}},
     {"kind": "unix-datagram", "local": "socket#150", "remote": "unknown",
      "ends": [[2], []],
-     "sent": {"messages": 1, "bytes": 3}, "received": {"messages": 0, "bytes": 0}}
+     "sent": {"messages": 1, "bytes": 3}, "dropped": 0, "received": {"messages": 0, "bytes": 0}}
     ]' .paths alpha.json
 "$dpm" stats --json --all alpha > out 2> err
 check "--all changes nothing of it" cmp alpha.json out

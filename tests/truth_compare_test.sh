@@ -318,6 +318,54 @@ finds "a message number used twice" "SEND: an overlap: offset 0 in line 18, expe
 change "$logs/101-2000.log" 's/23000 \[\]/23000 [eof]/'
 is_equal "an end of file of messages takes no number"
 
+# ---- UDP: a datagram has one number at both ends ----
+
+# udp: stream 2 sends two datagrams and receives them, besides.
+udp() {
+    sed '/"time_ns":25,/,$d' "$dump" > "$scratch/head"
+    sed -n '/"time_ns":25,/,$p' "$dump" | sed 's/"time_ns":25,\(.*\)"sequence":5,/"time_ns":37,\1"sequence":9,/' \
+        > "$scratch/tail"
+    {
+        cat "$scratch/head"
+        echo '{"event":"PATH","time_ns":30,"path":6,"kind":"udp","inode":20,"local":"a:1","remote":"b:2","start_out":0,"start_in":0}'
+        echo '{"event":"PATH","time_ns":30,"path":7,"kind":"udp","inode":21,"local":"b:2","remote":"a:1","start_out":0,"start_in":0}'
+        record SEND 2 5 31 "$(message 6 udp 20 500 16)"
+        record SEND 2 6 32 "$(message 6 udp 20 700 3)"
+        record RECEIVE 2 7 33 "$(message 7 udp 21 500 9)"
+        record RECEIVE 2 8 34 "$(message 7 udp 21 700 3)"
+        sed -n 1p "$scratch/tail"
+        sed 1d "$scratch/tail" | sed 's/"time_ns":2\([6-9]\),/"time_ns":4\1,/; s/"time_ns":4\([012]\),/"time_ns":5\1,/'
+    } > "$dump"
+    sed -i '/^FAILED/,$d' "$logs/101-2000.log"
+    cat >> "$logs/101-2000.log" << 'END'
+SEND 20 16 send 31000 31000
+SEND 20 3 send 32000 32000
+RECEIVE 21 9 recv 33000 33000 [101:0:9]
+RECEIVE 21 3 recv 34000 34000 [101:?:3]
+FAILED SEND 2
+FAILED RECEIVE 1
+TERMINATION 0
+END
+}
+
+udp
+is_equal "UDP with equal numbers at both ends"
+udp
+change "$dump" '/"time_ns":33,/s/"offset":500/"offset":501/'
+finds "a datagram received with another number" "a RECEIVE with offset 501, but its SEND in line"
+udp
+change "$dump" '/"time_ns":34,/s/"offset":700/"offset":500/; /"time_ns":33,/s/"offset":500/"offset":700/'
+finds "two datagrams received in each other's place" "a RECEIVE with offset 700, but its SEND in line"
+udp
+change "$dump" '/"time_ns":34,/s/"offset":700/"offset":701/'
+finds "a short one received with a number nobody sent" "whose SEND is not on the other end's path"
+udp
+change "$dump" 's/"local":"b:2","remote":"a:1"/"local":"b:3","remote":"a:1"/'
+finds "a datagram whose sender is at another address" "whose SEND is not on the other end's path"
+udp
+change "$logs/101-2000.log" 's/\[101:0:9\]/[101:16:9]/'
+finds "another datagram than the log says" "whose SEND is not on the other end's path"
+
 # ---- what cannot be read ----
 echo '{"event":"SEND",' >> "$dump"
 refuses "a line that is no object" "not a JSON object on one line"

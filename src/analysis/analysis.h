@@ -75,6 +75,7 @@ struct communication_path {
     uint32_t *holders;       /* what `ends` point into */
     struct traffic sent;     /* from local to remote */
     struct traffic received; /* from remote to local */
+    uint64_t dropped;        /* datagrams that found the receiver's queue full, both directions */
 };
 
 struct communication_machine {
@@ -107,6 +108,7 @@ struct communication {
     uint32_t traces;          /* origins of the source */
     uint64_t events;          /* records that tell of an event: SEND to TERMINATION */
     uint64_t lost;            /* records that could not be written */
+    uint64_t dropped;         /* datagrams that found their receiver's queue full */
     uint64_t duration;        /* ns from the first record to the last */
     bool complete;            /* every recording ended in order, with END_COMPLETE */
     uint64_t unknown_streams; /* messages of streams whose identity record is missing: they count

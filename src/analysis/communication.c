@@ -294,7 +294,7 @@ static bool peer_is_local(const struct statistics *statistics, const struct conn
     uint8_t local[16];
     uint8_t remote[16];
 
-    if (record->kind != PATH_TCP)
+    if (record->family == AF_UNIX)
         return true;
     long_address(record->family, record->local, local);
     long_address(record->family, record->remote, remote);
@@ -406,12 +406,25 @@ static int build_connection(struct builder *builder, struct connection_end ends[
         return -ENOMEM;
     path->kind = known->end.record->kind;
     path->number = statistics->paths[known->path].number;
+    for (int i = 0; i < 2; i++)
+        if (ends[i].path != NO_END && (i == 0 || ends[0].path != ends[1].path))
+            path->dropped += statistics->paths[ends[i].path].dropped;
+    builder->result->dropped += path->dropped;
     bool local = is_local_connection(statistics, ends);
     int result = build_direction(builder, &ends[0], &ends[1], local, &path->sent);
     /* A socket that is connected to itself has one direction only. */
     if (result == 0 && ends[0].path != ends[1].path)
         result = build_direction(builder, &ends[1], &ends[0], local, &path->received);
     return result;
+}
+
+/* A UDP socket while it waited for anybody: nobody talked to anybody on this path. */
+static bool is_idle_without_peer(const struct statistics *statistics, uint32_t path)
+{
+    const struct path_record *record = joiner_end(&statistics->joiner, path).record;
+
+    return record->kind == PATH_UDP && record->remote_port == 0 &&
+           statistics->paths[path].messages == 0;
 }
 
 static int build_connections(struct builder *builder)
@@ -422,8 +435,11 @@ static int build_connections(struct builder *builder)
     for (uint32_t i = 0; result == 0 && i < statistics->path_numbers.numbers.count; i++) {
         if (!statistics->paths[i].known) {
             builder->result->unknown_paths += statistics->paths[i].messages;
+            builder->result->dropped += statistics->paths[i].dropped;
             continue;
         }
+        if (is_idle_without_peer(statistics, i))
+            continue;
         struct connection_end mine = connection_end(statistics, i);
         struct connection_end other = connection_end(statistics, mine.end.partner);
         if (is_local_end(statistics, &mine, &other))

@@ -2,14 +2,15 @@
 /*
  * joining.c: joins the two ends of a connection.
  *
- *      TCP                                          UNIX
+ *      TCP, UDP                                     UNIX
  *      A 10.0.0.1:4000 > 10.0.0.2:80                A cookie 7, peer 8
  *      B 10.0.0.2:80   > 10.0.0.1:4000              B cookie 8, peer 7 (or 0: not known)
  *
  * Ports are reused, so the starting positions of TCP must agree as well (A's first byte out is B's
  * first byte in), which 64 bits of initial sequence numbers make certain; an end that is older
  * than the metering does not know them. A loopback address means another host on each machine and
- * in each network namespace. Cookies are unique on one machine.
+ * in each network namespace. UDP has no beginning: its positions are all 0, and of several
+ * ends with the same addresses the latest counts. Cookies are unique on one machine.
  *
  * Every end is entered under the keys by which its partner will look for it:
  *
@@ -84,7 +85,18 @@ static void long_endpoint(unsigned family, const uint8_t address[16], uint16_t p
     to[17] = (uint8_t)port;
 }
 
-static struct key tcp_key(const struct path_end *end, enum key_purpose purpose)
+static bool is_internet(const struct path_end *end)
+{
+    return end->record->kind == PATH_TCP || end->record->kind == PATH_UDP;
+}
+
+/* A UDP socket that waits for anybody: what comes makes paths of its own. */
+static bool has_no_peer(const struct path_end *end)
+{
+    return end->record->kind == PATH_UDP && end->record->remote_port == 0;
+}
+
+static struct key internet_key(const struct path_end *end, enum key_purpose purpose)
 {
     const struct path_record *record = end->record;
     struct key key = {.purpose = purpose, .kind = record->kind};
@@ -124,7 +136,7 @@ static bool older(const struct path_end *end)
 
 enum match { NO_MATCH, PROBABLE, CERTAIN };
 
-static enum match match_tcp(const struct path_end *a, const struct path_end *b)
+static enum match match_internet(const struct path_end *a, const struct path_end *b)
 {
     uint8_t addresses[4][ENDPOINT_BYTES];
 
@@ -161,7 +173,7 @@ static bool mirrors_itself(const struct path_end *end)
 {
     const struct path_record *record = end->record;
 
-    if (record->kind != PATH_TCP)
+    if (!is_internet(end))
         return record->cookie != 0 && record->cookie == record->peer;
     return record->local_port == record->remote_port &&
            memcmp(record->local, record->remote, record->family == AF_INET6 ? 16 : 4) == 0;
@@ -171,7 +183,7 @@ static enum match match(const struct path_end *a, const struct path_end *b)
 {
     if (a->record->kind != b->record->kind)
         return NO_MATCH;
-    return a->record->kind == PATH_TCP ? match_tcp(a, b) : match_unix(a, b);
+    return is_internet(a) ? match_internet(a, b) : match_unix(a, b);
 }
 
 /* The latest end that waits under `key` and matches `end`; ends that no longer wait are taken out
@@ -218,26 +230,26 @@ static int wait_under(struct joiner *joiner, uint32_t index, const struct key *k
     return 0;
 }
 
-static uint32_t find_tcp_partner(struct joiner *joiner, uint32_t index)
+static uint32_t find_internet_partner(struct joiner *joiner, uint32_t index)
 {
     const struct path_end *end = &joiner->ends[index];
-    struct key connection = tcp_key(end, KEY_CONNECTION);
+    struct key connection = internet_key(end, KEY_CONNECTION);
     uint32_t partner = find_waiting(joiner, index, &connection);
 
     if (partner != NO_END)
         return partner;
-    struct key addresses = tcp_key(end, older(end) ? KEY_ADDRESSES : KEY_OLDER);
+    struct key addresses = internet_key(end, older(end) ? KEY_ADDRESSES : KEY_OLDER);
     return find_waiting(joiner, index, &addresses);
 }
 
-static int wait_for_tcp_partner(struct joiner *joiner, uint32_t index)
+static int wait_for_internet_partner(struct joiner *joiner, uint32_t index)
 {
     const struct path_end *end = &joiner->ends[index];
     const enum key_purpose purposes[] = {KEY_CONNECTION, KEY_ADDRESSES, KEY_OLDER};
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < ARRAY_SIZE(purposes) - !older(end); i++) {
-        struct key key = tcp_key(end, purposes[i]);
+        struct key key = internet_key(end, purposes[i]);
         result = wait_under(joiner, index, &key);
     }
     return result;
@@ -303,12 +315,15 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
         return 0;
     end->record = record;
     end->machine = machine;
-    bool tcp = record->kind == PATH_TCP;
+    bool internet = is_internet(end);
+    if (has_no_peer(end))
+        return 0;
     uint32_t partner = mirrors_itself(end) ? index
-                       : tcp               ? find_tcp_partner(joiner, index)
+                       : internet          ? find_internet_partner(joiner, index)
                                            : find_unix_partner(joiner, index);
     if (partner == NO_END)
-        return tcp ? wait_for_tcp_partner(joiner, index) : wait_for_unix_partner(joiner, index);
+        return internet ? wait_for_internet_partner(joiner, index)
+                        : wait_for_unix_partner(joiner, index);
     end->partner = partner;
     joiner->ends[partner].partner = index;
     return 0;

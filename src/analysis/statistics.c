@@ -286,6 +286,20 @@ static int add_path(struct statistics *statistics, const struct event *event)
                       statistics->origins[event->origin].machine);
 }
 
+/* Counts go on over 2^32. */
+static int add_dropped(struct statistics *statistics, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    int64_t index = path_index(statistics, event->origin, record->dropped.path);
+
+    if (index < 0)
+        return (int)index;
+    struct statistics_path *path = &statistics->paths[index];
+    path->dropped += (uint32_t)(record->dropped.count - path->last_dropped);
+    path->last_dropped = record->dropped.count;
+    return 0;
+}
+
 static void count_message(struct traffic *traffic, const struct record *record)
 {
     traffic->messages += !(record->header.flags & RECORD_CONTINUED);
@@ -374,6 +388,8 @@ int statistics_add(struct statistics *statistics, const struct event *event)
         return add_stream(statistics, event);
     case EVENT_PATH:
         return add_path(statistics, event);
+    case EVENT_DROPPED:
+        return add_dropped(statistics, event);
     case EVENT_IMAGE:
     case EVENT_NAME:
         return identities_add(statistics->identities, event);

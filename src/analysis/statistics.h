@@ -67,6 +67,8 @@ struct statistics_path {
     bool known;
     bool byte_stream;  /* 0 bytes received are the end of file */
     uint64_t messages; /* SEND and RECEIVE records */
+    uint64_t dropped;
+    uint32_t last_dropped; /* the last count that DROPPED told, modulo 2^32 */
 };
 
 /* Numbers of an origin, found by number; the last one found is found again without a look-up. */

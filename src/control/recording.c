@@ -276,6 +276,8 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
     result = meter_open(&options->meter, &recording->meter, problem);
     if (result < 0)
         return result;
+    if (meter_left_out(recording->meter) != NULL)
+        command_error("%s", meter_left_out(recording->meter));
     machine_describe(&machine);
     machine.meter_flags = options->meter.flags;
     result =
@@ -341,6 +343,7 @@ int recording_end(struct recording *recording, const char *name_the_rest, struct
 static void tell_result(const struct recording *recording, const struct source_state *state)
 {
     uint64_t lost_paths = meter_lost_paths(recording->meter);
+    uint64_t lost_datagrams = meter_lost_datagrams(recording->meter);
     uint64_t lost_in_rings =
         meter_lost(recording->meter, RING_CONTROL) + meter_lost(recording->meter, RING_DATA);
 
@@ -352,6 +355,11 @@ static void tell_result(const struct recording *recording, const struct source_s
         fprintf(recording->messages,
                 "dpm: %" PRIu64 " uses of paths are not recorded: no memory to remember them\n",
                 lost_paths);
+    if (lost_datagrams > 0)
+        fprintf(recording->messages,
+                "dpm: of %" PRIu64
+                " UDP datagrams received the sender is not recorded: no memory\n",
+                lost_datagrams);
 }
 
 int recording_report(struct recording *recording, struct problem *problem)

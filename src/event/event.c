@@ -76,6 +76,12 @@ static const struct event_field lost_fields[] = {
     END_OF_FIELDS,
 };
 
+static const struct event_field dropped_fields[] = {
+    U(record, dropped.path, "path", "number of the path"),
+    U(record, dropped.count, "count", "datagrams since the path was met, modulo 2^32"),
+    END_OF_FIELDS,
+};
+
 static const struct event_field stream_fields[] = {
     U(stream_record, pid, "pid", "process id (thread group), initial PID namespace"),
     U(stream_record, tid, "tid", "thread id, initial PID namespace"),
@@ -192,6 +198,7 @@ static const struct event_type types[EVENT_ID_END] = {
     TYPE(MODULE, NULL, RING_CONTROL, module_record, module_fields, "file with program text"),
     TYPE(PROCEDURE, NULL, RING_CONTROL, procedure_record, procedure_fields, "the name of a PC"),
     TYPE(NAME, NULL, RING_CONTROL, name_record, name_fields, "the name of a user or a cgroup"),
+    TYPE(DROPPED, NULL, RING_CONTROL, record, dropped_fields, "datagrams that found a full queue"),
     TYPE(MACHINE, NULL, RING_CONTROL, machine_record, machine_fields, "identity of the machine"),
     TYPE(END, NULL, RING_CONTROL, end_record, end_fields, "the recording ended in order"),
 };

@@ -54,7 +54,8 @@ enum event_id {
     EVENT_MODULE = 23,    /* identity of a file of program text */
     EVENT_PROCEDURE = 24, /* the name of a PC */
     EVENT_NAME = 25,      /* the name of a user or a cgroup */
-    EVENT_ID_END = 26,    /* not a type */
+    EVENT_DROPPED = 26,   /* datagrams that found their receiver's queue full */
+    EVENT_ID_END = 27,    /* not a type */
 };
 
 #define EVENT_FLAG(id) (1u << (id))
@@ -133,6 +134,11 @@ struct record {
             uint32_t reason; /* enum lost_reason */
             uint32_t unused;
         } lost;
+        struct {
+            uint32_t path;  /* number of the PATH record */
+            uint32_t count; /* since the path was met; modulo 2^32 */
+            uint32_t unused[2];
+        } dropped;
     };
 };
 

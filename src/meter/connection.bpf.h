@@ -23,7 +23,7 @@ static __always_inline void tell_tcp_path(struct path *path, struct sock *sk)
         .connected = true,
     };
 
-    write_path(path, &facts, 0);
+    write_path(path, &facts, 0, 0);
 }
 
 static __always_inline void end_path(struct path *path)
@@ -31,7 +31,7 @@ static __always_inline void end_path(struct path *path)
     uint64_t inode = path->inode;
 
     if (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH))
-        write_unowned(EVENT_DESTROYPATH, path->number);
+        write_unowned(EVENT_DESTROYPATH, path->number, 0);
     path->number = 0;
     bpf_map_delete_elem(&path_of_inode, &inode);
 }

@@ -17,19 +17,26 @@
 #define SWITCHING                                                                                  \
     (BIT(SENDCALL) | BIT(RECEIVECALL) | BIT(BLOCK) | BIT(STARTPROCESS) | BIT(STOPPROCESS))
 
+#define MESSAGES (SENDING | RECEIVING)
+
 const struct hook hooks[] = {
-    {"task_newtask", 0, "3.4"},
-    {"sched_process_exec", 0, "3.4"},
-    {"sched_process_exit", 0, "2.6.32"},
-    {"tcp_sendmsg_locked", SENDING, "6.16"},
-    {"sk_data_ready", SENDING, "6.3"},
-    {"sock_send_length", SENDING, "6.3"},
-    {"tcp_rcv_space_adjust", RECEIVING, "4.18"},
-    {"skb_copy_datagram_iovec", RECEIVING, "2.6.32"},
-    {"sock_recv_length", RECEIVING, "6.3"},
-    {"inet_sock_set_state", SENDING | RECEIVING | PATHS, "4.16"},
-    {"tcp_destroy_sock", SENDING | RECEIVING | PATHS, "4.16"},
-    {"sched_switch", SWITCHING, "5.18"},
+    {"task_newtask", 0, "3.4", false},
+    {"sched_process_exec", 0, "3.4", false},
+    {"sched_process_exit", 0, "2.6.32", false},
+    {"tcp_sendmsg_locked", SENDING, "6.16", false},
+    {"sk_data_ready", SENDING, "6.3", false},
+    {"sock_send_length", SENDING, "6.3", false},
+    {"tcp_rcv_space_adjust", RECEIVING, "4.18", false},
+    {"skb_copy_datagram_iovec", RECEIVING, "2.6.32", false},
+    {"sock_recv_length", RECEIVING, "6.3", false},
+    {"inet_sock_set_state", SENDING | RECEIVING | PATHS, "4.16", false},
+    {"tcp_destroy_sock", SENDING | RECEIVING | PATHS, "4.16", false},
+    {"sched_switch", SWITCHING, "5.18", false},
+    {"kfree_skb", RECEIVING, "6.11", true},
+    {"udp_egress", SENDING, NULL, true},
+    {"udp_ingress", RECEIVING, NULL, true},
+    {"udp_create", MESSAGES, NULL, true},
+    {"udp_release", MESSAGES, NULL, true},
 };
 const size_t hook_count = ARRAY_SIZE(hooks);
 
@@ -57,7 +64,8 @@ static int missing_hooks(const struct btf *types, uint32_t flags,
     int missing = 0;
 
     for (size_t i = 0; i < hook_count; i++) {
-        if (!hook_needed(&hooks[i], flags) || tracepoint_exists(types, hooks[i].program))
+        if (!hook_needed(&hooks[i], flags) || hooks[i].since == NULL ||
+            tracepoint_exists(types, hooks[i].program))
             continue;
         snprintf(text, sizeof(text),
                  "This kernel has no tracepoint %s (Linux %s and later have it), which the flags "

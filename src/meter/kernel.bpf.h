@@ -19,6 +19,7 @@ typedef __u8 uint8_t;
 typedef __u16 uint16_t;
 typedef __u32 uint32_t;
 typedef __u64 uint64_t;
+typedef __s16 int16_t;
 typedef __s32 int32_t;
 typedef __s64 int64_t;
 #define DPM_KERNEL_SIDE
@@ -210,6 +211,7 @@ struct socket_alloc {
 struct sk_buff;
 
 struct sk_buff_head {
+    struct sk_buff *next;
     struct sk_buff *prev;
     uint32_t qlen;
 };
@@ -223,8 +225,17 @@ struct sock {
 };
 
 struct sk_buff {
+    struct sk_buff *next;
     struct sock *sk;
     unsigned int len;
+    uint16_t transport_header;
+    uint16_t network_header;
+    unsigned char *head;
+};
+
+struct udp_sock {
+    int pending;
+    struct sk_buff_head reader_queue;
 };
 
 struct tcp_sock {
@@ -315,6 +326,7 @@ enum {
     SOCK_DGRAM = 2,
     SOCK_SEQPACKET = 5,
     IPPROTO_TCP = 6,
+    IPPROTO_UDP = 17,
 
     TCP_ESTABLISHED = 1,
     TCP_SYN_SENT = 2,
@@ -326,6 +338,7 @@ enum {
     TCP_CLOSING = 11,
 
     MSG_PEEK = 2,
+    MSG_TRUNC = 0x20,
     MSG_ERRQUEUE = 0x2000,
 
     CLONE_THREAD = 0x10000,
@@ -340,6 +353,7 @@ enum {
     S_IFMT = 0170000,
     S_IFSOCK = 0140000,
 
+    EFAULT = 14,
     ERESTARTSYS = 512,
     ERESTART_RESTARTBLOCK = 516,
 };
@@ -355,6 +369,7 @@ enum {
     CALL_RECVFROM = 45,
     CALL_SENDMSG = 46,
     CALL_RECVMSG = 47,
+    CALL_SETSOCKOPT = 54,
     CALL_SPLICE = 275,
     CALL_RECVMMSG = 299,
     CALL_SENDMMSG = 307,

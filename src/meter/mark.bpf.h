@@ -19,6 +19,7 @@
 
 #include "meter/call.bpf.h"
 #include "meter/schedule.bpf.h"
+#include "meter/udp.bpf.h"
 
 /* after these, which bring the types */
 #include "meter/survey.h"
@@ -90,27 +91,27 @@ struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 1);
     __type(key, uint32_t);
-    __type(value, struct survey_path);
-} survey_path_line SEC(".maps");
+    __type(value, struct path_record);
+} path_line SEC(".maps");
 
-/* Lists a path that has no number yet. */
+/* Lists a path that has no number yet: its PATH record, of which header.stream is one that holds it. */
 static __noinline int list_path(struct seq_file *file, struct path *path,
                                 const struct socket_facts *facts, uint32_t holder)
 {
     struct inode_path entry = {};
-    struct survey_path *line;
+    struct path_record *line;
     uint64_t inode = facts->inode;
     uint32_t zero = 0;
 
-    line = bpf_map_lookup_elem(&survey_path_line, &zero);
+    line = bpf_map_lookup_elem(&path_line, &zero);
     if (line == NULL || path->number != 0)
         return 0;
-    entry.number = __sync_fetch_and_add(&last_path, 1) + 1;
+    entry.number = new_path_number();
     /* a stream that begins to tell in the middle of its call takes what it finds */
     path->state &= ~PATH_KNOWS_IN;
     path->number = entry.number;
-    fill_path(&line->identity, path, facts, RECORD_OLDER);
-    line->identity.header.stream = holder;
+    fill_path(line, path, facts, RECORD_OLDER, bpf_ktime_get_ns());
+    line->header.stream = holder;
     bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY);
     bpf_seq_write(file, line, sizeof(*line));
     return 0;
@@ -216,6 +217,17 @@ static __always_inline int survey_unix(struct seq_file *file, struct sock *sk, u
     return list_path(file, path, &facts, holder);
 }
 
+/* A UDP socket has a path for each peer, told when it is used; what comes is noted from now on. */
+static __always_inline int survey_udp(struct sock *sk)
+{
+    struct path *socket = storage_of(sk);
+
+    bpf_get_socket_cookie(sk);
+    if (socket != NULL)
+        open_inbox(socket, sk);
+    return 0;
+}
+
 SEC("iter/task_file")
 int survey_files(struct bpf_iter__task_file *context)
 {
@@ -246,6 +258,8 @@ int survey_files(struct bpf_iter__task_file *context)
     case PATH_UNIX_STREAM:
     case PATH_UNIX_SEQPACKET:
         return survey_unix(context->meta->seq, sk, inode, kind, stream->number);
+    case PATH_UDP:
+        return survey_udp(sk);
     default:
         return 0;
     }

@@ -130,7 +130,7 @@ static int tell_stream(const void *line, void *context)
 static int tell_path(const void *line, void *context)
 {
     struct beginning *beginning = context;
-    struct path_record path = ((const struct survey_path *)line)->identity;
+    struct path_record path = *(const struct path_record *)line;
     struct record creation = {
         .header = {.time = beginning->time,
                    .id = EVENT_CREATEPATH,
@@ -155,10 +155,10 @@ static int survey_files(struct beginning *beginning)
     int result = 0;
 
     if (meter->acquired_count > FEW_PROCESSES)
-        return iterate(program, 0, sizeof(struct survey_path), tell_path, beginning);
+        return iterate(program, 0, sizeof(struct path_record), tell_path, beginning);
     for (size_t i = 0; i < meter->acquired_count && result == 0; i++) {
         result =
-            iterate(program, meter->acquired[i], sizeof(struct survey_path), tell_path, beginning);
+            iterate(program, meter->acquired[i], sizeof(struct path_record), tell_path, beginning);
         if (result == -ESRCH)
             result = 0;
     }

@@ -69,21 +69,48 @@ static int cannot_load(int error, struct problem *problem)
                        strerror(-error));
 }
 
+static bool is_used(const struct meter *meter, const struct hook *hook)
+{
+    return hook_needed(hook, meter->flags) && (!hook->udp || meter->cgroup >= 0);
+}
+
 static int attach_hooks(struct meter *meter, struct problem *problem)
 {
     for (size_t i = 0; i < hook_count; i++) {
-        if (!hook_needed(&hooks[i], meter->flags))
+        if (!is_used(meter, &hooks[i]))
             continue;
         struct bpf_program *program =
             bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program);
-        struct bpf_link *link = bpf_program__attach(program);
+        struct bpf_link *link = hooks[i].since != NULL
+                                    ? bpf_program__attach(program)
+                                    : bpf_program__attach_cgroup(program, meter->cgroup);
         if (link == NULL)
             return problem_set(problem, -errno,
-                               "cannot attach to the tracepoint %s: %s (dpm check tells more)",
+                               "cannot attach to the hook %s: %s (dpm check tells more)",
                                hooks[i].program, strerror(errno));
         meter->links[meter->link_count++] = link;
     }
     return 0;
+}
+
+/* UDP needs hooks on packets, which need more than the rest of the meter. */
+static void open_cgroup(struct meter *meter)
+{
+    bool needed = false;
+
+    meter->cgroup = -1;
+    for (size_t i = 0; i < hook_count; i++)
+        needed = needed || (hooks[i].udp && hook_needed(&hooks[i], meter->flags));
+    if (!needed)
+        return;
+    meter->cgroup = cgroup_open();
+    if (meter->cgroup == -EPERM)
+        snprintf(meter->left_out, sizeof(meter->left_out),
+                 "UDP is not metered: its hooks need the capability CAP_NET_ADMIN");
+    else if (meter->cgroup < 0)
+        snprintf(meter->left_out, sizeof(meter->left_out),
+                 "UDP is not metered: its hooks need the cgroup2 hierarchy: %s",
+                 strerror(-meter->cgroup));
 }
 
 static int open_rings(struct meter *meter)
@@ -116,10 +143,11 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     ring_sizes(options->ring_size, sizes);
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
+    meter->kernel->rodata->meters_udp = meter->cgroup >= 0;
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(
             bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program),
-            hook_needed(&hooks[i], options->flags));
+            is_used(meter, &hooks[i]));
     int result = meter_bpf__load(meter->kernel);
     if (result < 0)
         return cannot_load(result, problem);
@@ -140,6 +168,7 @@ int meter_open(const struct meter_options *options, struct meter **ret_meter,
     meter->source = (struct source){meter_next, 1, &meter->state};
     meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
     open_sockets_init(&meter->sockets);
+    open_cgroup(meter);
     int result = load(meter, options, problem);
     if (result == 0)
         result = attach_hooks(meter, problem);
@@ -164,6 +193,16 @@ uint64_t meter_lost(const struct meter *meter, enum ring_id ring)
 uint64_t meter_lost_paths(const struct meter *meter)
 {
     return __atomic_load_n(&meter->kernel->bss->lost_paths, __ATOMIC_RELAXED);
+}
+
+uint64_t meter_lost_datagrams(const struct meter *meter)
+{
+    return __atomic_load_n(&meter->kernel->bss->lost_datagrams, __ATOMIC_RELAXED);
+}
+
+const char *meter_left_out(const struct meter *meter)
+{
+    return meter->left_out[0] == '\0' ? NULL : meter->left_out;
 }
 
 struct source *meter_source(struct meter *meter)
@@ -244,6 +283,8 @@ void meter_close(struct meter *meter)
             ring_close(&meter->rings[i]);
         meter_bpf__destroy(meter->kernel);
     }
+    if (meter->cgroup >= 0)
+        close(meter->cgroup);
     open_sockets_done(&meter->sockets);
     free(meter->own.bytes);
     free(meter);

@@ -29,7 +29,7 @@ struct meter_options {
 int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *context), void *context);
 
 /* Loads the kernel programs and attaches those that options->flags need. Until a process is marked
- * nothing is recorded. Needs CAP_BPF and CAP_PERFMON (or root).
+ * nothing is recorded. Needs CAP_BPF and CAP_PERFMON (or root); for UDP see meter_left_out().
  * Errors: -EPERM, -ENOTSUP (kernel), -ENOMEM ..., with a line in `problem`; nothing stays in the
  * kernel. Whatever way the caller ends, even by kill -9, the kernel removes everything. */
 int meter_open(const struct meter_options *options, struct meter **ret_meter,
@@ -77,6 +77,14 @@ uint64_t meter_lost(const struct meter *meter, enum ring_id ring);
 
 /* Paths that could not be remembered (no memory): their messages are not recorded. */
 uint64_t meter_lost_paths(const struct meter *meter);
+
+/* UDP datagrams whose coming could not be noted (no memory): the RECEIVE that took one does not
+ * know who sent it. */
+uint64_t meter_lost_datagrams(const struct meter *meter);
+
+/* What this meter does not record though its flags ask for it, and why, in one line; NULL: nothing.
+ * UDP needs CAP_NET_ADMIN. Valid as long as the meter. */
+const char *meter_left_out(const struct meter *meter);
 
 /* Takes every hook out of the kernel. Records still in the rings can be read. */
 void meter_detach(struct meter *meter);

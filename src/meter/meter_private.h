@@ -13,9 +13,10 @@
 /* ---- hooks.c: which kernel program is needed for which flags ---- */
 
 struct hook {
-    const char *program; /* its name on the kernel side, the tracepoint's */
+    const char *program; /* its name on the kernel side; a tracepoint's is the tracepoint's */
     uint32_t flags;      /* attached if any of these is in force; 0 = always */
-    const char *since;   /* first kernel that has it */
+    const char *since;   /* first kernel that has the tracepoint; NULL: a hook of the cgroup */
+    bool udp;            /* for UDP alone */
 };
 
 extern const struct hook hooks[];
@@ -31,6 +32,12 @@ struct btf;
 /* Whether the kernel with these types has a tracepoint, an iterator, of this name. */
 bool tracepoint_exists(const struct btf *types, const char *name);
 bool iterator_exists(const struct btf *types, const char *name);
+/* ---- cgroup.c: where hooks on packets are attached ---- */
+
+/* The root of the cgroup2 hierarchy, mounted or not, as a descriptor. Returns a negative errno if
+ * there is none that we may open and attach to: needs CAP_NET_ADMIN, and where cgroup2 is mounted
+ * nowhere CAP_SYS_ADMIN. */
+int cgroup_open(void);
 
 /* ---- iterate.c: running a kernel iterator and reading what it lists ---- */
 
@@ -82,7 +89,7 @@ struct meter {
     struct source source; /* first: a source is a meter */
     struct source_state state;
     struct meter_bpf *kernel;
-    struct bpf_link *links[16];
+    struct bpf_link *links[32];
     size_t link_count;
     struct ring rings[RING_COUNT];
     struct own_records own;
@@ -93,7 +100,9 @@ struct meter {
     uint64_t told_lost;  /* by the LOST records handed out */
     int64_t wall_offset;
     uint32_t flags;
-    bool collected; /* since next() last said "none yet" */
+    int cgroup;         /* the root of the hierarchy; negative: UDP is not metered */
+    char left_out[128]; /* what is not metered, and why; empty: nothing */
+    bool collected;     /* since next() last said "none yet" */
     bool detached;
     bool finished; /* after detaching: the last records have been made */
 };

@@ -27,6 +27,9 @@ static __always_inline uint8_t kind_of_socket(uint32_t family, uint32_t type, ui
                                         : 0;
     if ((family == AF_INET || family == AF_INET6) && protocol == IPPROTO_TCP)
         return PATH_TCP;
+    if ((family == AF_INET || family == AF_INET6) && protocol == IPPROTO_UDP &&
+        type == SOCK_DGRAM && meters_udp)
+        return PATH_UDP;
     return 0;
 }
 
@@ -55,6 +58,15 @@ static __always_inline void fill_internet(struct path_record *record, struct soc
     }
     *(uint32_t *)record->local = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
     *(uint32_t *)record->remote = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+}
+
+static __always_inline void fill_udp(struct path_record *record, const struct udp_key *key)
+{
+    record->family = key->family;
+    record->local_port = key->local_port;
+    record->remote_port = key->remote_port;
+    __builtin_memcpy(record->local, key->local, sizeof(record->local));
+    __builtin_memcpy(record->remote, key->remote, sizeof(record->remote));
 }
 
 /* Copies the address a UNIX socket is bound to; false if it is bound to none. */
@@ -109,16 +121,23 @@ struct socket_facts {
     uint64_t inode;
     uint32_t family;
     uint32_t kind;
-    bool connected; /* the descriptor alone leads to this path */
+    bool connected;            /* the descriptor alone leads to this path */
+    const struct udp_key *udp; /* the addresses of a UDP path */
 };
 
+static __always_inline uint32_t new_path_number(void)
+{
+    return __sync_fetch_and_add(&last_path, 1) + 1;
+}
+
 static __always_inline void fill_path(struct path_record *record, struct path *path,
-                                      const struct socket_facts *facts, uint32_t flags)
+                                      const struct socket_facts *facts, uint32_t flags,
+                                      uint64_t time)
 {
     struct sock *sk = facts->sk;
 
     __builtin_memset(record, 0, sizeof(*record));
-    record->header.time = bpf_ktime_get_ns();
+    record->header.time = time;
     record->header.id = EVENT_PATH;
     record->header.flags = RECORD_NO_STREAM | flags;
     record->path = path->number;
@@ -133,6 +152,8 @@ static __always_inline void fill_path(struct path_record *record, struct path *p
     record->start_in = path->start_in;
     if (facts->family == AF_UNIX)
         fill_unix(record, (struct unix_sock *)sk);
+    else if (facts->udp != NULL)
+        fill_udp(record, facts->udp);
     else
         fill_internet(record, sk);
     path->role = record->role;
@@ -140,20 +161,24 @@ static __always_inline void fill_path(struct path_record *record, struct path *p
     path->inode = facts->inode;
 }
 
-/* Writes the PATH record of `path` (its number is given out here unless it has one) and returns
- * whether it found room. */
+/* Writes the PATH record of `path`; with `number` that is its number from now on. The record's time is
+ * taken before: whoever finds the number on another CPU has a later one. Returns false if there is
+ * no room, or if another stream has given it a number first and tells. */
 static __noinline bool write_path(struct path *path, const struct socket_facts *facts,
-                                  uint32_t flags)
+                                  uint32_t flags, uint32_t number)
 {
     struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
+    uint64_t time = bpf_ktime_get_ns();
 
     if (record == NULL) {
         count_lost(NULL, RING_CONTROL);
         return false;
     }
-    if (path->number == 0)
-        path->number = __sync_fetch_and_add(&last_path, 1) + 1;
-    fill_path(record, path, facts, flags);
+    if (number != 0 && __sync_val_compare_and_swap(&path->number, 0, number) != 0) {
+        bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+        return false;
+    }
+    fill_path(record, path, facts, flags, time);
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     return true;
 }
@@ -175,14 +200,11 @@ static __noinline uint32_t make_path(struct stream *stream, struct task_struct *
     if (facts->connected)
         known = bpf_map_lookup_elem(&path_of_inode, &inode);
     created = known == NULL || !known->provisional;
-    number = created ? __sync_fetch_and_add(&last_path, 1) + 1 : known->number;
-    /* of two streams that use the socket for the first time at once, one tells */
-    if (__sync_val_compare_and_swap(&path->number, 0, number) != 0)
+    number = created ? new_path_number() : known->number;
+    /* of two streams that use the socket for the first time at once, one tells; what found no room
+     * is tried again at its next use */
+    if (!write_path(path, facts, older ? RECORD_OLDER : 0, number))
         return path->number;
-    if (!write_path(path, facts, older ? RECORD_OLDER : 0)) {
-        path->number = 0; /* tried again at its next use */
-        return 0;
-    }
     message.path = path->number;
     if (created)
         write_path_event(stream, task, EVENT_CREATEPATH, &message);
@@ -323,7 +345,127 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
     return path;
 }
 
+/* ---- UDP ---- */
+
+/* The path with these addresses, noted if it is new; it is told when a metered stream uses it.
+ * `socket` is the storage of its socket. NULL: no memory. */
+static __noinline struct path *udp_path_noted(struct path *socket, const struct udp_key *key)
+{
+    struct path *path = bpf_map_lookup_elem(&udp_paths, key);
+    struct numbered_key place = {.socket = key->socket};
+
+    if (path == NULL) {
+        struct path fresh = {};
+
+        bpf_map_update_elem(&udp_paths, key, &fresh, BPF_NOEXIST);
+        path = bpf_map_lookup_elem(&udp_paths, key);
+        if (path == NULL) {
+            __sync_fetch_and_add(&lost_paths, 1);
+            return NULL;
+        }
+    }
+    if (socket != NULL && (path->state & PATH_LISTED) == 0) {
+        path->state |= PATH_LISTED;
+        place.number = __sync_fetch_and_add(&socket->peers, 1);
+        bpf_map_update_elem(&udp_peers, &place, key, BPF_ANY);
+    }
+    return path;
+}
+
+static __always_inline void udp_facts(struct socket_facts *facts, struct sock *sk,
+                                      const struct udp_key *key)
+{
+    struct socket_alloc *socket = (struct socket_alloc *)BPF_CORE_READ(sk, sk_socket);
+
+    facts->sk = sk;
+    facts->cookie = key->socket;
+    facts->inode = socket == NULL ? 0 : BPF_CORE_READ(socket, vfs_inode.i_ino);
+    facts->family = key->family;
+    facts->kind = PATH_UDP;
+    facts->udp = key;
+}
+
+/* The path with these addresses, told. */
+static __always_inline struct path *udp_path(struct stream *stream, struct task_struct *task,
+                                             struct path *socket, struct sock *sk,
+                                             const struct udp_key *key)
+{
+    struct path *path = udp_path_noted(socket, key);
+    struct socket_facts facts = {};
+
+    if (path == NULL || path->number != 0)
+        return path;
+    udp_facts(&facts, sk, key);
+    make_path(stream, task, path, &facts);
+    return path;
+}
+
+/* The addresses of a socket itself: without a peer it is a path of its own, for calls that block
+ * and take nothing. `sk` may be known by its address only. */
+static __always_inline void key_of_socket(struct udp_key *key, struct sock *sk, uint64_t cookie)
+{
+    key->socket = cookie;
+    key->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+    key->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+    key->remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+    if (key->family == AF_INET6) {
+        BPF_CORE_READ_INTO(&key->local, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
+        if (key->remote_port != 0)
+            BPF_CORE_READ_INTO(&key->remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
+        if (!is_mapped(key->remote) && !is_mapped(key->local))
+            return;
+        key->family = AF_INET;
+        __builtin_memset(key->local, 0, sizeof(key->local));
+        __builtin_memset(key->remote, 0, sizeof(key->remote));
+    }
+    *(uint32_t *)key->local = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+    if (key->remote_port != 0)
+        *(uint32_t *)key->remote = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+}
+
+/* How many datagrams found the receive queue full, since the path was met. */
+static __noinline int tell_dropped(struct path *path, struct sock *sk, const struct udp_key *key)
+{
+    struct socket_facts facts = {};
+
+    if (path == NULL || key == NULL)
+        return 0;
+    if (path->number == 0) {
+        /* not one of its datagrams was taken */
+        udp_facts(&facts, sk, key);
+        if (!write_path(path, &facts, 0, new_path_number()))
+            return 0;
+    }
+    path->told = path->dropped;
+    path->told_at = bpf_ktime_get_ns();
+    write_unowned(EVENT_DROPPED, path->number, path->told);
+    return 0;
+}
+
 /* ---- a socket known by a blocked task's descriptor only ---- */
+
+/* Number of the path of a UDP socket: to its peer if it is connected, else that without a peer.
+ * -1: it is no UDP socket. */
+static __noinline int udp_path_of_file(struct stream *stream, struct task_struct *task,
+                                       struct file *file)
+{
+    struct socket *socket = BPF_CORE_READ(file, private_data);
+    struct sock *sk = BPF_CORE_READ(socket, sk);
+    struct udp_key key = {};
+    struct path *path;
+    uint64_t cookie;
+
+    if (kind_of_socket(BPF_CORE_READ(sk, __sk_common.skc_family), BPF_CORE_READ(sk, sk_type),
+                       BPF_CORE_READ(sk, sk_protocol)) != PATH_UDP)
+        return -1;
+    cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+    /* nobody has asked for its cookie: it is older than the metering and was not used yet */
+    if (cookie == 0)
+        return 0;
+    key_of_socket(&key, sk, cookie);
+    path = udp_path(stream, task, NULL, sk, &key);
+    return path == NULL ? 0 : path->number;
+}
 
 /* Number of the path behind descriptor `fd` of `task` (which is current and about to sleep), told
  * if it is new; 0: not a socket of a kind we meter. */
@@ -346,6 +488,12 @@ static __noinline uint32_t path_of_descriptor(struct stream *stream, struct task
     if ((BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
         return 0;
     facts.inode = BPF_CORE_READ(file, f_inode, i_ino);
+    if (meters_udp) {
+        int number = udp_path_of_file(stream, task, file);
+
+        if (number >= 0)
+            return number;
+    }
     known = bpf_map_lookup_elem(&path_of_inode, &facts.inode);
     if (known != NULL)
         return known->number;
@@ -366,7 +514,7 @@ static __noinline uint32_t path_of_descriptor(struct stream *stream, struct task
         path.start_out = BPF_CORE_READ((struct tcp_sock *)sk, write_seq);
         path.start_in = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
     }
-    if (!write_path(&path, &facts, 0))
+    if (!write_path(&path, &facts, 0, new_path_number()))
         return 0;
     entry.number = path.number;
     if (bpf_map_update_elem(&path_of_inode, &facts.inode, &entry, BPF_ANY) != 0)

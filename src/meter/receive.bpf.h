@@ -4,11 +4,12 @@
  *
  *      TCP    tcp_rcv_space_adjust (socket locked: position) ......... sock_recv_length (result)
  *      UNIX   skb_copy_datagram_iovec (socket locked: who, position) . sock_recv_length (result)
+ *      UDP    ingress (who, number; udp.bpf.h) ....................... sock_recv_length (result)
  */
 #ifndef DPM_RECEIVE_BPF_H
 #define DPM_RECEIVE_BPF_H
 
-#include "meter/call.bpf.h"
+#include "meter/udp.bpf.h"
 
 static __always_inline void write_receive(struct stream *stream, struct task_struct *task,
                                           struct receive_call *call, uint32_t bytes, bool ends)
@@ -302,6 +303,120 @@ static __always_inline int datagram_received(struct stream *stream, struct task_
     return 0;
 }
 
+/* ---- UDP ---- */
+
+struct user_vector {
+    uint64_t base;
+    uint64_t length;
+};
+
+struct user_message {
+    uint64_t name;
+    uint64_t name_length;
+    uint64_t vectors;
+    uint64_t vector_count;
+    uint64_t control;
+    uint64_t control_length;
+    uint64_t flags;
+    uint64_t length; /* recvmmsg only */
+};
+
+#define VECTOR_LIMIT 64
+
+/* Room the receive call in progress has for a message; so much that it does not matter where that
+ * cannot be told. */
+static __noinline uint64_t room_of_call(struct task_struct *task, uint32_t message_number)
+{
+    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    uint32_t call = registers->orig_ax;
+    struct user_message message = {};
+    struct user_vector vector = {};
+    uint64_t room = 0;
+
+    if (call == CALL_RECVFROM)
+        return registers->dx;
+    if (call != CALL_RECVMSG && call != CALL_RECVMMSG)
+        return 0xffffffff;
+    /* the two structs begin alike; recvmsg is given the shorter one */
+    if (bpf_probe_read_user(
+            &message, sizeof(message) - sizeof(message.length),
+            (void *)(registers->si +
+                     (call == CALL_RECVMMSG ? message_number * sizeof(message) : 0))) != 0 ||
+        message.vector_count > VECTOR_LIMIT)
+        return 0xffffffff;
+    for (uint32_t i = 0; i < VECTOR_LIMIT && i < message.vector_count; i++) {
+        if (bpf_probe_read_user(&vector, sizeof(vector),
+                                (void *)(message.vectors + i * sizeof(vector))) != 0)
+            return 0xffffffff;
+        room += vector.length;
+    }
+    return room;
+}
+
+/* A caller that asks for the true length (MSG_TRUNC) gets that as its result. */
+static __always_inline uint32_t bytes_handed(struct stream *stream, struct task_struct *task,
+                                             uint32_t result, int flags)
+{
+    uint64_t room;
+
+    if ((flags & MSG_TRUNC) == 0)
+        return result;
+    room = room_of_call(task, stream->receive_many.count - 1);
+    return room < result ? room : result;
+}
+
+#define DROPPED_INTERVAL 100000000ULL /* ns */
+
+static __always_inline int udp_received(struct stream *stream, struct task_struct *task,
+                                        struct sock *sk, int result, int flags)
+{
+    struct path *own = storage_of(sk), *path;
+    struct datagram *datagram = &stream->datagram;
+    struct message message = {};
+    bool came = false;
+
+    if (own == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return 0;
+    }
+    if (!take_datagram(own, sk, result, datagram, &came)) {
+        /* older than the noting of what comes; or nothing at all: the socket is shut down */
+        __builtin_memset(datagram, 0, sizeof(*datagram));
+        datagram->segments = 1;
+        key_of_socket(&datagram->key, sk, bpf_get_socket_cookie(sk));
+        if (result == 0 && !came && (own->state & PATH_INBOX))
+            message.flags = RECORD_END_OF_FILE;
+        open_inbox(own, sk);
+    }
+    path = udp_path(stream, task, own, sk, &datagram->key);
+    if (path == NULL)
+        return 0;
+    if (path->dropped != path->told && bpf_ktime_get_ns() - path->told_at > DROPPED_INTERVAL)
+        tell_dropped(path, sk, &datagram->key);
+    if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
+        message.flags |= RECORD_CALL_IMPLIED;
+    message.path = path->number;
+    write_datagrams(stream, task, EVENT_RECEIVE, &message,
+                    bytes_handed(stream, task, result, flags));
+    stream->receivecall = 0;
+    return 0;
+}
+
+/* What a stream that is not metered takes from a known queue; and what was taken, but could not be
+ * copied to where the program said. */
+static __noinline int udp_passed_over(struct sock *sk, int result, int flags)
+{
+    struct path *own = bpf_sk_storage_get(&paths, sk, NULL, 0);
+    struct datagram datagram;
+    bool came;
+
+    if (own == NULL || (own->state & PATH_INBOX) == 0 || (flags & (MSG_PEEK | MSG_ERRQUEUE)) ||
+        (result < 0 && result != -EFAULT))
+        return 0;
+    take_datagram(own, sk, result, &datagram, &came);
+    return 0;
+}
+
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
 {
@@ -310,11 +425,16 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     struct pt_regs *registers;
     uint32_t kind;
 
-    if (stream == NULL || !wants(stream, FLAGS_OF_RECEIVE))
+    if (stream == NULL || !wants(stream, FLAGS_OF_RECEIVE)) {
+        if (sk->sk_protocol == IPPROTO_UDP)
+            udp_passed_over(sk, result, flags);
         return 0;
+    }
     kind = kind_of_socket(sk->__sk_common.skc_family, sk->sk_type, sk->sk_protocol);
     if (kind == 0)
         return 0;
+    if (kind == PATH_UDP && result == -EFAULT)
+        udp_passed_over(sk, result, flags);
     if (flags & (MSG_PEEK | MSG_ERRQUEUE)) {
         stream->receivecall = 0;
         stream->receive.socket = 0;
@@ -338,6 +458,8 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
         return tcp_received(stream, task, sk, result);
     case PATH_UNIX_DATAGRAM:
         return datagram_received(stream, task, sk, result);
+    case PATH_UDP:
+        return udp_received(stream, task, sk, result, flags);
     default:
         return unix_received(stream, task, sk, kind, result);
     }

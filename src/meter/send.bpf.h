@@ -4,11 +4,12 @@
  *
  *      TCP    tcp_sendmsg_locked (socket locked: position) ... sock_send_length (result)
  *      UNIX   sk_data_ready (the message becomes visible) .... sock_send_length (result)
+ *      UDP    egress (the datagram leaves; udp.bpf.h) ........ sock_send_length (result)
  */
 #ifndef DPM_SEND_BPF_H
 #define DPM_SEND_BPF_H
 
-#include "meter/call.bpf.h"
+#include "meter/udp.bpf.h"
 
 static __always_inline void write_send(struct stream *stream, struct task_struct *task,
                                        struct send_call *call, uint32_t bytes)
@@ -199,8 +200,9 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     }
     if (registers->orig_ax == CALL_SENDMMSG)
         count_message(&stream->send_many, registers);
-    return kind == PATH_TCP ? tcp_sent(stream, task, sk, result)
-                            : unix_sent(stream, task, sk, kind, result);
+    return kind == PATH_TCP   ? tcp_sent(stream, task, sk, result)
+           : kind == PATH_UDP ? udp_sent(stream, task, sk, result)
+                              : unix_sent(stream, task, sk, kind, result);
 }
 
 /* A UNIX message has just entered its receiver's queue; runs in the sender's call. `sk` is the

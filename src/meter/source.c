@@ -105,6 +105,34 @@ static int tell_of_stream(const void *line, void *context)
     return result < 0 ? result : own_records_add(&rest->meter->own, &identity.header);
 }
 
+/* DROPPED of UDP sockets that live on. */
+static int tell_dropped(struct rest *rest)
+{
+    const struct bpf_map *map = rest->meter->kernel->maps.udp_paths;
+    int paths = bpf_map__fd(map);
+    unsigned char key[64], value[256];
+    void *previous = NULL;
+    int result = 0;
+
+    if (bpf_map__key_size(map) > sizeof(key) || bpf_map__value_size(map) > sizeof(value))
+        return 0;
+    while (result == 0 && bpf_map_get_next_key(paths, previous, key) == 0) {
+        struct survey_path path;
+        previous = key;
+        if (bpf_map_lookup_elem(paths, key, value) != 0)
+            continue;
+        memcpy(&path, value, sizeof(path));
+        if (path.number == 0 || path.dropped == path.told)
+            continue;
+        struct record record = {
+            .header = {.time = rest->time, .id = EVENT_DROPPED, .flags = RECORD_NO_STREAM},
+            .dropped = {.path = path.number, .count = path.dropped},
+        };
+        result = own_records_add(&rest->meter->own, &record.header);
+    }
+    return result;
+}
+
 /* For streams that live on: STREAM with their CPU time so far, and LOST for losses untold; and one
  * LOST for all that ended with such. */
 static int finish(struct meter *meter)
@@ -114,6 +142,8 @@ static int finish(struct meter *meter)
     meter->finished = true;
     int result = iterate(meter->kernel->progs.survey_streams, 0, sizeof(struct survey_stream),
                          tell_of_stream, &rest);
+    if (result == 0)
+        result = tell_dropped(&rest);
     if (result < 0)
         return result;
     uint64_t all = meter_lost(meter, RING_CONTROL) + meter_lost(meter, RING_DATA);

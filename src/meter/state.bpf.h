@@ -7,6 +7,10 @@
  *      (socket, peer) --pairs--> struct path of a datagram socket and one peer
  *      inode --path_of_inode--> number of the path (where only a descriptor is known)
  *      cookie of a sending socket --incoming--> bytes or messages its receiver has taken so far
+ *      (socket, both addresses) --udp_paths--> struct path of a UDP socket and one peer
+ *      (socket, n) --udp_peers--> the n-th of its udp_paths
+ *      (socket, n) --inbox--> the n-th datagram that came to a UDP socket and was not taken yet
+ *      buffer --flights--> number of the datagram in it, from its sender to its receiver
  *
  * The first two live with the task and the socket and are freed with them by the kernel.
  */
@@ -60,6 +64,29 @@ enum stream_life {
     STREAM_ENDED,
 };
 
+/* Which UDP path: both ends as the packets name them. Of a socket without a peer, `remote` is
+ * empty. */
+struct udp_key {
+    uint64_t socket; /* cookie */
+    uint8_t local[16];
+    uint8_t remote[16];
+    uint16_t local_port;
+    uint16_t remote_port;
+    uint32_t family;
+};
+
+/* A UDP datagram between the packet and the call it belongs to. Several that travel as one buffer
+ * (UDP_SEGMENT, UDP_GRO) have consecutive numbers. */
+struct datagram {
+    struct udp_key key;
+    uint64_t buffer;   /* its address */
+    uint64_t time;     /* when it left */
+    uint32_t number;   /* of the first */
+    uint32_t bytes;    /* of all */
+    uint32_t segments; /* how many; 0 = none */
+    uint32_t segment;  /* bytes of each but the last */
+};
+
 struct stream {
     uint32_t flags; /* EVENT_FLAG bits */
     uint32_t number;
@@ -84,22 +111,29 @@ struct stream {
     struct many_call receive_many;
     struct send_call send;
     struct receive_call receive;
+    struct datagram datagram; /* UDP: what the call in progress has sent or taken */
 };
 
 enum path_state {
     PATH_KNOWS_IN = 1,    /* `in` is exact */
     PATH_ESTABLISHED = 2, /* start_out and start_in are those of the connection's beginning */
-    PATH_SETTLED = 4,     /* UNIX: `out` counts from where the receiver's count begins */
+    PATH_KNOWS_OUT = 4,   /* UDP: `out` is the last number sent */
+    PATH_INBOX = 8,       /* UDP socket: what comes is noted in `inbox` */
+    PATH_LISTED = 16,     /* UDP: `udp_peers` has it */
+    PATH_SETTLED = 32,    /* UNIX: `out` counts from where the receiver's count begins */
 };
 
 struct path {
-    uint32_t number; /* 0 = no PATH record yet */
+    /* These three are read from outside: struct survey_path. */
+    uint32_t number;  /* 0 = no PATH record yet */
+    uint32_t dropped; /* UDP: datagrams that found the receive queue full */
+    uint32_t told;    /* of these, told by a DROPPED record */
     uint8_t kind;
     uint8_t role;
     uint8_t state;    /* enum path_state */
     uint8_t settling; /* how often `shift` came out the same, mark.bpf.h */
-    uint32_t out;     /* UNIX: offset of the next byte or message sent */
-    uint32_t in;      /* offset of the next byte or message received */
+    uint32_t out;     /* UNIX: offset of the next byte or message sent; UDP: number of the last */
+    uint32_t in;      /* offset of the next byte or message received; UDP: number of the last */
     uint32_t start_out;
     uint32_t start_in;
     uint64_t established; /* when, 0 = not known */
@@ -109,6 +143,13 @@ struct path {
     uint64_t early;
     uint32_t early_in;
     uint32_t shift; /* what `out` lacks to agree with the receiver's count */
+    /* A UDP socket's own storage. */
+    uint64_t queued;  /* low half: how many datagrams came; high half: changes with each change */
+    uint32_t taken;   /* how many of them are gone from the inbox for good */
+    uint32_t filling; /* how many have a place in the inbox and are not there yet */
+    uint32_t older;   /* how many wait that came before any was noted */
+    uint32_t peers;   /* how many udp_paths it has */
+    uint64_t told_at; /* when the last DROPPED record was made */
 };
 
 struct inode_path {
@@ -119,6 +160,17 @@ struct inode_path {
 struct pair_key {
     uint64_t socket; /* cookie */
     uint64_t peer;
+};
+
+struct numbered_key {
+    uint64_t socket; /* cookie */
+    uint64_t number;
+};
+
+struct flight {
+    struct udp_key key; /* the sender's */
+    uint32_t number;
+    uint32_t unused;
 };
 
 struct {
@@ -159,6 +211,38 @@ struct {
     __type(value, uint32_t);
 } incoming SEC(".maps");
 
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 18);
+    __type(key, struct udp_key);
+    __type(value, struct path);
+} udp_paths SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 18);
+    __type(key, struct numbered_key);
+    __type(value, struct udp_key);
+} udp_peers SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 18);
+    __type(key, struct numbered_key);
+    __type(value, struct datagram);
+} inbox SEC(".maps");
+
+/* What leaves the machine is never looked for here: the oldest are forgotten. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 1 << 13);
+    __type(key, uint64_t);
+    __type(value, struct flight);
+} flights SEC(".maps");
+
 /* Sizes are set before loading. */
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -176,6 +260,7 @@ struct {
 const volatile uint32_t flags_in_force = 0; /* union of all streams' flags */
 const volatile uint32_t first_sequence = 0; /* number of a stream's first record */
 const volatile bool coarse_time = false;    /* CPU time as of the scheduler's last look */
+const volatile uint32_t meters_udp = 0;     /* the cgroup hooks are there */
 
 #define FLAGS_OF_SWITCH                                                                            \
     (EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) |        \
@@ -196,6 +281,7 @@ uint32_t last_path;
 uint32_t last_image;
 
 uint64_t lost[RING_COUNT]; /* records that found their ring full */
+uint64_t lost_datagrams;   /* datagrams whose arrival could not be noted: no memory, or too many */
 uint64_t lost_paths;       /* paths that could not be remembered: no memory, or too many */
 uint32_t live;             /* metered streams alive */
 uint32_t marked;           /* streams a pass of the iterator newly marked */

@@ -19,14 +19,16 @@ struct survey_stream {
     uint32_t unused;
 };
 
-/* A path that is older than the metering, told for the first time. */
-struct survey_path {
-    struct path_record identity; /* header.stream: one that holds it */
-};
-
 /* One UNIX socket that is alive and known to the meter. */
 struct survey_socket {
     uint64_t cookie;
+};
+
+/* What a UDP path in the meter's map begins with. */
+struct survey_path {
+    uint32_t number;
+    uint32_t dropped;
+    uint32_t told;
 };
 
 #endif

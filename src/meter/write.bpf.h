@@ -250,7 +250,7 @@ static __noinline int write_block(struct stream *stream, struct task_struct *tas
 }
 
 /* A path event outside any task's own call: it belongs to the path alone. */
-static __always_inline void write_unowned(uint32_t id, uint32_t path)
+static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t count)
 {
     struct record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct record), 0);
 
@@ -262,7 +262,8 @@ static __always_inline void write_unowned(uint32_t id, uint32_t path)
     record->header.time = bpf_ktime_get_ns();
     record->header.id = id;
     record->header.flags = RECORD_NO_STREAM;
-    record->message.path = path;
+    record->dropped.path = path;
+    record->dropped.count = count;
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 

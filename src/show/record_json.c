@@ -223,6 +223,9 @@ static void set_known(struct object *object, const struct record_face *face,
     case EVENT_STREAM:
         set_names(object, face, event);
         break;
+    case EVENT_DROPPED:
+        set_path(object, identities_path(face->identities, event->origin, record->dropped.path));
+        break;
     case EVENT_PATH:
         set_path(object, (const struct path_record *)event->header);
         break;

@@ -255,6 +255,15 @@ static void print_end(const struct record_face *face, const struct end_record *e
             reason == NULL ? "reason unknown" : reason);
 }
 
+static void print_dropped(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    print_path(face, identities_path(face->identities, event->origin, record->dropped.path),
+               record->dropped.path);
+    fprintf(face->file, "  %" PRIu32 " datagrams so far", record->dropped.count);
+}
+
 static void print_body(const struct record_face *face, const struct event *event)
 {
     const struct record_header *header = event->header;
@@ -279,6 +288,9 @@ static void print_body(const struct record_face *face, const struct event *event
     case EVENT_LOST:
     case EVENT_DISCARDED:
         print_lost(face, record);
+        break;
+    case EVENT_DROPPED:
+        print_dropped(face, event);
         break;
     case EVENT_STREAM:
         print_stream(face, event);

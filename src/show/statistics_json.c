@@ -87,10 +87,11 @@ static json_t *machines(const struct communication *communication)
 
 static json_t *recording(const struct communication *communication)
 {
-    return json_pack("{s:o, s:o, s:o, s:b, s:s, s:o}", "events", count(communication->events),
-                     "lost", count(communication->lost), "duration_ns",
-                     count(communication->duration), "complete", communication->complete, "by",
-                     communication_by_name(communication->by), "machines", machines(communication));
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:s, s:o}", "events", count(communication->events),
+                     "lost", count(communication->lost), "dropped", count(communication->dropped),
+                     "duration_ns", count(communication->duration), "complete",
+                     communication->complete, "by", communication_by_name(communication->by),
+                     "machines", machines(communication));
 }
 
 static json_t *name_or_null(const char *from)
@@ -166,11 +167,11 @@ static json_t *path(const struct communication *communication, size_t index)
 {
     const struct communication_path *from = &communication->paths[index];
 
-    return json_pack("{s:s, s:o, s:o, s:[o, o], s:o, s:o}", "kind", path_kind_name(from->kind),
+    return json_pack("{s:s, s:o, s:o, s:[o, o], s:o, s:o, s:o}", "kind", path_kind_name(from->kind),
                      "local", text(from->local, ENDPOINT_SIZE), "remote",
                      text(from->remote, ENDPOINT_SIZE), "ends", process_ids(&from->ends[0]),
                      process_ids(&from->ends[1]), "sent", traffic(&from->sent), "received",
-                     traffic(&from->received));
+                     traffic(&from->received), "dropped", count(from->dropped));
 }
 
 /* Prints a value and frees it. */

@@ -376,6 +376,7 @@ static int add_path(struct table *table, const struct communication *communicati
 {
     char local[PARTY_TEXT_SIZE + ENDPOINT_SIZE];
     char remote[PARTY_TEXT_SIZE + ENDPOINT_SIZE];
+    char dropped[UNIT_SIZE];
     struct traffic_text sent;
     struct traffic_text received;
 
@@ -383,14 +384,17 @@ static int add_path(struct table *table, const struct communication *communicati
     end_text(communication, &path->ends[1], path->remote, remote);
     traffic_text(&path->sent, &sent);
     traffic_text(&path->received, &received);
+    show_count(path->dropped, dropped);
     return table_add(table,
                      (const char *[]){path_kind_name(path->kind), local, remote, sent.messages,
-                                      sent.bytes, received.messages, received.bytes});
+                                      sent.bytes, received.messages, received.bytes, dropped});
 }
 
-static int add_other_paths(struct table *table, const struct traffic sum[2], size_t count)
+static int add_other_paths(struct table *table, const struct traffic sum[2], uint64_t dropped_sum,
+                           size_t count)
 {
     char name[UNIT_SIZE];
+    char dropped[UNIT_SIZE];
     struct traffic_text sent;
     struct traffic_text received;
 
@@ -399,19 +403,23 @@ static int add_other_paths(struct table *table, const struct traffic sum[2], siz
     others_text(count, name);
     traffic_text(&sum[0], &sent);
     traffic_text(&sum[1], &received);
+    show_count(dropped_sum, dropped);
     return table_add(table, (const char *[]){name, "", "", sent.messages, sent.bytes,
-                                             received.messages, received.bytes});
+                                             received.messages, received.bytes, dropped});
 }
 
 static int print_paths(const struct communication *communication, FILE *file,
                        const struct show_options *options)
 {
-    static const struct table_column columns[] = {
-        {"PATH", false},      {"LOCAL", false},   {"REMOTE", false},        {"SENT", true},
-        {"BYTES SENT", true}, {"RECEIVED", true}, {"BYTES RECEIVED", true},
+    const struct table_column columns[] = {
+        {"PATH", false},          {"LOCAL", false},
+        {"REMOTE", false},        {"SENT", true},
+        {"BYTES SENT", true},     {"RECEIVED", true},
+        {"BYTES RECEIVED", true}, {communication->dropped > 0 ? "DROPPED" : NULL, true},
     };
     size_t shown = shown_rows(communication->path_count, options);
     struct traffic sum[2] = {{0}};
+    uint64_t dropped = 0;
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
@@ -422,10 +430,11 @@ static int print_paths(const struct communication *communication, FILE *file,
         } else {
             add_traffic(&sum[0], &path->sent);
             add_traffic(&sum[1], &path->received);
+            dropped += path->dropped;
         }
     }
     if (result == 0)
-        result = add_other_paths(&table, sum, communication->path_count - shown);
+        result = add_other_paths(&table, sum, dropped, communication->path_count - shown);
     if (result == 0) {
         print_title(file, "Paths");
         result = table_print(&table, file);
@@ -447,6 +456,16 @@ static void print_unknown(FILE *file, uint64_t count, const char *what, const ch
             consequence);
 }
 
+static void print_dropped(FILE *file, uint64_t count)
+{
+    char text[UNIT_SIZE];
+
+    if (count == 0)
+        return;
+    show_count(count, text);
+    fprintf(file, "\n%s datagrams found their receiver's queue full and were dropped.\n", text);
+}
+
 int show_statistics_tables(const struct communication *communication, FILE *file,
                            const struct show_options *options)
 {
@@ -459,6 +478,7 @@ int show_statistics_tables(const struct communication *communication, FILE *file
     if (result == 0 && !ferror(file))
         result = print_paths(communication, file, options);
     if (result == 0 && !ferror(file)) {
+        print_dropped(file, communication->dropped);
         print_unknown(file, communication->unknown_streams, "streams",
                       "they count for processes named unknown");
         print_unknown(file, communication->unknown_paths, "paths",

@@ -14,7 +14,8 @@
  * (inode), the same bytes, child, status, image; the CPU time within 5 ms of the call's own; the
  * same number of failed calls. Of the dump itself: sequence numbers without gaps but for what is
  * counted as lost, times that do not go back, byte ranges and message numbers that tile each path
- * (compare_dump.c, compare_offsets.c). Streams with one tid are matched in the order they began.
+ * (compare_dump.c, compare_offsets.c); a UDP datagram is received with the offset it was sent with
+ * (compare_identity.c). Streams with one tid are matched in the order they began.
  *
  * Left out: the first STARTPROCESS of each stream; and what a stream whose creator was not metered
  * did before its log begins (an EXEC by which it was launched, stops).
@@ -399,6 +400,8 @@ static void compare_operations(struct comparison *comparison, const struct strea
         if (parting.logged == 1 && parting.recorded == 1) {
             dump->operations[k].compared = true;
             dump->operations[k].end_of_file = log->operations[i].end_of_file;
+            dump->operations[k].writer = log->operations[i].writer;
+            dump->operations[k].place = log->operations[i].place;
         }
         i += parting.logged;
         k += parting.recorded;
@@ -481,6 +484,12 @@ static void compare_all(struct comparison *comparison)
     offsets_check(comparison->dump, &comparison->findings);
     comparison->findings.printed_of_part = 0;
     uint64_t pairs = order_check(comparison->dump, &comparison->findings);
+    comparison->findings.printed_of_part = 0;
+    uint64_t datagrams = identity_check(comparison->dump, &comparison->findings);
+    printf("%" PRIu64
+           " UDP datagrams received with the offset they were sent with, but for what is "
+           "told above\n",
+           datagrams);
     printf("no RECEIVE before its SEND, in %" PRIu64 " pairs, but for what is told above\n", pairs);
 }
 

@@ -43,6 +43,11 @@ struct operation {
     uint64_t line;    /* in its file */
     uint32_t records; /* dump only */
     uint32_t path;    /* dump only: index */
+    uint32_t offset;  /* dump only: of the first record */
+    uint64_t time;    /* dump only: ns, when it happened: time - span */
+    uint32_t writer;  /* RECEIVE of a message: tid of its sender (told by the log), 0: not known */
+    uint64_t place;   /* SEND, RECEIVE of a message: where it stands among those its sender has sent
+                         through one socket (told by the log) */
     char *name;       /* EXEC: file; SEND and RECEIVE in the log: the call */
 };
 
@@ -97,6 +102,7 @@ struct path {
     bool known; /* its PATH record has been read */
     bool told;  /* that its identity is wrong */
     bool counts_messages;
+    bool has_identities; /* UDP: offsets are the datagrams' own numbers, not their place in a row */
     uint64_t inode;
     char end[256];       /* names this end of the path ... */
     char other_end[256]; /* ... and the other, in the same way */
@@ -155,5 +161,9 @@ bool ranges_have_one_stream(const struct ranges *ranges);
 /* Checks that no RECEIVE is earlier than a SEND whose bytes it took, where one stream sends. To be
  * called after offsets_check, which sorts the ranges. Returns how many pairs it looked at. */
 uint64_t order_check(struct dump *dump, struct findings *findings);
+
+/* Checks that every UDP RECEIVE has the offset of the SEND whose datagram it took, as the log tells
+ * them, on the path with the same addresses, and is not earlier. Returns how many it looked at. */
+uint64_t identity_check(struct dump *dump, struct findings *findings);
 
 #endif

@@ -131,11 +131,17 @@ static uint32_t find_path(struct dump *dump, uint64_t number)
     return (uint32_t)index;
 }
 
-/* TCP: addresses and starting positions, which agree crosswise; UNIX: the sockets' cookies. */
+/* TCP: addresses and starting positions, which agree crosswise; UDP: addresses alone; UNIX: the
+ * sockets' cookies. */
 static void name_ends(struct line_context *context, struct path *path)
 {
     const uint32_t *start = path->start;
 
+    if (path->has_identities) {
+        snprintf(path->end, sizeof(path->end), "%s", get_text(context, "local"));
+        snprintf(path->other_end, sizeof(path->other_end), "%s", get_text(context, "remote"));
+        return;
+    }
     if (strcmp(path->kind, "tcp") == 0) {
         snprintf(path->end, sizeof(path->end), "%s %u %u", get_text(context, "local"),
                  start[DIRECTION_OUT], start[DIRECTION_IN]);
@@ -167,6 +173,7 @@ static int read_path(struct line_context *context)
              path->kind, inode);
     path->counts_messages =
         strcmp(path->kind, "tcp") != 0 && strcmp(path->kind, "unix-stream") != 0;
+    path->has_identities = strcmp(path->kind, "udp") == 0;
     path->start[DIRECTION_OUT] = (uint32_t)start_out;
     path->start[DIRECTION_IN] = (uint32_t)start_in;
     path->inode = inode;
@@ -517,6 +524,8 @@ static struct operation *add_operation(struct stream *stream, const struct entry
     operation->line = entry->line;
     operation->records = 1;
     operation->path = entry->path;
+    operation->offset = entry->offset;
+    operation->time = entry->time - entry->span;
     if (entry->name != NULL)
         operation->name = text_copy(entry->name);
     return operation;

@@ -10,6 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Messages begin at multiples of 8 of what their sender has sent through the socket. */
+static uint64_t place_of_send(const struct stream *stream, uint64_t inode)
+{
+    for (size_t i = stream->count; i > 0; i--) {
+        const struct operation *last = &stream->operations[i - 1];
+        if (last->kind == OPERATION_SEND && last->inode == inode)
+            return last->place + (last->bytes + 7) / 8 * 8;
+    }
+    return 0;
+}
+
 static int read_message(struct stream *stream, enum operation_kind kind, const char *rest,
                         struct operation **ret_operation)
 {
@@ -25,6 +36,10 @@ static int read_message(struct stream *stream, enum operation_kind kind, const c
     read.kind = kind;
     read.end_of_file = strcmp(rest + used, " [eof]") == 0;
     read.name = text_copy(call);
+    if (kind == OPERATION_SEND)
+        read.place = place_of_send(stream, read.inode);
+    else if (sscanf(rest + used, " [%" SCNu32 ":%" SCNu64 ":", &read.writer, &read.place) != 2)
+        read.writer = 0;
     *ret_operation = stream_add(stream, kind);
     **ret_operation = read;
     return 0;

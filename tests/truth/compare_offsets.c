@@ -140,8 +140,8 @@ void offsets_check(struct dump *dump, struct findings *findings)
 {
     for (size_t i = 0; i < dump->path_count; i++) {
         struct path *path = &dump->paths[i];
-        if (!path->known)
-            continue; /* has been told already */
+        if (!path->known || path->has_identities)
+            continue; /* has been told already; compare_identity.c looks at it */
         for (unsigned k = 0; k < DIRECTION_COUNT; k++) {
             struct direction_check check = {dump, findings, path, (enum direction)k};
             check_direction(&check, &path->ranges[k]);

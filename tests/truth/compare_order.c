@@ -68,7 +68,8 @@ uint64_t order_check(struct dump *dump, struct findings *findings)
     for (size_t i = 0; i < dump->path_count; i++) {
         const struct path *sender = &dump->paths[i];
         const struct path *receiver = sender->known ? find_other_end(dump, sender) : NULL;
-        if (receiver != NULL && ranges_have_one_stream(&sender->ranges[DIRECTION_OUT]))
+        if (receiver != NULL && !sender->has_identities &&
+            ranges_have_one_stream(&sender->ranges[DIRECTION_OUT]))
             pairs += check_path(sender, receiver, findings);
     }
     return pairs;

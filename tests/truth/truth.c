@@ -75,6 +75,8 @@ static const struct scenario scenarios[] = {
     {"datagram", datagram_run, TRANSPORT_DATAGRAM},
     {"datagram-abstract", datagram_run, TRANSPORT_DATAGRAM_ABSTRACT},
     {"datagram-pair", conversation_run, TRANSPORT_DATAGRAM_PAIR},
+    {"udp4", datagram_run, TRANSPORT_UDP4},
+    {"udp6", datagram_run, TRANSPORT_UDP6},
     {"short-tcp4", short_connections_run, TRANSPORT_TCP4},
     {"short-tcp6", short_connections_run, TRANSPORT_TCP6},
     {"short-stream", short_connections_run, TRANSPORT_STREAM},
@@ -94,6 +96,8 @@ static const struct scenario scenarios[] = {
     {"failure-stream", failure_run, TRANSPORT_STREAM},
     {"failure-seqpacket", failure_run, TRANSPORT_SEQPACKET_PAIR},
     {"failure-datagram", failure_run, TRANSPORT_DATAGRAM},
+    {"failure-udp4", udp_failure_run, TRANSPORT_UDP4},
+    {"failure-udp6", udp_failure_run, TRANSPORT_UDP6},
     {"failure-datagram-pair", failure_run, TRANSPORT_DATAGRAM_PAIR},
 };
 

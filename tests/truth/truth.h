@@ -142,6 +142,8 @@ enum transport {
     TRANSPORT_DATAGRAM,
     TRANSPORT_DATAGRAM_ABSTRACT,
     TRANSPORT_DATAGRAM_PAIR,
+    TRANSPORT_UDP4,
+    TRANSPORT_UDP6,
 };
 
 struct address {
@@ -163,6 +165,8 @@ struct end {
 };
 
 bool transport_is_tcp(enum transport transport);
+/* A datagram that finds its receiver's queue full is dropped; nobody is told. */
+bool transport_drops(enum transport transport);
 bool transport_is_pair(enum transport transport);
 bool transport_keeps_messages(enum transport transport);
 /* False where the machine has no such sockets (IPv6 switched off). */
@@ -274,6 +278,7 @@ void shared_connection_run(struct scene *scene, enum transport transport);
 void shared_datagram_run(struct scene *scene, enum transport transport);
 void life_run(struct scene *scene, enum transport transport);
 void stopped_receiver_run(struct scene *scene, enum transport transport);
+void udp_failure_run(struct scene *scene, enum transport transport);
 void failure_run(struct scene *scene, enum transport transport);
 
 /* What a program image does that life_run executed; `work` is the text it was given. */

@@ -4,6 +4,7 @@
  *
  *      transport   socket                name
  *      tcp4, tcp6  stream                a free port of the loopback address
+ *      udp4, udp6  datagram              the same
  *      UNIX        stream, seqpacket,    FOLDER/<pid>-<n>, or abstract "truth-<pid>-<n>";
  *                  datagram              pairs have none
  */
@@ -23,6 +24,16 @@ bool transport_is_tcp(enum transport transport)
     return transport == TRANSPORT_TCP4 || transport == TRANSPORT_TCP6;
 }
 
+bool transport_drops(enum transport transport)
+{
+    return transport == TRANSPORT_UDP4 || transport == TRANSPORT_UDP6;
+}
+
+static bool is_internet(enum transport transport)
+{
+    return transport_is_tcp(transport) || transport_drops(transport);
+}
+
 bool transport_is_pair(enum transport transport)
 {
     return transport == TRANSPORT_STREAM_PAIR || transport == TRANSPORT_SEQPACKET_PAIR ||
@@ -39,6 +50,8 @@ static int socket_type(enum transport transport)
     case TRANSPORT_DATAGRAM:
     case TRANSPORT_DATAGRAM_ABSTRACT:
     case TRANSPORT_DATAGRAM_PAIR:
+    case TRANSPORT_UDP4:
+    case TRANSPORT_UDP6:
         return SOCK_DGRAM;
     default:
         return SOCK_STREAM;
@@ -47,9 +60,9 @@ static int socket_type(enum transport transport)
 
 static int socket_family(enum transport transport)
 {
-    if (transport == TRANSPORT_TCP4)
+    if (transport == TRANSPORT_TCP4 || transport == TRANSPORT_UDP4)
         return AF_INET;
-    return transport == TRANSPORT_TCP6 ? AF_INET6 : AF_UNIX;
+    return is_internet(transport) ? AF_INET6 : AF_UNIX;
 }
 
 static bool name_is_abstract(enum transport transport)
@@ -105,7 +118,7 @@ static void address_loopback(enum transport transport, struct address *address)
     struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&address->storage;
 
     memset(address, 0, sizeof(*address));
-    if (transport == TRANSPORT_TCP4) {
+    if (socket_family(transport) == AF_INET) {
         in4->sin_family = AF_INET;
         in4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         address->length = sizeof(*in4);
@@ -141,9 +154,9 @@ bool transport_available(enum transport transport)
 {
     struct address address;
 
-    if (!transport_is_tcp(transport))
+    if (!is_internet(transport))
         return true;
-    int descriptor = socket(socket_family(transport), SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int descriptor = socket(socket_family(transport), socket_type(transport) | SOCK_CLOEXEC, 0);
     if (descriptor < 0)
         return false;
     address_loopback(transport, &address);
@@ -156,7 +169,7 @@ int socket_bound(enum transport transport, struct address *ret_address)
 {
     int descriptor = socket_new(transport);
 
-    if (transport_is_tcp(transport))
+    if (is_internet(transport))
         address_loopback(transport, ret_address);
     else
         address_named(transport, ret_address);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth_datagram.c: UNIX datagram sockets: many senders to one bound socket, and questions that
+ * truth_datagram.c: UNIX datagram and UDP sockets: many senders to one bound socket, and questions that
  * are answered by sendto to the address they came from.
  *
  *      sender (sendto) ------\
  *      sender (connected) ----+--> [flood] receiver
  *      ...                   /
  *      client [bound] <-----> [desk] desk process
+ *
+ * Where a full queue drops what comes, the receiver hands out turns: no more is on its way than its
+ * queue holds.
  */
 #include "truth.h"
 
@@ -24,7 +27,22 @@ enum {
     ROLE_CLIENTS = 20,
     LARGEST = 4000,
     LARGEST_QUESTION = 300,
+    TURN_MESSAGES = 6, /* on the way to a socket that drops: at most TURNS * TURN_MESSAGES */
+    TURNS = 4,
+    SIGNAL_TURN = 0,
 };
+
+static void wait_for_turn(struct scene *scene, enum transport transport)
+{
+    if (transport_drops(transport))
+        scene_wait(scene, SIGNAL_TURN);
+}
+
+static void give_turn(struct scene *scene, enum transport transport)
+{
+    if (transport_drops(transport))
+        scene_post(scene, SIGNAL_TURN);
+}
 
 /* Every second sender is connected, the others name the destination in each call. */
 static void run_sender(struct scene *scene, enum transport transport, unsigned number,
@@ -36,9 +54,11 @@ static void run_sender(struct scene *scene, enum transport transport, unsigned n
     struct end end = end_of(scene, transport, descriptor);
     struct traffic traffic = {.largest = LARGEST, .to = connected ? NULL : flood};
 
-    traffic_send_messages(&end, &random, SENDER_MESSAGES / 2, traffic);
-    traffic.nonblocking = true;
-    traffic_send_messages(&end, &random, SENDER_MESSAGES / 2, traffic);
+    for (unsigned sent = 0; sent < SENDER_MESSAGES; sent += TURN_MESSAGES) {
+        wait_for_turn(scene, transport);
+        traffic.nonblocking = sent >= SENDER_MESSAGES / 2;
+        traffic_send_messages(&end, &random, TURN_MESSAGES, traffic);
+    }
     end_close(&end);
 }
 
@@ -132,10 +152,15 @@ void datagram_run(struct scene *scene, enum transport transport)
         clients[i] = start_client(scene, transport, &desk_address, i);
     for (unsigned i = 0; i < SENDERS; i++)
         senders[i] = start_senders(scene, transport, &flood_address, i);
+    for (unsigned i = 0; i < TURNS; i++)
+        give_turn(scene, transport);
     sleep_milliseconds(5); /* so that the queue gets full */
     flood.messages_left = INT64_MAX;
-    traffic_receive_messages(&flood, &random, SENDERS * SENDER_MESSAGES,
-                             (struct traffic){.largest = LARGEST, .peek = true});
+    for (unsigned received = 0; received < SENDERS * SENDER_MESSAGES; received += TURN_MESSAGES) {
+        traffic_receive_messages(&flood, &random, TURN_MESSAGES,
+                                 (struct traffic){.largest = LARGEST, .peek = true});
+        give_turn(scene, transport);
+    }
     end_close(&flood);
     for (unsigned i = 0; i < SENDERS; i++)
         process_wait(senders[i], (int)i << 8);

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* truth-program has a scenario of its own for UDP, which never is full: see udp_failure_run. */
 enum { ROLE_FAILURE = 1, SENT_AT_ONCE = 3000, FILL_LIMIT = 20000, TOO_LARGE = 4 << 20 };
 
 /* One end of each side, and how many bytes or messages are on their way. */
@@ -36,7 +37,8 @@ static void open_sides(struct sides *sides, struct scene *scene, enum transport 
 
     if (transport_is_pair(transport)) {
         socket_pair(transport, descriptors);
-    } else if (transport == TRANSPORT_DATAGRAM || transport == TRANSPORT_DATAGRAM_ABSTRACT) {
+    } else if (transport_drops(transport) || transport == TRANSPORT_DATAGRAM ||
+               transport == TRANSPORT_DATAGRAM_ABSTRACT) {
         descriptors[1] = socket_bound(transport, &address);
         descriptors[0] = socket_connected(transport, &address);
         address_remove(&address);
@@ -180,6 +182,38 @@ static void have_no_partner(struct sides *sides, struct scene *scene, enum trans
         address_remove(&nobody);
     }
     end_close(&alone);
+}
+
+/* Every second call on a socket whose partner is gone tells so; the others succeed. (recvmmsg looks
+ * for such an error before it asks the socket, where no meter sees it.) */
+static void be_refused(struct sides *sides)
+{
+    unsigned failures = 0;
+
+    end_close(&sides->receiving);
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned call = 0; call < send_calls(&sides->sending); call++)
+            failures += send_by(sides, &sides->sending, call, 100) < 0;
+    set_nonblocking(&sides->sending);
+    for (unsigned call = 0; call < RECEIVE_CALL_COUNT; call++) {
+        operation_send(&sides->sending, &sides->random, CALL_SEND, 0, 0, NULL);
+        failures += receive_by(sides, &sides->sending, call, 100) == -ECONNREFUSED;
+    }
+    if (failures == 0)
+        truth_fail("nobody was told that the partner is gone");
+    end_close(&sides->sending);
+}
+
+void udp_failure_run(struct scene *scene, enum transport transport)
+{
+    struct sides sides = {.random = scene_random(scene, ROLE_FAILURE)};
+
+    open_sides(&sides, scene, transport);
+    receive_nothing(&sides);
+    if (operation_send(&sides.sending, &sides.random, CALL_SENDMSG, 70000, 0, NULL) != -EMSGSIZE)
+        truth_fail("a datagram of 70000 bytes was accepted");
+    be_refused(&sides);
+    have_no_partner(&sides, scene, transport);
 }
 
 void failure_run(struct scene *scene, enum transport transport)

@@ -1,0 +1,691 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * udp.bpf.h: UDP datagrams outside the calls that send and receive them.
+ *
+ *      sendto ... [egress] ... sock_send_length        [ingress] ... sock_recv_length ... recvfrom
+ *                    |   '--> SEND                        |  '----------.   '--> RECEIVE
+ *                    '------- flights: buffer, number ----'--> inbox: 0 1 2 3 ...
+ *
+ * The packet hooks are programs of the cgroup: egress runs once for each datagram, in the send call
+ * that lets it go, before it is cut into fragments or waits for a neighbour's address; ingress
+ * once for each that is about to enter a socket's queue. What a receive call takes from that queue
+ * no hook tells, but a queue is one: the n-th datagram taken is the n-th that came. Those that came
+ * and found the queue full are told by kfree_skb.
+ *
+ * A datagram's number is its IP identification, continued beyond 16 bits, where the packet has one
+ * (IPv4), else a count. Both ends of a path find the same number, for both look at the same
+ * packets; on one machine the sender's number is handed on with the buffer, so that it agrees
+ * whatever was lost in between.
+ */
+#ifndef DPM_UDP_BPF_H
+#define DPM_UDP_BPF_H
+
+#include "meter/call.bpf.h"
+
+#define FLAGS_OF_UDP (FLAGS_OF_SEND | FLAGS_OF_RECEIVE)
+
+extern void *bpf_cast_to_kern_ctx(void *context) __ksym;
+
+/* ---- what a packet says ---- */
+
+struct packet {
+    uint32_t family;
+    uint16_t identification;
+    uint16_t source_port;
+    uint16_t destination_port;
+    uint8_t source[16];
+    uint8_t destination[16];
+    uint32_t bytes; /* payload; only where the buffer begins with the IP header */
+};
+
+struct ip4_header {
+    uint8_t version;
+    uint8_t service;
+    __be16 length;
+    __be16 identification;
+    __be16 fragment;
+    uint8_t lifetime;
+    uint8_t protocol;
+    __be16 checksum;
+    uint32_t source;
+    uint32_t destination;
+};
+
+struct ip6_header {
+    uint8_t version;
+    uint8_t flow[3];
+    __be16 length;
+    uint8_t next;
+    uint8_t lifetime;
+    uint8_t source[16];
+    uint8_t destination[16];
+};
+
+struct udp_header {
+    __be16 source;
+    __be16 destination;
+    __be16 length;
+    __be16 checksum;
+};
+
+static __noinline int read_packet(struct sk_buff *buffer, struct packet *packet)
+{
+    unsigned char *head = BPF_CORE_READ(buffer, head);
+    uint16_t network = BPF_CORE_READ(buffer, network_header);
+    uint16_t transport = BPF_CORE_READ(buffer, transport_header);
+    struct udp_header udp = {};
+    struct ip6_header ip6 = {}; /* the longer of the two */
+    const struct ip4_header *ip4 = (struct ip4_header *)&ip6;
+
+    if (packet == NULL)
+        return 0;
+    bpf_probe_read_kernel(&ip6, sizeof(ip6), head + network);
+    bpf_probe_read_kernel(&udp, sizeof(udp), head + transport);
+    __builtin_memset(packet, 0, sizeof(*packet));
+    if (ip6.version >> 4 == 4) {
+        packet->family = AF_INET;
+        packet->identification = __builtin_bswap16(ip4->identification);
+        *(uint32_t *)packet->source = ip4->source;
+        *(uint32_t *)packet->destination = ip4->destination;
+    } else {
+        packet->family = AF_INET6;
+        __builtin_memcpy(packet->source, ip6.source, 16);
+        __builtin_memcpy(packet->destination, ip6.destination, 16);
+    }
+    packet->source_port = __builtin_bswap16(udp.source);
+    packet->destination_port = __builtin_bswap16(udp.destination);
+    packet->bytes = BPF_CORE_READ(buffer, len) - (transport - network) - sizeof(udp);
+    return 0;
+}
+
+static __always_inline void sent_key(const struct packet *packet, uint64_t socket,
+                                     struct udp_key *key)
+{
+    key->socket = socket;
+    key->family = packet->family;
+    key->local_port = packet->source_port;
+    key->remote_port = packet->destination_port;
+    __builtin_memcpy(key->local, packet->source, 16);
+    __builtin_memcpy(key->remote, packet->destination, 16);
+}
+
+static __always_inline void received_key(const struct packet *packet, uint64_t socket,
+                                         struct udp_key *key)
+{
+    key->socket = socket;
+    key->family = packet->family;
+    key->local_port = packet->destination_port;
+    key->remote_port = packet->source_port;
+    __builtin_memcpy(key->local, packet->destination, 16);
+    __builtin_memcpy(key->remote, packet->source, 16);
+}
+
+/* ---- numbers ---- */
+
+/* The number of the packet after `last`: of those that end with its identification, the nearest. A
+ * packet may be overtaken, so the nearest may be smaller. Without a fresh identification (IPv6; an
+ * IPv4 socket that forbids fragments and is not connected) they are counted. `known` is the state
+ * bit that says that there is a last. */
+static __always_inline uint32_t next_number(struct path *path, uint32_t *last, uint8_t known,
+                                            const struct packet *packet, uint32_t segments)
+{
+    uint32_t before = *last, number;
+    int16_t step = packet->identification - (uint16_t)before;
+
+    if ((path->state & known) == 0) {
+        path->state |= known;
+        number = packet->identification;
+        *last = number + segments - 1;
+        return number;
+    }
+    if (packet->family == AF_INET6)
+        return __sync_fetch_and_add(last, segments) + 1;
+    number = before + (step == 0 ? 0x10000 : step);
+    *last = number + segments - 1;
+    return number;
+}
+
+static __always_inline void count_segments(struct datagram *datagram, uint32_t segment)
+{
+    datagram->segment = segment;
+    datagram->segments = segment == 0 ? 1 : (datagram->bytes + segment - 1) / segment;
+    if (datagram->segments == 0)
+        datagram->segments = 1;
+}
+
+/* ---- the socket's own storage ---- */
+
+/* From now on what comes is noted; what waits already is known by its count only. */
+static __always_inline void open_inbox(struct path *socket, struct sock *sk)
+{
+    if (socket->state & PATH_INBOX)
+        return;
+    socket->older = BPF_CORE_READ(sk, sk_receive_queue.qlen) +
+                    BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
+    socket->state |= PATH_INBOX;
+}
+
+/* ---- SEND ---- */
+
+/* One piece of a message that was cut into datagrams: a SEND or RECEIVE of its own. */
+struct pieces {
+    struct stream *stream;
+    struct message message;
+    uint32_t id; /* EVENT_SEND or EVENT_RECEIVE */
+    uint32_t left;
+    uint32_t segment;
+};
+
+static long write_piece(uint32_t index, struct pieces *pieces)
+{
+    uint32_t bytes = pieces->left < pieces->segment ? pieces->left : pieces->segment;
+
+    if (index != 0 && bytes == 0)
+        return 1;
+    pieces->message.bytes = bytes;
+    write_message(pieces->stream, bpf_get_current_task_btf(), pieces->id, &pieces->message);
+    pieces->message.offset++;
+    pieces->message.flags = (pieces->message.flags & ~RECORD_CALL_IMPLIED) | RECORD_CONTINUED;
+    pieces->left -= bytes;
+    return 0;
+}
+
+/* A message of `bytes`, in one record for each datagram it was cut into. */
+static __always_inline void write_datagrams(struct stream *stream, struct task_struct *task,
+                                            uint32_t id, struct message *message, uint32_t bytes)
+{
+    const struct datagram *datagram = &stream->datagram;
+
+    message->offset = datagram->number;
+    message->bytes = bytes;
+    if (datagram->segments <= 1) {
+        write_message(stream, task, id, message);
+    } else {
+        struct pieces pieces = {
+            .stream = stream,
+            .message = *message,
+            .id = id,
+            .left = bytes,
+            .segment = datagram->segment,
+        };
+
+        bpf_loop(datagram->segments, write_piece, &pieces, 0);
+    }
+}
+
+static __always_inline void write_udp_send(struct stream *stream, struct task_struct *task,
+                                           struct sock *sk)
+{
+    const struct datagram *datagram = &stream->datagram;
+    struct path *path = udp_path(stream, task, NULL, sk, &datagram->key);
+    struct message message = {.flags = stream->send.flags, .begin = datagram->time};
+
+    if (path == NULL)
+        return;
+    message.path = path->number;
+    write_datagrams(stream, task, EVENT_SEND, &message, datagram->bytes);
+}
+
+/* A send call ends. What it has given to a datagram that waits for more (MSG_MORE, UDP_CORK) is
+ * told with that datagram, when it leaves. */
+static __always_inline int udp_sent(struct stream *stream, struct task_struct *task,
+                                    struct sock *sk, int result)
+{
+    if (stream->send.socket == (uint64_t)sk) {
+        write_udp_send(stream, task, sk);
+    } else if (BPF_CORE_READ((struct udp_sock *)sk, pending) != 0) {
+        stream->sendfile = 0;
+    } else {
+        /* it left by a way on which no hook stands */
+        struct datagram *datagram = &stream->datagram;
+
+        key_of_socket(&datagram->key, sk, bpf_get_socket_cookie(sk));
+        datagram->number = 0;
+        datagram->segments = 1;
+        datagram->bytes = result;
+        datagram->time = 0;
+        write_udp_send(stream, task, sk);
+    }
+    stream->send.socket = 0;
+    return 0;
+}
+
+/* ---- leaving ---- */
+
+static __always_inline bool is_udp(const struct bpf_sock *socket)
+{
+    return socket->protocol == IPPROTO_UDP && socket->type == SOCK_DGRAM;
+}
+
+static __always_inline int note_flight(uint64_t buffer, const struct datagram *datagram)
+{
+    struct flight flight = {};
+
+    flight.key = datagram->key;
+    flight.number = datagram->number;
+    return bpf_map_update_elem(&flights, &buffer, &flight, BPF_ANY);
+}
+
+/* A datagram leaves, as a rule inside the send call: SEND is made at the call's end. Letting go of
+ * a socket's cork is no send call; there it is made at once. */
+SEC("cgroup_skb/egress")
+int udp_egress(struct __sk_buff *context)
+{
+    struct bpf_sock *socket = context->sk;
+    struct datagram *datagram;
+    struct task_struct *task;
+    struct stream *stream;
+    struct path *own, *path;
+    struct sk_buff *buffer;
+    struct packet packet;
+    struct sock *sk;
+
+    if (socket == NULL)
+        return 1;
+    socket = bpf_sk_fullsock(socket);
+    if (socket == NULL || !is_udp(socket))
+        return 1;
+    task = bpf_get_current_task_btf();
+    stream = stream_of(task);
+    if (stream == NULL || !wants(stream, FLAGS_OF_SEND))
+        return 1;
+    own = bpf_sk_storage_get(&paths, socket, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+    buffer = bpf_cast_to_kern_ctx(context);
+    sk = BPF_CORE_READ(buffer, sk);
+    if (own == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return 1;
+    }
+    open_inbox(own, sk);
+    read_packet(buffer, &packet);
+    datagram = &stream->datagram;
+    sent_key(&packet, bpf_get_socket_cookie(context), &datagram->key);
+    path = udp_path_noted(own, &datagram->key);
+    if (path == NULL)
+        return 1;
+    datagram->time = bpf_ktime_get_ns();
+    datagram->bytes = packet.bytes;
+    datagram->buffer = (uint64_t)buffer;
+    count_segments(datagram, context->gso_size);
+    datagram->number = next_number(path, &path->out, PATH_KNOWS_OUT, &packet, datagram->segments);
+    note_flight((uint64_t)buffer, datagram);
+    stream->send.socket = (uint64_t)sk;
+    stream->send.path = path->number;
+    stream->send.out = 0;
+    if (((struct pt_regs *)bpf_task_pt_regs(task))->orig_ax == CALL_SETSOCKOPT) {
+        stream->send.flags = 0;
+        write_udp_send(stream, task, sk);
+        stream->send.socket = 0;
+    }
+    return 1;
+}
+
+/* ---- coming ---- */
+
+#define QUEUED_CHANGED (1ULL << 32)
+#define LOOK_BACK      8 /* others that may come to a queue while one is on its way there */
+
+/* The number its sender gave the datagram, if it was sent here. */
+static __always_inline bool number_of_flight(uint64_t buffer, const struct udp_key *key,
+                                             uint32_t *number)
+{
+    struct flight *flight = bpf_map_lookup_elem(&flights, &buffer);
+    const uint64_t *here, *there;
+
+    if (flight == NULL)
+        return false;
+    /* a buffer that was lost on the way leaves its note to the next one there */
+    if (flight->key.local_port != key->remote_port || flight->key.remote_port != key->local_port)
+        return false;
+    here = (const uint64_t *)key->local;
+    there = (const uint64_t *)flight->key.remote;
+    if (here[0] != there[0] || here[1] != there[1])
+        return false;
+    here = (const uint64_t *)key->remote;
+    there = (const uint64_t *)flight->key.local;
+    if (here[0] != there[0] || here[1] != there[1])
+        return false;
+    *number = flight->number;
+    bpf_map_delete_elem(&flights, &buffer);
+    return true;
+}
+
+/* A datagram is about to enter the queue of a socket. */
+SEC("cgroup_skb/ingress")
+int udp_ingress(struct __sk_buff *context)
+{
+    struct bpf_sock *socket = context->sk;
+    struct numbered_key place = {};
+    struct datagram datagram = {};
+    struct path *own, *path;
+    struct sk_buff *buffer;
+    struct packet packet;
+
+    if (socket == NULL)
+        return 1;
+    socket = bpf_sk_fullsock(socket);
+    if (socket == NULL || !is_udp(socket))
+        return 1;
+    own = bpf_sk_storage_get(&paths, socket, NULL, 0);
+    if (own == NULL || (own->state & PATH_INBOX) == 0)
+        return 1;
+    buffer = bpf_cast_to_kern_ctx(context);
+    read_packet(buffer, &packet);
+    place.socket = bpf_get_socket_cookie(context);
+    received_key(&packet, place.socket, &datagram.key);
+    datagram.buffer = (uint64_t)buffer;
+    datagram.bytes = packet.bytes;
+    count_segments(&datagram, context->gso_size);
+    path = udp_path_noted(own, &datagram.key);
+    if (path != NULL && number_of_flight((uint64_t)buffer, &datagram.key, &datagram.number)) {
+        path->in = datagram.number + datagram.segments - 1;
+        path->state |= PATH_KNOWS_IN;
+    } else if (path != NULL) {
+        datagram.number = next_number(path, &path->in, PATH_KNOWS_IN, &packet, datagram.segments);
+    }
+    __sync_fetch_and_add(&own->filling, 1);
+    place.number = (uint32_t)__sync_fetch_and_add(&own->queued, QUEUED_CHANGED + 1);
+    if (bpf_map_update_elem(&inbox, &place, &datagram, BPF_ANY) != 0)
+        __sync_fetch_and_add(&lost_datagrams, 1);
+    __sync_fetch_and_add(&own->filling, -1);
+    return 1;
+}
+
+/* ---- taken ---- */
+
+#define EMPTY_AT_ONCE 4096 /* places that may be empty between two datagrams */
+#define WINDOW        16   /* datagrams that may have changed places */
+#define NO_PLACE      (~0ULL)
+
+struct search {
+    struct path *own;
+    struct sock *sk;
+    uint64_t socket; /* cookie */
+    uint32_t from;   /* the first place that is not empty */
+    uint32_t result; /* bytes the receive call returned */
+    uint64_t first;  /* of the datagrams that do not wait any more, the place of the first, */
+    uint64_t fits;   /* and of the first with `result` bytes; or NO_PLACE */
+    uint64_t waiting[WINDOW]; /* buffers that wait in the queue, the next to be taken first */
+};
+
+static long skip_empty(uint32_t index, struct search *search)
+{
+    struct numbered_key place = {.socket = search->socket, .number = search->own->taken};
+    struct datagram *datagram;
+
+    /* the last may be empty because they are being filled */
+    if ((int32_t)((uint32_t)search->own->queued - search->own->taken) <= LOOK_BACK)
+        return 1;
+    datagram = bpf_map_lookup_elem(&inbox, &place);
+    if (datagram != NULL && datagram->segments != 0)
+        return 1;
+    bpf_map_delete_elem(&inbox, &place);
+    __sync_val_compare_and_swap(&search->own->taken, (uint32_t)place.number,
+                                (uint32_t)place.number + 1);
+    return 0;
+}
+
+/* The buffer after `buffer` in the socket's queue, which has two parts; after 0 the first. 0: none. */
+static __always_inline uint64_t next_buffer(struct sock *sk, uint64_t buffer)
+{
+    struct udp_sock *udp = (struct udp_sock *)sk;
+    uint64_t front = (uint64_t)__builtin_preserve_access_index(&udp->reader_queue);
+    uint64_t back = (uint64_t)__builtin_preserve_access_index(&sk->sk_receive_queue);
+    uint64_t next = (uint64_t)(buffer == 0 ? BPF_CORE_READ(udp, reader_queue.next)
+                                           : BPF_CORE_READ((struct sk_buff *)buffer, next));
+
+    if (next == front)
+        next = (uint64_t)BPF_CORE_READ(sk, sk_receive_queue.next);
+    return next == back ? 0 : next;
+}
+
+static long note_waiting(uint32_t index, struct search *search)
+{
+    uint64_t before = index == 0 ? 0 : search->waiting[(index - 1) % WINDOW];
+
+    search->waiting[index % WINDOW] = next_buffer(search->sk, before);
+    return search->waiting[index % WINDOW] == 0;
+}
+
+static __always_inline struct datagram *datagram_at(const struct search *search, uint32_t number)
+{
+    struct numbered_key place = {.socket = search->socket, .number = number};
+    struct datagram *datagram;
+
+    if ((int32_t)((uint32_t)search->own->queued - number) <= 0)
+        return NULL;
+    datagram = bpf_map_lookup_elem(&inbox, &place);
+    return datagram == NULL || datagram->segments == 0 ? NULL : datagram;
+}
+
+static long look_at_place(uint32_t index, struct search *search)
+{
+    uint32_t number = search->from + index;
+    struct datagram *datagram = datagram_at(search, number);
+
+    if (datagram == NULL)
+        return 0;
+    for (uint32_t i = 0; i < WINDOW; i++)
+        if (search->waiting[i] == datagram->buffer)
+            return 0;
+    if (search->first == NO_PLACE)
+        search->first = number;
+    if (datagram->bytes != search->result)
+        return 0;
+    search->fits = number;
+    return 1;
+}
+
+/* Which of the noted datagrams a receive call has taken. Two that come at the same time on two
+ * processors may change places on their way into the queue: it is the first that does not wait
+ * there any more. If one is noted and not yet in the queue, their lengths must tell. */
+static __always_inline uint64_t taken_place(struct search *search)
+{
+    struct datagram *first, *second;
+
+    bpf_loop(EMPTY_AT_ONCE, skip_empty, search, 0);
+    search->from = search->own->taken;
+    search->waiting[0] = next_buffer(search->sk, 0);
+    first = datagram_at(search, search->from);
+    second = datagram_at(search, search->from + 1);
+    if (first != NULL && first->buffer != search->waiting[0] &&
+        (second != NULL ? second->buffer == search->waiting[0]
+                        : (uint32_t)search->own->queued == search->from + 1))
+        return search->from;
+    search->first = search->fits = NO_PLACE;
+    bpf_loop(WINDOW, note_waiting, search, 0);
+    bpf_loop(WINDOW, look_at_place, search, 0);
+    return search->fits != NO_PLACE ? search->fits : search->first;
+}
+
+/* Finds what a receive call that returned `result` has just taken from the socket's queue, and
+ * takes it out of the inbox. False: its coming was not noted; *ret_came: but it was there. */
+static __noinline bool take_datagram(struct path *own, struct sock *sk, uint32_t result,
+                                     struct datagram *ret_datagram, bool *ret_came)
+{
+    struct search search = {.own = own, .sk = sk, .result = result};
+    struct numbered_key place = {};
+    struct datagram *datagram;
+
+    if (own == NULL || ret_datagram == NULL || ret_came == NULL)
+        return false;
+    *ret_came = true;
+    if (own->older > 0) {
+        own->older--;
+        return false;
+    }
+    search.socket = place.socket = bpf_get_socket_cookie(sk);
+    place.number = taken_place(&search);
+    *ret_came = place.number != NO_PLACE;
+    datagram = bpf_map_lookup_elem(&inbox, &place);
+    if (datagram == NULL)
+        return false;
+    *ret_datagram = *datagram;
+    bpf_map_delete_elem(&inbox, &place);
+    __sync_val_compare_and_swap(&own->taken, (uint32_t)place.number, (uint32_t)place.number + 1);
+    return true;
+}
+
+/* ---- not taken in ---- */
+
+/* Strikes out the datagram that was noted in `buffer` a moment ago. */
+static __always_inline void strike_out(uint64_t cookie, uint32_t queued, uint64_t buffer)
+{
+    struct numbered_key place = {.socket = cookie};
+
+    for (uint32_t back = 1; back <= LOOK_BACK; back++) {
+        struct datagram *datagram;
+
+        place.number = (uint32_t)(queued - back);
+        datagram = bpf_map_lookup_elem(&inbox, &place);
+        if (datagram != NULL && datagram->buffer == buffer) {
+            datagram->segments = 0;
+            return;
+        }
+    }
+}
+
+/* Gives back the places at the inbox's end that are struck out, so that a queue that stays full
+ * leaves no long row of them. A place is emptied before it is free for the next that comes; if that
+ * has come meanwhile, the place stays empty. */
+static __always_inline void give_back_places(struct path *own, uint64_t cookie)
+{
+    struct numbered_key place = {.socket = cookie};
+
+    for (uint32_t i = 0; i < LOOK_BACK; i++) {
+        uint64_t queued = *(volatile uint64_t *)&own->queued;
+        struct datagram *last;
+
+        place.number = (uint32_t)(queued - 1);
+        last = bpf_map_lookup_elem(&inbox, &place);
+        if (last == NULL ? *(volatile uint32_t *)&own->filling != 0
+                         : last->segments != 0 || bpf_map_delete_elem(&inbox, &place) != 0)
+            return;
+        if ((int32_t)((uint32_t)queued - own->taken) <= 0 ||
+            __sync_val_compare_and_swap(&own->queued, queued, queued - 1 + QUEUED_CHANGED) !=
+                queued)
+            return;
+    }
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(kfree_skb, struct sk_buff *buffer, void *location, int reason, struct sock *receiver)
+{
+    struct udp_key key = {};
+    struct path *own, *path;
+    struct packet packet;
+
+    if (receiver == NULL || receiver->sk_protocol != IPPROTO_UDP)
+        return 0;
+    own = bpf_sk_storage_get(&paths, receiver, NULL, 0);
+    if (own == NULL || (own->state & PATH_INBOX) == 0)
+        return 0;
+    read_packet(buffer, &packet);
+    received_key(&packet, bpf_get_socket_cookie(receiver), &key);
+    path = udp_path_noted(own, &key);
+    if (path != NULL)
+        __sync_fetch_and_add(&path->dropped, 1);
+    strike_out(key.socket, own->queued, (uint64_t)buffer);
+    give_back_places(own, key.socket);
+    return 0;
+}
+
+/* ---- the beginning and end of sockets ---- */
+
+/* In socket(), of the stream that makes it. */
+SEC("cgroup/sock_create")
+int udp_create(struct bpf_sock *socket)
+{
+    struct stream *stream;
+    struct path *own;
+
+    if (!is_udp(socket))
+        return 1;
+    stream = stream_of(bpf_get_current_task_btf());
+    if (stream == NULL || !wants(stream, FLAGS_OF_UDP))
+        return 1;
+    own = bpf_sk_storage_get(&paths, socket, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+    if (own != NULL)
+        own->state |= PATH_INBOX;
+    bpf_get_socket_cookie(socket);
+    return 1;
+}
+
+struct closing {
+    uint64_t socket; /* cookie */
+    uint32_t from;
+    struct sock *sk;
+};
+
+static __noinline int close_path(const struct udp_key *key, struct sock *sk)
+{
+    struct path *path = bpf_map_lookup_elem(&udp_paths, key);
+
+    if (path == NULL)
+        return 0;
+    if (path->dropped != path->told)
+        tell_dropped(path, sk, key);
+    if (path->number != 0 && (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
+        write_unowned(EVENT_DESTROYPATH, path->number, 0);
+    bpf_map_delete_elem(&udp_paths, key);
+    return 0;
+}
+
+static long close_peer(uint32_t index, struct closing *closing)
+{
+    struct numbered_key place = {.socket = closing->socket, .number = index};
+    struct udp_key *known = bpf_map_lookup_elem(&udp_peers, &place);
+    struct udp_key key;
+
+    if (known == NULL)
+        return 0;
+    key = *known;
+    close_path(&key, closing->sk);
+    bpf_map_delete_elem(&udp_peers, &place);
+    return 0;
+}
+
+static long forget_datagram(uint32_t index, struct closing *closing)
+{
+    struct numbered_key place = {.socket = closing->socket, .number = closing->from + index};
+
+    bpf_map_delete_elem(&inbox, &place);
+    return 0;
+}
+
+/* The path of a socket without a peer is in no list: only blocked calls made it. */
+static __always_inline void close_without_peer(struct closing *closing)
+{
+    struct udp_key key = {};
+
+    key_of_socket(&key, closing->sk, closing->socket);
+    if (key.remote_port == 0)
+        close_path(&key, closing->sk);
+}
+
+/* The last holder closes the socket. */
+SEC("cgroup/sock_release")
+int udp_release(struct bpf_sock *socket)
+{
+    struct closing closing = {};
+    struct path *own;
+    uint32_t waiting;
+
+    if (!is_udp(socket))
+        return 1;
+    own = bpf_sk_storage_get(&paths, socket, NULL, 0);
+    if (own == NULL)
+        return 1;
+    own->state &= ~PATH_INBOX;
+    closing.socket = bpf_get_socket_cookie(socket);
+    closing.from = own->taken;
+    closing.sk = bpf_cast_to_kern_ctx(socket);
+    bpf_loop(own->peers, close_peer, &closing, 0);
+    close_without_peer(&closing);
+    waiting = (uint32_t)own->queued - own->taken;
+    if ((int32_t)waiting > 0)
+        bpf_loop(waiting, forget_datagram, &closing, 0);
+    return 1;
+}
+
+#endif

@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# udp_test.sh BUILD_FOLDER: UDP: what real programs and the kernel count themselves; between two
+# recordings that know nothing of each other; and a receiver that is too slow.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+datagrams=$1/tests/datagrams
+cd "$scratch" || exit 1
+port=$((20000 + $$ % 20000))
+
+# sum FILE FILTER: of the records the filter lets through, how many and how many bytes.
+sum() {
+    jq -r -s "[.[] | select($2)] | \"\(length) \([.[].bytes] | add // 0)\"" "$1"
+}
+
+"$dpm" run -o probe.udp -- "$datagrams" send 127.0.0.1 9 1 1 0 > out 2> err
+! grep -q 'UDP is not metered' err || skip_all "$(grep -m 1 'UDP is not metered' err)"
+
+# ---- a real program ----
+
+if command -v iperf3 > /dev/null; then
+    "$dpm" run -o iperf.trace --wait -- sh -c "
+        iperf3 -s -1 -p $port -J > server.json & sleep 0.5
+        timeout 20 iperf3 -c 127.0.0.1 -p $port -u -b 50M -l 1000 -t 1 -J > client.json; wait" \
+        > out 2> err
+    "$dpm" dump --json iperf.trace > iperf.json 2> dump.err
+    check_equal "no record is lost" "" "$(grep lost dump.err)"
+    # Before them one datagram of 4 bytes goes each way.
+    check_equal "datagrams and bytes sent are those of iperf3" \
+        "$(jq -r '"\(.end.sum_sent.packets + 2) \(.end.sum_sent.bytes + 8)"' client.json)" \
+        "$(sum iperf.json '.kind == "udp" and .event == "SEND"')"
+    check_equal "bytes received are those of iperf3" \
+        "$(jq -r '.end.sum_received.bytes + 8' server.json)" \
+        "$(sum iperf.json '.kind == "udp" and .event == "RECEIVE"' | cut -d ' ' -f 2)"
+    check_equal "what iperf3 misses was dropped" "$(jq -r '.end.sum.lost_packets' server.json)" \
+        "$("$dpm" stats --json iperf.trace | jq -r .trace.dropped)"
+else
+    skip "the figures of iperf3" "it is not installed"
+fi
+
+# ---- a receiver that is too slow ----
+
+"$dpm" run -o slow.trace --wait --ring 64M -- sh -c "
+    '$datagrams' receive 127.0.0.1 $port 50 > receiver & sleep 0.3
+    '$datagrams' send 127.0.0.1 $port 4000 900 0 > sender; wait" > out 2> err
+"$dpm" dump --json slow.trace > slow.json 2> dump.err
+"$dpm" stats --json slow.trace > slow.stats
+check_equal "no record is lost" "" "$(grep lost dump.err)"
+check_equal "what was sent to it is what it says" "$(cat sender)" \
+    "$(sum slow.json '.event == "SEND"' | sed 's/^/sent /; s/ \([0-9]*\)$/ bytes \1/')"
+check_equal "received and dropped are what it and the kernel say" "$(cat receiver)" \
+    "$(sum slow.json '.event == "RECEIVE"' | sed 's/^/received /; s/ \([0-9]*\)$/ bytes \1/') dropped $(
+        jq -r .trace.dropped slow.stats)"
+check "some were dropped" test "$(jq -r .trace.dropped slow.stats)" -gt 0
+check_equal "received and dropped are all that was sent, on each path" "[0,0]" "$(jq -c -s '
+    (map(select(.event == "RECEIVE") | .remote) | group_by(.) | map({key: .[0], value: length})
+        | from_entries) as $received
+    | $stats[0].paths | map(.sent.messages - .dropped - $received[.local])' \
+    --slurpfile stats slow.stats slow.json)"
+check_equal "every datagram received has the number and size it was sent with" 0 "$(jq -s '
+    (map(select(.event == "SEND") | {key: "\(.local) \(.offset)", value: .bytes}) | from_entries)
+        as $sent
+    | map(select(.event == "RECEIVE" and $sent["\(.remote) \(.offset)"] != .bytes)) | length' slow.json)"
+check "the table tells what was dropped" sh -c "'$dpm' stats slow.trace | grep -q 'queue full'"
+
+# ---- two recordings, joined by nothing but the packets ----
+
+east=dpm-east-$$
+west=dpm-west-$$
+ip netns add $east 2> err && ip netns add $west 2>> err &&
+    ip link add dpm-link netns $east type veth peer name dpm-link netns $west 2>> err
+ready=$?
+trap 'ip netns del $east; ip netns del $west; rm -rf "$scratch"' EXIT
+
+# place NAMESPACE NUMBER: gives its end of the link addresses.
+place() {
+    ip -n "$1" address add "10.77.0.$2/24" dev dpm-link &&
+        ip -n "$1" address add "fd77::$2/64" dev dpm-link nodad &&
+        ip -n "$1" link set dpm-link up && ip -n "$1" link set lo up
+}
+
+# talk NAME ADDRESS: west sends to east, each recorded alone; NAME-east.json has what east received,
+# NAME-west.json what west sent. The first datagrams find nobody.
+talk() {
+    "$dpm" run -o "$1-west.trace" -- ip netns exec $west sh -c "
+        '$datagrams' send $2 $port 6 10 0 > /dev/null
+        touch $1-ready
+        while [ ! -e $1-go ]; do sleep 0.05; done
+        sleep 0.3
+        '$datagrams' send $2 $port 300 3000 500" > "$1-west.out" 2> err.west &
+    sender=$!
+    wait_for 10 test -e "$1-ready"
+    timeout 20 "$dpm" run -o "$1-east.trace" -- ip netns exec $east sh -c "
+        touch $1-go; exec '$datagrams' receive $2 $port 0" > "$1-east.out" 2> err.east
+    wait $sender
+    for side in west east; do
+        "$dpm" dump --json "$1-$side.trace" > "$1-$side.json" 2> dump.err
+    done
+}
+
+# messages FILE EVENT: the last 300 by path, each with its number and size.
+messages() {
+    jq -r -s "[.[] | select(.event == \"$2\" and .kind == \"udp\")][-300:][]
+        | \"\(if .event == \"SEND\" then .local else .remote end) \(.offset) \(.bytes)\"" "$1" | sort
+}
+
+if [ $ready = 0 ] && place $east 1 && place $west 2; then
+    for version in 4 6; do
+        address=10.77.0.1
+        [ $version = 4 ] || address=fd77::1
+        talk v$version $address
+        check_equal "IPv$version between two namespaces: everything sent is received" 300 \
+            "$(messages v$version-east.json RECEIVE | wc -l)"
+        check_equal "... as those who sent and received it say" \
+            "$(sed 's/sent/received/; s/$/ dropped 0/' v$version-west.out)" "$(cat v$version-east.out)"
+        messages v$version-west.json SEND > sent
+        messages v$version-east.json RECEIVE > received
+        check "... with the numbers and sizes it was sent with, fragments or not" cmp sent received
+        check_equal "the two recordings are joined" 2 "$("$dpm" stats --json v$version-west.trace \
+            v$version-east.trace | jq '[.paths[] | select(.kind == "udp" and .ends[0] != []
+                and .ends[1] != [])] | length')"
+    done
+else
+    skip "UDP between two namespaces" "they cannot be made: $(head -n 1 err)"
+fi
+finish
