@@ -137,6 +137,7 @@ struct task_struct {
     struct files_struct *files;
     struct css_set *cgroups;
     struct task_io_accounting ioac;
+    uint32_t kstack_offset;
 };
 
 struct linux_binprm {
@@ -215,6 +216,7 @@ struct sock {
     struct sock_common __sk_common;
     struct sk_buff_head sk_receive_queue;
     struct socket *sk_socket;
+    uint8_t sk_shutdown;
     uint16_t sk_type;
     uint16_t sk_protocol;
 };
@@ -227,6 +229,7 @@ struct sk_buff {
 struct tcp_sock {
     uint32_t copied_seq;
     uint32_t write_seq;
+    uint32_t urg_seq;
 };
 
 struct sockaddr_un {
@@ -243,6 +246,7 @@ struct unix_address {
 struct unix_sock {
     struct unix_address *addr;
     struct sock *peer;
+    int inq_len;
 };
 
 struct iov_iter {
@@ -278,6 +282,19 @@ struct bpf_iter__task {
     };
 };
 
+struct bpf_iter__task_file {
+    union {
+        struct bpf_iter_meta *meta;
+    };
+    union {
+        struct task_struct *task;
+    };
+    unsigned int fd;
+    union {
+        struct file *file;
+    };
+};
+
 struct bpf_iter__unix {
     union {
         struct bpf_iter_meta *meta;
@@ -305,8 +322,14 @@ enum {
     TCP_LAST_ACK = 9,
     TCP_LISTEN = 10,
 
+    MSG_OOB = 1,
     MSG_PEEK = 2,
     MSG_ERRQUEUE = 0x2000,
+    RCV_SHUTDOWN = 1,
+
+    PF_IO_WORKER = 0x10,
+    PF_USER_WORKER = 0x4000,
+    PF_KTHREAD = 0x200000,
 
     CLONE_THREAD = 0x10000,
 
@@ -317,6 +340,8 @@ enum {
     S_IFMT = 0170000,
     S_IFSOCK = 0140000,
 
+    EAGAIN = 11,
+    ENOSYS = 38,
     ERESTARTSYS = 512,
     ERESTART_RESTARTBLOCK = 516,
 };
@@ -332,9 +357,11 @@ enum {
     CALL_RECVFROM = 45,
     CALL_SENDMSG = 46,
     CALL_RECVMSG = 47,
+    CALL_GETSOCKOPT = 55,
     CALL_SPLICE = 275,
     CALL_RECVMMSG = 299,
     CALL_SENDMMSG = 307,
+    CALL_IO_URING_ENTER = 426,
 };
 
 #endif

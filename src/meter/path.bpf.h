@@ -57,6 +57,21 @@ static __always_inline void fill_internet(struct path_record *record, struct soc
     *(uint32_t *)record->remote = BPF_CORE_READ(sk, __sk_common.skc_daddr);
 }
 
+/* An abstract name begins with a NUL and may hold more: '@' stands for all but the last ones, which
+ * a program that gives the whole array as its name does not mean. */
+static __always_inline void show_abstract(char name[PATH_NAME_SIZE])
+{
+    bool inside = false;
+
+    for (int i = sizeof(((struct sockaddr_un *)0)->sun_path) - 1; i > 0; i--) {
+        if (name[i] != '\0')
+            inside = true;
+        else if (inside)
+            name[i] = '@';
+    }
+    name[0] = '@';
+}
+
 /* Copies the address a UNIX socket is bound to; false if it is bound to none. */
 static __always_inline bool fill_unix_name(struct path_record *record, struct unix_sock *sk)
 {
@@ -72,7 +87,7 @@ static __always_inline bool fill_unix_name(struct path_record *record, struct un
         return false;
     bpf_core_read(record->name, length, &address->name[0].sun_path);
     if (record->name[0] == '\0')
-        record->name[0] = '@';
+        show_abstract(record->name);
     return true;
 }
 

@@ -5,7 +5,7 @@
 #ifndef DPM_PROCESS_BPF_H
 #define DPM_PROCESS_BPF_H
 
-#include "meter/call.bpf.h"
+#include "meter/receive.bpf.h"
 
 /* Runs in the parent, before the child can run. */
 SEC("tp_btf/task_newtask")
@@ -67,6 +67,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task, bool last)
 
     if (stream == NULL)
         return 0;
+    tell_spliced(stream, task);
     if (!stream->from_exec && !wants(stream, EVENT_FLAG(EVENT_TERMINATION)))
         write_stream(stream, task); /* for its processor time */
     else if (!stream->from_exec)
