@@ -72,8 +72,8 @@ cp out alpha.json
 check_equal "it is one object" 1 "$(jq -s length alpha.json)"
 check_equal "... of four parts" '["pairs","paths","processes","trace"]' "$(jq -c keys alpha.json)"
 check_not "... without control characters" grep -q '[[:cntrl:]]' alpha.json
-same trace '[{"events": 50, "lost": 3, "duration_ns": 75000000, "complete": true,
-    "machines": ["alpha"]}]' '[.trace]' alpha.json
+same trace '[{"events": 50, "lost": 3, "unseen_bytes": 0, "duration_ns": 75000000,
+    "complete": true, "machines": ["alpha"]}]' '[.trace]' alpha.json
 same processes '[
     {"id": 1, "machine": "alpha", "pid": 100, "parent": null, "name": "server", "cpu_ns": 16000,
      "sent": {"messages": 1, "bytes": 10}, "received": {"messages": 4, "bytes": 179}},

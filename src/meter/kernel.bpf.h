@@ -190,6 +190,9 @@ struct sock_common {
     unsigned short skc_family;
     volatile unsigned char skc_state;
     possible_net_t skc_net;
+    union {
+        unsigned long skc_flags;
+    };
     struct in6_addr skc_v6_daddr;
     struct in6_addr skc_v6_rcv_saddr;
     atomic64_t skc_cookie;
@@ -228,6 +231,7 @@ struct sk_buff {
 
 struct tcp_sock {
     uint32_t copied_seq;
+    uint32_t rcv_nxt;
     uint32_t write_seq;
     uint32_t urg_seq;
 };
@@ -282,19 +286,6 @@ struct bpf_iter__task {
     };
 };
 
-struct bpf_iter__task_file {
-    union {
-        struct bpf_iter_meta *meta;
-    };
-    union {
-        struct task_struct *task;
-    };
-    unsigned int fd;
-    union {
-        struct file *file;
-    };
-};
-
 struct bpf_iter__unix {
     union {
         struct bpf_iter_meta *meta;
@@ -326,6 +317,7 @@ enum {
     MSG_PEEK = 2,
     MSG_ERRQUEUE = 0x2000,
     RCV_SHUTDOWN = 1,
+    SOCK_DONE = 1, /* number of a bit */
 
     PF_IO_WORKER = 0x10,
     PF_USER_WORKER = 0x4000,

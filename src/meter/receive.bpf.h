@@ -13,17 +13,21 @@
 
 #include "meter/unseen.bpf.h"
 
-static __noinline int write_receive(struct stream *stream, struct task_struct *task,
-                                    struct receive_call *call, uint32_t bytes, bool ends)
+/* Tells of `bytes` that the receive call in progress has taken; `ends`: and of no more. (Not static:
+ * the verifier then looks at it once.) */
+__noinline int write_receive(struct stream *stream, uint32_t bytes, bool ends)
 {
-    struct message message = {
-        .path = call->path,
-        .offset = call->first,
-        .bytes = bytes,
-        .flags = call->flags | (call->done != 0 ? RECORD_CONTINUED : 0),
-        .begin = call->when,
-    };
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct message message = {.bytes = bytes};
+    struct receive_call *call;
 
+    if (stream == NULL)
+        return 0;
+    call = &stream->receive;
+    message.path = call->path;
+    message.offset = call->first;
+    message.flags = call->flags | (call->done != 0 ? RECORD_CONTINUED : 0);
+    message.begin = call->when;
     if (call->done == 0 && !stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
         message.flags |= RECORD_CALL_IMPLIED;
     write_message(stream, task, EVENT_RECEIVE, &message);
@@ -51,7 +55,7 @@ static __always_inline void tell_spliced(struct stream *stream, struct task_stru
     if (call->when == 0)
         return;
     if (call->socket != 0 && call->path != 0 && call->next != call->first)
-        write_receive(stream, task, call, call->next - call->first, true);
+        write_receive(stream, call->next - call->first, true);
     call->socket = 0;
     call->done = 0;
     call->when = 0;
@@ -64,7 +68,7 @@ static __always_inline void take(struct stream *stream, struct task_struct *task
 {
     struct receive_call *call = &stream->receive;
 
-    if (call->socket != socket) {
+    if (call->socket != socket || (call->when != 0 && call->next != first)) {
         tell_spliced(stream, task);
         call->socket = socket;
         call->done = 0;
@@ -76,7 +80,7 @@ static __always_inline void take(struct stream *stream, struct task_struct *task
         if (call->path == 0)
             call->path = path_of_descriptor(stream, task, receiving_descriptor(task));
         if (call->path != 0)
-            write_receive(stream, task, call, call->next - call->first, false);
+            write_receive(stream, call->next - call->first, false);
         else
             __sync_fetch_and_add(&lost_paths, 1);
         call->done += call->next - call->first;
@@ -112,11 +116,20 @@ static __always_inline int tcp_spliced(struct stream *stream, struct task_struct
     call->done = stream->has_taken;
     call->flags = first == next ? RECORD_END_OF_FILE : 0;
     call->when = 0;
-    write_receive(stream, task, call, next - first, true);
+    write_receive(stream, next - first, true);
     stream->has_taken = first != next;
     call->socket = 0;
     call->done = 0;
     return 0;
+}
+
+/* Up to where the stream of bytes has been taken. Its end has a number, too: not a byte's. */
+static __always_inline uint32_t taken_up_to(struct sock *sk, struct tcp_sock *tcp)
+{
+    uint32_t next = tcp->copied_seq;
+    bool ended = (sk->__sk_common.skc_flags & 1UL << SOCK_DONE) != 0;
+
+    return ended && next == tcp->rcv_nxt ? next - 1 : next;
 }
 
 /* Runs with the socket locked whenever the process has taken bytes. */
@@ -137,7 +150,7 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
         return 0;
     call = call_of(task, (struct pt_regs *)bpf_task_pt_regs(task));
     path = bpf_sk_storage_get(&paths, sk, NULL, 0);
-    next = tcp->copied_seq;
+    next = taken_up_to(sk, tcp);
     if ((path == NULL || path->number == 0) &&
         (is_splice(call) || (path != NULL && (path->state & PATH_ESTABLISHED))))
         path = tcp_path(stream, task, sk, -1, 0);
@@ -324,7 +337,7 @@ static __always_inline int tcp_received(struct stream *stream, struct task_struc
         }
     }
     call->when = 0;
-    write_receive(stream, task, call, bytes, true);
+    write_receive(stream, bytes, true);
     call->socket = 0;
     return 0;
 }
@@ -348,7 +361,7 @@ static __always_inline int urgent_received(struct stream *stream, struct task_st
     call->done = 0;
     call->flags = result == 0 ? RECORD_END_OF_FILE : 0;
     call->when = 0;
-    write_receive(stream, task, call, result, true);
+    write_receive(stream, result, true);
     call->socket = 0;
     return 0;
 }
@@ -407,7 +420,7 @@ static __always_inline int unix_received(struct stream *stream, struct task_stru
         }
     }
     path->in = next;
-    write_receive(stream, task, call, bytes, true);
+    write_receive(stream, bytes, true);
     return 0;
 }
 
@@ -431,7 +444,7 @@ static __always_inline int datagram_received(struct stream *stream, struct task_
         /* no message was handed over, not even an empty one: the socket is shut down */
         call->first = path->in;
         call->flags = RECORD_END_OF_FILE;
-        write_receive(stream, task, call, 0, true);
+        write_receive(stream, 0, true);
         return 0;
     }
     call->first = __sync_fetch_and_add(&path->in, 1);
@@ -445,7 +458,7 @@ static __always_inline int datagram_received(struct stream *stream, struct task_
     }
     if (sender != NULL)
         note_early(sender, call->first + 1);
-    write_receive(stream, task, call, bytes_copied(call, result), true);
+    write_receive(stream, bytes_copied(call, result), true);
     return 0;
 }
 

@@ -5,7 +5,7 @@
 #ifndef DPM_SCHEDULE_BPF_H
 #define DPM_SCHEDULE_BPF_H
 
-#include "meter/call.bpf.h"
+#include "meter/receive.bpf.h"
 
 /* Inside a send with bytes out, or waiting for room. Told once per progress. */
 static __always_inline bool leave_send(struct stream *stream, struct task_struct *task,
@@ -89,6 +89,7 @@ static __noinline int leave(struct stream *stream, struct task_struct *task, uin
     if ((state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)) == 0)
         return 0;
     if (state & TASK_INTERRUPTIBLE) {
+        tell_spliced(stream, task);
         if (sends && wants(stream, EVENT_FLAG(EVENT_SENDCALL)))
             told = leave_send(stream, task, sending_descriptor(call, registers));
         else if ((is_receive(call) || waits_in_splice(stream, task, call)) &&

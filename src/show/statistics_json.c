@@ -87,9 +87,11 @@ static json_t *machines(const struct communication *communication)
 
 static json_t *recording(const struct communication *communication)
 {
-    return json_pack("{s:o, s:o, s:o, s:b, s:o}", "events", count(communication->events), "lost",
-                     count(communication->lost), "duration_ns", count(communication->duration),
-                     "complete", communication->complete, "machines", machines(communication));
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o}", "events", count(communication->events),
+                     "lost", count(communication->lost), "unseen_bytes",
+                     count(communication->unseen_bytes), "duration_ns",
+                     count(communication->duration), "complete", communication->complete,
+                     "machines", machines(communication));
 }
 
 static json_t *process(const struct communication *communication, size_t index)
