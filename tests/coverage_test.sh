@@ -16,7 +16,7 @@ cat > records.jq << 'END'
 [.[] | select(.event == "SEND" or .event == "RECEIVE")] | sort_by(.time_ns - .span_ns) |
 reduce .[] as $record ([];
     ($record.path | tostring) as $path |
-    (if $record.unseen then "UNSEEN" elif $record.end_of_file then "END"
+    (if $record.stream == 0 then "UNSEEN" elif $record.end_of_file then "END"
      else $record.event end) as $word |
     if $record.continued then
         (map(.word == $word and .inode == $inode[$path] and .stream == $record.stream) |

@@ -321,7 +321,8 @@ static void statistics_json_has_its_keys(void **state)
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
     expect_keys(json, "trace processes pairs paths");
-    expect_keys(json_object_get(json, "trace"), "events lost duration_ns complete machines");
+    expect_keys(json_object_get(json, "trace"),
+                "events lost unseen_bytes duration_ns complete machines");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process, "id machine pid parent name cpu_ns sent received");
     expect_keys(json_object_get(process, "sent"), "messages bytes");
@@ -472,6 +473,11 @@ static void records_become_lines(void **state)
     record.header.flags = RECORD_NO_STREAM;
     expect_line(&record, "2001-09-09 03:16:40.123456  -                        -  MESSAGEQUEUED  "
                          "5 unknown  0 bytes, offset 0\n");
+    record = make_record(EVENT_RECEIVE, 0);
+    record.event.message.path = 5;
+    record.header.flags = RECORD_NO_STREAM;
+    expect_line(&record, "2001-09-09 03:16:40.123456  -                        -  RECEIVE        "
+                         "5 unknown  0 bytes, offset 0, unseen\n");
     record = make_record(EVENT_TERMINATION, 2);
     record.event.termination.status = SIGKILL;
     record.event.termination.last = 1;

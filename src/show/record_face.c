@@ -40,11 +40,6 @@ bool record_has_stream(const struct record_header *header)
     return made_by_stream && header->stream != 0;
 }
 
-bool record_is_unseen(const struct record_header *header)
-{
-    return header->id == EVENT_RECEIVE && (header->flags & RECORD_NO_STREAM);
-}
-
 int show_record(struct record_face *face, const struct event *event)
 {
     return face->json ? show_record_json(face, event) : show_record_text(face, event);

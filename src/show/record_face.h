@@ -17,9 +17,6 @@ struct wall_time record_wall_time(struct record_face *face, const struct event *
 /* Whether the record speaks of a stream: 0 is none's number. */
 bool record_has_stream(const struct record_header *header);
 
-/* Whether it tells of bytes taken by a call that the kernel does not tell of. */
-bool record_is_unseen(const struct record_header *header);
-
 int show_record_text(struct record_face *face, const struct event *event);
 int show_record_json(struct record_face *face, const struct event *event);
 

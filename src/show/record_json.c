@@ -224,7 +224,7 @@ static void set_known(struct object *object, const struct record_face *face,
     }
 }
 
-static void set_flags(struct object *object, const struct record_header *header)
+static void set_flags(struct object *object, unsigned flags)
 {
     static const struct {
         unsigned flag;
@@ -238,10 +238,8 @@ static void set_flags(struct object *object, const struct record_header *header)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (header->flags & names[i].flag)
+        if (flags & names[i].flag)
             set(object, names[i].key, json_true());
-    if (record_is_unseen(header))
-        set(object, "unseen", json_true());
 }
 
 /* jansson writes a file in pieces of a few characters; a line at once takes a quarter less time. A
@@ -267,7 +265,7 @@ int show_record_json(struct record_face *face, const struct event *event)
     for (const struct event_field *field = type->fields; field->name != NULL; field++)
         set_field(&object, type, field, event->header);
     set_known(&object, face, event);
-    set_flags(&object, event->header);
+    set_flags(&object, event->header->flags);
     if (!object.failed)
         print_line(object.json, face->file);
     json_decref(object.json);

@@ -290,7 +290,7 @@ static void print_flags(const struct record_face *face, const struct record_head
 {
     unsigned flags = header->flags;
 
-    if (record_is_unseen(header))
+    if (header->id == EVENT_RECEIVE && (flags & RECORD_NO_STREAM))
         fputs(", unseen", face->file);
     if (flags & RECORD_CONTINUED)
         fputs(", continued", face->file);
