@@ -226,8 +226,8 @@ static void result_lines(const struct communication *result, struct lines *lines
         line(lines, "path %u %s > %s (%s > %s) " TRAFFIC " " TRAFFIC, path->kind, path->local,
              path->remote, from, to, TRAFFIC_OF(path->sent), TRAFFIC_OF(path->received));
     }
-    line(lines, "total %" PRIu64 " events, unknown %" PRIu64 " %" PRIu64, result->events,
-         result->unknown_streams, result->unknown_paths);
+    line(lines, "total %" PRIu64 " events, unknown %" PRIu64 " %" PRIu64 ", unseen %" PRIu64,
+         result->events, result->unknown_streams, result->unknown_paths, result->unseen_bytes);
     qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
 }
 
@@ -721,16 +721,19 @@ static void naive_total(const struct naive *naive, struct lines *lines)
     uint64_t events = 0;
     uint64_t unknown_streams = 0;
     uint64_t unknown_paths = 0;
+    uint64_t unseen_bytes = 0;
 
     for (size_t i = 0; i < naive->recording->count; i++) {
         const union any_record *record = &naive->recording->records[i];
+        bool unseen = record->header.id == EVENT_RECEIVE && !has_stream(record);
         bool message = record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE;
         events += naive_is_event(record);
-        unknown_streams += message && (!has_stream(record) || !naive->known_at[i]);
+        unseen_bytes += unseen ? record->event.message.bytes : 0;
+        unknown_streams += message && !unseen && (!has_stream(record) || !naive->known_at[i]);
         unknown_paths += message && has_stream(record) && naive_path_of(naive, i) == NONE;
     }
-    line(lines, "total %" PRIu64 " events, unknown %" PRIu64 " %" PRIu64, events, unknown_streams,
-         unknown_paths);
+    line(lines, "total %" PRIu64 " events, unknown %" PRIu64 " %" PRIu64 ", unseen %" PRIu64,
+         events, unknown_streams, unknown_paths, unseen_bytes);
 }
 
 static void naive_lines(const struct recording *recording, struct lines *lines)

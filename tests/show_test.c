@@ -394,7 +394,7 @@ static void statistics_json_has_its_keys(void **state)
     assert_non_null(json);
     expect_keys(json, "trace processes pairs paths");
     expect_keys(json_object_get(json, "trace"),
-                "events lost dropped duration_ns complete by machines");
+                "events lost dropped unseen_bytes duration_ns complete by machines");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process, "id machine pid parent name user user_name cgroup cgroup_name container "
                          "program pid_namespace pid_inside cpu_ns sent received");
@@ -566,6 +566,11 @@ static void records_become_lines(void **state)
     record.header.flags = RECORD_NO_STREAM;
     expect_line(&record, "2001-09-09 03:16:40.123456  -                        -  MESSAGEQUEUED  "
                          "5 unknown  0 bytes, offset 0\n");
+    record = make_record(EVENT_RECEIVE, 0);
+    record.event.message.path = 5;
+    record.header.flags = RECORD_NO_STREAM;
+    expect_line(&record, "2001-09-09 03:16:40.123456  -                        -  RECEIVE        "
+                         "5 unknown  0 bytes, offset 0, unseen\n");
     record = make_record(EVENT_TERMINATION, 2);
     record.event.termination.status = SIGKILL;
     record.event.termination.last = 1;

@@ -561,6 +561,7 @@ static void build_totals(struct builder *builder, const struct source_state *sta
     result->traces = origins;
     result->events = builder->statistics->events;
     result->unknown_streams = builder->statistics->unknown_streams;
+    result->unseen_bytes = builder->statistics->unseen_bytes;
     result->duration = duration(builder->statistics);
     result->complete = true;
     for (uint32_t i = 0; i < origins; i++) {

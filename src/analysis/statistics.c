@@ -355,7 +355,10 @@ static int add_event(struct statistics *statistics, const struct event *event)
             joiner_destroyed(&statistics->joiner, (uint32_t)path);
     }
     if (header->flags & RECORD_NO_STREAM) {
-        statistics->unknown_streams += is_message;
+        if (header->id == EVENT_RECEIVE)
+            statistics->unseen_bytes += ((const struct record *)header)->message.bytes;
+        else
+            statistics->unknown_streams += is_message;
         return 0;
     }
     /* A stream without identity counts as a process of its own: in a process of one stream it is

@@ -102,6 +102,7 @@ struct statistics {
     struct joiner joiner; /* ends are numbered like paths */
     uint64_t events;
     uint64_t unknown_streams;
+    uint64_t unseen_bytes;
 };
 
 /* ---- what makers of a result share ---- */

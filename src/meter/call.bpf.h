@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * call.bpf.h: who makes a call, and what the kernel's hooks do not say of it: whether it is metered,
- * whether it has failed or only ended.
+ * which system call it is and whether still the same one, whether it has failed or only ended.
  */
 #ifndef DPM_CALL_BPF_H
 #define DPM_CALL_BPF_H
@@ -77,24 +77,80 @@ static __always_inline void count_failed(const struct stream *stream, uint32_t *
         ++*count;
 }
 
+/* Whether the task's user registers are its own: kernel threads have none, and the threads that
+ * io_uring works with keep a copy of their creator's. */
+static __always_inline bool has_user_registers(struct task_struct *task)
+{
+    return (task->flags & (PF_IO_WORKER | PF_USER_WORKER | PF_KTHREAD)) == 0;
+}
+
+#define NO_CALL 0xffffffff
+
+/* Number of the system call that `task` is in. NO_CALL: it works for io_uring, as a thread made
+ * for it or on its way back to user mode. There the registers already hold the call's result; in
+ * the call itself they hold what the kernel puts in its place at entry. */
+static __always_inline uint32_t call_of(struct task_struct *task, const struct pt_regs *registers)
+{
+    if (!has_user_registers(task) || (int64_t)registers->ax != -ENOSYS)
+        return NO_CALL;
+    return registers->orig_ax;
+}
+
+static __always_inline bool is_send(uint32_t call)
+{
+    return call == CALL_SENDTO || call == CALL_SENDMSG || call == CALL_SENDMMSG ||
+           call == CALL_WRITE || call == CALL_WRITEV || call == CALL_SENDFILE;
+}
+
+static __always_inline bool is_receive(uint32_t call)
+{
+    return call == CALL_RECVFROM || call == CALL_RECVMSG || call == CALL_RECVMMSG ||
+           call == CALL_READ || call == CALL_READV;
+}
+
+/* What tells the system call that `task` is in from its others; 0: nothing does. The kernel shifts
+ * its stack by an amount that it draws anew for each call. Where it does not, it still counts the
+ * calls that wrote, which sendfile is at its end. */
+static __always_inline uint64_t identity_of_call(struct task_struct *task, uint32_t call)
+{
+    if (call == NO_CALL)
+        return 0;
+    if (bpf_core_field_exists(task->kstack_offset) && task->kstack_offset != 0)
+        return task->kstack_offset | 1ULL << 32;
+    if (call == CALL_SENDFILE && bpf_core_field_exists(task->ioac))
+        return task->ioac.syscw + 1;
+    return 0;
+}
+
+/* Whether a request that io_uring tries has only found that it would have to wait. It is tried
+ * again when it need not. */
+static __always_inline bool is_tried_again(uint32_t call, int result)
+{
+    return result == -EAGAIN && (call == NO_CALL || call == CALL_IO_URING_ENTER);
+}
+
 /* Interrupted by a signal, most often to begin again unseen by the program. */
 static __always_inline bool restarts(int result)
 {
     return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
 }
 
-static __always_inline uint64_t arguments_of(const struct pt_regs *registers)
+/* What tells a sendmmsg or recvmmsg call from others: its arguments, where nothing better does. */
+static __always_inline uint64_t identity_of_many(struct task_struct *task, uint32_t call,
+                                                 const struct pt_regs *registers)
 {
-    return (registers->si ^ registers->sp << 20 ^ registers->dx << 8) | 1;
+    uint64_t identity = identity_of_call(task, call);
+
+    return identity != 0 ? identity
+                         : (registers->si ^ registers->sp << 20 ^ registers->dx << 8) | 1;
 }
 
 /* A message of a sendmmsg or recvmmsg call is done. */
-static __always_inline void count_message(struct many_call *many, const struct pt_regs *registers)
+static __always_inline void count_message(struct many_call *many, uint64_t identity,
+                                          const struct pt_regs *registers)
 {
-    uint64_t arguments = arguments_of(registers);
-
-    if (many->arguments != arguments || many->count >= many->of) {
-        many->arguments = arguments;
+    if (many->identity != identity || many->count >= many->of) {
+        many->identity = identity;
         many->count = 0;
         many->of = registers->dx;
     }
@@ -103,11 +159,11 @@ static __always_inline void count_message(struct many_call *many, const struct p
 
 /* Whether an error only ends a call that has done part of what it was asked for: then the call has
  * not failed. */
-static __always_inline bool ends_part(struct many_call *many, const struct pt_regs *registers)
+static __always_inline bool ends_part(struct many_call *many, uint64_t identity)
 {
-    bool part = many->arguments == arguments_of(registers) && many->count < many->of;
+    bool part = many->identity == identity && many->count < many->of;
 
-    many->arguments = 0;
+    many->identity = 0;
     return part;
 }
 

@@ -141,6 +141,7 @@ struct task_struct {
     struct files_struct *files;
     struct css_set *cgroups;
     struct task_io_accounting ioac;
+    uint32_t kstack_offset;
 };
 
 struct linux_binprm {
@@ -193,6 +194,9 @@ struct sock_common {
     unsigned short skc_family;
     volatile unsigned char skc_state;
     possible_net_t skc_net;
+    union {
+        unsigned long skc_flags;
+    };
     struct in6_addr skc_v6_daddr;
     struct in6_addr skc_v6_rcv_saddr;
     atomic64_t skc_cookie;
@@ -220,6 +224,7 @@ struct sock {
     struct sock_common __sk_common;
     struct sk_buff_head sk_receive_queue;
     struct socket *sk_socket;
+    uint8_t sk_shutdown;
     uint16_t sk_type;
     uint16_t sk_protocol;
 };
@@ -240,7 +245,9 @@ struct udp_sock {
 
 struct tcp_sock {
     uint32_t copied_seq;
+    uint32_t rcv_nxt;
     uint32_t write_seq;
+    uint32_t urg_seq;
 };
 
 struct sockaddr_un {
@@ -337,14 +344,19 @@ enum {
     TCP_LISTEN = 10,
     TCP_CLOSING = 11,
 
+    MSG_OOB = 1,
     MSG_PEEK = 2,
     MSG_TRUNC = 0x20,
     MSG_ERRQUEUE = 0x2000,
-
-    CLONE_THREAD = 0x10000,
+    RCV_SHUTDOWN = 1,
+    SOCK_DONE = 1, /* number of a bit */
 
     PF_EXITING = 0x4,
+    PF_IO_WORKER = 0x10,
+    PF_USER_WORKER = 0x4000,
     PF_KTHREAD = 0x200000,
+
+    CLONE_THREAD = 0x10000,
 
     TASK_INTERRUPTIBLE = 1,
     TASK_UNINTERRUPTIBLE = 2,
@@ -354,6 +366,8 @@ enum {
     S_IFSOCK = 0140000,
 
     EFAULT = 14,
+    EAGAIN = 11,
+    ENOSYS = 38,
     ERESTARTSYS = 512,
     ERESTART_RESTARTBLOCK = 516,
 };
@@ -370,9 +384,11 @@ enum {
     CALL_SENDMSG = 46,
     CALL_RECVMSG = 47,
     CALL_SETSOCKOPT = 54,
+    CALL_GETSOCKOPT = 55,
     CALL_SPLICE = 275,
     CALL_RECVMMSG = 299,
     CALL_SENDMMSG = 307,
+    CALL_IO_URING_ENTER = 426,
 };
 
 #endif

@@ -38,7 +38,7 @@ static __always_inline bool sleeps_in_receive(struct task_struct *task)
 {
     struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
 
-    return (task->__state & TASK_INTERRUPTIBLE) != 0 && is_receive(registers->orig_ax);
+    return (task->__state & TASK_INTERRUPTIBLE) != 0 && is_receive(call_of(task, registers));
 }
 
 /* What the threads of a process have in common, kept with its first thread, whether that still runs
@@ -160,19 +160,20 @@ static __always_inline uint32_t queued_in(struct unix_sock *receiver, uint32_t k
 static __always_inline void settle(struct path *sender, uint64_t key, struct unix_sock *receiver,
                                    uint32_t kind)
 {
-    uint32_t zero = 0, shift;
-    uint32_t *in;
+    struct taken nothing = {};
+    struct taken *taken;
+    uint32_t shift;
 
     if (sender->state & PATH_SETTLED)
         return;
-    bpf_map_update_elem(&incoming, &key, &zero, BPF_NOEXIST);
-    in = bpf_map_lookup_elem(&incoming, &key);
-    if (in == NULL) {
+    bpf_map_update_elem(&incoming, &key, &nothing, BPF_NOEXIST);
+    taken = bpf_map_lookup_elem(&incoming, &key);
+    if (taken == NULL) {
         __sync_fetch_and_add(&lost_paths, 1);
         return;
     }
-    shift =
-        *(volatile uint32_t *)in + queued_in(receiver, kind) - *(volatile uint32_t *)&sender->out;
+    shift = *(volatile uint32_t *)&taken->in + queued_in(receiver, kind) -
+            *(volatile uint32_t *)&sender->out;
     sender->settling = shift == sender->shift ? sender->settling + 1 : 1;
     sender->shift = shift;
     if (sender->settling < PASSES_THAT_AGREE) {

@@ -8,6 +8,7 @@
  *      path.bpf.h        paths, told when they are first used
  *      call.bpf.h        who makes a call, and whether it failed
  *      udp.bpf.h         UDP datagrams as they leave and come
+ *      unseen.bpf.h      what was received and no hook told of
  *      send.bpf.h        SEND
  *      receive.bpf.h     RECEIVE
  *      connection.bpf.h  the beginning and end of TCP connections

@@ -69,6 +69,26 @@ static __always_inline void fill_udp(struct path_record *record, const struct ud
     __builtin_memcpy(record->remote, key->remote, sizeof(record->remote));
 }
 
+/* An abstract name begins with a NUL and may hold more: '@' stands for all but the last ones, which
+ * a program that gives the whole array as its name does not mean. (A function of its own: the
+ * verifier then looks at it once.) */
+__noinline int show_abstract(struct path_record *record)
+{
+    uint32_t seen = 0;
+
+    if (record == NULL)
+        return 0;
+    for (int i = sizeof(((struct sockaddr_un *)0)->sun_path) - 1; i >= 0; i--) {
+        uint32_t byte = (uint8_t)record->name[i];
+
+        /* without a branch, of which the verifier would follow every combination */
+        seen |= byte;
+        record->name[i] = byte | ('@' & ((byte - 1) >> 8) & (0 - seen) >> 8);
+    }
+    record->name[0] = '@';
+    return 0;
+}
+
 /* Copies the address a UNIX socket is bound to; false if it is bound to none. */
 static __always_inline bool fill_unix_name(struct path_record *record, struct unix_sock *sk)
 {
@@ -84,7 +104,7 @@ static __always_inline bool fill_unix_name(struct path_record *record, struct un
         return false;
     bpf_core_read(record->name, length, &address->name[0].sun_path);
     if (record->name[0] == '\0')
-        record->name[0] = '@';
+        show_abstract(record);
     return true;
 }
 

@@ -5,7 +5,7 @@
 #ifndef DPM_PROCESS_BPF_H
 #define DPM_PROCESS_BPF_H
 
-#include "meter/call.bpf.h"
+#include "meter/receive.bpf.h"
 
 /* Runs in the parent, before the child can run. */
 SEC("tp_btf/task_newtask")
@@ -69,6 +69,9 @@ int BPF_PROG(sched_process_exit, struct task_struct *task, bool last)
 
     if (stream == NULL)
         return 0;
+    tell_spliced(stream, task);
+    if (!stream->from_exec && !has_user_registers(task))
+        write_stream(stream, task); /* a thread of io_uring has named itself since its beginning */
     if (!stream->from_exec && !wants(stream, EVENT_FLAG(EVENT_TERMINATION)))
         write_stream(stream, task); /* for its processor time */
     else if (!stream->from_exec)

@@ -5,34 +5,62 @@
  *      TCP    tcp_rcv_space_adjust (socket locked: position) ......... sock_recv_length (result)
  *      UNIX   skb_copy_datagram_iovec (socket locked: who, position) . sock_recv_length (result)
  *      UDP    ingress (who, number; udp.bpf.h) ....................... sock_recv_length (result)
+ *
+ * A splice out of a TCP socket has the first of them alone, and out of a UNIX stream socket none:
+ * unseen.bpf.h.
  */
 #ifndef DPM_RECEIVE_BPF_H
 #define DPM_RECEIVE_BPF_H
 
 #include "meter/udp.bpf.h"
+#include "meter/unseen.bpf.h"
 
-static __always_inline void write_receive(struct stream *stream, struct task_struct *task,
-                                          struct receive_call *call, uint32_t bytes, bool ends)
+/* Tells of `bytes` that the receive call in progress has taken; `ends`: and of no more. (Not static:
+ * the verifier then looks at it once.) */
+__noinline int write_receive(struct stream *stream, uint32_t bytes, bool ends)
 {
-    struct message message = {
-        .path = call->path,
-        .offset = call->first,
-        .bytes = bytes,
-        .flags = call->flags | (call->done != 0 ? RECORD_CONTINUED : 0),
-    };
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct message message = {.bytes = bytes};
+    struct receive_call *call;
 
+    if (stream == NULL)
+        return 0;
+    call = &stream->receive;
+    message.path = call->path;
+    message.offset = call->first;
+    message.flags = call->flags | (call->done != 0 ? RECORD_CONTINUED : 0);
+    message.begin = call->when;
     if (call->done == 0 && !stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
         message.flags |= RECORD_CALL_IMPLIED;
     write_message(stream, task, EVENT_RECEIVE, &message);
-    if (!ends)
-        return;
-    stream->receivecall = 0;
-    call->flags = 0;
+    if (ends) {
+        stream->receivecall = 0;
+        call->flags = 0;
+    }
+    return 0;
 }
 
-static __always_inline uint32_t first_argument(struct task_struct *task)
+/* Descriptor that a receive call was given; NO_CALL, which is none: the task is in no such call. */
+static __always_inline uint32_t receiving_descriptor(struct task_struct *task)
 {
-    return ((struct pt_regs *)bpf_task_pt_regs(task))->di;
+    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+
+    return is_receive(call_of(task, registers)) ? registers->di : NO_CALL;
+}
+
+/* A worker of io_uring does not say which request it works on. What it took of a TCP socket was
+ * spliced, if it comes to something else than the result of a receive: it is told then. */
+static __always_inline void tell_spliced(struct stream *stream, struct task_struct *task)
+{
+    struct receive_call *call = &stream->receive;
+
+    if (call->when == 0)
+        return;
+    if (call->socket != 0 && call->path != 0 && call->next != call->first)
+        write_receive(stream, call->next - call->first, true);
+    call->socket = 0;
+    call->done = 0;
+    call->when = 0;
 }
 
 /* Adds [first, next) to what the receive call in progress has taken; what does not join on was
@@ -42,7 +70,8 @@ static __always_inline void take(struct stream *stream, struct task_struct *task
 {
     struct receive_call *call = &stream->receive;
 
-    if (call->socket != socket) {
+    if (call->socket != socket || (call->when != 0 && call->next != first)) {
+        tell_spliced(stream, task);
         call->socket = socket;
         call->done = 0;
     } else if (call->next == first) {
@@ -51,13 +80,58 @@ static __always_inline void take(struct stream *stream, struct task_struct *task
     } else {
         /* a UNIX message does not say which socket it came to: the call does */
         if (call->path == 0)
-            call->path = path_of_descriptor(stream, task, first_argument(task));
-        write_receive(stream, task, call, call->next - call->first, false);
+            call->path = path_of_descriptor(stream, task, receiving_descriptor(task));
+        if (call->path != 0)
+            write_receive(stream, call->next - call->first, false);
+        else
+            __sync_fetch_and_add(&lost_paths, 1);
         call->done += call->next - call->first;
     }
     call->path = path;
     call->first = first;
     call->next = next;
+}
+
+/* Calls that take bytes of a TCP socket without a sock_recv_length in the end; the last is
+ * TCP_ZEROCOPY_RECEIVE. */
+static __always_inline bool is_splice(uint32_t call)
+{
+    return call == CALL_SPLICE || call == CALL_SENDFILE || call == CALL_GETSOCKOPT;
+}
+
+/* Such a call looks into the socket: when it begins, after each wait, and when it has taken bytes,
+ * which are told at once. */
+static __always_inline int tcp_spliced(struct stream *stream, struct task_struct *task,
+                                       struct sock *sk, uint32_t path, uint32_t first,
+                                       uint32_t next, uint64_t identity)
+{
+    struct receive_call *call = &stream->receive;
+
+    if (identity == 0 || stream->taken_by != identity) {
+        stream->taken_by = identity;
+        stream->has_taken = 0;
+    }
+    if (first == next && (stream->has_taken || !(sk->sk_shutdown & RCV_SHUTDOWN)))
+        return 0;
+    call->path = path;
+    call->first = first;
+    call->done = stream->has_taken;
+    call->flags = first == next ? RECORD_END_OF_FILE : 0;
+    call->when = 0;
+    write_receive(stream, next - first, true);
+    stream->has_taken = first != next;
+    call->socket = 0;
+    call->done = 0;
+    return 0;
+}
+
+/* Up to where the stream of bytes has been taken. Its end has a number, too: not a byte's. */
+static __always_inline uint32_t taken_up_to(struct sock *sk, struct tcp_sock *tcp)
+{
+    uint32_t next = tcp->copied_seq;
+    bool ended = (sk->__sk_common.skc_flags & 1UL << SOCK_DONE) != 0;
+
+    return ended && next == tcp->rcv_nxt ? next - 1 : next;
 }
 
 /* Runs with the socket locked whenever the process has taken bytes. */
@@ -68,16 +142,19 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
     struct stream *stream = stream_of(task);
     struct tcp_sock *tcp;
     struct path *path;
-    uint32_t next, first;
+    uint32_t next, first, call;
+    bool knows_in;
 
     if (stream == NULL || !wants(stream, FLAGS_OF_RECEIVE))
         return 0;
     tcp = bpf_skc_to_tcp_sock(sk);
     if (tcp == NULL)
         return 0;
+    call = call_of(task, (struct pt_regs *)bpf_task_pt_regs(task));
     path = bpf_sk_storage_get(&paths, sk, NULL, 0);
-    next = tcp->copied_seq;
-    if (path != NULL && path->number == 0 && (path->state & PATH_ESTABLISHED))
+    next = taken_up_to(sk, tcp);
+    if ((path == NULL || path->number == 0) &&
+        (is_splice(call) || (path != NULL && (path->state & PATH_ESTABLISHED))))
         path = tcp_path(stream, task, sk, -1, 0);
     if (path == NULL || path->number == 0) {
         /* how much was taken, and so where the path begins, is known when the call ends */
@@ -86,20 +163,31 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
         stream->receive.next = next;
         return 0;
     }
-    first = path->state & PATH_KNOWS_IN ? path->in : next;
+    knows_in = (path->state & PATH_KNOWS_IN) != 0;
+    first = knows_in ? path->in : next;
     path->in = next;
-    if (first == next && (path->state & PATH_KNOWS_IN))
-        return 0; /* a peek */
     path->state |= PATH_KNOWS_IN;
+    if (is_splice(call))
+        return tcp_spliced(stream, task, sk, path->number, first, next,
+                           identity_of_call(task, call));
+    if (first == next && knows_in) {
+        /* a peek; or the end of a worker's splice */
+        tell_spliced(stream, task);
+        return 0;
+    }
     take(stream, task, (uint64_t)sk, path->number, first, next);
+    if (!has_user_registers(task))
+        stream->receive.when = bpf_ktime_get_ns();
     return 0;
 }
 
+/* Whether the receive call that `task` is in only looks. Of a request to io_uring nothing tells it
+ * here: it is taken for none, and taken back in the end (unpeek). */
 static __always_inline bool is_peek(struct task_struct *task)
 {
     struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
 
-    switch (registers->orig_ax) {
+    switch (call_of(task, registers)) {
     case CALL_RECVFROM:
     case CALL_RECVMMSG:
         return registers->r10 & MSG_PEEK;
@@ -136,14 +224,14 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
     struct task_struct *task;
     struct sock *sender = skb->sk;
     struct stream *stream;
+    struct taken *taken;
     uint64_t key;
-    uint32_t *in;
 
     if (sender == NULL || sender->__sk_common.skc_family != AF_UNIX)
         return 0;
     task = bpf_get_current_task_btf();
     stream = stream_of(task);
-    if (stream != NULL)
+    if (stream != NULL && sender->sk_type != SOCK_STREAM)
         stream->receive.copied = bytes + 1;
     if (sender->sk_type == SOCK_DGRAM) {
         if (stream != NULL)
@@ -151,25 +239,45 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
         return 0;
     }
     key = cookie_of_sender(sender);
-    in = bpf_map_lookup_elem(&incoming, &key);
-    if (in == NULL) {
-        uint32_t zero = 0;
+    taken = bpf_map_lookup_elem(&incoming, &key);
+    if (taken == NULL) {
+        struct taken nothing = {};
 
         /* a sender that is not metered has no cookie yet: unix_received counts for it */
         if (key == 0 || stream == NULL || !wants(stream, FLAGS_OF_RECEIVE))
             return 0;
-        bpf_map_update_elem(&incoming, &key, &zero, BPF_NOEXIST);
-        in = bpf_map_lookup_elem(&incoming, &key);
+        bpf_map_update_elem(&incoming, &key, &nothing, BPF_NOEXIST);
+        taken = bpf_map_lookup_elem(&incoming, &key);
     }
-    if (in == NULL || is_peek(task))
+    if (taken == NULL || is_peek(task))
         return 0;
     if (sender->sk_type == SOCK_SEQPACKET)
         bytes = 1;
-    uint32_t first = *in;
-    *in = first + bytes;
+    uint32_t first = taken->in;
+    taken->in = first + bytes;
     if (stream != NULL && wants(stream, FLAGS_OF_RECEIVE))
-        take(stream, task, key, 0, first, first + bytes);
+        take(stream, task, key, taken->path, first, first + bytes);
     return 0;
+}
+
+/* A message of a UNIX socket that io_uring has only looked at was counted as taken: no more. */
+static __always_inline void unpeek(struct task_struct *task, struct sock *sk, int result)
+{
+    struct unix_sock *unix_socket;
+    struct taken *taken;
+    struct sock *peer;
+    uint64_t key;
+
+    if (result <= 0 || sk->sk_type == SOCK_DGRAM || is_peek(task))
+        return;
+    unix_socket = bpf_skc_to_unix_sock(sk);
+    peer = unix_socket == NULL ? NULL : unix_socket->peer;
+    if (peer == NULL)
+        return;
+    key = bpf_get_socket_cookie(peer);
+    taken = bpf_map_lookup_elem(&incoming, &key);
+    if (taken != NULL)
+        __sync_fetch_and_add(&taken->in, sk->sk_type == SOCK_STREAM ? -result : -1);
 }
 
 /* Bytes handed over of a message that may have been cut: a caller that asks for the true length
@@ -215,11 +323,47 @@ static __always_inline int tcp_received(struct stream *stream, struct task_struc
         call->flags = taken ? 0 : RECORD_END_OF_FILE;
     } else {
         bytes -= call->done;
-        if (call->done == 0)
-            /* also where the first piece's beginning was not known */
-            call->first = call->next - bytes;
+        if (call->done == 0) {
+            /* also where the first piece's beginning was not known, or an urgent byte skipped */
+            uint32_t first = call->next - bytes;
+
+            if (call->when != 0 && (int32_t)(first - call->first) > 0) {
+                /* a worker spliced, and then received from the same socket */
+                uint32_t next = call->next;
+
+                call->next = first;
+                tell_spliced(stream, task);
+                call->next = next;
+            }
+            call->first = first;
+        }
     }
-    write_receive(stream, task, call, bytes, true);
+    call->when = 0;
+    write_receive(stream, bytes, true);
+    call->socket = 0;
+    return 0;
+}
+
+/* The urgent byte, taken out of its place; the receive that comes to its place skips it. */
+static __always_inline int urgent_received(struct stream *stream, struct task_struct *task,
+                                           struct sock *sk, int result)
+{
+    struct receive_call *call = &stream->receive;
+    struct path *path = tcp_path(stream, task, sk, -1, 0);
+    struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+    uint32_t urgent;
+
+    if (path == NULL || tcp == NULL)
+        return 0;
+    urgent = tcp->urg_seq;
+    /* keeps clang from making one load of two kinds of pointer, which the verifier forbids */
+    asm volatile("" : "+r"(urgent));
+    call->path = path->number;
+    call->first = result == 0 ? path->in : urgent;
+    call->done = 0;
+    call->flags = result == 0 ? RECORD_END_OF_FILE : 0;
+    call->when = 0;
+    write_receive(stream, result, true);
     call->socket = 0;
     return 0;
 }
@@ -242,26 +386,43 @@ static __always_inline int unix_received(struct stream *stream, struct task_stru
     if (call->socket == key && key != 0) {
         bytes -= call->done;
         next = call->next;
+        if (call->path == 0) {
+            struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
+
+            if (taken != NULL)
+                taken->path = path->number;
+        }
     } else {
         /* end of file, or a sender that had no cookie when its message was copied */
-        uint32_t *in = bpf_map_lookup_elem(&incoming, &key);
+        struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
+        struct taken fresh = {.path = path->number};
 
-        call->first = in == NULL ? path->in : *in;
+        call->first = taken == NULL ? path->in : taken->in;
         call->done = 0;
         call->flags = bytes == 0 ? RECORD_END_OF_FILE : 0;
         next = call->first + (kind == PATH_UNIX_STREAM ? bytes : bytes != 0);
+        fresh.in = next;
         if (next != call->first)
-            bpf_map_update_elem(&incoming, &key, &next, BPF_NOEXIST);
+            bpf_map_update_elem(&incoming, &key, &fresh, BPF_NOEXIST);
     }
     call->socket = 0;
     call->path = path->number;
-    path->in = next;
     if (kind == PATH_UNIX_SEQPACKET)
         bytes = bytes_copied(call, bytes);
     sender = peer == NULL ? NULL : storage_of(peer);
-    if (sender != NULL)
+    if (sender != NULL) {
         note_early(sender, next);
-    write_receive(stream, task, call, bytes, true);
+        if (kind == PATH_UNIX_STREAM && !silent(stream)) {
+            uint32_t unseen =
+                unseen_before(sender, unix_socket, key, path->number, call->first, next);
+
+            call->first += unseen;
+            next += unseen;
+            sender->seen_out = next;
+        }
+    }
+    path->in = next;
+    write_receive(stream, bytes, true);
     return 0;
 }
 
@@ -285,7 +446,7 @@ static __always_inline int datagram_received(struct stream *stream, struct task_
         /* no message was handed over, not even an empty one: the socket is shut down */
         call->first = path->in;
         call->flags = RECORD_END_OF_FILE;
-        write_receive(stream, task, call, 0, true);
+        write_receive(stream, 0, true);
         return 0;
     }
     call->first = __sync_fetch_and_add(&path->in, 1);
@@ -299,7 +460,7 @@ static __always_inline int datagram_received(struct stream *stream, struct task_
     }
     if (sender != NULL)
         note_early(sender, call->first + 1);
-    write_receive(stream, task, call, bytes_copied(call, result), true);
+    write_receive(stream, bytes_copied(call, result), true);
     return 0;
 }
 
@@ -328,7 +489,7 @@ struct user_message {
 static __noinline uint64_t room_of_call(struct task_struct *task, uint32_t message_number)
 {
     struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    uint32_t call = registers->orig_ax;
+    uint32_t call = call_of(task, registers);
     struct user_message message = {};
     struct user_vector vector = {};
     uint64_t room = 0;
@@ -423,8 +584,10 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream = stream_of(task);
     struct pt_regs *registers;
-    uint32_t kind;
+    uint32_t kind, call;
 
+    if ((flags & MSG_PEEK) && sk->__sk_common.skc_family == AF_UNIX)
+        unpeek(task, sk, result);
     if (stream == NULL || !wants(stream, FLAGS_OF_RECEIVE)) {
         if (sk->sk_protocol == IPPROTO_UDP)
             udp_passed_over(sk, result, flags);
@@ -433,6 +596,8 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     kind = kind_of_socket(sk->__sk_common.skc_family, sk->sk_type, sk->sk_protocol);
     if (kind == 0)
         return 0;
+    if (stream->receive.socket != (uint64_t)sk)
+        tell_spliced(stream, task);
     if (kind == PATH_UDP && result == -EFAULT)
         udp_passed_over(sk, result, flags);
     if (flags & (MSG_PEEK | MSG_ERRQUEUE)) {
@@ -443,19 +608,22 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
         return 0;
     }
     registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    call = call_of(task, registers);
     if (result < 0) {
-        if (!restarts(result) &&
-            !(registers->orig_ax == CALL_RECVMMSG && ends_part(&stream->receive_many, registers)))
+        if (!restarts(result) && !is_tried_again(call, result) &&
+            !(call == CALL_RECVMMSG &&
+              ends_part(&stream->receive_many, identity_of_many(task, call, registers))))
             count_failed(stream, &stream->failed_receives);
         stream->receivecall = 0;
         stream->receive.socket = 0;
         return 0;
     }
-    if (registers->orig_ax == CALL_RECVMMSG)
-        count_message(&stream->receive_many, registers);
+    if (call == CALL_RECVMMSG)
+        count_message(&stream->receive_many, identity_of_many(task, call, registers), registers);
     switch (kind) {
     case PATH_TCP:
-        return tcp_received(stream, task, sk, result);
+        return flags & MSG_OOB ? urgent_received(stream, task, sk, result)
+                               : tcp_received(stream, task, sk, result);
     case PATH_UNIX_DATAGRAM:
         return datagram_received(stream, task, sk, result);
     case PATH_UDP:

@@ -5,19 +5,7 @@
 #ifndef DPM_SCHEDULE_BPF_H
 #define DPM_SCHEDULE_BPF_H
 
-#include "meter/call.bpf.h"
-
-static __always_inline bool is_send(uint32_t call)
-{
-    return call == CALL_SENDTO || call == CALL_SENDMSG || call == CALL_SENDMMSG ||
-           call == CALL_WRITE || call == CALL_WRITEV || call == CALL_SENDFILE;
-}
-
-static __always_inline bool is_receive(uint32_t call)
-{
-    return call == CALL_RECVFROM || call == CALL_RECVMSG || call == CALL_RECVMMSG ||
-           call == CALL_READ || call == CALL_READV;
-}
+#include "meter/receive.bpf.h"
 
 /* Inside a send with bytes out, or waiting for room. Told once per progress. */
 static __always_inline bool leave_send(struct stream *stream, struct task_struct *task,
@@ -67,11 +55,27 @@ static __always_inline bool leave_receive(struct stream *stream, struct task_str
     return true;
 }
 
+/* The descriptor a send was given. A worker of io_uring does not say: NO_CALL, which is none. */
+static __always_inline uint32_t sending_descriptor(uint32_t call, const struct pt_regs *registers)
+{
+    return call == NO_CALL ? NO_CALL : call == CALL_SPLICE ? registers->dx : registers->di;
+}
+
+/* A splice that has looked into its TCP socket and has taken nothing waits for bytes. */
+static __always_inline bool waits_in_splice(const struct stream *stream, struct task_struct *task,
+                                            uint32_t call)
+{
+    return call == CALL_SPLICE && stream->taken_by != 0 && !stream->has_taken &&
+           stream->taken_by == identity_of_call(task, call);
+}
+
 /* `task` is current and about to leave the CPU. */
 static __noinline int leave(struct stream *stream, struct task_struct *task, uint32_t state)
 {
     struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    uint32_t call = registers->orig_ax;
+    uint32_t call = call_of(task, registers);
+    bool sends = is_send(call) || (call == CALL_SPLICE && stream->send.socket != 0) ||
+                 (call == NO_CALL && stream->send.socket != 0);
     bool told = false;
 
     if (state & TASK_STOPPED_OR_TRACED) {
@@ -84,20 +88,22 @@ static __noinline int leave(struct stream *stream, struct task_struct *task, uin
     if (state == 0) {
         /* preempted: matters only inside a send whose first bytes are out */
         if (wants(stream, EVENT_FLAG(EVENT_SENDCALL)) && stream->send.socket != 0 &&
-            stream->send.out != 0 && is_send(call))
-            leave_send(stream, task, registers->di);
+            stream->send.out != 0 && sends)
+            leave_send(stream, task, sending_descriptor(call, registers));
         return 0;
     }
     if ((state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)) == 0)
         return 0;
     if (state & TASK_INTERRUPTIBLE) {
-        if (is_send(call) && wants(stream, EVENT_FLAG(EVENT_SENDCALL)))
-            told = leave_send(stream, task, registers->di);
-        else if (is_receive(call) && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
+        tell_spliced(stream, task);
+        if (sends && wants(stream, EVENT_FLAG(EVENT_SENDCALL)))
+            told = leave_send(stream, task, sending_descriptor(call, registers));
+        else if ((is_receive(call) || waits_in_splice(stream, task, call)) &&
+                 wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
             told = leave_receive(stream, task, registers->di);
     }
     if (!told && wants(stream, EVENT_FLAG(EVENT_BLOCK))) {
-        stream->block_call = call;
+        stream->block_call = has_user_registers(task) ? registers->orig_ax : NO_CALL;
         stream->block_state = state;
         stream->blocked_at = bpf_ktime_get_ns();
     }

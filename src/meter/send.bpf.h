@@ -9,6 +9,7 @@
 #ifndef DPM_SEND_BPF_H
 #define DPM_SEND_BPF_H
 
+#include "meter/receive.bpf.h"
 #include "meter/udp.bpf.h"
 
 static __always_inline void write_send(struct stream *stream, struct task_struct *task,
@@ -25,22 +26,15 @@ static __always_inline void write_send(struct stream *stream, struct task_struct
     write_message(stream, task, EVENT_SEND, &message);
 }
 
-/* A sendfile call reaches the socket in several sends. They are one message: the count of calls
- * that wrote, which the kernel advances at the end of sendfile, tells whether it is still the same
- * call. */
-static __always_inline uint32_t continues_sendfile(struct stream *stream, struct task_struct *task,
-                                                   const struct pt_regs *registers)
+/* A sendfile or splice call reaches the socket in several sends. They are one message. */
+static __always_inline uint32_t continues_call(struct stream *stream, struct task_struct *task,
+                                               uint32_t call)
 {
-    uint64_t call;
-    bool same;
+    bool pieces = call == CALL_SENDFILE || call == CALL_SPLICE;
+    uint64_t identity = pieces ? identity_of_call(task, call) : 0;
+    bool same = identity != 0 && stream->sent_by == identity;
 
-    if (registers->orig_ax != CALL_SENDFILE || !bpf_core_field_exists(task->ioac)) {
-        stream->sendfile = 0;
-        return 0;
-    }
-    call = task->ioac.syscw + 1;
-    same = stream->sendfile == call;
-    stream->sendfile = call;
+    stream->sent_by = identity;
     return same ? RECORD_CONTINUED : 0;
 }
 
@@ -60,6 +54,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     tcp = bpf_skc_to_tcp_sock(sk);
     if (tcp == NULL)
         return 0;
+    tell_spliced(stream, task);
     call = &stream->send;
     left = msg->msg_iter.count;
     position = tcp->write_seq;
@@ -72,7 +67,8 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
         call->path = path->number;
         call->done = 0;
         call->told = 0;
-        call->flags = continues_sendfile(stream, task, (struct pt_regs *)bpf_task_pt_regs(task));
+        call->flags =
+            continues_call(stream, task, call_of(task, (struct pt_regs *)bpf_task_pt_regs(task)));
     } else {
         call->out = call->left - left;
         if (position == call->first + call->out)
@@ -116,7 +112,7 @@ static __always_inline int tcp_sent(struct stream *stream, struct task_struct *t
     }
     if ((uint32_t)result < call->done + call->left) {
         /* a message sent in part ends a sendmmsg call without an error */
-        stream->send_many.arguments = 0;
+        stream->send_many.identity = 0;
     } else {
         /* more than the call had left when it was first seen: it is older than the metering */
         call->first -= result - call->done - call->left;
@@ -154,6 +150,13 @@ static __always_inline int unix_sent(struct stream *stream, struct task_struct *
     call->done = 0;
     call->begin = visible_since(path, call->first, begin);
     write_send(stream, task, call, result);
+    if (kind == PATH_UNIX_STREAM) {
+        struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
+        struct sock *peer = unix_socket == NULL ? NULL : unix_socket->peer;
+
+        if (peer != NULL)
+            look_for_unseen(path, bpf_get_socket_cookie(sk), peer);
+    }
     return 0;
 }
 
@@ -177,7 +180,7 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream = stream_of(task);
     struct pt_regs *registers;
-    uint32_t kind;
+    uint32_t kind, call;
 
     if (stream == NULL && family != AF_UNIX)
         return 0;
@@ -188,18 +191,21 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
         return unix_sent_unmetered(sk, kind, result);
     if (!wants(stream, FLAGS_OF_SEND))
         return 0;
+    tell_spliced(stream, task);
     registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    call = call_of(task, registers);
     if (stream->send.socket != (uint64_t)sk)
-        stream->send.flags = continues_sendfile(stream, task, registers);
+        stream->send.flags = continues_call(stream, task, call);
     if (result < 0) {
-        if (stream->send.flags == 0 && !restarts(result) &&
-            !(registers->orig_ax == CALL_SENDMMSG && ends_part(&stream->send_many, registers)))
+        if (stream->send.flags == 0 && !restarts(result) && !is_tried_again(call, result) &&
+            !(call == CALL_SENDMMSG &&
+              ends_part(&stream->send_many, identity_of_many(task, call, registers))))
             count_failed(stream, &stream->failed_sends);
         stream->send.socket = 0;
         return 0;
     }
-    if (registers->orig_ax == CALL_SENDMMSG)
-        count_message(&stream->send_many, registers);
+    if (call == CALL_SENDMMSG)
+        count_message(&stream->send_many, identity_of_many(task, call, registers), registers);
     return kind == PATH_TCP   ? tcp_sent(stream, task, sk, result)
            : kind == PATH_UDP ? udp_sent(stream, task, sk, result)
                               : unix_sent(stream, task, sk, kind, result);

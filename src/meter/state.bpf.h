@@ -6,11 +6,11 @@
  *      sock --paths----> struct path:   its number, role, positions of both directions
  *      (socket, peer) --pairs--> struct path of a datagram socket and one peer
  *      inode --path_of_inode--> number of the path (where only a descriptor is known)
- *      cookie of a sending socket --incoming--> bytes or messages its receiver has taken so far
  *      (socket, both addresses) --udp_paths--> struct path of a UDP socket and one peer
  *      (socket, n) --udp_peers--> the n-th of its udp_paths
  *      (socket, n) --inbox--> the n-th datagram that came to a UDP socket and was not taken yet
  *      buffer --flights--> number of the datagram in it, from its sender to its receiver
+ *      cookie of a sending socket --incoming--> struct taken: what its receiver has taken so far
  *
  * The first two live with the task and the socket and are freed with them by the kernel.
  */
@@ -33,7 +33,7 @@ struct send_call {
     uint32_t out;   /* bytes of the piece that are out so far */
     uint32_t done;  /* bytes of the call in finished pieces */
     uint32_t told;  /* bytes of the call that the last SENDCALL told of, plus 1; 0 = none */
-    uint32_t flags; /* RECORD_CONTINUED: continues a sendfile call */
+    uint32_t flags; /* RECORD_CONTINUED: continues a sendfile or splice call */
     uint32_t unused;
 };
 
@@ -47,14 +47,15 @@ struct receive_call {
     uint64_t peer;   /* UNIX datagram: cookie of the sending socket */
     uint32_t copied; /* UNIX datagram, seqpacket: bytes handed over, plus 1; 0 = not seen */
     uint32_t flags;  /* RECORD_END_OF_FILE */
+    uint64_t when;   /* what a worker of io_uring has taken: last time it did; else 0 */
 };
 
-/* Progress of a sendmmsg or recvmmsg call. Nothing in the kernel numbers a task's calls, but one
- * that stops before its last message ends with an error. */
+/* Progress of a sendmmsg or recvmmsg call: one that stops before its last message ends with an
+ * error, and has not failed. */
 struct many_call {
-    uint64_t arguments; /* what tells the call from others; 0 = none in progress */
-    uint32_t count;     /* messages done */
-    uint32_t of;        /* messages asked for */
+    uint64_t identity; /* what tells the call from others; 0 = none in progress */
+    uint32_t count;    /* messages done */
+    uint32_t of;       /* messages asked for */
 };
 
 enum stream_life {
@@ -106,7 +107,10 @@ struct stream {
     uint32_t block_call;
     uint32_t block_state;
     uint64_t blocked_at; /* 0 = not in a BLOCK */
-    uint64_t sendfile;   /* which sendfile call made the last SEND, 0 = none did */
+    uint64_t sent_by;    /* which sendfile or splice call made the last SEND, 0 = none did */
+    uint64_t taken_by;   /* which splice call looked into a TCP socket last, 0 = not known */
+    uint32_t has_taken;  /* ... and has taken bytes from it */
+    uint32_t unused;
     struct many_call send_many;
     struct many_call receive_many;
     struct send_call send;
@@ -144,12 +148,19 @@ struct path {
     uint32_t early_in;
     uint32_t shift; /* what `out` lacks to agree with the receiver's count */
     /* A UDP socket's own storage. */
-    uint64_t queued;  /* low half: how many datagrams came; high half: changes with each change */
-    uint32_t taken;   /* how many of them are gone from the inbox for good */
-    uint32_t filling; /* how many have a place in the inbox and are not there yet */
-    uint32_t older;   /* how many wait that came before any was noted */
-    uint32_t peers;   /* how many udp_paths it has */
-    uint64_t told_at; /* when the last DROPPED record was made */
+    uint64_t queued;   /* low half: how many datagrams came; high half: changes with each change */
+    uint32_t taken;    /* how many of them are gone from the inbox for good */
+    uint32_t filling;  /* how many have a place in the inbox and are not there yet */
+    uint32_t older;    /* how many wait that came before any was noted */
+    uint32_t peers;    /* how many udp_paths it has */
+    uint64_t told_at;  /* when the last DROPPED record was made */
+    uint32_t seen_out; /* UNIX stream: up to here, what is sent is in the queue or known as taken */
+};
+
+/* What has been taken of what one UNIX socket sent. */
+struct taken {
+    uint32_t in;   /* offset of the next byte or message */
+    uint32_t path; /* number of the receiving end's path, 0 = not known yet */
 };
 
 struct inode_path {
@@ -208,7 +219,7 @@ struct {
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __uint(max_entries, 1 << 18);
     __type(key, uint64_t);
-    __type(value, uint32_t);
+    __type(value, struct taken);
 } incoming SEC(".maps");
 
 struct {

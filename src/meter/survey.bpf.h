@@ -5,7 +5,7 @@
 #ifndef DPM_SURVEY_BPF_H
 #define DPM_SURVEY_BPF_H
 
-#include "meter/call.bpf.h"
+#include "meter/unseen.bpf.h"
 
 /* after call.bpf.h, which brings the types */
 #include "meter/survey.h"
@@ -32,16 +32,20 @@ int survey_streams(struct bpf_iter__task *context)
     return 0;
 }
 
-/* Lists the UNIX sockets that are alive and known to the meter. */
+/* Lists the UNIX sockets that are alive and known to the meter; what was taken from them unseen is
+ * told on the way. */
 SEC("iter/unix")
 int survey_sockets(struct bpf_iter__unix *context)
 {
     struct unix_sock *sk = context->unix_sk;
     struct survey_socket line = {};
+    struct path *path = sk == NULL ? NULL : bpf_sk_storage_get(&paths, (struct sock *)sk, NULL, 0);
 
-    if (sk == NULL || bpf_sk_storage_get(&paths, (struct sock *)sk, NULL, 0) == NULL)
+    if (path == NULL)
         return 0;
     line.cookie = bpf_get_socket_cookie(sk);
+    if (path->kind == PATH_UNIX_STREAM && sk->peer != NULL)
+        look_for_unseen(path, line.cookie, sk->peer);
     bpf_seq_write(context->meta->seq, &line, sizeof(line));
     return 0;
 }

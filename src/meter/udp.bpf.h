@@ -234,7 +234,7 @@ static __always_inline int udp_sent(struct stream *stream, struct task_struct *t
     if (stream->send.socket == (uint64_t)sk) {
         write_udp_send(stream, task, sk);
     } else if (BPF_CORE_READ((struct udp_sock *)sk, pending) != 0) {
-        stream->sendfile = 0;
+        stream->sent_by = 0;
     } else {
         /* it left by a way on which no hook stands */
         struct datagram *datagram = &stream->datagram;
@@ -312,7 +312,7 @@ int udp_egress(struct __sk_buff *context)
     stream->send.socket = (uint64_t)sk;
     stream->send.path = path->number;
     stream->send.out = 0;
-    if (((struct pt_regs *)bpf_task_pt_regs(task))->orig_ax == CALL_SETSOCKOPT) {
+    if (call_of(task, (struct pt_regs *)bpf_task_pt_regs(task)) == CALL_SETSOCKOPT) {
         stream->send.flags = 0;
         write_udp_send(stream, task, sk);
         stream->send.socket = 0;

@@ -321,8 +321,12 @@ static void print_body(const struct record_face *face, const struct event *event
     }
 }
 
-static void print_flags(const struct record_face *face, unsigned flags)
+static void print_flags(const struct record_face *face, const struct record_header *header)
 {
+    unsigned flags = header->flags;
+
+    if (header->id == EVENT_RECEIVE && (flags & RECORD_NO_STREAM))
+        fputs(", unseen", face->file);
     if (flags & RECORD_CONTINUED)
         fputs(", continued", face->file);
     if (flags & RECORD_CALL_IMPLIED)
@@ -351,7 +355,7 @@ int show_record_text(struct record_face *face, const struct event *event)
             type->fields[0].name == NULL ? "%s.%06u  %-20s %5s  %s" : "%s.%06u  %-20s %5s  %-13s  ",
             time.second, time.ns / 1000, process, stream, type->name);
     print_body(face, event);
-    print_flags(face, header->flags);
+    print_flags(face, header);
     fputc('\n', face->file);
     return 0;
 }

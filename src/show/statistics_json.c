@@ -87,11 +87,12 @@ static json_t *machines(const struct communication *communication)
 
 static json_t *recording(const struct communication *communication)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:s, s:o}", "events", count(communication->events),
-                     "lost", count(communication->lost), "dropped", count(communication->dropped),
-                     "duration_ns", count(communication->duration), "complete",
-                     communication->complete, "by", communication_by_name(communication->by),
-                     "machines", machines(communication));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o}", "events",
+                     count(communication->events), "lost", count(communication->lost), "dropped",
+                     count(communication->dropped), "unseen_bytes",
+                     count(communication->unseen_bytes), "duration_ns",
+                     count(communication->duration), "complete", communication->complete, "by",
+                     communication_by_name(communication->by), "machines", machines(communication));
 }
 
 static json_t *name_or_null(const char *from)

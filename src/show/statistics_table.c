@@ -466,6 +466,19 @@ static void print_dropped(FILE *file, uint64_t count)
     fprintf(file, "\n%s datagrams found their receiver's queue full and were dropped.\n", text);
 }
 
+static void print_unseen(FILE *file, uint64_t bytes)
+{
+    char text[UNIT_SIZE];
+
+    if (bytes == 0)
+        return;
+    show_bytes(bytes, text);
+    fprintf(file,
+            "\n%s were taken from UNIX sockets unseen, by splice(2): they count as received by "
+            "no process.\n",
+            text);
+}
+
 int show_statistics_tables(const struct communication *communication, FILE *file,
                            const struct show_options *options)
 {
@@ -483,6 +496,7 @@ int show_statistics_tables(const struct communication *communication, FILE *file
                       "they count for processes named unknown");
         print_unknown(file, communication->unknown_paths, "paths",
                       "they count for their processes only");
+        print_unseen(file, communication->unseen_bytes);
     }
     return result;
 }

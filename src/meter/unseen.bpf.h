@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * unseen.bpf.h: bytes that left a UNIX stream's queue without any hook having run: splice takes them.
+ *
+ *      out, what was sent
+ *      |------------------------|------------------|------------------|
+ *      what receives have taken   taken unseen       inq_len, queued
+ *      |--- struct taken, in ---|
+ *
+ * They are looked for whenever one end is used, and once a second; a RECEIVE that belongs to no
+ * stream tells of them, and offsets are right again from there on. A send in progress may be in
+ * the queue and not yet in `out`: then fewer seem to be missing than are, and the rest is told
+ * later; never more.
+ */
+#ifndef DPM_UNSEEN_BPF_H
+#define DPM_UNSEEN_BPF_H
+
+#include "meter/call.bpf.h"
+
+static __always_inline void write_unseen(uint32_t path, uint32_t first, uint32_t bytes)
+{
+    struct record *record;
+
+    if ((flags_in_force & EVENT_FLAG(EVENT_RECEIVE)) == 0)
+        return;
+    record = bpf_ringbuf_reserve(&data_ring, sizeof(struct record), 0);
+    if (record == NULL) {
+        count_lost(NULL, RING_DATA);
+        return;
+    }
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = EVENT_RECEIVE;
+    record->header.flags = RECORD_NO_STREAM;
+    record->message.path = path;
+    record->message.offset = first;
+    record->message.bytes = bytes;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* Up to where, at least, the bytes of `sender` have left the queue of `receiver`. */
+static __always_inline uint32_t least_taken(const struct path *sender, struct unix_sock *receiver)
+{
+    uint32_t out = *(volatile const uint32_t *)&sender->out; /* before the queue is looked at */
+
+    return out - *(volatile int *)&receiver->inq_len;
+}
+
+/* Counts the bytes before `least` as taken; returns how many nobody had counted. */
+static __always_inline uint32_t claim_unseen(struct taken *taken, uint32_t least, uint32_t *ret_in)
+{
+    uint32_t in = *(volatile uint32_t *)&taken->in;
+    uint32_t unseen = least - in;
+
+    if ((int32_t)unseen <= 0 || __sync_val_compare_and_swap(&taken->in, in, least) != in)
+        return 0;
+    *ret_in = in;
+    return unseen;
+}
+
+/* Looks for unseen bytes when a receive of [first, next) has ended. Most likely they were before
+ * it: returns by how much it then stands later. `key`: cookie of the sender. */
+static __always_inline uint32_t unseen_before(const struct path *sender, struct unix_sock *receiver,
+                                              uint64_t key, uint32_t path, uint32_t first,
+                                              uint32_t next)
+{
+    struct taken *taken;
+    uint32_t least, unseen, in = 0;
+
+    if (!bpf_core_field_exists(receiver->inq_len))
+        return 0;
+    least = least_taken(sender, receiver);
+    if ((int32_t)(least - next) <= 0)
+        return 0;
+    taken = bpf_map_lookup_elem(&incoming, &key);
+    if (taken == NULL)
+        return 0;
+    unseen = claim_unseen(taken, least, &in);
+    if (unseen == 0)
+        return 0;
+    write_unseen(path, in == next ? first : in, unseen);
+    return in == next ? unseen : 0;
+}
+
+/* Looks for unseen bytes of `sender`, the path of the socket with the cookie `key`, where nothing is
+ * received. Of a receiver that no metered stream has used nothing is known, nor told. */
+static __always_inline void look_for_unseen(struct path *sender, uint64_t key, struct sock *peer)
+{
+    struct unix_sock *receiver = bpf_skc_to_unix_sock(peer);
+    struct path *path;
+    struct taken *taken;
+    uint32_t least, unseen, in = 0;
+
+    if (receiver == NULL || !bpf_core_field_exists(receiver->inq_len) ||
+        (flags_in_force & FLAGS_OF_RECEIVE) == 0)
+        return;
+    least = least_taken(sender, receiver);
+    if ((int32_t)(least - sender->seen_out) <= 0)
+        return;
+    path = bpf_sk_storage_get(&paths, peer, NULL, 0);
+    if (path == NULL || path->number == 0)
+        return;
+    taken = bpf_map_lookup_elem(&incoming, &key);
+    if (taken == NULL) {
+        struct taken nothing = {.path = path->number};
+
+        bpf_map_update_elem(&incoming, &key, &nothing, BPF_NOEXIST);
+        taken = bpf_map_lookup_elem(&incoming, &key);
+        if (taken == NULL)
+            return;
+    }
+    unseen = claim_unseen(taken, least, &in);
+    if (unseen != 0)
+        write_unseen(path->number, in, unseen);
+    sender->seen_out = taken->in;
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* coverage.h: what the two halves of the coverage program share. See coverage.c. */
+#ifndef DPM_COVERAGE_H
+#define DPM_COVERAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { SENDER = 0, RECEIVER = 1 };
+
+/* Notes an operation on a socket: "SEND 4711 100". */
+void note(const char *operation, int socket, long bytes);
+
+/* Notes what a call gave, which must be what was expected; ends the program if it is not. */
+void sent(int socket, ssize_t result, ssize_t expected);
+void received(int socket, ssize_t result, ssize_t expected); /* 0: the end of file */
+
+/* Ends the program, with the line of the source, unless `truth`. */
+#define must(truth) must_hold((truth), __FILE__, __LINE__, #truth)
+void must_hold(bool truth, const char *file, int line, const char *text);
+
+/* Runs `work` in another process; wait_for_child() waits for it to end in order. */
+void in_child(void (*work)(const int *pair), const int *pair);
+void wait_for_child(void);
+
+void nap(void); /* 50 ms */
+
+/* A connected pair of the kind the command line asks for. */
+extern bool is_tcp;
+
+extern char buffer[1 << 20];
+
+/* coverage_uring.c: `how` is plain, poll, async or sqpoll. Returns 77 if io_uring is not to be had. */
+int through_uring(const char *how, const int *pair);
+int splice_through_uring(const char *how, const int *pair);
+
+#endif

@@ -1,0 +1,124 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# coverage_test.sh BUILD_FOLDER: every way to send and to receive (coverage.c) is recorded as the
+# program itself logged it: as many messages, each of as many bytes, in the same order on each
+# socket; and the bytes of each direction lie side by side, without a gap.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+program=$1/tests/coverage-program
+cd "$scratch" || exit 1
+
+# What the trace says, in the words of the log; pieces of a call are one message.
+cat > records.jq << 'END'
+(map(select(.event == "PATH")) | map({(.path | tostring): .inode}) | add // {}) as $inode |
+(map(select(.event == "TERMINATION"))) as $ends |
+[.[] | select(.event == "SEND" or .event == "RECEIVE")] | sort_by(.time_ns - .span_ns) |
+reduce .[] as $record ([];
+    ($record.path | tostring) as $path |
+    (if $record.stream == 0 then "UNSEEN" elif $record.end_of_file then "END"
+     else $record.event end) as $word |
+    if $record.continued then
+        (map(.word == $word and .inode == $inode[$path] and .stream == $record.stream) |
+            rindex(true)) as $last |
+        .[$last].bytes += $record.bytes
+    else
+        . + [{word: $word, inode: $inode[$path], bytes: $record.bytes, stream: $record.stream}]
+    end) |
+(.[] | "\(.word) \(.inode) \(.bytes)"),
+"FAILED_SEND \([$ends[].failed_sends] | add)",
+"FAILED_RECEIVE \([$ends[].failed_receives] | add)"
+END
+
+# Seams where a direction's ranges do not meet: none, but where an urgent byte was skipped.
+cat > seams.jq << 'END'
+(map(select(.event == "PATH")) |
+    map({(.path | tostring): {SEND: .start_out, RECEIVE: .start_in}}) | add // {}) as $start |
+[.[] | select((.event == "SEND" or .event == "RECEIVE") and .bytes > 0)] |
+group_by([.path, .event])[] |
+$start[.[0].path | tostring][.[0].event] as $begin |
+map([(.offset - $begin + 4294967296) % 4294967296, .bytes]) | sort |
+reduce .[] as $range ([0, []];
+    if $range[0] == .[0] then [$range[0] + $range[1], .[1]]
+    else [$range[0] + $range[1], .[1] + [$range[0] - .[0]]] end) | .[1][]
+END
+
+# compare: whether NAME.log and NAME.json tell the same.
+compare() {
+    jq -r -s -f records.jq "$1.json" > "$1.records" || return
+    # how many unseen bytes is told; in how many records is not
+    for side in log records; do
+        {
+            grep -E '^(SEND|RECEIVE|END) ' "$1.$side" | sort -s -k1,2
+            awk '$1 == "UNSEEN" { bytes[$2] += $3 }
+                 END { for (i in bytes) print "UNSEEN", i, bytes[i] }' "$1.$side" | sort
+        } > "$1.$side.sorted"
+    done
+    {
+        echo "FAILED_SEND $(grep -c '^FAILED_SEND' "$1.log")"
+        echo "FAILED_RECEIVE $(grep -c '^FAILED_RECEIVE' "$1.log")"
+    } >> "$1.log.sorted"
+    grep '^FAILED' "$1.records" >> "$1.records.sorted"
+    diff "$1.log.sorted" "$1.records.sorted"
+}
+
+# way NAME KIND [OPTION...]: goes that way metered and compares.
+way() {
+    name=$1-$2
+    "$dpm" run -o "$name.trace" --wait -- "$program" "$1" "$2" "$name.log" > "$name.out" 2> "$name.err"
+    status=$?
+    if [ "$status" = 77 ]; then
+        skip "$1, $2" "io_uring is not to be had here"
+        return
+    fi
+    if [ "$status" != 0 ]; then
+        fail "$1, $2: the program ends in order" "$(cat "$name.out" "$name.err")"
+        return
+    fi
+    "$dpm" dump --json "$name.trace" > "$name.json"
+    check "$1, $2: the records are what the program did" compare "$name"
+    skipped=$(awk '$1 == "SKIPPED" { printf "%s%s", sep, $3; sep = " " }' "$name.log")
+    check_equal "$1, $2: ... and lie side by side" "$skipped" \
+        "$(jq -r -s -f seams.jq "$name.json" | tr '\n' ' ' | sed 's/ $//')"
+}
+
+for kind in tcp unix; do
+    for name in calls empty peek wait-all half-closed would-block splice-out splice-in vmsplice-tee \
+        sendfile passed; do
+        way "$name" "$kind"
+    done
+    for how in plain poll async sqpoll; do
+        way "uring-$how" "$kind"
+    done
+done
+for name in splice-bulk map-received zero-copy urgent urgent-in-line discard low-water fast-open \
+    uring-splice; do
+    way "$name" tcp
+done
+for name in short-many splice-last abstract; do
+    way "$name" unix
+done
+
+# What is more to be seen of some of them.
+check_equal "a NUL inside an abstract name is shown as @" "@dpm@tail" "$(jq -r 'select(.event ==
+    "PATH" and .unix_name != "") | .unix_name' abstract-unix.json | sed 's/[0-9]//g' | sort -u)"
+check_equal "a splice that waits has its RECEIVECALL, one that does not says so" "2 4" "$(jq -r -s '
+    map(select(.event == "RECEIVECALL" and .pid != null)) as $waits |
+    "\([$waits[] | select(.bytes == 0)] | length) \([.[] | select(.event == "RECEIVE" and
+    .call_implied and (.bytes == 100 or .bytes == 30))] | length)"' splice-out-tcp.json)"
+check_equal "the urgent byte stands at its place: the last but two" 0 "$(jq -r -s '
+    (map(select(.event == "SEND" and .bytes == 1))[1].offset) -
+    (map(select(.event == "RECEIVE" and .bytes == 1))[0].offset)' urgent-tcp.json)"
+check_equal "what nobody was seen to take is told of in the statistics" 500 \
+    "$("$dpm" stats --json splice-last-unix.trace | jq .trace.unseen_bytes)"
+if [ -s uring-async-tcp.json ]; then
+    check_equal "io_uring's threads are threads of the process, and they end" "true true true" \
+        "$(jq -r -s '
+        map(select(.event == "STREAM" and (.name | startswith("iou-wrk")))) as $threads |
+        map(select(.event == "TERMINATION").stream) as $ended |
+        [$threads != [], ($threads | all(.process == 1)),
+            ($threads | map(.stream) - $ended == [])] | join(" ")' uring-async-tcp.json)"
+    check_equal "... also the one that polls for requests" 1 "$(jq -r -s '[.[] | select(.event ==
+        "TERMINATION" and (.name | startswith("iou-sqp")))] | length' uring-sqpoll-tcp.json)"
+fi
+finish
