@@ -70,14 +70,15 @@ int mark_tasks(struct bpf_iter__task *context)
     }
     if (!claim(stream))
         return 0;
-    if (!mark_from_exec)
-        join_process(stream, task);
-    else
+    if (mark_from_exec) {
         stream->process = stream->number;
+    } else {
+        join_process(stream, task);
+        stream->receivecall = sleeps_in_receive(task);
+    }
     stream->started = 1;
     stream->from_exec = mark_from_exec;
     stream->mark = mark_generation;
-    stream->receivecall = sleeps_in_receive(task);
     enliven(stream, mark_flags);
     if (task->flags & PF_EXITING)
         end_stream(stream); /* the hook that ends it may have come before it was alive */

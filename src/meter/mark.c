@@ -2,7 +2,8 @@
 /*
  * mark.c: marks processes as metered: before they begin (`dpm run`), or while they run.
  *
- *      meter_mark     a suspended process: tells from its next exec on
+ *      meter_mark     a suspended process: what it has inherited is listed; tells from its next
+ *                     exec on
  *      meter_acquire  running processes: marked, silent   \  as often as it takes until
  *      meter_begin    their identities and paths listed,  /   nobody new is found
  *                     then all of them tell at once
@@ -41,16 +42,14 @@ static int mark(struct meter *meter, pid_t pid)
     return (int)all;
 }
 
-int meter_mark(struct meter *meter, pid_t pid, struct problem *problem)
+/* Of whom the files are to be looked at. */
+static void note_acquired(struct meter *meter, pid_t pid)
 {
-    meter->kernel->bss->mark_flags = meter->flags;
-    meter->kernel->bss->mark_from_exec = true;
-    int marked = mark(meter, pid);
-    if (marked == 0)
-        marked = -ESRCH;
-    return marked < 0
-               ? problem_set(problem, marked, "cannot meter process %d: %s", pid, strerror(-marked))
-               : 0;
+    if (pid == 0)
+        meter->acquired_count = FEW_PROCESSES;
+    if (meter->acquired_count < FEW_PROCESSES)
+        meter->acquired[meter->acquired_count] = pid;
+    meter->acquired_count++;
 }
 
 int meter_acquire(struct meter *meter, pid_t pid, struct problem *problem)
@@ -70,15 +69,11 @@ int meter_acquire(struct meter *meter, pid_t pid, struct problem *problem)
         return problem_set(problem, -ENOMEM, "the kernel has no memory to meter so many threads");
     if (marked == 0)
         return 0;
-    if (pid == 0)
-        meter->acquired_count = FEW_PROCESSES;
-    if (meter->acquired_count < FEW_PROCESSES)
-        meter->acquired[meter->acquired_count] = pid;
-    meter->acquired_count++;
+    note_acquired(meter, pid);
     return marked;
 }
 
-/* ---- what is known of the marked ---- */
+/* ---- what they are and hold ---- */
 
 struct beginning {
     struct meter *meter;
@@ -182,6 +177,26 @@ static int tell_paths(struct beginning *beginning)
         usleep(PASSES_INTERVAL);
     }
     return 0;
+}
+
+/* ---- beginning ---- */
+
+int meter_mark(struct meter *meter, pid_t pid, struct problem *problem)
+{
+    struct beginning beginning = {.meter = meter, .time = clock_now(CLOCK_MONOTONIC)};
+
+    meter->kernel->bss->mark_flags = meter->flags;
+    meter->kernel->bss->mark_from_exec = true;
+    int result = mark(meter, pid);
+    if (result == 0)
+        result = -ESRCH;
+    note_acquired(meter, pid);
+    if (result > 0)
+        result = tell_paths(&beginning);
+    meter->acquired_count = 0;
+    return result < 0
+               ? problem_set(problem, result, "cannot meter process %d: %s", pid, strerror(-result))
+               : 0;
 }
 
 int meter_begin(struct meter *meter, size_t *ret_processes, struct problem *problem)

@@ -36,7 +36,8 @@ int meter_open(const struct meter_options *options, struct meter **ret_meter,
                struct problem *problem);
 
 /* Marks a process that is suspended and has one thread: its metering begins when it next executes a
- * program, and so that of all it creates from then on. Errors: -ESRCH, there is no such process. */
+ * program, and so that of all it creates from then on. The sockets it has inherited are listed as
+ * records of the source. Errors: -ESRCH, there is no such process. */
 int meter_mark(struct meter *meter, pid_t pid, struct problem *problem);
 
 /* Marks all threads of a running process, or with pid 0 of every process but the caller's own, and
