@@ -32,6 +32,7 @@ typedef __s64 int64_t;
 
 struct pt_regs {
     unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip;
+    unsigned short cs; /* of the code segment; a long in older kernels */
     unsigned long flags, sp;
 };
 
@@ -117,6 +118,7 @@ struct files_struct {
 
 struct mm_struct {
     unsigned long start_code;
+    unsigned long end_code;
 };
 
 struct task_io_accounting {
@@ -309,6 +311,10 @@ enum {
     MSG_ERRQUEUE = 0x2000,
 
     CLONE_THREAD = 0x10000,
+
+    PF_IO_WORKER = 0x10,
+    PF_USER_WORKER = 0x4000,
+    PF_KTHREAD = 0x200000,
 
     TASK_INTERRUPTIBLE = 1,
     TASK_UNINTERRUPTIBLE = 2,

@@ -94,6 +94,7 @@ static __noinline int leave(struct stream *stream, struct task_struct *task, uin
         stream->block_call = call;
         stream->block_state = state;
         stream->blocked_at = bpf_ktime_get_ns();
+        stream->blocked_pc = stream_pc(stream, task);
     }
     return 0;
 }

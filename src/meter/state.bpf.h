@@ -70,6 +70,7 @@ struct stream {
     uint32_t block_call;
     uint32_t block_state;
     uint64_t blocked_at; /* 0 = not in a BLOCK */
+    uint64_t blocked_pc; /* where, as user_pc() gives it */
     uint64_t sendfile;   /* which sendfile call made the last SEND, 0 = none did */
     struct many_call send_many;
     struct many_call receive_many;
