@@ -15,6 +15,7 @@
 #include "launch/launch.h"
 #include "meter/meter.h"
 #include "show/show.h"
+#include "symbols/symbols.h"
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -48,6 +49,7 @@ struct recording {
     struct launched command;
     struct meter *meter;
     struct trace_writer *writer;
+    struct symbols *symbols; /* NULL: the flag pc is not set */
     char path[PATH_MAX];
     FILE *messages; /* standard error, or the report's file */
     int signals;
@@ -155,9 +157,21 @@ static int drain(struct recording *recording, struct problem *problem)
         result = trace_writer_append(recording->writer, event.header, problem);
         if (result < 0)
             return result;
+        symbols_note(recording->symbols, event.header);
     }
     for (unsigned ring = 0; ring < RING_COUNT; ring++)
         trace_writer_lost(recording->writer, ring, meter_lost(recording->meter, ring));
+    return result;
+}
+
+/* Names of the program counters follow the last record. */
+static int append_names(struct recording *recording, struct problem *problem)
+{
+    const struct record_header *record;
+    int result = 0;
+
+    while (result >= 0 && (record = symbols_next(recording->symbols)) != NULL)
+        result = trace_writer_append(recording->writer, record, problem);
     return result;
 }
 
@@ -282,6 +296,8 @@ static int begin(struct recording *recording, struct problem *problem)
     result = meter_open(&options->meter, &recording->meter, problem);
     if (result < 0)
         return result;
+    if ((options->meter.flags & METER_FLAG_PC) != 0 && symbols_new(&recording->symbols) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
     machine_describe(&machine);
     machine.meter_flags = options->meter.flags;
     result =
@@ -326,6 +342,8 @@ static int end(struct recording *recording, struct problem *problem)
         stop_recording(recording, END_COMPLETE);
         while (result >= 0 && (result = drain(recording, problem)) == SOURCE_NONE_YET)
             usleep(1000);
+        if (result >= 0)
+            result = append_names(recording, problem);
         if (result < 0)
             give_up(recording, result, problem);
     }
@@ -432,6 +450,7 @@ int command_run(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     result = record_command(&recording);
     meter_close(recording.meter);
+    symbols_free(recording.symbols);
     close(recording.signals);
     if (recording.messages != stderr)
         fclose(recording.messages);

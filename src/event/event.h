@@ -105,7 +105,8 @@ struct source {
  *   origin  --+-- machine
  *             +-- stream number --> stream --> process (its first stream's number)
  *             +-- path number   --> path (one end)
- *             +-- image number  --> image
+ *             +-- image number  --> image --device, inode--> module (its program's file)
+ *             +-- stream, PC    --> procedure
  */
 struct identities;
 
@@ -124,6 +125,12 @@ const struct path_record *identities_path(const struct identities *identities, u
                                           uint32_t path);
 const struct image_record *identities_image(const struct identities *identities, uint32_t origin,
                                             uint32_t image);
+
+/* The procedure that a PC of this stream lies in, and in *ret_module (which may be NULL) the file
+ * that it stands in; NULL: not known. Valid until the next identities_add. */
+const struct procedure_record *identities_procedure(const struct identities *identities,
+                                                    uint32_t origin, uint32_t stream, uint64_t pc,
+                                                    const struct module_record **ret_module);
 
 /* Describes the machine we run on: ids, name, system, addresses; header.time is now. What cannot
  * be found out stays empty. */
