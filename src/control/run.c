@@ -358,6 +358,7 @@ static int end(struct recording *recording, struct problem *problem)
 static void tell_result(const struct recording *recording, const struct source_state *state)
 {
     uint64_t lost_paths = meter_lost_paths(recording->meter);
+    uint64_t noted = 0, unnamed = symbols_unnamed(recording->symbols, &noted);
     uint64_t lost_in_rings =
         meter_lost(recording->meter, RING_CONTROL) + meter_lost(recording->meter, RING_DATA);
 
@@ -365,6 +366,12 @@ static void tell_result(const struct recording *recording, const struct source_s
             state->records, state->lost, recording->path);
     if (lost_in_rings > 0)
         fprintf(recording->messages, "dpm: a larger ring loses less, e.g. --ring 64M\n");
+    if (unnamed > 0)
+        fprintf(recording->messages,
+                "dpm: %" PRIu64 " of %" PRIu64
+                " program counters have no name: the program's file had "
+                "gone or cannot be read\n",
+                unnamed, noted);
     if (lost_paths > 0)
         fprintf(recording->messages,
                 "dpm: %" PRIu64 " uses of paths are not recorded: no memory to remember them\n",

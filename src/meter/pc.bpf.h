@@ -28,12 +28,12 @@
 
 #include "meter/state.bpf.h"
 
-#define PC_FRAMES  12u     /* of libraries, at most */
+#define PC_FRAMES  8u      /* of libraries, at most */
 #define PC_WINDOW  1024u   /* bytes of stack beyond a frame of unknown size */
 #define PC_CHUNK   8u      /* words of it that are looked at together */
 #define PC_REACH   0x4000u /* bytes: a place so far behind a function's beginning may be in it */
 #define PC_CODE    96u     /* bytes of code that are looked at together */
-#define PC_CODES   8u      /* how often, from one return address on */
+#define PC_CODES   4u      /* how often, from one return address on */
 #define PC_ADDRESS ((1ULL << 48) - 1)
 #define PC_LIBRARY (1ULL << 63) /* beside the address: RECORD_LIBRARY */
 
@@ -256,11 +256,11 @@ enum leads {
 
 /* Whether the call before the return address `word` into the program leads to the function that
  * `ip` is in. */
-static __always_inline enum leads leads_to(uint64_t word, uint64_t ip, const struct text *text)
+__noinline enum leads leads_to(uint64_t word, uint64_t ip, const struct text *text)
 {
     uint64_t target = target_of_call(word);
 
-    if (target == 0 || (in_text(target, text) && !in_text(ip, text)))
+    if (text == NULL || target == 0 || (in_text(target, text) && !in_text(ip, text)))
         return LEADS_MAYBE;
     return ip - target < PC_REACH ? LEADS_THERE : LEADS_ELSEWHERE;
 }

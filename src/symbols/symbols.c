@@ -60,8 +60,9 @@ struct symbols {
     unsigned next_kept;
     uint64_t time;      /* of the last record */
     uint64_t forgotten; /* PCs there was no room for, each time they were met */
-    uint64_t named;
-    int naming_module; /* whose names are next, or are being read */
+    uint64_t unknown;   /* different PCs in a program whose file there is not */
+    uint64_t named;     /* different PCs in a program that have a PROCEDURE */
+    int naming_module;  /* whose names are next, or are being read */
     struct naming naming;
     union naming_record record;
 };
@@ -291,8 +292,11 @@ static void note_pc(struct symbols *symbols, const struct record_header *header,
             add_place(&symbols->modules[image->module], (struct place){.offset = offset});
         return;
     }
-    if (is_new(symbols, &symbols->other_places, (uint64_t)index << 48 | pc) && library &&
-        image != NULL)
+    if (!is_new(symbols, &symbols->other_places, (uint64_t)index << 48 | pc))
+        return;
+    if (!library)
+        symbols->unknown++;
+    else if (image != NULL)
         add_library_place(symbols, image, stream->pid, pc);
 }
 
@@ -325,7 +329,7 @@ static const struct record_header *fill_record(struct symbols *symbols)
         symbols->record.module.module = number;
     } else {
         symbols->record.procedure.module = number;
-        symbols->named++;
+        symbols->named += symbols->record.procedure.image == 0;
     }
     return header;
 }
@@ -348,9 +352,11 @@ const struct record_header *symbols_next(struct symbols *symbols)
 
 uint64_t symbols_unnamed(const struct symbols *symbols, uint64_t *ret_noted)
 {
-    uint64_t noted =
-        (uint64_t)symbols->program_places.count + symbols->other_places.count + symbols->forgotten;
-
+    if (symbols == NULL) {
+        *ret_noted = 0;
+        return 0;
+    }
+    uint64_t noted = symbols->program_places.count + symbols->unknown + symbols->forgotten;
     *ret_noted = noted;
     return noted - symbols->named;
 }

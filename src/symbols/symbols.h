@@ -31,9 +31,10 @@ void symbols_note(struct symbols *symbols, const struct record_header *record);
  * bear. A MODULE stands before its PROCEDUREs. Takes at most some seconds for each file. */
 const struct record_header *symbols_next(struct symbols *symbols);
 
-/* How many different program counters of how many were noted but got no PROCEDURE: the process or
- * its file had gone, the file could not be read, or there were too many. Known when symbols_next
- * has returned NULL. */
+/* How many different program counters in programs, of how many that were noted, got no PROCEDURE:
+ * the process and its file had gone, the file could not be read, or there were too many. Known when
+ * symbols_next has returned NULL. Of NULL: none. Those in libraries are not counted: with a process
+ * that has ended goes where its libraries were. */
 uint64_t symbols_unnamed(const struct symbols *symbols, uint64_t *ret_noted);
 
 #endif
