@@ -346,6 +346,29 @@ check_equal "each record is as in its own trace" \
     "$("$dpm" dump --json alpha 2> err | cksum)" \
     "$("$dpm" dump --json alpha beta 2> err | jq -c 'select(.machine == "alpha")' | cksum)"
 
+# ---- program counters ----
+
+# places TRACE: where the messages of named were sent from, as the lines say.
+places() {
+    "$dpm" dump --type send "$@" 2> err | grep named | sed 's/.*offset 0//; s/^$/nowhere/'
+}
+
+check_equal "lines end with the procedure, the file or the address of the call" \
+    '  in swallow+0x34
+  in sink+0x500
+  in sink+0xeef (library)
+  in 0x400501
+  in 0x400234
+nowhere' "$(places gamma)"
+check_equal "names of several traces do not mix" "$(places gamma)" "$(places alpha gamma beta)"
+check_equal "JSON has them as keys" '{"pc":4194868,"procedure":"swallow","procedure_offset":52,"module":"/usr/bin/sink"}
+{"pc":4195584,"procedure":null,"procedure_offset":1280,"module":"/usr/bin/sink"}
+{"pc":140736929316591,"procedure":null,"procedure_offset":3823,"module":"/usr/bin/sink"}
+{"pc":4195585,"procedure":null,"procedure_offset":null,"module":null}
+{"pc":4194868,"procedure":null,"procedure_offset":null,"module":null}
+{"pc":null,"procedure":null,"procedure_offset":null,"module":null}' \
+    "$("$dpm" dump --json --type send gamma | jq -c '{pc, procedure, procedure_offset, "module": .["module"]}')"
+
 # ---- traces that are not whole ----
 
 copy cut

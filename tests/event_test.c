@@ -710,6 +710,66 @@ static void test_any_path_has_a_short_name(void **unused)
     }
 }
 
+static void add_identity(struct identities *identities, uint32_t origin,
+                         const struct record_header *header)
+{
+    struct event event = {.header = header, .origin = origin};
+
+    assert_int_equal(identities_add(identities, &event), 0);
+}
+
+/* A program's image is named by what file it is, wherever it lies; a library's PC by the image. */
+static void test_procedures_are_found_by_stream_and_pc(void **unused)
+{
+    struct identities *identities;
+    const struct module_record *module = NULL;
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    for (uint32_t number = 1; number <= 2; number++) {
+        struct image_record image = {.header.id = EVENT_IMAGE,
+                                     .image = number,
+                                     .device = 5,
+                                     .inode = 77,
+                                     .load = 0x10000 * number};
+        struct stream_record stream = {.header = {.id = EVENT_STREAM, .stream = 10 + number},
+                                       .image = number};
+        add_identity(identities, 1, &image.header);
+        add_identity(identities, 1, &stream.header);
+    }
+    assert_null(identities_procedure(identities, 1, 11, 0x10030, &module));
+    struct module_record program = {
+        .header.id = EVENT_MODULE, .module = 4, .device = 5, .inode = 77, .text = 0x1000};
+    struct module_record library = {
+        .header.id = EVENT_MODULE, .module = 5, .device = 5, .inode = 78};
+    struct procedure_record own = {
+        .header.id = EVENT_PROCEDURE, .module = 4, .address = 0x1030, .name = "own"};
+    struct procedure_record others = {
+        .header.id = EVENT_PROCEDURE, .module = 5, .image = 2, .address = 0x7fff00001030};
+    add_identity(identities, 1, &program.header);
+    add_identity(identities, 1, &library.header);
+    add_identity(identities, 1, &own.header);
+    add_identity(identities, 1, &others.header);
+
+    for (uint32_t number = 1; number <= 2; number++) {
+        const struct procedure_record *found =
+            identities_procedure(identities, 1, 10 + number, 0x10000 * number + 0x30, &module);
+        assert_non_null(found);
+        assert_string_equal(found->name, "own");
+        assert_int_equal(module->module, 4);
+        assert_null(
+            identities_procedure(identities, 1, 10 + number, 0x10000 * number + 0x31, NULL));
+    }
+    assert_non_null(identities_procedure(identities, 1, 12, 0x7fff00001030, &module));
+    assert_int_equal(module->module, 5);
+    assert_null(identities_procedure(identities, 1, 11, 0x7fff00001030, NULL)); /* other image */
+    assert_null(identities_procedure(identities, 0, 11, 0x10030, NULL));        /* other trace */
+    assert_null(identities_procedure(identities, 1, 99, 0x10030, NULL));        /* no such stream */
+    others.address = UINT64_MAX; /* may stand in a file, and is no PC */
+    add_identity(identities, 1, &others.header);
+    identities_free(identities);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -731,6 +791,7 @@ int main(void)
         cmocka_unit_test(test_cgroups_have_their_paths),
         cmocka_unit_test(test_containers_have_short_names),
         cmocka_unit_test(test_any_path_has_a_short_name),
+        cmocka_unit_test(test_procedures_are_found_by_stream_and_pc),
     };
 
     return cmocka_run_group_tests_name("event", tests, NULL, NULL);

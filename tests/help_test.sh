@@ -88,7 +88,7 @@ words_of_page() {
         grep '^[a-z_]*[a-z]$' | sort -u
 }
 
-"$dpm" dump --json alpha beta 2> err | jq -r 'keys[]' | sort -u > printed
+"$dpm" dump --json alpha beta gamma 2> err | jq -r 'keys[]' | sort -u > printed
 words_of_page dpm-dump.1 '\.Ss Keys' '\.Sh EXIT' > described
 check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
     "$(cat printed)" "$(cat described)"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 # sample.sh: what the tests of the commands that read traces share; read after tap.sh. They work in
-# the scratch folder, on the traces that sample-trace makes: alpha, beta and crowd.
+# the scratch folder, on the traces that sample-trace makes: alpha, beta, gamma (program
+# counters) and crowd.
 
 dpm=$1/dpm
 build=$1
@@ -10,7 +11,7 @@ TZ=UTC
 export LC_ALL TZ
 
 cd "$scratch" || exit 1
-for machine in alpha beta crowd; do
+for machine in alpha beta gamma crowd; do
     "$build/tests/sample-trace" $machine $machine || exit 1
 done
 mkdir empty foreign

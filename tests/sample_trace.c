@@ -3,7 +3,7 @@
  * sample_trace.c: writes a small trace in which everything happens once, always the same one, for
  * the tests of the commands that read traces.
  *
- *      sample-trace alpha|beta|crowd TRACE
+ *      sample-trace alpha|beta|gamma|crowd TRACE
  *
  *      alpha   server[100] has a thread, worker; its child client[200] is another program after
  *              EXEC; hostile[300] has a name to break things with; twin[400] uses the server's
@@ -452,15 +452,83 @@ static void crowd(struct sample *sample)
     }
 }
 
+/* A SEND with a program counter. */
+static void send_from(struct sample *sample, uint32_t stream, uint64_t pc, unsigned flags)
+{
+    uint32_t sequence = sample->sequences[stream]++;
+    struct record record = {
+        .header = {.id = EVENT_SEND,
+                   .flags = (uint16_t)flags,
+                   .sequence = sequence,
+                   .proc_time_and_pc = pc << 48 | CPU_STEP * (sequence + 1),
+                   .pc_high = (uint32_t)(pc >> 16),
+                   .stream = stream},
+        .message = {.path = 1, .bytes = 10},
+    };
+
+    append(sample, &record.header);
+}
+
+static void running(struct sample *sample, uint32_t number, uint32_t image)
+{
+    struct stream_record record = {
+        .header = {.id = EVENT_STREAM, .flags = RECORD_NO_STREAM, .stream = number},
+        .pid = 100 * number,
+        .tid = 100 * number,
+        .process = number,
+        .image = image,
+    };
+
+    copy_name(record.name, sizeof(record.name), "named");
+    append(sample, &record.header);
+}
+
+static void nameless(struct sample *sample, uint32_t image_number, uint64_t address,
+                     uint64_t offset)
+{
+    struct procedure_record procedure = {
+        .header = {.id = EVENT_PROCEDURE, .flags = RECORD_NO_STREAM},
+        .module = 1,
+        .image = image_number,
+        .address = address,
+        .offset = offset,
+    };
+
+    append(sample, &procedure.header);
+}
+
+/* Program counters: image 1 and the module have the same file, image 2 has another. */
+static void gamma_places(struct sample *sample)
+{
+    struct address ends[] = {{"10.0.0.3", 9000}, {"10.0.0.4", 7000}};
+
+    image(sample, 1, "/usr/bin/sink");
+    running(sample, 1, 1);
+    running(sample, 2, 2);
+    tcp_path(sample, 1, 1, PATH_ROLE_CONNECTED, ends[0], ends[1], 0);
+    send_from(sample, 1, 0x400234, 0);                    /* a procedure */
+    send_from(sample, 1, 0x400500, 0);                    /* no symbol there */
+    send_from(sample, 1, 0x7fffdeadbeef, RECORD_LIBRARY); /* in a library */
+    send_from(sample, 1, 0x400501, 0);                    /* not told of */
+    send_from(sample, 2, 0x400234, 0);                    /* of an unknown image */
+    send_from(sample, 1, 0, 0);                           /* not known */
+    symbols(sample);
+    name(sample, NAME_USER, 1000, "alice");
+    nameless(sample, 0, 0x1500, 0x500);
+    nameless(sample, 1, 0x7fffdeadbeef, 0xeef);
+}
+
 static const struct {
     const char *name;
     void (*tell)(struct sample *sample);
     const char *addresses;
     uint64_t begin; /* ns, monotonic */
     uint64_t wall;
+    uint64_t flags; /* besides those of all events */
 } machines[] = {
     {"alpha", alpha, "10.0.0.1 10.0.0.7 2001:db8::1", ALPHA_BEGINS, WALL_BEGINS},
     {"beta", beta, "10.0.0.2", BETA_BEGINS, WALL_BEGINS + STEP / 2},
+    {"gamma", gamma_places, "10.0.0.3", ALPHA_BEGINS, WALL_BEGINS, METER_FLAG_PC},
     {"crowd", crowd, "192.0.2.1", ALPHA_BEGINS, WALL_BEGINS},
 };
 
@@ -470,7 +538,7 @@ static void write_trace(size_t which, const char *path)
         .header.time = machines[which].begin,
         .machine_id = {0xa0, (uint8_t)which},
         .boot_id = {0xb0, (uint8_t)which},
-        .meter_flags = METER_EVENT_FLAGS,
+        .meter_flags = METER_EVENT_FLAGS | machines[which].flags,
         .system = "Linux 6.6 x86_64",
     };
     struct sample sample = {.time = machines[which].begin};
@@ -517,7 +585,7 @@ int main(int argc, char **argv)
     while (argc == 3 && which < ARRAY_SIZE(machines) && strcmp(argv[1], machines[which].name) != 0)
         which++;
     if (argc != 3 || which == ARRAY_SIZE(machines)) {
-        fprintf(stderr, "usage: sample-trace alpha|beta|crowd TRACE\n");
+        fprintf(stderr, "usage: sample-trace alpha|beta|gamma|crowd TRACE\n");
         return 2;
     }
     write_trace(which, argv[2]);

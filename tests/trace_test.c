@@ -434,6 +434,27 @@ static void write_small(const char *path, uint64_t seed, struct list *model)
 
 /* ---- round trip ---- */
 
+/* The control records alone are those of the model, in its order, and END. */
+static void check_control(const char *path, const struct list *model)
+{
+    struct problem problem;
+    struct source *source;
+    struct event event;
+    uint64_t complete;
+
+    assert_int_equal(trace_open_control(&path, 1, &source, &problem), 0);
+    for (size_t i = 0; i < model->count; i++) {
+        if (ring_of(&model->records[i]) != RING_CONTROL)
+            continue;
+        assert_int_equal(source->next(source, &event, &complete, &problem), SOURCE_RECORD);
+        assert_memory_equal(event.header, model->records[i].bytes, event_size(event.header->id));
+    }
+    assert_int_equal(source->next(source, &event, &complete, &problem), SOURCE_RECORD);
+    assert_int_equal(event.header->id, EVENT_END);
+    assert_int_equal(source->next(source, &event, &complete, &problem), SOURCE_END);
+    trace_close(source);
+}
+
 static void test_what_is_written_is_read(void **unused)
 {
     struct maker maker = {.state = seed_of_run("round trip")};
@@ -458,6 +479,7 @@ static void test_what_is_written_is_read(void **unused)
         finish(writer, END_COMPLETE);
         assert_int_equal(check_whole(path, &model, END_COMPLETE),
                          lost[RING_CONTROL] + lost[RING_DATA]);
+        check_control(path, &model);
         remove_tree(path);
         list_done(&model);
     }

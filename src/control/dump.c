@@ -11,14 +11,34 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 
-/* Prints what is chosen of a source. Returns 0 when the source has ended. */
-static int dump_source(struct source *source, struct dump_choice *choice, bool json,
-                       struct problem *problem)
+/* Names of program counters stand at the end of a trace: they are read before anything is shown.
+ * Each MODULE and PROCEDURE that these traces' control files have. */
+static int read_names(struct source *control, struct identities *identities,
+                      struct problem *problem)
 {
-    struct identities *identities = NULL;
     struct event event;
     uint64_t complete;
-    int result = identities_new(&identities);
+    int result;
+
+    while ((result = control->next(control, &event, &complete, problem)) == SOURCE_RECORD) {
+        unsigned id = event.header->id;
+        if (id == EVENT_MACHINE && control->origins == 1 &&
+            !(((const struct machine_record *)event.header)->meter_flags & METER_FLAG_PC))
+            return 0; /* there are none */
+        if ((id == EVENT_IMAGE || id == EVENT_MODULE || id == EVENT_PROCEDURE) &&
+            identities_add(identities, &event) < 0)
+            return problem_set(problem, -ENOMEM, "out of memory");
+    }
+    return result;
+}
+
+/* Prints what is chosen of a source. Returns 0 when the source has ended. */
+static int dump_source(struct source *source, struct identities *identities,
+                       struct dump_choice *choice, bool json, struct problem *problem)
+{
+    struct event event;
+    uint64_t complete;
+    int result = 0;
     struct record_face face = {
         .file = stdout,
         .identities = identities,
@@ -26,8 +46,6 @@ static int dump_source(struct source *source, struct dump_choice *choice, bool j
         .machines = source->origins > 1,
     };
 
-    if (result < 0)
-        return problem_set(problem, result, "out of memory");
     /* Lines are printed in pieces by this one thread: no lock for each. */
     __fsetlocking(stdout, FSETLOCKING_BYCALLER);
     while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD) {
@@ -43,7 +61,6 @@ static int dump_source(struct source *source, struct dump_choice *choice, bool j
     }
     if (result >= 0)
         result = command_flush_output(problem);
-    identities_free(identities);
     return result < 0 ? result : 0;
 }
 
@@ -61,21 +78,32 @@ static int dump_traces(const char *const *traces, size_t count, struct dump_choi
                        bool json)
 {
     struct problem problem;
-    struct source *source = NULL;
+    struct source *source = NULL, *control = NULL;
+    struct identities *identities = NULL;
+    int status = EXIT_SUCCESS;
 
     if (dump_choice_check(choice, &problem) < 0)
         return command_usage_error("dump", "%s", problem.text);
-    if (trace_open(traces, count, &source, &problem) < 0)
-        return command_error("%s", problem.text);
-    int status = EXIT_SUCCESS;
-    if (dump_source(source, choice, json, &problem) < 0) {
+    if (identities_new(&identities) < 0)
+        return command_error("out of memory");
+    if (trace_open(traces, count, &source, &problem) < 0 ||
+        trace_open_control(traces, count, &control, &problem) < 0) {
+        status = command_error("%s", problem.text);
+        goto done;
+    }
+    /* A file that is damaged is reported where the records before the damage have been shown. */
+    read_names(control, identities, &problem);
+    if (dump_source(source, identities, choice, json, &problem) < 0) {
         fflush(stdout); /* what is printed comes first */
         status = command_error("%s", problem.text);
     } else {
         command_report_state(source, traces);
         warn_unmet(choice);
     }
+done:
+    trace_close(control);
     trace_close(source);
+    identities_free(identities);
     return status;
 }
 

@@ -125,7 +125,10 @@ static int store(struct recording *recording, const struct event *event, struct 
         struct event name = {&names[i].header, event->origin, event->wall_offset};
         result = store_one(recording, &name, problem);
     }
-    return result < 0 ? result : store_one(recording, event, problem);
+    if (result >= 0)
+        result = store_one(recording, event, problem);
+    symbols_note(recording->symbols, event->header);
+    return result;
 }
 
 /* Moves what the meter has into the trace. Returns an enum source_result or a negative errno. */
@@ -282,6 +285,9 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
     machine.meter_flags = options->meter.flags;
     result =
         trace_writer_new(recording->path, &machine, options->max_size, &recording->writer, problem);
+    if (result >= 0 && (options->meter.flags & METER_FLAG_PC) != 0 &&
+        symbols_new(&recording->symbols) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory for names of program counters");
     if (result < 0 || options->interval == 0)
         return result;
     return open_statistics(recording, &machine, problem);
@@ -317,6 +323,17 @@ static void name_the_living(struct recording *recording, const char *hint)
     free(list);
 }
 
+/* Names of the program counters follow the last record. */
+static int append_names(struct recording *recording, struct problem *problem)
+{
+    const struct record_header *record;
+    int result = 0;
+
+    while (result >= 0 && (record = symbols_next(recording->symbols)) != NULL)
+        result = trace_writer_append(recording->writer, record, problem);
+    return result;
+}
+
 /* Writes the rest of the records and END. */
 int recording_end(struct recording *recording, const char *name_the_rest, struct problem *problem)
 {
@@ -329,6 +346,8 @@ int recording_end(struct recording *recording, const char *name_the_rest, struct
         stop_recording(recording, END_COMPLETE);
         while (result >= 0 && (result = drain(recording, problem)) == SOURCE_NONE_YET)
             usleep(1000);
+        if (result >= 0)
+            result = append_names(recording, problem);
         if (result < 0)
             give_up(recording, result, problem);
     }
@@ -342,6 +361,7 @@ int recording_end(struct recording *recording, const char *name_the_rest, struct
 /* What became of the recording, in figures of the trace itself. */
 static void tell_result(const struct recording *recording, const struct source_state *state)
 {
+    uint64_t noted = 0, unnamed = symbols_unnamed(recording->symbols, &noted);
     uint64_t lost_paths = meter_lost_paths(recording->meter);
     uint64_t lost_datagrams = meter_lost_datagrams(recording->meter);
     uint64_t lost_in_rings =
@@ -355,6 +375,11 @@ static void tell_result(const struct recording *recording, const struct source_s
         fprintf(recording->messages,
                 "dpm: %" PRIu64 " uses of paths are not recorded: no memory to remember them\n",
                 lost_paths);
+    if (unnamed > 0)
+        fprintf(recording->messages,
+                "dpm: %" PRIu64 " of %" PRIu64 " program counters have no name: the program's file "
+                "had gone or cannot be read\n",
+                unnamed, noted);
     if (lost_datagrams > 0)
         fprintf(recording->messages,
                 "dpm: of %" PRIu64
@@ -390,6 +415,7 @@ void recording_close(struct recording *recording)
 {
     statistics_free(recording->statistics);
     names_done(&recording->names);
+    symbols_free(recording->symbols);
     meter_close(recording->meter);
     close(recording->signals);
     if (recording->messages != stderr)

@@ -18,6 +18,7 @@
 
 #include "analysis/analysis.h"
 #include "meter/meter.h"
+#include "symbols/symbols.h"
 #include "trace/trace.h"
 
 #include <getopt.h>
@@ -42,6 +43,7 @@ struct recording {
     struct meter *meter;
     struct trace_writer *writer;
     struct names names;            /* of users and cgroups, told so far */
+    struct symbols *symbols;       /* names of program counters; NULL without the flag pc */
     struct statistics *statistics; /* for reports while it goes on, or NULL */
     char path[PATH_MAX];
     FILE *messages; /* standard error, or the report's file */

@@ -112,6 +112,8 @@ struct source {
  *             +-- path number   --> path (one end)
  *             +-- image number  --> image
  *             +-- uid, cgroup id -> name
+ *             +-- image number  --> image --device, inode--> module (its program's file)
+ *             +-- stream, PC    --> procedure
  */
 struct identities;
 
@@ -141,6 +143,11 @@ const char *identities_cgroup_name(const struct identities *identities, uint32_t
 /* The last part of the file name of an image; NULL and pointers as above. */
 const char *identities_program(const struct identities *identities, uint32_t origin,
                                uint32_t image);
+/* The procedure that a PC of this stream lies in, and in *ret_module (which may be NULL) the file
+ * that it stands in; NULL: not known. Valid until the next identities_add. */
+const struct procedure_record *identities_procedure(const struct identities *identities,
+                                                    uint32_t origin, uint32_t stream, uint64_t pc,
+                                                    const struct module_record **ret_module);
 
 /* Describes the machine we run on: ids, name, system, addresses; header.time is now. What cannot
  * be found out stays empty. */

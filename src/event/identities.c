@@ -3,6 +3,9 @@
  * identities.c: remembers the identity records of every origin, found again by number.
  *
  *      (kind, origin, number) --intern--> index --> entries[index] --> copy of the latest record
+ *      (device, inode) of an image's file ------------------> its module
+ *      (module or image: its index, address) --intern-------> its procedure
+ *      (user or cgroup: the index of its number) -----------> its name
  *
  * Numbers come from a file and may be anything: nothing is sized by them.
  */
@@ -12,12 +15,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct identities {
-    struct intern numbers;
-    struct intern long_numbers; /* of 64 bits: their index here stands for them in `numbers` */
-    void **entries;             /* by interned index */
+/* Copies of records, by interned index. */
+struct entries {
+    struct intern keys;
+    void **records;
     size_t capacity;
 };
+
+struct identities {
+    struct entries numbered;
+    struct entries files;       /* modules by a hash of what file they are */
+    struct entries procedures;  /* by where they stand */
+    struct intern long_numbers; /* of 64 bits: their index here stands for them in `numbered` */
+};
+
+static void entries_done(struct entries *entries)
+{
+    for (uint32_t index = 0; index < entries->keys.count && index < entries->capacity; index++)
+        free(entries->records[index]);
+    free(entries->records);
+    intern_done(&entries->keys);
+}
+
+/* Ends the texts that are handed out as such. */
+static void end_text(struct record_header *header)
+{
+    if (header->id == EVENT_NAME)
+        ((struct name_record *)header)->name[NAME_SIZE - 1] = '\0';
+    if (header->id == EVENT_IMAGE)
+        ((struct image_record *)header)->name[IMAGE_NAME_SIZE - 1] = '\0';
+}
+
+/* Keeps a copy of the record, in place of an older one with the same key. */
+static int entries_set(struct entries *entries, uint64_t key, const struct record_header *header)
+{
+    size_t size = event_size(header->id);
+    int64_t index = intern_add(&entries->keys, key);
+
+    if (index < 0)
+        return (int)index;
+    if (array_reserve(&entries->records, &entries->capacity, (size_t)index + 1,
+                      sizeof(*entries->records)) < 0)
+        return -ENOMEM;
+    if (entries->records[index] == NULL) {
+        entries->records[index] = malloc(size);
+        if (entries->records[index] == NULL)
+            return -ENOMEM;
+    }
+    memcpy(entries->records[index], header, size);
+    end_text(entries->records[index]);
+    return 0;
+}
+
+static const void *entries_get(const struct entries *entries, uint64_t key)
+{
+    int64_t index = intern_find(&entries->keys, key);
+
+    /* After an -ENOMEM a key may be known without its record. */
+    return index < 0 || (size_t)index >= entries->capacity ? NULL : entries->records[index];
+}
 
 int identities_new(struct identities **ret_identities)
 {
@@ -33,10 +89,9 @@ void identities_free(struct identities *identities)
 {
     if (identities == NULL)
         return;
-    for (uint32_t index = 0; index < identities->numbers.count; index++)
-        free(identities->entries[index]);
-    free(identities->entries);
-    intern_done(&identities->numbers);
+    entries_done(&identities->numbered);
+    entries_done(&identities->files);
+    entries_done(&identities->procedures);
     intern_done(&identities->long_numbers);
     free(identities);
 }
@@ -47,6 +102,30 @@ static uint64_t key_of(enum event_id id, uint32_t origin, uint32_t number)
     return (uint64_t)id << 56 | (uint64_t)(origin & 0xffffff) << 32 | number;
 }
 
+static uint32_t number_of(const struct record_header *header)
+{
+    switch (header->id) {
+    case EVENT_STREAM:
+        return header->stream;
+    case EVENT_PATH:
+        return ((const struct path_record *)header)->path;
+    case EVENT_IMAGE:
+        return ((const struct image_record *)header)->image;
+    case EVENT_MODULE:
+        return ((const struct module_record *)header)->module;
+    default:
+        return 0;
+    }
+}
+
+static bool is_numbered(unsigned id)
+{
+    return id == EVENT_STREAM || id == EVENT_PATH || id == EVENT_IMAGE || id == EVENT_MACHINE ||
+           id == EVENT_MODULE;
+}
+
+/* ---- names ---- */
+
 /* Users and cgroups are numbered alike: the last bit tells them apart. -ENOENT: no such index. */
 static int64_t name_number(int64_t index, uint32_t kind)
 {
@@ -55,71 +134,88 @@ static int64_t name_number(int64_t index, uint32_t kind)
     return index << 1 | (kind == NAME_CGROUP);
 }
 
-/* Below 0: out of memory, or the record says nothing. */
-static int64_t number_of(struct identities *identities, const struct record_header *header)
+static int add_name(struct identities *identities, uint32_t origin, const struct name_record *name)
 {
-    const struct name_record *name = (const struct name_record *)header;
-    int64_t index;
+    int64_t index = intern_add(&identities->long_numbers, name->number);
+    int64_t number = name_number(index, name->kind);
 
-    switch (header->id) {
-    case EVENT_STREAM:
-        return header->stream;
-    case EVENT_PATH:
-        return ((const struct path_record *)header)->path;
-    case EVENT_IMAGE:
-        return ((const struct image_record *)header)->image;
-    case EVENT_NAME:
-        index = intern_add(&identities->long_numbers, name->number);
-        return index < 0 ? index : name_number(index, name->kind);
-    default:
-        return 0;
-    }
+    if (index < 0)
+        return (int)index;
+    return number < 0 ? 0
+                      : entries_set(&identities->numbered,
+                                    key_of(EVENT_NAME, origin, (uint32_t)number), &name->header);
 }
 
-static bool is_identity(unsigned id)
+/* ---- where procedures stand ---- */
+
+/* Files are many-sided: a hash is the key, and what is found is compared. */
+static uint64_t key_of_file(uint32_t origin, uint32_t device, uint64_t inode)
 {
-    return id == EVENT_STREAM || id == EVENT_PATH || id == EVENT_IMAGE || id == EVENT_MACHINE ||
-           id == EVENT_NAME;
+    uint64_t hash = (uint64_t)origin << 32 | device;
+
+    hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9ULL + inode;
+    return (hash ^ hash >> 32) * 0x94d049bb133111ebULL;
+}
+
+static const struct module_record *find_file(const struct identities *identities, uint32_t origin,
+                                             const struct image_record *image)
+{
+    const struct module_record *module =
+        entries_get(&identities->files, key_of_file(origin, image->device, image->inode));
+
+    return module != NULL && module->device == image->device && module->inode == image->inode
+               ? module
+               : NULL;
+}
+
+/* An address in a module or, of a library, in an image. The key has the place of the module or
+ * image among the numbered identities, which must have been told of before. */
+static bool key_of_address(const struct identities *identities, enum event_id id, uint32_t origin,
+                           uint32_t number, uint64_t address, uint64_t *ret_key)
+{
+    int64_t index = intern_find(&identities->numbered.keys, key_of(id, origin, number));
+
+    if (index < 0 || index >= 1 << 16 || address >= 1ULL << 48)
+        return false;
+    *ret_key = (uint64_t)index << 48 | address;
+    return true;
+}
+
+static int add_procedure(struct identities *identities, uint32_t origin,
+                         const struct procedure_record *procedure)
+{
+    bool own = procedure->image == 0;
+    uint64_t key;
+
+    if (!key_of_address(identities, own ? EVENT_MODULE : EVENT_IMAGE, origin,
+                        own ? procedure->module : procedure->image, procedure->address, &key))
+        return 0;
+    return entries_set(&identities->procedures, key, &procedure->header);
 }
 
 int identities_add(struct identities *identities, const struct event *event)
 {
     const struct record_header *header = event->header;
+    const struct module_record *module = (const struct module_record *)header;
+    int result = 0;
 
-    if (!is_identity(header->id))
-        return 0;
-    size_t size = event_size(header->id);
-    int64_t number = number_of(identities, header);
-    if (number < 0)
-        return number == -ENOENT ? 0 : (int)number;
-    int64_t index =
-        intern_add(&identities->numbers, key_of(header->id, event->origin, (uint32_t)number));
-    if (index < 0)
-        return (int)index;
-    if (array_reserve(&identities->entries, &identities->capacity, (size_t)index + 1,
-                      sizeof(*identities->entries)) < 0)
-        return -ENOMEM;
-    if (identities->entries[index] == NULL) {
-        identities->entries[index] = malloc(size);
-        if (identities->entries[index] == NULL)
-            return -ENOMEM;
-    }
-    memcpy(identities->entries[index], header, size);
-    /* These are handed out as texts. */
+    if (is_numbered(header->id))
+        result = entries_set(&identities->numbered,
+                             key_of(header->id, event->origin, number_of(header)), header);
+    if (result == 0 && header->id == EVENT_MODULE)
+        result = entries_set(&identities->files,
+                             key_of_file(event->origin, module->device, module->inode), header);
+    if (header->id == EVENT_PROCEDURE)
+        result = add_procedure(identities, event->origin, (const struct procedure_record *)header);
     if (header->id == EVENT_NAME)
-        ((struct name_record *)identities->entries[index])->name[NAME_SIZE - 1] = '\0';
-    if (header->id == EVENT_IMAGE)
-        ((struct image_record *)identities->entries[index])->name[IMAGE_NAME_SIZE - 1] = '\0';
-    return 0;
+        result = add_name(identities, event->origin, (const struct name_record *)header);
+    return result;
 }
 
 static const void *find(const struct identities *identities, enum event_id id, uint32_t origin,
                         uint32_t number)
 {
-    int64_t index = intern_find(&identities->numbers, key_of(id, origin, number));
-
-    /* After an -ENOMEM a number may be known without its entry. */
-    return index < 0 || (size_t)index >= identities->capacity ? NULL : identities->entries[index];
+    return entries_get(&identities->numbered, key_of(id, origin, number));
 }
 
 const struct machine_record *identities_machine(const struct identities *identities,
@@ -144,6 +240,40 @@ const struct image_record *identities_image(const struct identities *identities,
                                             uint32_t image)
 {
     return find(identities, EVENT_IMAGE, origin, image);
+}
+
+/* The procedure at an address of a module's own text, or at a PC of an image's libraries. */
+static const struct procedure_record *find_procedure(const struct identities *identities,
+                                                     enum event_id id, uint32_t origin,
+                                                     uint32_t number, uint64_t address)
+{
+    uint64_t key;
+
+    return key_of_address(identities, id, origin, number, address, &key)
+               ? entries_get(&identities->procedures, key)
+               : NULL;
+}
+
+const struct procedure_record *identities_procedure(const struct identities *identities,
+                                                    uint32_t origin, uint32_t stream, uint64_t pc,
+                                                    const struct module_record **ret_module)
+{
+    const struct stream_record *of = identities_stream(identities, origin, stream);
+    const struct image_record *image =
+        of == NULL ? NULL : identities_image(identities, origin, of->image);
+    const struct procedure_record *procedure = NULL;
+
+    if (image == NULL)
+        return NULL;
+    const struct module_record *module = find_file(identities, origin, image);
+    if (module != NULL)
+        procedure = find_procedure(identities, EVENT_MODULE, origin, module->module,
+                                   pc - image->load + module->text);
+    if (procedure == NULL)
+        procedure = find_procedure(identities, EVENT_IMAGE, origin, of->image, pc);
+    if (procedure != NULL && ret_module != NULL)
+        *ret_module = find(identities, EVENT_MODULE, origin, procedure->module);
+    return procedure;
 }
 
 static const char *find_name(const struct identities *identities, enum name_kind kind,

@@ -33,6 +33,7 @@ typedef __s64 int64_t;
 
 struct pt_regs {
     unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip;
+    unsigned short cs; /* of the code segment; a long in older kernels */
     unsigned long flags, sp;
 };
 
@@ -119,6 +120,7 @@ struct files_struct {
 struct mm_struct {
     unsigned long start_code;
     struct file *exe_file;
+    unsigned long end_code;
 };
 
 struct task_io_accounting {

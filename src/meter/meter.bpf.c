@@ -4,6 +4,7 @@
  * flag in force needs it (hooks.c, the table of hooks).
  *
  *      state.bpf.h       what is remembered of streams and paths, the rings
+ *      pc.bpf.h          where in its program a stream is
  *      write.bpf.h       making records
  *      path.bpf.h        paths, told when they are first used
  *      call.bpf.h        who makes a call, and whether it failed

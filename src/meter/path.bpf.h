@@ -466,8 +466,8 @@ static __noinline int tell_dropped(struct path *path, struct sock *sk, const str
 
 /* Number of the path of a UDP socket: to its peer if it is connected, else that without a peer.
  * -1: it is no UDP socket. */
-static __noinline int udp_path_of_file(struct stream *stream, struct task_struct *task,
-                                       struct file *file)
+static __always_inline int udp_path_of_file(struct stream *stream, struct task_struct *task,
+                                            struct file *file)
 {
     struct socket *socket = BPF_CORE_READ(file, private_data);
     struct sock *sk = BPF_CORE_READ(socket, sk);

@@ -69,8 +69,9 @@ static __always_inline bool waits_in_splice(const struct stream *stream, struct 
            stream->taken_by == identity_of_call(task, call);
 }
 
-/* `task` is current and about to leave the CPU. */
-static __noinline int leave(struct stream *stream, struct task_struct *task, uint32_t state)
+/* `task` is current and about to leave the CPU. (Inline: calls may nest eight deep, pc.bpf.h needs four
+ * of them, and a path that is told here the others.) */
+static __always_inline int leave(struct stream *stream, struct task_struct *task, uint32_t state)
 {
     struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
     uint32_t call = call_of(task, registers);
@@ -106,6 +107,7 @@ static __noinline int leave(struct stream *stream, struct task_struct *task, uin
         stream->block_call = has_user_registers(task) ? registers->orig_ax : NO_CALL;
         stream->block_state = state;
         stream->blocked_at = bpf_ktime_get_ns();
+        stream->blocked_pc = stream_pc(stream, task);
     }
     return 0;
 }

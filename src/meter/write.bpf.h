@@ -12,6 +12,7 @@
 #ifndef DPM_WRITE_BPF_H
 #define DPM_WRITE_BPF_H
 
+#include "meter/pc.bpf.h"
 #include "meter/state.bpf.h"
 
 /* ---- clocks ---- */
@@ -161,6 +162,10 @@ static __always_inline void *begin_record(struct stream *stream, struct task_str
         return NULL;
     }
     fill_header(record, stream, task, id, flags, sequence);
+    /* A program that begins has called nothing yet, and a BLOCK's place was noted at its beginning.
+     * What is made for another task has none. */
+    if (id != EVENT_EXEC && id != EVENT_STARTPROCESS && id != EVENT_BLOCK)
+        fill_pc(record, stream_pc(stream, task));
     return record;
 }
 
@@ -245,6 +250,7 @@ static __noinline int write_block(struct stream *stream, struct task_struct *tas
     record->block.system_call = stream->block_call;
     record->block.state = stream->block_state;
     record->block.duration = record->header.time - stream->blocked_at;
+    fill_pc(&record->header, stream->blocked_pc);
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     return 0;
 }

@@ -40,6 +40,13 @@ bool record_has_stream(const struct record_header *header)
     return made_by_stream && header->stream != 0;
 }
 
+uint64_t record_event_pc(const struct record_header *header)
+{
+    bool is_event = header->id <= EVENT_TERMINATION && !(header->flags & RECORD_NO_STREAM);
+
+    return is_event ? record_pc(header) : 0;
+}
+
 int show_record(struct record_face *face, const struct event *event)
 {
     return face->json ? show_record_json(face, event) : show_record_text(face, event);

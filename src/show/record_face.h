@@ -17,6 +17,9 @@ struct wall_time record_wall_time(struct record_face *face, const struct event *
 /* Whether the record speaks of a stream: 0 is none's number. */
 bool record_has_stream(const struct record_header *header);
 
+/* The PC of an event's record; 0: not known, or it is no event. */
+uint64_t record_event_pc(const struct record_header *header);
+
 int show_record_text(struct record_face *face, const struct event *event);
 int show_record_json(struct record_face *face, const struct event *event);
 

@@ -5,6 +5,7 @@
  *      head     time, time_ns, event, machine, pid, tid, stream, name, sequence, cpu_ns, load
  *      body     the fields of the type's table, named in lower case with underscores
  *      what is known besides: of a path its kind and addresses, of a child its pid ...
+ *      where    the PC, and its procedure and module if they are known
  *      flags    only those that are set
  */
 #include "show/record_face.h"
@@ -243,6 +244,25 @@ static void set_known(struct object *object, const struct record_face *face,
     }
 }
 
+static void set_pc(struct object *object, const struct record_face *face, const struct event *event)
+{
+    uint64_t pc = record_event_pc(event->header);
+    const struct module_record *module = NULL;
+
+    if (pc == 0)
+        return;
+    const struct procedure_record *procedure =
+        identities_procedure(face->identities, event->origin, event->header->stream, pc, &module);
+    set_number(object, "pc", pc);
+    if (procedure == NULL)
+        return;
+    if (procedure->name[0] != '\0')
+        set_text(object, "procedure", procedure->name, sizeof(procedure->name));
+    set_number(object, "procedure_offset", procedure->offset);
+    if (module != NULL)
+        set_text(object, "module", module->name, sizeof(module->name));
+}
+
 static void set_flags(struct object *object, unsigned flags)
 {
     static const struct {
@@ -284,6 +304,7 @@ int show_record_json(struct record_face *face, const struct event *event)
     for (const struct event_field *field = type->fields; field->name != NULL; field++)
         set_field(&object, type, field, event->header);
     set_known(&object, face, event);
+    set_pc(&object, face, event);
     set_flags(&object, event->header->flags);
     if (!object.failed)
         print_line(object.json, face->file);

@@ -337,6 +337,33 @@ static void print_flags(const struct record_face *face, const struct record_head
         fputs(", older than the metering", face->file);
 }
 
+/* "in PROCEDURE+0x12", without a symbol "in FILE+0x1234", without a name the PC itself. */
+static void print_pc(const struct record_face *face, const struct event *event)
+{
+    uint64_t pc = record_event_pc(event->header);
+    const struct module_record *module = NULL;
+    char name[MODULE_NAME_SIZE + 1] = "";
+
+    if (pc == 0)
+        return;
+    const struct procedure_record *procedure =
+        identities_procedure(face->identities, event->origin, event->header->stream, pc, &module);
+    if (procedure != NULL && procedure->name[0] != '\0') {
+        show_text(procedure->name, sizeof(procedure->name), name);
+    } else if (procedure != NULL && module != NULL) {
+        show_text(module->name, sizeof(module->name), name);
+        const char *slash = strrchr(name, '/');
+        if (slash != NULL)
+            memmove(name, slash + 1, strlen(slash));
+    }
+    if (name[0] == '\0')
+        fprintf(face->file, "  in 0x%" PRIx64, pc);
+    else
+        fprintf(face->file, "  in %s+0x%" PRIx64, name, procedure->offset);
+    if (event->header->flags & RECORD_LIBRARY)
+        fputs(" (library)", face->file);
+}
+
 int show_record_text(struct record_face *face, const struct event *event)
 {
     const struct record_header *header = event->header;
@@ -356,6 +383,7 @@ int show_record_text(struct record_face *face, const struct event *event)
             time.second, time.ns / 1000, process, stream, type->name);
     print_body(face, event);
     print_flags(face, header);
+    print_pc(face, event);
     fputc('\n', face->file);
     return 0;
 }

@@ -437,7 +437,8 @@ static int read_beginning(struct origin *origin, struct problem *problem)
     return choose_head(origin, problem);
 }
 
-static int open_origin(struct origin *origin, const char *path, struct problem *problem)
+static int open_origin(struct origin *origin, const char *path, unsigned rings,
+                       struct problem *problem)
 {
     uint8_t uuid[TRACE_UUID_SIZE];
 
@@ -448,7 +449,7 @@ static int open_origin(struct origin *origin, const char *path, struct problem *
                            origin->name, strerror(errno));
     int result = trace_metadata_read(directory, origin->name, uuid, problem);
     /* Control first: what it says of data is then already there, if the trace is being written. */
-    for (enum ring_id ring = 0; ring < RING_COUNT && result == 0; ring++)
+    for (enum ring_id ring = 0; ring < rings && result == 0; ring++)
         result = open_stream(origin, directory, ring, uuid, problem);
     close(directory);
     return result < 0 ? result : read_beginning(origin, problem);
@@ -577,8 +578,9 @@ static struct trace_source *allocate_source(size_t count)
     return traces;
 }
 
-int trace_open(const char *const *paths, size_t count, struct source **ret_source,
-               struct problem *problem)
+/* Opens the first `rings` files of each trace; one that is not opened has no records. */
+static int open_traces(const char *const *paths, size_t count, unsigned rings,
+                       struct source **ret_source, struct problem *problem)
 {
     if (count == 0 || count > ORIGINS_MOST)
         return problem_set(problem, -EINVAL, "name 1 to %u traces, not %zu", ORIGINS_MOST, count);
@@ -586,7 +588,7 @@ int trace_open(const char *const *paths, size_t count, struct source **ret_sourc
     if (traces == NULL)
         return problem_set(problem, -ENOMEM, "%s: out of memory", paths[0]);
     for (uint32_t number = 0; number < count; number++) {
-        int result = open_origin(&traces->origins[number], paths[number], problem);
+        int result = open_origin(&traces->origins[number], paths[number], rings, problem);
         if (result < 0) {
             trace_close(&traces->source);
             return result;
@@ -597,6 +599,18 @@ int trace_open(const char *const *paths, size_t count, struct source **ret_sourc
         sift_down(traces, at);
     *ret_source = &traces->source;
     return 0;
+}
+
+int trace_open(const char *const *paths, size_t count, struct source **ret_source,
+               struct problem *problem)
+{
+    return open_traces(paths, count, RING_COUNT, ret_source, problem);
+}
+
+int trace_open_control(const char *const *paths, size_t count, struct source **ret_source,
+                       struct problem *problem)
+{
+    return open_traces(paths, count, RING_CONTROL + 1, ret_source, problem);
 }
 
 void trace_close(struct source *source)

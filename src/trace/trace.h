@@ -96,6 +96,12 @@ int trace_open(const char *const *paths, size_t count, struct source **ret_sourc
                struct problem *problem);
 void trace_close(struct source *source);
 
+/* The same for the control records alone: identities and process events. Reading them costs little
+ * however long the trace is, so that names that stand at its end can be known at its beginning.
+ * The states are then not those of the traces. */
+int trace_open_control(const char *const *paths, size_t count, struct source **ret_source,
+                       struct problem *problem);
+
 /* Bytes of partial packets left out at the end of the origin's files; known once the source has
  * ended. */
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin);

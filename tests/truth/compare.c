@@ -2,7 +2,7 @@
 /*
  * truth-compare: compares what the meter recorded with what truth-program says it did.
  *
- *      usage: truth-compare DUMP LOG
+ *      usage: truth-compare [--acquired] DUMP LOG
  *
  * DUMP is the output of `dpm dump --json` ('-' is standard input), LOG the folder of logs.
  *
@@ -19,6 +19,10 @@
  *
  * Left out: the first STARTPROCESS of each stream; and what a stream whose creator was not metered
  * did before its log begins (an EXEC by which it was launched, stops).
+ *
+ * --acquired: the program was acquired while it ran. Of streams that had begun before the first event
+ * of the dump, what is recorded must be the end of the log (a call in progress when the metering
+ * began may be there in part), and streams that had ended before it are missing rightly.
  *
  * Prints every difference on a line, the first one of the operations with what is around it, and a
  * table of what was compared. Exit status: 0 equal, 1 different, 2 usage or unreadable.
@@ -137,6 +141,7 @@ struct totals {
     size_t outside_count;
     size_t outside_capacity;
     uint64_t streams;
+    uint64_t skipped; /* operations before the metering */
     uint64_t failed_sends;
     uint64_t failed_receives;
 };
@@ -382,10 +387,9 @@ static void compare_operation(struct comparison *comparison, const struct stream
 /* Compares from these places on. After a difference it tries to go on, but not for ever: once two
  * streams have lost each other, what follows says nothing. */
 static void compare_operations(struct comparison *comparison, const struct stream *log,
-                               const struct stream *dump, size_t k)
+                               const struct stream *dump, size_t i, size_t k)
 {
     unsigned partings = 0;
-    size_t i = 0;
 
     while ((i < log->count || k < dump->count) && partings < PARTINGS_OF_A_STREAM) {
         struct parting parting = {NULL, 1, 1};
@@ -408,16 +412,45 @@ static void compare_operations(struct comparison *comparison, const struct strea
     }
 }
 
-static void compare_stream(struct comparison *comparison, const struct stream *log,
-                           const struct stream *dump)
+static void compare_from_beginning(struct comparison *comparison, const struct stream *log,
+                                   const struct stream *dump)
 {
     size_t launch = dump->parent == 0 ? launch_length(dump) : 0;
     size_t logged_launch = launch_length(log);
 
-    compare_operations(comparison, log, dump, launch > logged_launch ? launch - logged_launch : 0);
+    compare_operations(comparison, log, dump, 0,
+                       launch > logged_launch ? launch - logged_launch : 0);
+}
+
+/* The operations of a stream that was acquired are the last ones of its log. */
+static void compare_end(struct comparison *comparison, const struct stream *log,
+                        const struct stream *dump)
+{
+    size_t skipped = log->count > dump->count ? log->count - dump->count : 0;
+    struct operation *recorded = dump->operations;
+
+    comparison->totals.skipped += skipped;
+    if (skipped < log->count && dump->count > 0 && recorded->kind <= OPERATION_RECEIVE &&
+        recorded->bytes < log->operations[skipped].bytes)
+        recorded->bytes = log->operations[skipped].bytes; /* began before the metering */
+    compare_operations(comparison, log, dump, skipped, 0);
+}
+
+static void compare_stream(struct comparison *comparison, const struct stream *log,
+                           const struct stream *dump)
+{
+    bool older = comparison->dump->acquired && log->start < comparison->dump->begun;
+
+    if (older)
+        compare_end(comparison, log, dump);
+    else
+        compare_from_beginning(comparison, log, dump);
     comparison->totals.streams++;
     comparison->totals.failed_sends += log->failed_sends;
     comparison->totals.failed_receives += log->failed_receives;
+    if (older && log->failed_sends >= dump->failed_sends &&
+        log->failed_receives >= dump->failed_receives)
+        return;
     if (log->failed_sends != dump->failed_sends || log->failed_receives != dump->failed_receives)
         differ(&comparison->findings,
                "%s: %" PRIu64 " failed sends and %" PRIu64 " failed receives, in the log %" PRIu64
@@ -438,6 +471,11 @@ static void compare_streams(struct comparison *comparison)
         const struct stream *logged = i < log->count ? &log->streams[i] : NULL;
         const struct stream *recorded = k < dump->count ? &dump->streams[k] : NULL;
         if (recorded == NULL || (logged != NULL && logged->tid < recorded->tid)) {
+            if (comparison->dump->acquired && logged->ended < comparison->dump->begun) {
+                comparison->totals.skipped += logged->count;
+                i++;
+                continue;
+            }
             differ(&comparison->findings, "%s: this stream is missing in the dump", logged->label);
             i++;
         } else if (logged == NULL || recorded->tid < logged->tid) {
@@ -465,6 +503,9 @@ static void print_summary(struct comparison *comparison)
            " failed sends, %" PRIu64 " failed receives\n",
            dump->records, dump->side.count, dump->path_count, dump->lost,
            comparison->totals.failed_sends, comparison->totals.failed_receives);
+    if (dump->acquired)
+        printf("%" PRIu64 " operations were done before the metering began\n",
+               comparison->totals.skipped);
     if (dump->lost > 0)
         printf("offsets were not checked, because records were lost\n");
     if (differences == 0)
@@ -496,12 +537,17 @@ static void compare_all(struct comparison *comparison)
 int main(int count, char **arguments)
 {
     struct side log = {0};
-    struct dump dump = {0};
+    struct dump dump = {.begun = UINT64_MAX};
     struct problem problem = {""};
     struct comparison comparison = {.log = &log, .dump = &dump};
 
+    if (count == 4 && strcmp(arguments[1], "--acquired") == 0) {
+        dump.acquired = true;
+        arguments++;
+        count--;
+    }
     if (count != 3 || arguments[1][0] == 0) {
-        fprintf(stderr, "usage: truth-compare DUMP LOG\n");
+        fprintf(stderr, "usage: truth-compare [--acquired] DUMP LOG\n");
         return 2;
     }
     int result = log_read(arguments[2], &log, &problem);

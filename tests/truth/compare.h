@@ -60,6 +60,7 @@ struct stream {
     size_t capacity;
     uint64_t failed_sends;
     uint64_t failed_receives;
+    uint64_t ended; /* log only: ns, when its file was written */
     /* of a dump: */
     uint32_t parent; /* 0: what made it was not metered */
     struct entry *entries;
@@ -89,6 +90,9 @@ enum direction {
     DIRECTION_COUNT,
 };
 
+/* Added to the offsets of older paths, so that those before its start are no negative numbers. */
+#define BEFORE_START (1ULL << 32)
+
 struct ranges {
     struct range *list;
     size_t count;
@@ -102,6 +106,7 @@ struct path {
     bool known; /* its PATH record has been read */
     bool told;  /* that its identity is wrong */
     bool counts_messages;
+    bool older;          /* than the metering: its first ranges say where it begins */
     bool has_identities; /* UDP: offsets are the datagrams' own numbers, not their place in a row */
     uint64_t inode;
     char end[256];       /* names this end of the path ... */
@@ -112,6 +117,8 @@ struct path {
 
 struct dump {
     struct side side;
+    bool acquired;  /* the program was acquired while it ran: the log begins earlier */
+    uint64_t begun; /* ns, time of the first event of a stream */
     struct intern stream_numbers; /* index: of side.streams, before they are sorted */
     struct path *paths;
     size_t path_count;

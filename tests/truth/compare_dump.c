@@ -132,12 +132,17 @@ static uint32_t find_path(struct dump *dump, uint64_t number)
 }
 
 /* TCP: addresses and starting positions, which agree crosswise; UDP: addresses alone; UNIX: the
- * sockets' cookies. */
+ * sockets' cookies. (The positions of older paths were read one after the other.) */
 static void name_ends(struct line_context *context, struct path *path)
 {
     const uint32_t *start = path->start;
 
     if (path->has_identities) {
+        snprintf(path->end, sizeof(path->end), "%s", get_text(context, "local"));
+        snprintf(path->other_end, sizeof(path->other_end), "%s", get_text(context, "remote"));
+        return;
+    }
+    if (strcmp(path->kind, "tcp") == 0 && path->older) {
         snprintf(path->end, sizeof(path->end), "%s", get_text(context, "local"));
         snprintf(path->other_end, sizeof(path->other_end), "%s", get_text(context, "remote"));
         return;
@@ -177,6 +182,7 @@ static int read_path(struct line_context *context)
     path->start[DIRECTION_OUT] = (uint32_t)start_out;
     path->start[DIRECTION_IN] = (uint32_t)start_in;
     path->inode = inode;
+    path->older = has(context, "older");
     path->known = true;
     name_ends(context, path);
     return 0;
@@ -324,6 +330,8 @@ static int add_entry(struct line_context *context, struct stream *stream, struct
             return -EINVAL;
         if (stream->start > entry->time)
             stream->start = entry->time;
+        if (context->dump->begun > entry->time)
+            context->dump->begun = entry->time;
     }
     entry->sequence = unwrap(stream, sequence);
     reserve(&stream->entries, &stream->entry_capacity, stream->entry_count + 1,
@@ -477,7 +485,10 @@ static void add_range(struct dump *dump, size_t stream_index, const struct entry
     struct ranges *ranges = &path->ranges[direction];
     const struct range *last = ranges->count == 0 ? NULL : &ranges->list[ranges->count - 1];
     uint64_t start = path->start[direction];
-    uint64_t offset = start + (uint32_t)(entry->offset - (uint32_t)start);
+    uint32_t distance = (uint32_t)(entry->offset - (uint32_t)start);
+    /* a call that was in progress when the metering began can lie before its beginning */
+    uint64_t offset = path->older ? BEFORE_START + start + (uint64_t)(int64_t)(int32_t)distance
+                                  : start + distance;
 
     if (last != NULL && last->stream == stream_index)
         offset =
@@ -543,7 +554,7 @@ static void add_message(struct dump *dump, size_t index, const struct entry *ent
                path->number, path->known ? "has another inode in its PATH" : "has no PATH record");
         path->told = true;
     }
-    if (entry->continued && operation == NULL)
+    if (entry->continued && operation == NULL && !(dump->acquired && stream->count == 0))
         differ(findings, "%s: line %" PRIu64 " continues a call that it does not follow",
                stream->label, entry->line);
     if (operation != NULL)

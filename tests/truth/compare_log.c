@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 /* Messages begin at multiples of 8 of what their sender has sent through the socket. */
 static uint64_t place_of_send(const struct stream *stream, uint64_t inode)
@@ -162,6 +164,18 @@ static int read_lines(struct stream *stream, FILE *file, struct problem *problem
     return result;
 }
 
+/* When it was written, by CLOCK_MONOTONIC. */
+static uint64_t time_of_file(FILE *file)
+{
+    struct stat status;
+
+    if (fstat(fileno(file), &status) != 0)
+        return UINT64_MAX;
+    uint64_t written =
+        (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    return written + clock_now(CLOCK_MONOTONIC) - clock_now(CLOCK_REALTIME);
+}
+
 static int read_file(const char *folder, const char *name, struct side *side,
                      struct problem *problem)
 {
@@ -182,6 +196,7 @@ static int read_file(const char *folder, const char *name, struct side *side,
     stream->start = start;
     stream->label = text_copy(path);
     int result = read_lines(stream, file, problem);
+    stream->ended = time_of_file(file);
     fclose(file);
     return result;
 }

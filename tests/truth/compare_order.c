@@ -22,9 +22,16 @@ static const struct path *find_other_end(const struct dump *dump, const struct p
     return NULL;
 }
 
-static uint64_t length_of(const struct path *path, const struct range *range)
+static int64_t length_of(const struct path *path, const struct range *range)
 {
-    return path->counts_messages ? 1 : range->bytes;
+    return path->counts_messages ? 1 : (int64_t)range->bytes;
+}
+
+/* Counted from where the path begins. */
+static int64_t position_of(const struct path *path, enum direction direction,
+                           const struct range *range)
+{
+    return (int64_t)(range->offset - path->start[direction] - (path->older ? BEFORE_START : 0));
 }
 
 static uint64_t check_path(const struct path *sender, const struct path *receiver,
@@ -32,16 +39,18 @@ static uint64_t check_path(const struct path *sender, const struct path *receive
 {
     const struct ranges *sends = &sender->ranges[DIRECTION_OUT];
     const struct ranges *receives = &receiver->ranges[DIRECTION_IN];
+    /* the ends of an older path may begin at different positions */
+    int64_t apart = (int32_t)(sender->start[DIRECTION_OUT] - receiver->start[DIRECTION_IN]);
     uint64_t pairs = 0;
     size_t first = 0;
 
     for (size_t i = 0; i < receives->count; i++) {
         const struct range *receive = &receives->list[i];
-        uint64_t begin = receive->offset - receiver->start[DIRECTION_IN];
-        uint64_t end = begin + length_of(receiver, receive);
+        int64_t begin = position_of(receiver, DIRECTION_IN, receive);
+        int64_t end = begin + length_of(receiver, receive);
         for (size_t k = first; k < sends->count; k++) {
             const struct range *send = &sends->list[k];
-            uint64_t sent = send->offset - sender->start[DIRECTION_OUT];
+            int64_t sent = position_of(sender, DIRECTION_OUT, send) + apart;
             if (sent >= end)
                 break;
             if (sent + length_of(sender, send) <= begin) {
@@ -49,7 +58,7 @@ static uint64_t check_path(const struct path *sender, const struct path *receive
                 continue;
             }
             pairs++;
-            if (send->time <= receive->time)
+            if (send->time <= receive->time || (sender->older && send->operation == 0))
                 continue;
             differ(findings,
                    "%s: the RECEIVE in line %" PRIu64 " is %" PRIu64

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mappings_fuzz.c: the input is a line of /proc/PID/maps, in which file names stand as the metered
+ * program chose them. Whatever it is, it is refused or read as numbers that it has.
+ */
+#include "fuzz.h"
+#include "symbols/symbols_private.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct mapping mapping = {.begin = 1}, again;
+    char *line = malloc(size + 1);
+    char text[128];
+
+    if (line == NULL)
+        abort();
+    if (size > 0)
+        memcpy(line, bytes, size);
+    line[size] = '\0';
+    if (mapping_read(line, &mapping)) {
+        PROMISE(mapping.begin < mapping.end);
+        /* written as the kernel does, it is the same */
+        snprintf(text, sizeof(text),
+                 "%" PRIx64 "-%" PRIx64 " r-%cp %08" PRIx64 " %x:%x %" PRIu64 " ", mapping.begin,
+                 mapping.end, mapping.executable ? 'x' : '-', mapping.offset,
+                 mapping.file.device >> 20, mapping.file.device & 0xfffff, mapping.file.inode);
+        PROMISE(mapping_read(text, &again));
+        PROMISE(memcmp(&mapping, &again, sizeof(mapping)) == 0);
+    } else {
+        PROMISE(mapping.begin == 1);
+    }
+    free(line);
+    return 0;
+}
+
+size_t fuzz_example(uint8_t *bytes, size_t room)
+{
+    static const char example[] =
+        "7f0e8c22a000-7f0e8c37f000 r-xp 00026000 fd:01 131    /usr/lib/libc.so.6\n";
+    size_t size = sizeof(example) - 1;
+
+    if (room < size)
+        return 0;
+    memcpy(bytes, example, size);
+    return size;
+}

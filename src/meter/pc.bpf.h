@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * pc.bpf.h: where in the program a stream is when it makes a record: the flag pc.
+ *
+ * In a system call the program counter stands in the C library; which of the program's functions
+ * made the call tells the return address on the user's stack. Programs keep no frame pointers, but
+ * a function's end says how large its frame is, and it follows in the code:
+ *
+ *      stack pointer --> | frame of the C library's function    add $0x28,%rsp
+ *                        |                                      pop %rbp
+ *                        | return address into a library        ret
+ *                        | frame of that library's function     ...
+ *                        | return address into the program      <-- the PC
+ *                        | ...
+ *
+ * So one goes from frame to frame until the program's text is reached. Looking for anything on the
+ * stack that seems to be a return address would find old ones that earlier calls have left there.
+ * Each step is checked: before a return address stands a call, and where that one says what it
+ * calls (by way of the program's table of library functions), it is the function one came from.
+ * Where a step fails, for some functions end elsewhere, only a return address that says so is
+ * believed, of those not far away on the stack. Else the PC is the library's own and is said to be
+ * (RECORD_LIBRARY).
+ *
+ * Nothing here can fault: what cannot be read from user memory at once counts as not there.
+ */
+#ifndef DPM_PC_BPF_H
+#define DPM_PC_BPF_H
+
+#include "meter/state.bpf.h"
+
+#define PC_FRAMES  8u      /* of libraries, at most */
+#define PC_WINDOW  1024u   /* bytes of stack beyond a frame of unknown size */
+#define PC_CHUNK   8u      /* words of it that are looked at together */
+#define PC_REACH   0x4000u /* bytes: a place so far behind a function's beginning may be in it */
+#define PC_CODE    96u     /* bytes of code that are looked at together */
+#define PC_CODES   4u      /* how often, from one return address on */
+#define PC_ADDRESS ((1ULL << 48) - 1)
+#define PC_LIBRARY (1ULL << 63) /* beside the address: RECORD_LIBRARY */
+
+/* What is known of a frame, in one number: bits 0-31 where its return address lies (bytes from the
+ * stack pointer, or from the frame pointer), 32-47 how far below that the caller's frame pointer
+ * is saved (0: it is not). */
+#define FRAME_KNOWN        (1ULL << 63)
+#define FRAME_FROM_POINTER (1ULL << 62)
+
+/* As many bytes as an instruction of a function's end has, and as the whole end has, at most. */
+struct instruction {
+    uint8_t bytes[8];
+};
+struct code {
+    uint8_t bytes[32];
+};
+
+/* ---- instructions; what reads them is global, so that the kernel verifies it once by itself ---- */
+
+#define IS_POP         16u
+#define IS_POP_POINTER 32u /* of the frame pointer */
+
+/* Length of a `pop`, with IS_POP; 0: it is another instruction. */
+static __always_inline uint32_t pop_length(const uint8_t *code)
+{
+    if ((code[0] & 0xf8) == 0x58)
+        return IS_POP | (code[0] == 0x5d ? IS_POP_POINTER : 0) | 1;
+    return code[0] == 0x41 && (code[1] & 0xf8) == 0x58 ? IS_POP | 2 : 0;
+}
+
+/* Length of an instruction between registers, or that sets one to a constant, as compilers put them
+ * among the pops; 0: it is another one, or changes the stack pointer. */
+static __always_inline uint32_t plain_length(const uint8_t *code)
+{
+    bool prefix = (code[0] & 0xf0) == 0x40;
+    uint8_t operation = prefix ? code[1] : code[0];
+    uint8_t registers = prefix ? code[2] : code[1];
+    uint8_t third = prefix ? code[3] : code[2];
+
+    if ((operation & 0xf8) == 0xb8 && operation != 0xbc && code[0] != 0x48)
+        return prefix + 5;
+    if (operation == 0x98)
+        return prefix + 1;
+    if (operation == 0x0f && third >= 0xc0 &&
+        ((registers & 0xf6) == 0xb6 || (registers & 0xf0) == 0x90))
+        return prefix + 3;
+    if (registers < 0xc0 || (registers & 7) == 4 || (registers >> 3 & 7) == 4)
+        return 0;
+    if (operation == 0x83 || operation == 0xc1) /* with a constant of one byte */
+        return prefix + 3;
+    return (operation & 0xc4) == 0 || operation == 0x63 || operation == 0x84 || operation == 0x85 ||
+                   (operation & 0xfc) == 0x88 ||
+                   (operation == 0xf7 && registers >= 0xd0 && registers < 0xe0)
+               ? prefix + 2
+               : 0;
+}
+
+/* Length of an instruction of a function's end, and whether it is a pop; 0: it is none. */
+__noinline uint32_t instruction_at(const struct instruction *instruction)
+{
+    const uint8_t *code = (const uint8_t *)instruction;
+    uint32_t pop;
+
+    if (code == NULL)
+        return 0;
+    pop = pop_length(code);
+    return pop != 0 ? pop : plain_length(code);
+}
+
+/* The frame of the function that ends here; 0: none does. An end gives the frame back (add to the
+ * stack pointer, lea from the frame pointer), restores registers, and returns or jumps on. */
+__noinline uint64_t end_of_function(const struct code *end)
+{
+    const uint8_t *code = (const uint8_t *)end;
+    uint64_t frame = FRAME_KNOWN, saved = 0;
+    int32_t bytes = 0;
+    uint32_t at = 0;
+
+    if (code == NULL)
+        return 0;
+    if (code[0] == 0xc9 && code[1] == 0xc3) /* leave, ret */
+        return FRAME_KNOWN | FRAME_FROM_POINTER | 8ULL << 32 | 8;
+    if (code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4) {
+        bytes = (signed char)code[3];
+        at = 4;
+    } else if (code[0] == 0x48 && code[1] == 0x81 && code[2] == 0xc4) {
+        bytes = code[3] | code[4] << 8 | code[5] << 16 | code[6] << 24;
+        at = 7;
+    } else if (code[0] == 0x48 && code[1] == 0x8d && code[2] == 0x65) {
+        bytes = (signed char)code[3];
+        frame |= FRAME_FROM_POINTER;
+        at = 4;
+    } else if (pop_length(code) == 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < 10 && at < sizeof(*end) - sizeof(struct instruction); i++) {
+        uint32_t next = instruction_at((const struct instruction *)(code + at));
+
+        if (next == 0)
+            break;
+        if (next & IS_POP) {
+            saved += saved != 0 || (next & IS_POP_POINTER) ? 8 : 0;
+            bytes += 8;
+        }
+        at += next & 15;
+    }
+    if (at >= sizeof(*end) || (code[at] != 0xc3 && (code[at] != 0xe9 || code[0] != 0x48)))
+        return 0;
+    return frame | saved << 32 | (uint32_t)bytes;
+}
+
+/* Whether the function returns just behind its system call: ret, or a comparison of the result
+ * with the largest error, a jump, and ret. It has no frame then. */
+static __always_inline bool is_plain_call(const uint8_t *code)
+{
+    if (code[0] == 0xc3)
+        return true;
+    if (code[0] != 0x48 || code[1] != 0x3d)
+        return false;
+    return ((code[6] & 0xf0) == 0x70 && code[8] == 0xc3) ||
+           (code[6] == 0x0f && (code[7] & 0xf0) == 0x80 && code[12] == 0xc3);
+}
+
+/* Whether the end of a function may begin with this byte. */
+static __always_inline bool may_end(uint8_t byte)
+{
+    return byte == 0x48 || byte == 0x41 || byte == 0xc9 || (byte & 0xf8) == 0x58;
+}
+
+/* The frame, at `ip`, of the function that goes on there; 0: its code does not tell. */
+__noinline uint64_t frame_at(uint64_t ip)
+{
+    uint8_t code[PC_CODE + sizeof(struct code)];
+
+    for (uint32_t turn = 0; turn < PC_CODES; turn++) {
+        if (bpf_probe_read_user(code, sizeof(code), (void *)(ip + turn * PC_CODE)) != 0)
+            return 0;
+        if (turn == 0 && is_plain_call(code))
+            return FRAME_KNOWN;
+        for (uint32_t i = 0; i < PC_CODE; i++) {
+            uint64_t frame;
+
+            if (!may_end(code[i]))
+                continue;
+            frame = end_of_function((const struct code *)(code + i));
+            if (frame != 0)
+                return frame;
+        }
+    }
+    return 0;
+}
+
+/* Whether a call instruction stands before an address: call near (E8), or FF /2 in each of its
+ * lengths. */
+__noinline bool follows_call(uint64_t address)
+{
+    uint8_t code[8];
+
+    if (bpf_probe_read_user(code, sizeof(code), (void *)(address - sizeof(code))) != 0)
+        return false;
+    return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0x38) == 0x10) ||
+           (code[5] == 0xff && (code[6] & 0x38) == 0x10) ||
+           (code[4] == 0xff && (code[5] & 0x3f) == 0x14) ||
+           (code[2] == 0xff && (code[3] & 0x38) == 0x10) ||
+           (code[1] == 0xff && (code[2] & 0x3f) == 0x14);
+}
+
+static __always_inline uint64_t user_word(uint64_t address)
+{
+    uint64_t word = 0;
+
+    return bpf_probe_read_user(&word, sizeof(word), (void *)address) == 0 ? word : 0;
+}
+
+#define ENDBR64 0xfa1e0ff3u
+
+/* The function that the stub at `address` jumps to by way of a table (optional endbr64 and bnd,
+ * then FF 25); without a stub, what stands there itself. (Inline: calls nest no deeper than eight.) */
+static __always_inline uint64_t target_of_stub(uint64_t address)
+{
+    uint64_t at = address, code = user_word(address);
+
+    if ((uint32_t)code == ENDBR64) {
+        at += 4;
+        code = user_word(at);
+    }
+    if ((code & 0xff) == 0xf2) {
+        at += 1;
+        code >>= 8;
+    }
+    return (code & 0xffff) == 0x25ff ? user_word(at + 6 + (int32_t)(code >> 16)) : address;
+}
+
+/* What the call before an address calls; of a library function, that function. 0: it does not say. */
+static __always_inline uint64_t target_of_call(uint64_t address)
+{
+    uint64_t code = user_word(address - 8);
+    int32_t distance = code >> 32;
+
+    if ((code >> 16 & 0xffff) == 0x15ff)
+        return user_word(address + distance);
+    return (code >> 24 & 0xff) == 0xe8 ? target_of_stub(address + distance) : 0;
+}
+
+struct text {
+    uint64_t begin;
+    uint64_t end;
+};
+
+static __always_inline bool in_text(uint64_t address, const struct text *text)
+{
+    return address > text->begin && address < text->end;
+}
+
+enum leads {
+    LEADS_ELSEWHERE,
+    LEADS_MAYBE, /* the call does not say what it calls, or that may have jumped on */
+    LEADS_THERE,
+};
+
+/* Whether the call before the return address `word` into the program leads to the function that
+ * `ip` is in. */
+__noinline enum leads leads_to(uint64_t word, uint64_t ip, const struct text *text)
+{
+    uint64_t target = target_of_call(word);
+
+    if (text == NULL || target == 0 || (in_text(target, text) && !in_text(ip, text)))
+        return LEADS_MAYBE;
+    return ip - target < PC_REACH ? LEADS_THERE : LEADS_ELSEWHERE;
+}
+
+/* The first word on the stack that is a return address into the program, of a call of the function
+ * that `ip` is in; 0: there is none near. */
+__noinline uint64_t search_return(uint64_t ip, uint64_t stack, const struct text *text)
+{
+    if (text == NULL)
+        return 0;
+    for (uint32_t at = 0; at < PC_WINDOW; at += PC_CHUNK * 8) {
+        uint64_t words[PC_CHUNK];
+
+        if (bpf_probe_read_user(words, sizeof(words), (void *)(stack + at)) != 0)
+            return 0;
+        for (uint32_t i = 0; i < PC_CHUNK; i++)
+            if (in_text(words[i], text) && leads_to(words[i], ip, text) == LEADS_THERE)
+                return words[i];
+    }
+    return 0;
+}
+
+/* The first return address into the program's text on the way out of the function that goes on at
+ * `ip` with this stack and frame pointer; 0: the way is lost. */
+__noinline uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer,
+                                const struct text *text)
+{
+    if (text == NULL)
+        return 0;
+    for (uint32_t i = 0; i < PC_FRAMES; i++) {
+        uint64_t frame = frame_at(ip);
+        uint64_t saved = frame >> 32 & 0xffff;
+        uint64_t at = (frame & FRAME_FROM_POINTER ? pointer : stack) + (int64_t)(int32_t)frame;
+        uint64_t word = frame == 0 || at < stack ? 0 : user_word(at);
+
+        if (word == 0 || !follows_call(word))
+            break;
+        if (in_text(word, text)) {
+            if (leads_to(word, ip, text) == LEADS_ELSEWHERE)
+                break;
+            return word;
+        }
+        if (saved != 0)
+            pointer = user_word(at - saved);
+        stack = at + 8;
+        ip = word;
+    }
+    return search_return(ip, stack, text);
+}
+
+#define USER_CODE_SEGMENT 0x33 /* of 64-bit programs; others keep other stacks */
+
+/* Where `task` is in its program, with PC_LIBRARY if that is in a library; 0: not known. */
+static __always_inline uint64_t user_pc(struct task_struct *task)
+{
+    const struct pt_regs *registers;
+    struct mm_struct *memory = task->mm;
+    struct text text;
+    uint64_t pc, ip;
+
+    /* what works for a process inside the kernel has registers that mean nothing */
+    if (memory == NULL || (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) ||
+        task != (void *)bpf_get_current_task_btf())
+        return 0;
+    registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    if ((registers->cs & 0xffff) != USER_CODE_SEGMENT)
+        return 0;
+    text.begin = memory->start_code;
+    text.end = memory->end_code;
+    ip = registers->ip;
+    if ((int64_t)registers->orig_ax < 0 && ip >= text.begin && ip < text.end)
+        return ip & PC_ADDRESS; /* no call: interrupted, or a page of memory was missing */
+    pc = find_return(ip, registers->sp, registers->bp, &text);
+    return pc != 0 ? pc & PC_ADDRESS : (ip & PC_ADDRESS) | PC_LIBRARY;
+}
+
+/* The same if the stream wants it, else 0. */
+static __always_inline uint64_t stream_pc(const struct stream *stream, struct task_struct *task)
+{
+    if ((flags_in_force & METER_FLAG_PC) == 0 || (stream->flags & METER_FLAG_PC) == 0)
+        return 0;
+    return user_pc(task);
+}
+
+static __always_inline void fill_pc(struct record_header *header, uint64_t pc)
+{
+    header->proc_time_and_pc |= pc << 48;
+    header->pc_high = (pc & PC_ADDRESS) >> 16;
+    if (pc & PC_LIBRARY)
+        header->flags |= RECORD_LIBRARY;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program_file.c: opens the file that a process executes, and makes sure that it is that file.
+ *
+ * By the process's own link it is the right file even where the name now leads to another one. A
+ * process may have gone, or have executed something else since: then the name may still lead to
+ * the file.
+ */
+#include "symbols/symbols_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define KERNEL_MINOR_BITS 20
+
+/* Some file systems (btrfs, overlayfs) tell programs another device than the kernel has; both are
+ * numbers without a driver, of major 0. There the inode alone must agree: the file was found by
+ * the process's own link or by its name. */
+static bool is_file(const struct stat *status, struct file_identity identity)
+{
+    uint32_t device = major(status->st_dev) << KERNEL_MINOR_BITS | minor(status->st_dev);
+    bool anonymous = major(status->st_dev) == 0 && identity.device >> KERNEL_MINOR_BITS == 0;
+
+    return S_ISREG(status->st_mode) && status->st_ino == identity.inode &&
+           (device == identity.device || anonymous);
+}
+
+int program_file_open_path(const char *path, struct file_identity identity)
+{
+    struct stat status;
+    /* the name may by now lead to a FIFO or a device, which must not hold us up */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (file < 0)
+        return -ENOENT;
+    if (fstat(file, &status) < 0 || !is_file(&status, identity)) {
+        close(file);
+        return -ENOENT;
+    }
+    return file;
+}
+
+int program_file_open(const struct image_record *image, pid_t pid)
+{
+    struct file_identity identity = {image->device, image->inode};
+    char path[64 + IMAGE_NAME_SIZE];
+    int name_size = (int)strnlen(image->name, sizeof(image->name));
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+    int file = program_file_open_path(path, identity);
+    if (file < 0) {
+        snprintf(path, sizeof(path), "/proc/%d/%s/%.*s", pid,
+                 image->name[0] == '/' ? "root" : "cwd", name_size, image->name);
+        file = program_file_open_path(path, identity);
+    }
+    if (file < 0) {
+        snprintf(path, sizeof(path), "%.*s", name_size, image->name);
+        file = program_file_open_path(path, identity);
+    }
+    return file;
+}
+
+void program_file_name(int file, char name[MODULE_NAME_SIZE])
+{
+    char link[64], path[PATH_MAX];
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, sizeof(path));
+    size_t size = length < 0 ? 0 : (size_t)length;
+    /* of a long path the end says more */
+    size_t skipped = size < MODULE_NAME_SIZE ? 0 : size - (MODULE_NAME_SIZE - 1);
+    memset(name, 0, MODULE_NAME_SIZE);
+    memcpy(name, path + skipped, size - skipped);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbols.c: what is noted during a recording, and the names at its end. See symbols.h.
+ *
+ *      stream number --streams--> note: image, pid
+ *      image number ---images---> image: where its text lies --> module: the open file
+ *      a PC of the program is (module, offset in its text): one place for all that execute it
+ *      a PC of a library is (image, PC) --mappings of the process--> (module, offset in the file)
+ *
+ * Everything is bounded; what is over is counted among the PCs without a name.
+ */
+#include "symbols/symbols_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STREAMS_MOST  (1u << 20)
+#define IMAGES_MOST   65535u /* the number of an image and a PC make one key of 64 bits */
+#define MODULES_MOST  256u   /* each keeps a file open */
+#define PLACES_MOST   (1u << 17)
+#define MAPPINGS_KEPT 16u
+#define READS_MOST    8u /* of one image's mappings: a program may load libraries at any time */
+
+#define NO_MODULE (-1)
+
+struct stream_note {
+    uint32_t image; /* index; IMAGES_MOST: not known */
+    pid_t pid;
+};
+
+struct image {
+    uint32_t number;
+    uint64_t load;
+    struct file_identity identity;
+    int module;                  /* its program's, or NO_MODULE */
+    struct image_record *record; /* until the STREAM follows that executes it */
+    unsigned reads;              /* of mappings */
+};
+
+struct kept_mappings {
+    uint32_t image; /* number, 0: none */
+    struct mappings mappings;
+};
+
+struct symbols {
+    struct intern stream_numbers;
+    struct stream_note *streams;
+    size_t stream_capacity;
+    struct intern image_numbers;
+    struct image *images;
+    size_t image_capacity;
+    struct intern program_places;
+    struct intern other_places; /* of libraries, and what has no module */
+    struct module modules[MODULES_MOST];
+    int module_count;
+    struct kept_mappings kept[MAPPINGS_KEPT];
+    unsigned next_kept;
+    uint64_t time;      /* of the last record */
+    uint64_t forgotten; /* PCs there was no room for, each time they were met */
+    uint64_t unknown;   /* different PCs in a program whose file there is not */
+    uint64_t named;     /* different PCs in a program that have a PROCEDURE */
+    int naming_module;  /* whose names are next, or are being read */
+    struct naming naming;
+    union naming_record record;
+};
+
+int symbols_new(struct symbols **ret_symbols)
+{
+    struct symbols *symbols = calloc(1, sizeof(*symbols));
+
+    if (symbols == NULL)
+        return -ENOMEM;
+    *ret_symbols = symbols;
+    return 0;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+    if (symbols == NULL)
+        return;
+    naming_end(&symbols->naming);
+    for (int i = 0; i < symbols->module_count; i++) {
+        close(symbols->modules[i].file);
+        free(symbols->modules[i].places);
+    }
+    for (unsigned i = 0; i < MAPPINGS_KEPT; i++)
+        mappings_done(&symbols->kept[i].mappings);
+    intern_done(&symbols->stream_numbers);
+    intern_done(&symbols->image_numbers);
+    intern_done(&symbols->program_places);
+    intern_done(&symbols->other_places);
+    for (uint32_t i = 0; i < symbols->image_numbers.count && i < symbols->image_capacity; i++)
+        free(symbols->images[i].record);
+    free(symbols->streams);
+    free(symbols->images);
+    free(symbols);
+}
+
+/* ---- files ---- */
+
+static int find_module(const struct symbols *symbols, struct file_identity identity)
+{
+    for (int i = 0; i < symbols->module_count; i++)
+        if (symbols->modules[i].identity.device == identity.device &&
+            symbols->modules[i].identity.inode == identity.inode)
+            return i;
+    return NO_MODULE;
+}
+
+/* Takes over an open file. */
+static int add_module(struct symbols *symbols, struct file_identity identity, int file)
+{
+    if (file < 0)
+        return NO_MODULE;
+    if (symbols->module_count == MODULES_MOST) {
+        close(file);
+        return NO_MODULE;
+    }
+    struct module *module = &symbols->modules[symbols->module_count];
+    module->identity = identity;
+    module->file = file;
+    program_file_name(file, module->name);
+    return symbols->module_count++;
+}
+
+static void look_for_program(struct symbols *symbols, struct image *image, pid_t pid)
+{
+    if (image->record == NULL)
+        return;
+    image->module = find_module(symbols, image->identity);
+    if (image->module == NO_MODULE)
+        image->module = add_module(symbols, image->identity, program_file_open(image->record, pid));
+    free(image->record);
+    image->record = NULL;
+}
+
+/* ---- identities ---- */
+
+static void note_image(struct symbols *symbols, const struct image_record *record)
+{
+    if (symbols->image_numbers.count == IMAGES_MOST)
+        return;
+    int64_t index = intern_add(&symbols->image_numbers, record->image);
+    if (index < 0 || array_reserve(&symbols->images, &symbols->image_capacity, (size_t)index + 1,
+                                   sizeof(*symbols->images)) < 0)
+        return;
+    struct image *image = &symbols->images[index];
+    free(image->record);
+    *image = (struct image){
+        .number = record->image,
+        .load = record->load,
+        .identity = {record->device, record->inode},
+        .module = NO_MODULE,
+        .record = malloc(sizeof(*record)),
+    };
+    if (image->record != NULL)
+        *image->record = *record;
+}
+
+/* The image with that number, or NULL. */
+static struct image *find_image(const struct symbols *symbols, uint32_t number)
+{
+    int64_t index = intern_find(&symbols->image_numbers, number);
+
+    return index < 0 || (size_t)index >= symbols->image_capacity ? NULL : &symbols->images[index];
+}
+
+static void note_stream(struct symbols *symbols, const struct stream_record *record)
+{
+    if (symbols->stream_numbers.count == STREAMS_MOST)
+        return;
+    int64_t index = intern_add(&symbols->stream_numbers, record->header.stream);
+    if (index < 0 || array_reserve(&symbols->streams, &symbols->stream_capacity, (size_t)index + 1,
+                                   sizeof(*symbols->streams)) < 0)
+        return;
+    struct image *image = find_image(symbols, record->image);
+    symbols->streams[index].pid = (pid_t)record->pid;
+    symbols->streams[index].image =
+        image == NULL ? IMAGES_MOST : (uint32_t)(image - symbols->images);
+    if (image != NULL)
+        look_for_program(symbols, image, (pid_t)record->pid);
+}
+
+static const struct stream_note *find_stream(const struct symbols *symbols, uint32_t number)
+{
+    int64_t index = intern_find(&symbols->stream_numbers, number);
+
+    return index < 0 || (size_t)index >= symbols->stream_capacity ? NULL : &symbols->streams[index];
+}
+
+/* ---- places ---- */
+
+/* Adds a key to a table of places. Returns whether it is new. */
+static bool is_new(struct symbols *symbols, struct intern *table, uint64_t key)
+{
+    uint32_t before = table->count;
+
+    if (before == PLACES_MOST) {
+        symbols->forgotten += intern_find(table, key) < 0;
+        return false;
+    }
+    int64_t index = intern_add(table, key);
+    symbols->forgotten += index < 0;
+    return index == before;
+}
+
+static void add_place(struct module *module, struct place place)
+{
+    if (array_reserve(&module->places, &module->capacity, module->count + 1,
+                      sizeof(*module->places)) == 0)
+        module->places[module->count++] = place;
+}
+
+/* Mappings of the process, if they are those of the image: its program must lie where it should. */
+static int read_mappings(const struct image *image, pid_t pid, struct mappings *ret_mappings)
+{
+    int result = mappings_read(pid, ret_mappings);
+
+    if (result < 0)
+        return result;
+    const struct mapping *text = mappings_find(ret_mappings, image->load);
+    if (text != NULL && text->file.inode == image->identity.inode &&
+        text->file.device == image->identity.device)
+        return 0;
+    mappings_done(ret_mappings);
+    return -ESRCH;
+}
+
+/* The mapping of a PC in a process that executes the image, or NULL. */
+static const struct mapping *find_mapping(struct symbols *symbols, struct image *image, pid_t pid,
+                                          uint64_t pc)
+{
+    struct kept_mappings *kept = NULL;
+    struct mappings mappings;
+
+    for (unsigned i = 0; i < MAPPINGS_KEPT && kept == NULL; i++)
+        if (symbols->kept[i].image == image->number)
+            kept = &symbols->kept[i];
+    const struct mapping *found = kept == NULL ? NULL : mappings_find(&kept->mappings, pc);
+    if (found != NULL || image->reads == READS_MOST)
+        return found;
+    image->reads++;
+    if (read_mappings(image, pid, &mappings) < 0)
+        return NULL;
+    if (kept == NULL)
+        kept = &symbols->kept[symbols->next_kept++ % MAPPINGS_KEPT];
+    mappings_done(&kept->mappings);
+    *kept = (struct kept_mappings){image->number, mappings};
+    return mappings_find(&kept->mappings, pc);
+}
+
+static int open_mapped(struct symbols *symbols, const struct mapping *mapping, pid_t pid)
+{
+    char path[96];
+    int module = find_module(symbols, mapping->file);
+
+    if (module != NO_MODULE)
+        return module;
+    /* leads to the file that is mapped, whatever its name leads to by now */
+    snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+             (unsigned long long)mapping->begin, (unsigned long long)mapping->end);
+    return add_module(symbols, mapping->file, program_file_open_path(path, mapping->file));
+}
+
+static void add_library_place(struct symbols *symbols, struct image *image, pid_t pid, uint64_t pc)
+{
+    const struct mapping *mapping = find_mapping(symbols, image, pid, pc);
+    int module = mapping == NULL ? NO_MODULE : open_mapped(symbols, mapping, pid);
+
+    if (module != NO_MODULE)
+        add_place(&symbols->modules[module], (struct place){
+                                                 .pc = pc,
+                                                 .offset = pc - mapping->begin + mapping->offset,
+                                                 .image = image->number,
+                                             });
+}
+
+static void note_pc(struct symbols *symbols, const struct record_header *header, uint64_t pc)
+{
+    const struct stream_note *stream = find_stream(symbols, header->stream);
+    uint32_t index = stream == NULL ? IMAGES_MOST : stream->image;
+    struct image *image = index == IMAGES_MOST ? NULL : &symbols->images[index];
+    bool library = (header->flags & RECORD_LIBRARY) != 0;
+
+    if (image != NULL && !library && image->module != NO_MODULE) {
+        uint64_t offset = pc - image->load;
+        uint64_t key = (uint64_t)image->module << 48 | (offset & 0xffffffffffffULL);
+        if (is_new(symbols, &symbols->program_places, key))
+            add_place(&symbols->modules[image->module], (struct place){.offset = offset});
+        return;
+    }
+    if (!is_new(symbols, &symbols->other_places, (uint64_t)index << 48 | pc))
+        return;
+    if (!library)
+        symbols->unknown++;
+    else if (image != NULL)
+        add_library_place(symbols, image, stream->pid, pc);
+}
+
+void symbols_note(struct symbols *symbols, const struct record_header *record)
+{
+    uint64_t pc = record_pc(record);
+
+    if (symbols == NULL)
+        return;
+    if (record->time > symbols->time)
+        symbols->time = record->time;
+    if (record->id == EVENT_IMAGE)
+        note_image(symbols, (const struct image_record *)record);
+    else if (record->id == EVENT_STREAM)
+        note_stream(symbols, (const struct stream_record *)record);
+    else if (pc != 0 && record->id <= EVENT_TERMINATION && !(record->flags & RECORD_NO_STREAM))
+        note_pc(symbols, record, pc);
+}
+
+/* ---- names ---- */
+
+static const struct record_header *fill_record(struct symbols *symbols)
+{
+    struct record_header *header = &symbols->record.header;
+    uint32_t number = (uint32_t)symbols->naming_module + 1;
+
+    header->time = symbols->time;
+    header->flags = RECORD_NO_STREAM;
+    if (header->id == EVENT_MODULE) {
+        symbols->record.module.module = number;
+    } else {
+        symbols->record.procedure.module = number;
+        symbols->named += symbols->record.procedure.image == 0;
+    }
+    return header;
+}
+
+const struct record_header *symbols_next(struct symbols *symbols)
+{
+    if (symbols == NULL)
+        return NULL;
+    for (; symbols->naming_module < symbols->module_count; symbols->naming_module++) {
+        const struct module *module = &symbols->modules[symbols->naming_module];
+        if (module->count == 0)
+            continue;
+        if (symbols->naming.pid == 0 && naming_begin(&symbols->naming, module) < 0)
+            continue;
+        if (naming_next(&symbols->naming, &symbols->record) > 0)
+            return fill_record(symbols);
+    }
+    return NULL;
+}
+
+uint64_t symbols_unnamed(const struct symbols *symbols, uint64_t *ret_noted)
+{
+    if (symbols == NULL) {
+        *ret_noted = 0;
+        return 0;
+    }
+    uint64_t noted = symbols->program_places.count + symbols->unknown + symbols->forgotten;
+    *ret_noted = noted;
+    return noted - symbols->named;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* symbols_private.h: what the files of symbols/ share. */
+#ifndef DPM_SYMBOLS_PRIVATE_H
+#define DPM_SYMBOLS_PRIVATE_H
+
+#include "symbols/symbols.h"
+
+#include <sys/types.h>
+
+/* ---- program_file.c: which file a process executes ---- */
+
+/* A device and inode as the kernel has them: (major << 20 | minor). */
+struct file_identity {
+    uint32_t device;
+    uint64_t inode;
+};
+
+/* Opens the program of an IMAGE by way of a process that executes it, or by its name. Returns the
+ * descriptor of a regular file that is the IMAGE's, or -ENOENT: it could not be found. */
+int program_file_open(const struct image_record *image, pid_t pid);
+
+/* Opens `path` if it is that file. The same errors. */
+int program_file_open_path(const char *path, struct file_identity identity);
+
+/* The path of an open file. */
+void program_file_name(int file, char name[MODULE_NAME_SIZE]);
+
+/* ---- mappings.c: which files a process has mapped where ---- */
+
+struct mapping {
+    uint64_t begin;
+    uint64_t end;
+    uint64_t offset; /* in the file */
+    struct file_identity file;
+    bool executable;
+};
+
+struct mappings {
+    struct mapping *list; /* the executable ones of files, by address */
+    size_t count;
+};
+
+/* Reads a line of /proc/PID/maps; false: it is none. */
+bool mapping_read(const char *line, struct mapping *ret_mapping);
+
+/* Reads the mappings of a process. Returns 0, or a negative errno: it has gone, most likely. */
+int mappings_read(pid_t pid, struct mappings *ret_mappings);
+void mappings_done(struct mappings *mappings);
+
+/* The mapping of an address, or NULL. */
+const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address);
+
+/* ---- naming.c: names for places in a file ---- */
+
+/* A program counter that was met. */
+struct place {
+    uint64_t pc;     /* library: as it was met. Program: 0 */
+    uint64_t offset; /* library: in the file. Program: from the beginning of its text */
+    uint32_t image;  /* library: where it was met. Program: 0 */
+};
+
+struct module {
+    struct file_identity identity;
+    int file;
+    char name[MODULE_NAME_SIZE];
+    struct place *places;
+    size_t count;
+    size_t capacity;
+};
+
+struct naming {
+    pid_t pid; /* of the process that reads the file, 0: none */
+    int pipe;
+    uint64_t deadline; /* by CLOCK_MONOTONIC */
+};
+
+/* The record that naming_next hands out. */
+union naming_record {
+    struct record_header header;
+    struct module_record module;
+    struct procedure_record procedure;
+};
+
+/* Starts to name the places of a module. Returns 0 or a negative errno. */
+int naming_begin(struct naming *naming, const struct module *module);
+
+/* The next record: MODULE, then PROCEDUREs, of which header and module number are left to be
+ * filled. Returns 1, or 0: there are no more, and the naming has ended. */
+int naming_next(struct naming *naming, union naming_record *ret_record);
+
+void naming_end(struct naming *naming);
+
+#endif

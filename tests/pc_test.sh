@@ -1,0 +1,240 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# pc_test.sh BUILD_FOLDER: program counters lead to the functions that made the calls. Truth is a
+# program that knows its own callers (callers.c), in several builds; the addresses that the linker
+# gave; and elfutils' unwinder, on real servers.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+command -v cc > /dev/null || skip_all "there is no C compiler"
+tests=$(cd "$(dirname "$0")" && pwd)
+build=$1
+cd "$scratch" || exit 1
+port=$((20000 + $$ % 20000))
+
+# ---- a program that knows its callers ----
+
+compile() {
+    cc -O2 -fomit-frame-pointer -D_GNU_SOURCE -I"$tests" "$@" -pthread || exit 1
+}
+library="-L. -lcallers -Wl,-rpath,$scratch"
+compile -fPIC -shared -o libcallers.so "$tests/callers_library.c"
+# shellcheck disable=SC2086 # several words
+{
+    compile -fPIE -pie -o pie "$tests/callers.c" $library
+    compile -fno-pie -no-pie -o fixed "$tests/callers.c" $library
+    compile -fno-plt -o no-plt "$tests/callers.c" $library
+    compile -O0 -fno-omit-frame-pointer -o frames "$tests/callers.c" $library
+    compile -static -DLIBRARY_IS_PROGRAM=true -o static "$tests/callers.c" "$tests/callers_library.c"
+}
+strip -o stripped pie
+
+# found_of TRACE FIELD: "EVENT BYTES FIELD" of each message.
+found_of() {
+    "$dpm" dump --json --type send,receive "$1" |
+        jq -r "\"\\(.event) \\(.bytes) \\($2)\""
+}
+
+# wrong_names NAME: expected callers that are not found. fprintf without a buffer goes through more
+# of the C library than is always seen through: that may be unknown, but not wrong.
+wrong_names() {
+    found_of "$1.trace" .procedure > "$1.found"
+    grep -v fprintf "$1.expected" | grep -vxFf "$1.found"
+    grep fprintf "$1.expected" | while read -r event bytes function; do
+        found_of "$1.trace" 'if .library then "library" else .procedure end' |
+            grep -xE "$event $bytes (library|$function)" > /dev/null || echo "$event $bytes $function"
+    done
+}
+
+for program in pie fixed no-plt frames static; do
+    timeout 60 "$dpm" run -o $program.trace -- ./$program > $program.expected 2> err
+    check_equal "$program: runs to its end" 0 $?
+    check "$program: has callers" test "$(wc -l < $program.expected)" -ge 40
+    check_equal "$program: every caller has its name" "" "$(wrong_names $program)"
+done
+
+# A stripped program has no names; the linker knows what stands at the offsets.
+timeout 60 "$dpm" run -o stripped.trace -- ./stripped > stripped.expected 2> err
+found_of stripped.trace '.procedure // "none"' | grep -v none > stripped.named
+check_equal "stripped: no names are made up" "" "$(grep -v "library$" stripped.named | grep caller)"
+grep -vE "fprintf" stripped.expected | while read -r event bytes function; do
+    offset=$("$dpm" dump --json --type send,receive stripped.trace |
+        jq "select(.event == \"$event\" and .bytes == $bytes) | .procedure_offset - 1")
+    [ "$(addr2line -f -e pie "$(printf %x "$offset")" | head -n 1)" = "$function" ] ||
+        echo "$event $bytes $function $offset"
+done > stripped.wrong
+check_equal "stripped: offsets lead to the callers" "" "$(cat stripped.wrong)"
+check "stripped: the line shows the file and the offset" \
+    sh -c "'$dpm' dump --type send stripped.trace | grep -q ' in stripped+0x[0-9a-f]*$'"
+check "the line shows the caller" \
+    sh -c "'$dpm' dump --type send pie.trace | grep -q ' in caller_of_send+0x[0-9a-f]*$'"
+
+# The program counter itself is the return address, wherever the kernel put the program.
+"$dpm" dump --json --type image pie.trace | jq -s '.[-1].load_address' > load
+text=$("$dpm" dump --json --type module pie.trace | jq -r 'select(.file | endswith("/pie")).text')
+pc=$("$dpm" dump --json --type send pie.trace | jq 'select(.procedure == "caller_of_send").pc' |
+    head -n 1)
+check_equal "the pc is the address of the call, moved to where the program lies" caller_of_send \
+    "$(addr2line -f -e pie "$(printf %x $((pc - $(cat load) + text - 1)))" | head -n 1)"
+
+# ---- names stay right ----
+
+cp pie replaced
+mkfifo line
+timeout 60 "$dpm" run -o replaced.trace -- ./replaced wait < line > replaced.expected 2> err &
+pid=$!
+exec 3> line
+sleep 1.5 # what comes in the first second is written then
+cp -r replaced.trace cut.trace
+cp /bin/true new
+mv new replaced
+echo >&3
+exec 3>&-
+wait $pid
+check_equal "a program replaced while it runs keeps its names" "" "$(wrong_names replaced)"
+mkdir elsewhere
+mv replaced.trace elsewhere/
+rm replaced
+check_equal "the trace alone has the names" "$(cat replaced.found)" \
+    "$(found_of elsewhere/replaced.trace .procedure)"
+# Its control file as it was while the program ran.
+cp elsewhere/replaced.trace/data cut.trace/data
+check_equal "a cut trace has no names, but still the program counters" 0 \
+    "$("$dpm" dump --json --type send cut.trace 2> err |
+        jq -s '[.[] | select(.procedure != null or .pc == null)] | length')"
+check "they are shown" \
+    sh -c "'$dpm' dump --type send cut.trace 2> err | grep -qE ' in 0x[0-9a-f]+$'"
+check_equal "two traces have the names of both" \
+    "$( (found_of pie.trace .procedure; found_of fixed.trace .procedure) | sort)" \
+    "$("$dpm" dump --json --type send,receive pie.trace fixed.trace |
+        jq -r '"\(.event) \(.bytes) \(.procedure)"' | sort)"
+timeout 60 "$dpm" run --flags all,-pc -o without.trace -- ./pie > /dev/null 2> err
+check_equal "without the flag pc there are none" 0 \
+    "$("$dpm" dump --json without.trace |
+        jq -s '[.[] | select(.pc != null or .library != null or .event == "MODULE")] | length')"
+
+# ---- programs of others ----
+
+# mostly_in_program NAME TRACE PROCESS: 95 of 100 messages come from the program itself.
+mostly_in_program() {
+    "$dpm" dump --json --process "$3" "$2" | jq -s '
+        [.[] | select(.path != null and .sequence != null)] |
+        "\(length) \([.[] | select(.pc != null and (.library | not))] | length)"' | tr -d '"' > figures
+    read -r all inside < figures
+    echo "# $1: $inside of $all"
+    check "$1: messages come from the program" test "$all" -ge 10
+    check "$1: 95 of 100 lead into the program" test $((inside * 100)) -ge $((all * 95))
+}
+
+# note_stack PID, while it waits, and check_place NAME TRACE PROCESS PID, when the trace is written:
+# where it waits longest is one of the places that elfutils' unwinder finds on its stack.
+note_stack() {
+    : > place
+    eu-stack -p "$1" 2> /dev/null | sed -n 's/^#[0-9]* *\(0x[0-9a-f]*\).*/\1/p' > stack
+}
+check_place() {
+    "$dpm" dump --json --process "$3" --type block "$2" | jq -s "
+        [.[] | select(.pid == $4 and .tid == $4 and (.library | not))] | group_by(.pc) |
+        max_by(map(.duration_ns) | add)[0].pc" > longest
+    grep -qi "^0x0*$(printf %x "$(cat longest)")$" stack && echo found > place
+    if command -v eu-stack > /dev/null; then
+        check_equal "$1: where it waits is on its stack" found "$(cat place)"
+    else
+        skip "$1: where it waits is on its stack" "eu-stack is not installed"
+    fi
+}
+
+timeout 60 "$dpm" run -o truth.trace --wait --ring 64M -- \
+    "$build/tests/truth/truth-program" --seed 7 --log "$(mkdir log && echo log)" > out 2> err
+mostly_in_program truth-program truth.trace truth-program
+
+if command -v redis-server > /dev/null; then
+    timeout 60 "$dpm" run -o redis.trace -- redis-server --port $port --save "" --appendonly no > out 2> err &
+    pid=$!
+    wait_for 10 redis-cli -p $port ping
+    redis-benchmark -p $port -n 2000 -c 10 -t set,get -q > out 2>&1
+    server=$(pgrep -P "$(pgrep -P $pid)" redis)
+    sleep 1.5
+    note_stack "$server"
+    kill -TERM $pid
+    wait $pid
+    mostly_in_program redis redis.trace redis-server
+    check_place redis redis.trace redis-server "$server"
+else
+    skip "redis" "redis-server is not installed"
+fi
+
+if command -v nginx > /dev/null; then
+    mkdir web
+    chmod 755 "$scratch" web
+    echo hello > web/index.html
+    cat > nginx.conf << END
+daemon off;
+pid $scratch/nginx.pid;
+error_log $scratch/nginx.log;
+worker_processes 1;
+events { worker_connections 64; }
+http {
+    access_log off;
+    client_body_temp_path $scratch/t1; proxy_temp_path $scratch/t2; fastcgi_temp_path $scratch/t3;
+    uwsgi_temp_path $scratch/t4; scgi_temp_path $scratch/t5;
+    server { listen 127.0.0.1:$port; root $scratch/web; }
+}
+END
+    timeout 60 "$dpm" run -o nginx.trace -- nginx -c "$scratch/nginx.conf" > out 2> err &
+    pid=$!
+    get() {
+        python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/').read()"
+    }
+    wait_for 10 get
+    for _ in 1 2 3 4 5 6 7 8; do
+        get
+    done
+    sleep 0.3
+    server=$(pgrep -P "$(cat nginx.pid)")
+    note_stack "$server"
+    kill -TERM $pid
+    wait $pid
+    mostly_in_program nginx nginx.trace nginx
+    check_place nginx nginx.trace nginx "$server"
+else
+    skip "nginx" "nginx is not installed"
+fi
+
+if command -v iperf3 > /dev/null; then
+    timeout 60 "$dpm" run -o iperf.trace -- iperf3 -s -1 -p $port > out 2> err &
+    pid=$!
+    wait_for 10 timeout 20 iperf3 -c 127.0.0.1 -p $port -n 100M
+    wait $pid
+    mostly_in_program iperf3 iperf.trace iperf3
+else
+    skip "iperf3" "iperf3 is not installed"
+fi
+
+postgres=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | tail -n 1)
+if [ -x "$postgres/postgres" ]; then
+    mkdir data
+    chmod 755 "$scratch"
+    chown nobody data
+    setpriv --reuid nobody --regid nogroup --clear-groups "$postgres/initdb" -D "$scratch/data/db" \
+        -A trust > out 2>&1
+    timeout 60 "$dpm" run -o postgres.trace --user nobody -- "$postgres/postgres" -D "$scratch/data/db" \
+        -p $port -k "$scratch/data" -c listen_addresses=127.0.0.1 > out 2> err &
+    pid=$!
+    ask() {
+        "$postgres/psql" -h 127.0.0.1 -p $port -U nobody -d postgres -c "$1"
+    }
+    wait_for 20 ask 'select 1'
+    for _ in 1 2 3 4 5; do
+        ask 'select n from generate_series(1, 3000) as s(n)' > out 2>&1
+    done
+    server=$(head -n 1 data/db/postmaster.pid)
+    note_stack "$server"
+    kill -INT $pid
+    wait $pid
+    mostly_in_program postgres postgres.trace postgres
+    check_place postgres postgres.trace postgres "$server"
+else
+    skip "postgres" "postgres is not installed"
+fi
+finish
