@@ -132,7 +132,7 @@ check "nothing is lost" jq -e '.trace.lost == 0' all.json
 
 # Threads created after the metering began are told by the program; the bytes they send lie one behind
 # the other in the path, so one that was missed leaves a hole.
-rounds=30
+rounds=${DPM_ROUNDS:-15}
 complete=0
 round=0
 while [ $round -lt $rounds ]; do

@@ -25,4 +25,26 @@ for run in 1 2 3; do
             "$(grep difference compared | head -n 20; tail -n 4 compared)"
     fi
 done
+# Acquired in the middle: old connections, calls in progress, queues that are not empty. Under a name
+# of its own, so that nobody else's truth program is meant.
+cp "$program" "truth-$$"
+for run in 4 5 6; do
+    rm -rf log truth.trace
+    mkdir log
+    "./truth-$$" --seed $((seed + run)) --scale 4 --log log > out 2> program.err &
+    pid=$!
+    sleep 0.$((run * 2 - 5))
+    "$dpm" acquire -o truth.trace --ring 64M --name "truth-$$" > out 2> err
+    check_equal "acquiring the truth program ends with it, seed $((seed + run))" 0 $?
+    wait $pid
+    check_equal "... and it ends in order" 0 $?
+    "$dpm" dump --json truth.trace > dump.json 2> dump.err
+    if "$compare" --acquired dump.json log > compared 2>&1; then
+        pass "... the end of its log and the trace are equal"
+    else
+        fail "... the end of its log and the trace are equal" \
+            "$(cat err; grep difference compared | head -n 20; tail -n 4 compared)"
+    fi
+    check "... of which there is some" grep -Eq '^[1-9][0-9]* records of [1-9]' compared
+done
 finish

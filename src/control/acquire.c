@@ -153,6 +153,12 @@ static int acquire(const struct acquire_options *options, struct recording *reco
         return result;
     fprintf(recording->messages, "dpm: metering %zu process%s\n", processes,
             processes == 1 ? "" : "es");
+    uint32_t unsettled = meter_unsettled(recording->meter);
+    if (unsettled > 0)
+        fprintf(recording->messages,
+                "dpm: of %u directions of UNIX sockets the positions could not be settled: they "
+                "were never still\n",
+                unsettled);
     fflush(recording->messages);
     return 0;
 }

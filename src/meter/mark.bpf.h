@@ -149,12 +149,18 @@ static __always_inline int survey_tcp(struct seq_file *file, struct sock *sk, ui
     return list_path(file, path, &facts, holder);
 }
 
-/* Bytes or messages in the receive queue. */
-static __always_inline uint32_t queued_in(struct unix_sock *receiver, uint32_t kind)
+/* Makes good what the sender's count lacks, when enough passes agree on it. */
+static __always_inline void believe_shift(struct path *sender, uint32_t shift)
 {
-    if (kind == PATH_UNIX_STREAM)
-        return bpf_core_field_exists(receiver->inq_len) ? receiver->inq_len : 0;
-    return BPF_CORE_READ((struct sock *)receiver, sk_receive_queue.qlen);
+    sender->settling = shift == sender->shift ? sender->settling + 1 : 1;
+    sender->shift = shift;
+    if (sender->settling < PASSES_THAT_AGREE) {
+        __sync_fetch_and_add(&unsettled, 1);
+        return;
+    }
+    __sync_fetch_and_add(&sender->out, shift);
+    sender->settled = bpf_ktime_get_ns();
+    sender->state |= PATH_SETTLED;
 }
 
 /* One direction: `sender` is the storage of the sending socket, `key` its cookie. */
@@ -175,14 +181,7 @@ static __always_inline void settle(struct path *sender, uint64_t key, struct uni
     }
     shift = *(volatile uint32_t *)&taken->in + queued_in(receiver, kind) -
             *(volatile uint32_t *)&sender->out;
-    sender->settling = shift == sender->shift ? sender->settling + 1 : 1;
-    sender->shift = shift;
-    if (sender->settling < PASSES_THAT_AGREE) {
-        __sync_fetch_and_add(&unsettled, 1);
-        return;
-    }
-    __sync_fetch_and_add(&sender->out, shift);
-    sender->state |= PATH_SETTLED;
+    believe_shift(sender, shift);
 }
 
 /* Both directions of a connected UNIX stream or seqpacket socket; told when both are settled. */
@@ -217,6 +216,81 @@ static __always_inline int survey_unix(struct seq_file *file, struct sock *sk, u
     path->start_out = path->out;
     path->start_in = peer_path->out - queued_in(own, kind);
     return list_path(file, path, &facts, holder);
+}
+
+/* ---- UNIX datagrams: a queue holds those of several senders ---- */
+
+struct queue_walk {
+    uint64_t socket; /* cookie of the receiver */
+    uint64_t head;
+    struct sk_buff *next;
+};
+
+/* The pair, made if there is none. NULL: no memory. */
+static __always_inline struct path *pair_of(uint64_t socket, uint64_t peer)
+{
+    struct pair_key key = {.socket = socket, .peer = peer};
+    struct path *path = bpf_map_lookup_elem(&pairs, &key), fresh = {};
+
+    if (path != NULL)
+        return path;
+    bpf_map_update_elem(&pairs, &key, &fresh, BPF_NOEXIST);
+    return bpf_map_lookup_elem(&pairs, &key);
+}
+
+static long count_waiting(uint32_t index, struct queue_walk *walk)
+{
+    struct sk_buff *message = walk->next;
+    struct path *path;
+    uint64_t sender;
+
+    if (message == NULL || (uint64_t)message == walk->head)
+        return 1;
+    sender = BPF_CORE_READ(message, sk, __sk_common.skc_cookie.counter);
+    walk->next = BPF_CORE_READ(message, next);
+    /* without a cookie it is a socket that nobody metered holds */
+    path = sender == 0 ? NULL : pair_of(walk->socket, sender);
+    if (path == NULL)
+        return 0;
+    if (path->pass != survey_pass)
+        path->waiting = 0;
+    path->pass = survey_pass;
+    path->waiting++;
+    return 0;
+}
+
+#define LONGEST_QUEUE 65536 /* messages; net.unix.max_dgram_qlen is 10 to 512 as a rule */
+
+static __always_inline int survey_datagrams(struct sock *sk)
+{
+    struct queue_walk walk = {.socket = bpf_get_socket_cookie(sk)};
+
+    walk.head = (uint64_t)__builtin_preserve_access_index(&sk->sk_receive_queue);
+    walk.next = BPF_CORE_READ(sk, sk_receive_queue.next);
+    bpf_loop(LONGEST_QUEUE, count_waiting, &walk, 0);
+    return 0;
+}
+
+static long settle_pair(void *map, struct pair_key *key, struct path *receiver, void *context)
+{
+    uint32_t waiting = receiver->pass == survey_pass ? receiver->waiting : 0;
+    uint32_t in = *(volatile uint32_t *)&receiver->in;
+    struct path *sender;
+
+    if (key->peer == 0 || (waiting == 0 && in == 0))
+        return 0;
+    sender = pair_of(key->peer, key->socket);
+    if (sender != NULL && (sender->state & PATH_SETTLED) == 0)
+        believe_shift(sender, in + waiting - *(volatile uint32_t *)&sender->out);
+    return 0;
+}
+
+/* After a pass over the files. */
+SEC("syscall")
+int settle_pairs(void *context)
+{
+    bpf_for_each_map_elem(&pairs, settle_pair, NULL, 0);
+    return 0;
 }
 
 /* A UDP socket has a path for each peer, told when it is used; what comes is noted from now on. */
@@ -260,6 +334,8 @@ int survey_files(struct bpf_iter__task_file *context)
     case PATH_UNIX_STREAM:
     case PATH_UNIX_SEQPACKET:
         return survey_unix(context->meta->seq, sk, inode, kind, stream->number);
+    case PATH_UNIX_DATAGRAM:
+        return survey_datagrams(sk);
     case PATH_UDP:
         return survey_udp(sk);
     default:

@@ -165,13 +165,23 @@ static int survey_files(struct beginning *beginning)
 #define MOST_PASSES     250
 #define PASSES_INTERVAL 2000 /* us */
 
+static int settle_pairs(struct meter *meter)
+{
+    LIBBPF_OPTS(bpf_test_run_opts, options);
+
+    return bpf_prog_test_run_opts(bpf_program__fd(meter->kernel->progs.settle_pairs), &options);
+}
+
 static int tell_paths(struct beginning *beginning)
 {
     struct meter *meter = beginning->meter;
 
     for (int pass = 0; pass < MOST_PASSES; pass++) {
         meter->kernel->bss->unsettled = 0;
+        meter->kernel->bss->survey_pass++;
         int result = survey_files(beginning);
+        if (result == 0)
+            result = settle_pairs(meter);
         if (result < 0 || meter->kernel->bss->unsettled == 0)
             return result;
         usleep(PASSES_INTERVAL);
@@ -197,6 +207,11 @@ int meter_mark(struct meter *meter, pid_t pid, struct problem *problem)
     return result < 0
                ? problem_set(problem, result, "cannot meter process %d: %s", pid, strerror(-result))
                : 0;
+}
+
+uint32_t meter_unsettled(const struct meter *meter)
+{
+    return meter->kernel->bss->unsettled;
 }
 
 int meter_begin(struct meter *meter, size_t *ret_processes, struct problem *problem)

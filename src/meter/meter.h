@@ -51,6 +51,10 @@ int meter_acquire(struct meter *meter, pid_t pid, struct problem *problem);
  * sockets are busy (half a second at most). *ret_processes: acquired and alive. */
 int meter_begin(struct meter *meter, size_t *ret_processes, struct problem *problem);
 
+/* How many directions of UNIX sockets were so busy when the last acquired processes began that their
+ * positions could not be settled: their offsets may not agree with those of their other ends. */
+uint32_t meter_unsettled(const struct meter *meter);
+
 /* Metered streams that are alive now. */
 uint32_t meter_live(const struct meter *meter);
 

@@ -217,6 +217,12 @@ static __noinline uint32_t make_path(struct stream *stream, struct task_struct *
 
     if (silent(stream))
         return 0; /* told at its next use */
+    if (facts->kind == PATH_UNIX_DATAGRAM) {
+        /* it may have been used while nothing was told */
+        path->start_out = path->out;
+        path->start_in = path->in;
+        older = (path->out | path->in) != 0;
+    }
     if (facts->connected)
         known = bpf_map_lookup_elem(&path_of_inode, &inode);
     created = known == NULL || !known->provisional;

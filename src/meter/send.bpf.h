@@ -139,6 +139,7 @@ static __always_inline int unix_sent(struct stream *stream, struct task_struct *
 {
     struct send_call *call = &stream->send;
     uint64_t begin = call->socket != 0 ? call->begin : 0;
+    uint32_t step = kind == PATH_UNIX_STREAM ? result : 1;
     struct path *path = kind == PATH_UNIX_DATAGRAM ? datagram_path(stream, task, sk, call->peer)
                                                    : unix_path(stream, task, sk, kind);
 
@@ -146,7 +147,10 @@ static __always_inline int unix_sent(struct stream *stream, struct task_struct *
     if (path == NULL)
         return 0;
     call->path = path->number;
-    call->first = __sync_fetch_and_add(&path->out, kind == PATH_UNIX_STREAM ? result : 1);
+    if (kind != PATH_UNIX_DATAGRAM && (path->state & PATH_SETTLED) && begin < path->settled)
+        call->first = count_again(path, sk, kind, step);
+    else
+        call->first = __sync_fetch_and_add(&path->out, step);
     call->done = 0;
     call->begin = visible_since(path, call->first, begin);
     write_send(stream, task, call, result);

@@ -147,7 +147,10 @@ struct path {
      * sender's own stamp may come a little later than that. */
     uint64_t early;
     uint32_t early_in;
-    uint32_t shift; /* what `out` lacks to agree with the receiver's count */
+    uint32_t shift;   /* what `out` lacks to agree with the receiver's count */
+    uint64_t settled; /* when that was made good, PATH_SETTLED */
+    uint32_t waiting; /* UNIX datagram: how many the survey's last pass found in the queue ... */
+    uint32_t pass;    /* ... and which pass that was */
     /* A UDP socket's own storage. */
     uint64_t queued;   /* low half: how many datagrams came; high half: changes with each change */
     uint32_t taken;    /* how many of them are gone from the inbox for good */
@@ -298,6 +301,7 @@ uint64_t lost_paths;       /* paths that could not be remembered: no memory, or 
 uint32_t live;             /* metered streams alive */
 uint32_t marked;           /* streams a pass of the iterator newly marked */
 uint32_t unmarkable;       /* tasks there was no memory to mark */
+uint32_t survey_pass;      /* number of the pass over files that is going on */
 uint32_t unsettled;        /* directions of paths whose positions a pass found not to be settled */
 
 #endif
