@@ -228,6 +228,7 @@ int meter_begin(struct meter *meter, size_t *ret_processes, struct problem *prob
         return problem_set(problem, result, "cannot list what the acquired processes hold: %s",
                            strerror(-result));
     meter->acquired_count = 0;
+    meter->kernel->bss->begun_at = clock_now(CLOCK_MONOTONIC);
     __atomic_store_n(&meter->kernel->bss->begun, meter->generation, __ATOMIC_SEQ_CST);
     return 0;
 }

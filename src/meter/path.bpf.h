@@ -211,13 +211,13 @@ static __noinline uint32_t make_path(struct stream *stream, struct task_struct *
     struct inode_path *known = NULL, entry = {};
     uint64_t inode = facts->inode;
     struct message message = {};
-    uint32_t number;
+    uint32_t number, role;
     bool created;
     bool older = facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0;
 
     if (silent(stream))
         return 0; /* told at its next use */
-    if (facts->kind == PATH_UNIX_DATAGRAM) {
+    if (facts->family == AF_UNIX) {
         /* it may have been used while nothing was told */
         path->start_out = path->out;
         path->start_in = path->in;
@@ -235,9 +235,11 @@ static __noinline uint32_t make_path(struct stream *stream, struct task_struct *
     if (created)
         write_path_event(stream, task, EVENT_CREATEPATH, &message);
     message.begin = path->established;
-    if (path->role == PATH_ROLE_CONNECTED)
+    /* connected or accepted before anything was told? */
+    role = older && path->established < begun_at ? PATH_ROLE_UNKNOWN : path->role;
+    if (role == PATH_ROLE_CONNECTED)
         write_path_event(stream, task, EVENT_CONNECT, &message);
-    else if (path->role == PATH_ROLE_ACCEPTED)
+    else if (role == PATH_ROLE_ACCEPTED)
         write_path_event(stream, task, EVENT_ACCEPT, &message);
     if (facts->connected) {
         entry.number = path->number;
@@ -280,6 +282,8 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct task_
     }
     if (path->number != 0)
         return path;
+    if (path->established < begun_at)
+        path->state &= ~PATH_ESTABLISHED;
     if ((path->state & PATH_ESTABLISHED) == 0) {
         struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 

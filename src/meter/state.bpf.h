@@ -289,6 +289,7 @@ uint32_t mark_except; /* a process that is never marked: the meter's own */
 
 /* Streams of a later generation are silent: the meter follows their positions, but tells nothing. */
 uint32_t begun;
+uint64_t begun_at; /* when those that are silent no more began, 0 = they never were */
 
 /* Last numbers given out. */
 uint32_t last_stream;
