@@ -8,7 +8,7 @@
  *
  * threads: two threads create short-lived threads without pause, for SECONDS at most. Every
  * thread sends one byte over the socket pair the process was started with, as the last it does. On
- * SIGUSR1 a gate opens, and a fifth of a second later they end. At the end, gated being the bytes sent
+ * SIGUSR1 a gate opens, and a tenth of a second later they end. At the end, gated being the bytes sent
  * by threads that were created after the gate opened: "created N sent N gated N".
  * connections: when all stand, says "ready"; on each line of standard input sends one byte over every
  * connection, and says "done" when the child has received them; ends at the end of the input.
@@ -96,7 +96,7 @@ static int crowd_of_threads(double seconds)
     for (int i = 0; i < CREATORS; i++)
         pthread_create(&creators[i], NULL, create_threads, NULL);
     if (nanosleep(&pause, NULL) != 0)
-        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     atomic_store(&over, true);
     for (int i = 0; i < CREATORS; i++)
         pthread_join(creators[i], NULL);
