@@ -41,6 +41,19 @@ check "... and the report is in the file" grep -q f.trace report.txt
 check "without -o the trace is ./dpm-NAME-PID.trace" sh -c 'ls -d dpm-sh-[0-9]*.trace'
 check_equal "... that others cannot read" 700 "$(stat -c %a dpm-sh-*.trace)"
 
+check_equal "CPU time is precise or coarse" 2 "$(status "$dpm" run --cpu-time nonsense -- true)"
+"$dpm" run -o coarse.trace --cpu-time coarse -- "$load" 20000 100 > out 2> err
+"$dpm" dump --json --type send coarse.trace > coarse.json
+"$dpm" run -o precise.trace -- "$load" 20000 100 > out 2> err
+"$dpm" dump --json --type send precise.trace > precise.json
+# How many different CPU times the sends of a busy program have.
+distinct_times() {
+    jq .cpu_ns "$1" | uniq | wc -l
+}
+check "coarse CPU times stand still between the scheduler's looks" \
+    test "$(distinct_times coarse.json)" -lt 2000
+check "... precise ones do not" test "$(distinct_times precise.json)" -gt 19000
+
 "$dpm" run -o user.trace --user nobody -- id -un > out 2> err
 check_equal "--user runs the command as that user" nobody "$(cat out)"
 

@@ -25,6 +25,12 @@ for run in 1 2 3; do
             "$(grep difference compared | head -n 20; tail -n 4 compared)"
     fi
 done
+# precise FILE: whether the CPU times lie near the calls' own: median within 2 us, 99 % within 5 us.
+precise() {
+    awk '/^CPU time outside/ { found = 1; ok = $8 <= 2 && $13 <= 5 } END { exit !(found && ok) }' "$1"
+}
+check "CPU times are those of CLOCK_THREAD_CPUTIME_ID ($(grep '^CPU time' compared))" precise compared
+
 # Acquired in the middle: old connections, calls in progress, queues that are not empty. Under a name
 # of its own, so that nobody else's truth program is meant.
 cp "$program" "truth-$$"

@@ -39,6 +39,32 @@ else
     skip "the figures of iperf3" "it is not installed"
 fi
 
+# ---- somebody listens to all packets ----
+
+# A buffer is then cloned on its way; numbers must be right all the same. Datagrams of one size over
+# IPv6, which have no number of their own, and of different ones over IPv4.
+python3 -c 'import socket, time
+tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.ntohs(3))
+print(1, flush=True)
+time.sleep(20)' > listening 2> /dev/null &
+tap=$!
+if wait_for 5 test -s listening; then
+    for address in 127.0.0.1 ::1; do
+        "$dpm" run -o tapped.trace --wait --ring 64M -- sh -c "
+            '$datagrams' receive $address $port 0 > receiver & sleep 0.3
+            '$datagrams' send $address $port 300 500 1 > sender; wait" > out 2> err
+        "$dpm" dump --json tapped.trace > tapped.json 2> dump.err
+        check_equal "with a listener to all packets numbers agree, $address" "[300,0]" "$(jq -c -s '
+            map(select(.event == "SEND") | "\(.offset) \(.bytes)") as $sent |
+            map(select(.event == "RECEIVE") | "\(.offset) \(.bytes)") as $received |
+            [($received | length), ($received - $sent | length)]' tapped.json)"
+        rm -rf tapped.trace
+    done
+else
+    skip "with a listener to all packets numbers agree" "a packet socket is not allowed here"
+fi
+kill $tap 2> /dev/null
+
 # ---- a receiver that is too slow ----
 
 "$dpm" run -o slow.trace --wait --ring 64M -- sh -c "

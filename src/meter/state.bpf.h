@@ -9,7 +9,7 @@
  *      (socket, both addresses) --udp_paths--> struct path of a UDP socket and one peer
  *      (socket, n) --udp_peers--> the n-th of its udp_paths
  *      (socket, n) --inbox--> the n-th datagram that came to a UDP socket and was not taken yet
- *      buffer --flights--> number of the datagram in it, from its sender to its receiver
+ *      where its bytes lie --flights--> number of a datagram on its way, told by its sender
  *      cookie of a sending socket --incoming--> struct taken: what its receiver has taken so far
  *
  * The first two live with the task and the socket and are freed with them by the kernel.
@@ -185,7 +185,7 @@ struct numbered_key {
 struct flight {
     struct udp_key key; /* the sender's */
     uint32_t number;
-    uint32_t unused;
+    uint32_t bytes; /* payload */
 };
 
 struct {

@@ -4,7 +4,7 @@
  *
  *      sendto ... [egress] ... sock_send_length        [ingress] ... sock_recv_length ... recvfrom
  *                    |   '--> SEND                        |  '----------.   '--> RECEIVE
- *                    '------- flights: buffer, number ----'--> inbox: 0 1 2 3 ...
+ *                    '------- flights: bytes, number -----'--> inbox: 0 1 2 3 ...
  *
  * The packet hooks are programs of the cgroup: egress runs once for each datagram, in the send call
  * that lets it go, before it is cut into fragments or waits for a neighbour's address; ingress
@@ -257,13 +257,22 @@ static __always_inline bool is_udp(const struct bpf_sock *socket)
     return socket->protocol == IPPROTO_UDP && socket->type == SOCK_DGRAM;
 }
 
-static __always_inline int note_flight(uint64_t buffer, const struct datagram *datagram)
+/* Where the bytes of a packet lie. On its way a buffer may be cloned (somebody listens to all packets),
+ * but the clone shares the bytes. */
+static __always_inline uint64_t bytes_of(struct sk_buff *buffer)
 {
+    return (uint64_t)BPF_CORE_READ(buffer, head);
+}
+
+static __always_inline int note_flight(struct sk_buff *buffer, const struct datagram *datagram)
+{
+    uint64_t bytes = bytes_of(buffer);
     struct flight flight = {};
 
     flight.key = datagram->key;
     flight.number = datagram->number;
-    return bpf_map_update_elem(&flights, &buffer, &flight, BPF_ANY);
+    flight.bytes = datagram->bytes;
+    return bpf_map_update_elem(&flights, &bytes, &flight, BPF_ANY);
 }
 
 /* A datagram leaves, as a rule inside the send call: SEND is made at the call's end. Letting go of
@@ -308,7 +317,7 @@ int udp_egress(struct __sk_buff *context)
     datagram->buffer = (uint64_t)buffer;
     count_segments(datagram, context->gso_size);
     datagram->number = next_number(path, &path->out, PATH_KNOWS_OUT, &packet, datagram->segments);
-    note_flight((uint64_t)buffer, datagram);
+    note_flight(buffer, datagram);
     stream->send.socket = (uint64_t)sk;
     stream->send.path = path->number;
     stream->send.out = 0;
@@ -326,15 +335,19 @@ int udp_egress(struct __sk_buff *context)
 #define LOOK_BACK      8 /* others that may come to a queue while one is on its way there */
 
 /* The number its sender gave the datagram, if it was sent here. */
-static __always_inline bool number_of_flight(uint64_t buffer, const struct udp_key *key,
-                                             uint32_t *number)
+static __always_inline bool number_of_flight(struct sk_buff *buffer, const struct packet *packet,
+                                             const struct udp_key *key, uint32_t *number)
 {
-    struct flight *flight = bpf_map_lookup_elem(&flights, &buffer);
+    uint64_t bytes = bytes_of(buffer);
+    struct flight *flight = bpf_map_lookup_elem(&flights, &bytes);
     const uint64_t *here, *there;
 
     if (flight == NULL)
         return false;
-    /* a buffer that was lost on the way leaves its note to the next one there */
+    /* one that was lost on the way leaves its note to the next one whose bytes lie there */
+    if (flight->bytes != packet->bytes ||
+        (packet->identification != 0 && packet->identification != (uint16_t)flight->number))
+        return false;
     if (flight->key.local_port != key->remote_port || flight->key.remote_port != key->local_port)
         return false;
     here = (const uint64_t *)key->local;
@@ -346,7 +359,7 @@ static __always_inline bool number_of_flight(uint64_t buffer, const struct udp_k
     if (here[0] != there[0] || here[1] != there[1])
         return false;
     *number = flight->number;
-    bpf_map_delete_elem(&flights, &buffer);
+    bpf_map_delete_elem(&flights, &bytes);
     return true;
 }
 
@@ -377,7 +390,7 @@ int udp_ingress(struct __sk_buff *context)
     datagram.bytes = packet.bytes;
     count_segments(&datagram, context->gso_size);
     path = udp_path_noted(own, &datagram.key);
-    if (path != NULL && number_of_flight((uint64_t)buffer, &datagram.key, &datagram.number)) {
+    if (path != NULL && number_of_flight(buffer, &packet, &datagram.key, &datagram.number)) {
         path->in = datagram.number + datagram.segments - 1;
         path->state |= PATH_KNOWS_IN;
     } else if (path != NULL) {
