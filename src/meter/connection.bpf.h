@@ -23,7 +23,7 @@ static __always_inline void tell_tcp_path(struct path *path, struct sock *sk)
         .connected = true,
     };
 
-    write_path(path, &facts, 0, 0);
+    write_path(path, &facts, NULL, 0, 0);
 }
 
 static __always_inline void end_path(struct path *path)

@@ -111,7 +111,7 @@ static __noinline int list_path(struct seq_file *file, struct path *path,
     /* a stream that begins to tell in the middle of its call takes what it finds */
     path->state &= ~PATH_KNOWS_IN;
     path->number = entry.number;
-    fill_path(line, path, facts, RECORD_OLDER, bpf_ktime_get_ns());
+    fill_path(line, path, facts, NULL, RECORD_OLDER, bpf_ktime_get_ns());
     line->header.stream = holder;
     bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY);
     bpf_seq_write(file, line, sizeof(*line));

@@ -11,9 +11,10 @@
 
 #include "meter/write.bpf.h"
 
+/* `sk` may be known by its address only. */
 static __always_inline uint64_t inode_of_socket(struct sock *sk)
 {
-    struct socket_alloc *socket = (struct socket_alloc *)sk->sk_socket;
+    struct socket_alloc *socket = (struct socket_alloc *)BPF_CORE_READ(sk, sk_socket);
 
     return socket == NULL ? 0 : BPF_CORE_READ(socket, vfs_inode.i_ino);
 }
@@ -141,8 +142,7 @@ struct socket_facts {
     uint64_t inode;
     uint32_t family;
     uint32_t kind;
-    bool connected;            /* the descriptor alone leads to this path */
-    const struct udp_key *udp; /* the addresses of a UDP path */
+    bool connected; /* the descriptor alone leads to this path */
 };
 
 static __always_inline uint32_t new_path_number(void)
@@ -151,8 +151,8 @@ static __always_inline uint32_t new_path_number(void)
 }
 
 static __always_inline void fill_path(struct path_record *record, struct path *path,
-                                      const struct socket_facts *facts, uint32_t flags,
-                                      uint64_t time)
+                                      const struct socket_facts *facts, const struct udp_key *udp,
+                                      uint32_t flags, uint64_t time)
 {
     struct sock *sk = facts->sk;
 
@@ -172,8 +172,8 @@ static __always_inline void fill_path(struct path_record *record, struct path *p
     record->start_in = path->start_in;
     if (facts->family == AF_UNIX)
         fill_unix(record, (struct unix_sock *)sk);
-    else if (facts->udp != NULL)
-        fill_udp(record, facts->udp);
+    else if (udp != NULL)
+        fill_udp(record, udp);
     else
         fill_internet(record, sk);
     path->role = record->role;
@@ -181,15 +181,20 @@ static __always_inline void fill_path(struct path_record *record, struct path *p
     path->inode = facts->inode;
 }
 
-/* Writes the PATH record of `path`; with `number` that is its number from now on. The record's time is
- * taken before: whoever finds the number on another CPU has a later one. Returns false if there is
- * no room, or if another stream has given it a number first and tells. */
-static __noinline bool write_path(struct path *path, const struct socket_facts *facts,
-                                  uint32_t flags, uint32_t number)
+/* Writes the PATH record of `path` (`udp`: the addresses of a UDP path, else NULL); with `number`
+ * that is its number from now on. The record's time is taken before: whoever finds the number on
+ * another CPU has a later one. Returns false if there is no room, or if another stream has given it
+ * a number first and tells. */
+__noinline bool write_path(struct path *path, const struct socket_facts *facts,
+                           const struct udp_key *udp, uint32_t flags, uint32_t number)
 {
-    struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
-    uint64_t time = bpf_ktime_get_ns();
+    struct path_record *record;
+    uint64_t time;
 
+    if (path == NULL || facts == NULL)
+        return false;
+    record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
+    time = bpf_ktime_get_ns();
     if (record == NULL) {
         count_lost(NULL, RING_CONTROL);
         return false;
@@ -198,49 +203,53 @@ static __noinline bool write_path(struct path *path, const struct socket_facts *
         bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
         return false;
     }
-    fill_path(record, path, facts, flags, time);
+    fill_path(record, path, facts, udp, flags, time);
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     return true;
 }
 
 /* Tells of a path that `stream` uses for the first time. A number that a blocked call already gave
  * the socket's inode (`provisional`) is taken over. */
-static __noinline uint32_t make_path(struct stream *stream, struct task_struct *task,
-                                     struct path *path, const struct socket_facts *facts)
+__noinline uint32_t make_path(struct stream *stream, struct path *path,
+                              const struct socket_facts *facts, const struct udp_key *udp)
 {
     struct inode_path *known = NULL, entry = {};
-    uint64_t inode = facts->inode;
     struct message message = {};
-    uint32_t number, role;
+    uint32_t number, role, flags = 0;
+    uint64_t inode;
     bool created;
-    bool older = facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0;
 
+    if (stream == NULL || path == NULL || facts == NULL)
+        return 0;
     if (silent(stream))
         return 0; /* told at its next use */
+    if (facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0)
+        flags = RECORD_OLDER;
     if (facts->family == AF_UNIX) {
         /* it may have been used while nothing was told */
         path->start_out = path->out;
         path->start_in = path->in;
-        older = (path->out | path->in) != 0;
+        flags = (path->out | path->in) != 0 ? RECORD_OLDER : 0;
     }
+    inode = facts->inode;
     if (facts->connected)
         known = bpf_map_lookup_elem(&path_of_inode, &inode);
     created = known == NULL || !known->provisional;
     number = created ? new_path_number() : known->number;
     /* of two streams that use the socket for the first time at once, one tells; what found no room
      * is tried again at its next use */
-    if (!write_path(path, facts, older ? RECORD_OLDER : 0, number))
+    if (!write_path(path, facts, udp, flags, number))
         return path->number;
     message.path = path->number;
     if (created)
-        write_path_event(stream, task, EVENT_CREATEPATH, &message);
+        write_message(stream, EVENT_CREATEPATH, &message);
     message.begin = path->established;
     /* connected or accepted before anything was told? */
-    role = older && path->established < begun_at ? PATH_ROLE_UNKNOWN : path->role;
+    role = flags != 0 && path->established < begun_at ? PATH_ROLE_UNKNOWN : path->role;
     if (role == PATH_ROLE_CONNECTED)
-        write_path_event(stream, task, EVENT_CONNECT, &message);
+        write_message(stream, EVENT_CONNECT, &message);
     else if (role == PATH_ROLE_ACCEPTED)
-        write_path_event(stream, task, EVENT_ACCEPT, &message);
+        write_message(stream, EVENT_ACCEPT, &message);
     if (facts->connected) {
         entry.number = path->number;
         if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0)
@@ -302,7 +311,7 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct task_
     facts.family = sk->__sk_common.skc_family;
     facts.kind = PATH_TCP;
     facts.connected = true;
-    make_path(stream, task, path, &facts);
+    make_path(stream, path, &facts, NULL);
     return path;
 }
 
@@ -331,7 +340,7 @@ static __always_inline struct path *unix_path(struct stream *stream, struct task
     facts.family = AF_UNIX;
     facts.kind = kind;
     facts.connected = true;
-    make_path(stream, task, path, &facts);
+    make_path(stream, path, &facts, NULL);
     return path;
 }
 
@@ -371,7 +380,7 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
         return NULL;
     connected_to = unix_socket->peer;
     facts.connected = connected_to != NULL && bpf_get_socket_cookie(connected_to) == peer;
-    make_path(stream, task, path, &facts);
+    make_path(stream, path, &facts, NULL);
     return path;
 }
 
@@ -405,14 +414,11 @@ static __noinline struct path *udp_path_noted(struct path *socket, const struct 
 static __always_inline void udp_facts(struct socket_facts *facts, struct sock *sk,
                                       const struct udp_key *key)
 {
-    struct socket_alloc *socket = (struct socket_alloc *)BPF_CORE_READ(sk, sk_socket);
-
     facts->sk = sk;
     facts->cookie = key->socket;
-    facts->inode = socket == NULL ? 0 : BPF_CORE_READ(socket, vfs_inode.i_ino);
+    facts->inode = inode_of_socket(sk);
     facts->family = key->family;
     facts->kind = PATH_UDP;
-    facts->udp = key;
 }
 
 /* The path with these addresses, told. */
@@ -426,7 +432,7 @@ static __always_inline struct path *udp_path(struct stream *stream, struct task_
     if (path == NULL || path->number != 0)
         return path;
     udp_facts(&facts, sk, key);
-    make_path(stream, task, path, &facts);
+    make_path(stream, path, &facts, key);
     return path;
 }
 
@@ -463,7 +469,7 @@ static __noinline int tell_dropped(struct path *path, struct sock *sk, const str
     if (path->number == 0) {
         /* not one of its datagrams was taken */
         udp_facts(&facts, sk, key);
-        if (!write_path(path, &facts, 0, new_path_number()))
+        if (!write_path(path, &facts, key, 0, new_path_number()))
             return 0;
     }
     path->told = path->dropped;
@@ -497,11 +503,11 @@ static __always_inline int udp_path_of_file(struct stream *stream, struct task_s
     return path == NULL ? 0 : path->number;
 }
 
-/* Number of the path behind descriptor `fd` of `task` (which is current and about to sleep), told
- * if it is new; 0: not a socket of a kind we meter. */
-static __noinline uint32_t path_of_descriptor(struct stream *stream, struct task_struct *task,
-                                              uint32_t fd)
+/* Number of the path behind descriptor `fd` of the current task (which is about to sleep), told if
+ * it is new; 0: not a socket of a kind we meter. */
+__noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
 {
+    struct task_struct *task = bpf_get_current_task_btf();
     struct fdtable *table = BPF_CORE_READ(task, files, fdt);
     struct file **slots = BPF_CORE_READ(table, fd);
     struct socket_facts facts = {};
@@ -512,7 +518,7 @@ static __noinline uint32_t path_of_descriptor(struct stream *stream, struct task
     struct socket *socket;
     struct sock *sk;
 
-    if (fd >= BPF_CORE_READ(table, max_fds) ||
+    if (stream == NULL || fd >= BPF_CORE_READ(table, max_fds) ||
         bpf_probe_read_kernel(&file, sizeof(file), &slots[fd]) != 0 || file == NULL)
         return 0;
     if ((BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
@@ -544,13 +550,13 @@ static __noinline uint32_t path_of_descriptor(struct stream *stream, struct task
         path.start_out = BPF_CORE_READ((struct tcp_sock *)sk, write_seq);
         path.start_in = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
     }
-    if (!write_path(&path, &facts, 0, new_path_number()))
+    if (!write_path(&path, &facts, NULL, 0, new_path_number()))
         return 0;
     entry.number = path.number;
     if (bpf_map_update_elem(&path_of_inode, &facts.inode, &entry, BPF_ANY) != 0)
         __sync_fetch_and_add(&lost_paths, 1);
     message.path = path.number;
-    write_path_event(stream, task, EVENT_CREATEPATH, &message);
+    write_message(stream, EVENT_CREATEPATH, &message);
     return path.number;
 }
 

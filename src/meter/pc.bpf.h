@@ -103,46 +103,62 @@ __noinline uint32_t instruction_at(const struct instruction *instruction)
     return pop != 0 ? pop : plain_length(code);
 }
 
-/* The frame of the function that ends here; 0: none does. An end gives the frame back (add to the
- * stack pointer, lea from the frame pointer), restores registers, and returns or jumps on. */
-__noinline uint64_t end_of_function(const struct code *end)
+/* How a function's end gives the frame back, if one begins here: FRAME_ bits, bytes, and from bit 32
+ * on the length of the instruction. 0: none begins here. */
+__noinline uint64_t frame_given_back(const struct code *end)
 {
     const uint8_t *code = (const uint8_t *)end;
-    uint64_t frame = FRAME_KNOWN, saved = 0;
-    int32_t bytes = 0;
-    uint32_t at = 0;
 
     if (code == NULL)
         return 0;
+    if (pop_length(code) != 0)
+        return FRAME_KNOWN;
+    if (code[0] != 0x48)
+        return 0;
+    if (code[1] == 0x83 && code[2] == 0xc4)
+        return FRAME_KNOWN | 4ULL << 32 | (uint32_t)(signed char)code[3];
+    if (code[1] == 0x81 && code[2] == 0xc4)
+        return FRAME_KNOWN | 7ULL << 32 |
+               (code[3] | code[4] << 8 | code[5] << 16 | (uint32_t)code[6] << 24);
+    if (code[1] == 0x8d && code[2] == 0x65)
+        return FRAME_KNOWN | FRAME_FROM_POINTER | 4ULL << 32 | (uint32_t)(signed char)code[3];
+    return 0;
+}
+
+/* The frame of the function that ends here; 0: none does. An end gives the frame back (add to the
+ * stack pointer, lea from the frame pointer), restores registers, and returns or jumps on. The sums
+ * are made without branches, of which the verifier would follow every combination. */
+__noinline uint64_t end_of_function(const struct code *end)
+{
+    const uint8_t *code = (const uint8_t *)end;
+    uint32_t bytes, at, pointer = 0;
+    uint64_t frame, saved = 0;
+
+    if (code == NULL)
+        return 0;
+    /* the most frequent of those that may_end takes and that are none: without a further call */
+    if (code[0] == 0x48 && code[1] != 0x81 && code[1] != 0x83 && code[1] != 0x8d)
+        return 0;
     if (code[0] == 0xc9 && code[1] == 0xc3) /* leave, ret */
         return FRAME_KNOWN | FRAME_FROM_POINTER | 8ULL << 32 | 8;
-    if (code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4) {
-        bytes = (signed char)code[3];
-        at = 4;
-    } else if (code[0] == 0x48 && code[1] == 0x81 && code[2] == 0xc4) {
-        bytes = code[3] | code[4] << 8 | code[5] << 16 | code[6] << 24;
-        at = 7;
-    } else if (code[0] == 0x48 && code[1] == 0x8d && code[2] == 0x65) {
-        bytes = (signed char)code[3];
-        frame |= FRAME_FROM_POINTER;
-        at = 4;
-    } else if (pop_length(code) == 0) {
+    frame = frame_given_back(end);
+    if (frame == 0)
         return 0;
-    }
+    bytes = frame;
+    at = frame >> 32 & 7;
     for (uint32_t i = 0; i < 10 && at < sizeof(*end) - sizeof(struct instruction); i++) {
         uint32_t next = instruction_at((const struct instruction *)(code + at));
 
         if (next == 0)
             break;
-        if (next & IS_POP) {
-            saved += saved != 0 || (next & IS_POP_POINTER) ? 8 : 0;
-            bytes += 8;
-        }
+        pointer |= next & IS_POP_POINTER;
+        bytes += (next & IS_POP) / IS_POP * 8;
+        saved += (next / IS_POP & pointer / IS_POP_POINTER & 1) * 8;
         at += next & 15;
     }
     if (at >= sizeof(*end) || (code[at] != 0xc3 && (code[at] != 0xe9 || code[0] != 0x48)))
         return 0;
-    return frame | saved << 32 | (uint32_t)bytes;
+    return (frame & (FRAME_KNOWN | FRAME_FROM_POINTER)) | saved << 32 | bytes;
 }
 
 /* Whether the function returns just behind its system call: ret, or a comparison of the result
@@ -157,31 +173,47 @@ static __always_inline bool is_plain_call(const uint8_t *code)
            (code[6] == 0x0f && (code[7] & 0xf0) == 0x80 && code[12] == 0xc3);
 }
 
-/* Whether the end of a function may begin with this byte. */
+/* Whether the end of a function may begin with this byte: 41, 48, 58 to 5F, C9; and a few that
+ * end_of_function sorts out, so that one branch is enough. */
 static __always_inline bool may_end(uint8_t byte)
 {
-    return byte == 0x48 || byte == 0x41 || byte == 0xc9 || (byte & 0xf8) == 0x58;
+    uint64_t bits = 1ULL << 0x01 | 1ULL << 0x08 | 0xffULL << 0x18 | 1ULL << 0x09;
+
+    return bits >> (byte & 63) & byte >> 6 & 1;
 }
 
-/* The frame, at `ip`, of the function that goes on there; 0: its code does not tell. */
-__noinline uint64_t frame_at(uint64_t ip)
+#define NO_CODE 1 /* that can be read; no frame: FRAME_KNOWN is missing */
+
+/* The frame of the function that goes on at `ip`, if it ends in the next PC_CODE bytes; 0: it does
+ * not. `called`: a system call may stand before them. */
+__noinline uint64_t frame_near(uint64_t ip, bool called)
 {
     uint8_t code[PC_CODE + sizeof(struct code)];
 
-    for (uint32_t turn = 0; turn < PC_CODES; turn++) {
-        if (bpf_probe_read_user(code, sizeof(code), (void *)(ip + turn * PC_CODE)) != 0)
-            return 0;
-        if (turn == 0 && is_plain_call(code))
-            return FRAME_KNOWN;
-        for (uint32_t i = 0; i < PC_CODE; i++) {
-            uint64_t frame;
+    if (bpf_probe_read_user(code, sizeof(code), (void *)ip) != 0)
+        return NO_CODE;
+    if (called && is_plain_call(code))
+        return FRAME_KNOWN;
+    for (uint32_t i = 0; i < PC_CODE; i++) {
+        uint64_t frame;
 
-            if (!may_end(code[i]))
-                continue;
-            frame = end_of_function((const struct code *)(code + i));
-            if (frame != 0)
-                return frame;
-        }
+        if (!may_end(code[i]))
+            continue;
+        frame = end_of_function((const struct code *)(code + i));
+        if (frame != 0)
+            return frame;
+    }
+    return 0;
+}
+
+/* The frame, at `ip`, of the function that goes on there; 0: its code does not tell. */
+static __always_inline uint64_t frame_at(uint64_t ip)
+{
+    for (uint32_t turn = 0; turn < PC_CODES; turn++) {
+        uint64_t frame = frame_near(ip + turn * PC_CODE, turn == 0);
+
+        if (frame != 0)
+            return frame == NO_CODE ? 0 : frame;
     }
     return 0;
 }
@@ -265,20 +297,32 @@ __noinline enum leads leads_to(uint64_t word, uint64_t ip, const struct text *te
     return ip - target < PC_REACH ? LEADS_THERE : LEADS_ELSEWHERE;
 }
 
-/* The first word on the stack that is a return address into the program, of a call of the function
- * that `ip` is in; 0: there is none near. */
+#define NO_STACK 1 /* that can be read; no address of a program's text */
+
+/* The first of a chunk of words on the stack that is a return address into the program, of a call
+ * of the function that `ip` is in; 0: none is. */
+__noinline uint64_t search_chunk(uint64_t ip, uint64_t stack, const struct text *text)
+{
+    uint64_t words[PC_CHUNK];
+
+    if (text == NULL || bpf_probe_read_user(words, sizeof(words), (void *)stack) != 0)
+        return NO_STACK;
+    for (uint32_t i = 0; i < PC_CHUNK; i++)
+        if (in_text(words[i], text) && leads_to(words[i], ip, text) == LEADS_THERE)
+            return words[i];
+    return 0;
+}
+
+/* The same of the words that are not far away; 0: there is none. */
 __noinline uint64_t search_return(uint64_t ip, uint64_t stack, const struct text *text)
 {
     if (text == NULL)
         return 0;
     for (uint32_t at = 0; at < PC_WINDOW; at += PC_CHUNK * 8) {
-        uint64_t words[PC_CHUNK];
+        uint64_t word = search_chunk(ip, stack + at, text);
 
-        if (bpf_probe_read_user(words, sizeof(words), (void *)(stack + at)) != 0)
-            return 0;
-        for (uint32_t i = 0; i < PC_CHUNK; i++)
-            if (in_text(words[i], text) && leads_to(words[i], ip, text) == LEADS_THERE)
-                return words[i];
+        if (word != 0)
+            return word == NO_STACK ? 0 : word;
     }
     return 0;
 }

@@ -34,8 +34,7 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
         enliven(stream, parent->flags);
         write_stream(stream, child);
     }
-    write_process_event(parent, task, EVENT_CREATEPROCESS, stream->number | (uint64_t)thread << 32,
-                        0);
+    write_process_event(parent, EVENT_CREATEPROCESS, stream->number | (uint64_t)thread << 32, 0);
     return 0;
 }
 
@@ -49,16 +48,17 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
         return 0;
     stream->image =
         wants(stream, EVENT_FLAG(EVENT_EXEC) | METER_FLAG_PC) ? write_image(task, program) : 0;
+    /* not write_process_event: these two never have a PC, which costs the verifier the most */
     if (stream->from_exec) {
         stream->from_exec = 0;
         stream->started = 1;
         stream->blocked_at = 0;
         write_stream(stream, task);
-        write_process_event(stream, task, EVENT_STARTPROCESS, 0, 0);
+        tell_process_event(stream, NULL, EVENT_STARTPROCESS, 0, 0);
     } else {
         write_stream(stream, task);
     }
-    write_process_event(stream, task, EVENT_EXEC, stream->image, 0);
+    tell_process_event(stream, NULL, EVENT_EXEC, stream->image, 0);
     return 0;
 }
 
@@ -75,11 +75,11 @@ int BPF_PROG(sched_process_exit, struct task_struct *task, bool last)
     if (!stream->from_exec && !wants(stream, EVENT_FLAG(EVENT_TERMINATION)))
         write_stream(stream, task); /* for its processor time */
     else if (!stream->from_exec)
-        write_process_event(stream, task, EVENT_TERMINATION,
+        write_process_event(stream, EVENT_TERMINATION,
                             (uint32_t)task->exit_code | (uint64_t)last << 32,
                             stream->failed_sends | (uint64_t)stream->failed_receives << 32);
     if ((stream->lost[RING_CONTROL] | stream->lost[RING_DATA]) != 0)
-        write_lost(stream, task, RING_CONTROL, stream->sequence);
+        write_lost(stream, NULL, RING_CONTROL, stream->sequence);
     end_stream(stream);
     return 0;
 }

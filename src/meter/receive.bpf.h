@@ -19,7 +19,6 @@
  * the verifier then looks at it once.) */
 __noinline int write_receive(struct stream *stream, uint32_t bytes, bool ends)
 {
-    struct task_struct *task = bpf_get_current_task_btf();
     struct message message = {.bytes = bytes};
     struct receive_call *call;
 
@@ -32,7 +31,7 @@ __noinline int write_receive(struct stream *stream, uint32_t bytes, bool ends)
     message.begin = call->when;
     if (call->done == 0 && !stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
         message.flags |= RECORD_CALL_IMPLIED;
-    write_message(stream, task, EVENT_RECEIVE, &message);
+    write_message(stream, EVENT_RECEIVE, &message);
     if (ends) {
         stream->receivecall = 0;
         call->flags = 0;
@@ -80,7 +79,7 @@ static __always_inline void take(struct stream *stream, struct task_struct *task
     } else {
         /* a UNIX message does not say which socket it came to: the call does */
         if (call->path == 0)
-            call->path = path_of_descriptor(stream, task, receiving_descriptor(task));
+            call->path = path_of_descriptor(stream, receiving_descriptor(task));
         if (call->path != 0)
             write_receive(stream, call->next - call->first, false);
         else
@@ -534,18 +533,21 @@ static __always_inline int udp_received(struct stream *stream, struct task_struc
     struct path *own = storage_of(sk), *path;
     struct datagram *datagram = &stream->datagram;
     struct message message = {};
-    bool came = false;
+    struct taker taker = {.sk = sk, .result = result};
+    enum taking taking;
 
     if (own == NULL) {
         __sync_fetch_and_add(&lost_paths, 1);
         return 0;
     }
-    if (!take_datagram(own, sk, result, datagram, &came)) {
+    taker.socket = bpf_get_socket_cookie(sk);
+    taking = take_datagram(own, &taker, datagram);
+    if (taking != TAKING_KNOWN) {
         /* older than the noting of what comes; or nothing at all: the socket is shut down */
         __builtin_memset(datagram, 0, sizeof(*datagram));
         datagram->segments = 1;
-        key_of_socket(&datagram->key, sk, bpf_get_socket_cookie(sk));
-        if (result == 0 && !came && (own->state & PATH_INBOX))
+        key_of_socket(&datagram->key, sk, taker.socket);
+        if (result == 0 && taking == TAKING_NOTHING && (own->state & PATH_INBOX))
             message.flags = RECORD_END_OF_FILE;
         open_inbox(own, sk);
     }
@@ -568,13 +570,14 @@ static __always_inline int udp_received(struct stream *stream, struct task_struc
 static __noinline int udp_passed_over(struct sock *sk, int result, int flags)
 {
     struct path *own = bpf_sk_storage_get(&paths, sk, NULL, 0);
-    struct datagram datagram;
-    bool came;
+    struct taker taker = {.sk = sk, .result = result};
+    struct datagram datagram = {};
 
     if (own == NULL || (own->state & PATH_INBOX) == 0 || (flags & (MSG_PEEK | MSG_ERRQUEUE)) ||
         (result < 0 && result != -EFAULT))
         return 0;
-    take_datagram(own, sk, result, &datagram, &came);
+    taker.socket = bpf_get_socket_cookie(sk);
+    take_datagram(own, &taker, &datagram);
     return 0;
 }
 

@@ -18,10 +18,10 @@ static __always_inline bool leave_send(struct stream *stream, struct task_struct
         return true;
     if (call->socket == 0) {
         /* no room for the first byte */
-        message.path = path_of_descriptor(stream, task, descriptor);
+        message.path = path_of_descriptor(stream, descriptor);
     } else {
         if (call->path == 0)
-            call->path = path_of_descriptor(stream, task, descriptor);
+            call->path = path_of_descriptor(stream, descriptor);
         message.path = call->path;
         message.offset = call->first + call->out;
         message.bytes = call->done + call->out;
@@ -32,7 +32,7 @@ static __always_inline bool leave_send(struct stream *stream, struct task_struct
     }
     if (message.path == 0)
         return false;
-    write_message(stream, task, EVENT_SENDCALL, &message);
+    write_message(stream, EVENT_SENDCALL, &message);
     return true;
 }
 
@@ -47,10 +47,10 @@ static __always_inline bool leave_receive(struct stream *stream, struct task_str
         stream->receivecall = 1; /* it does block, whatever can be told of it */
         return true;
     }
-    message.path = path_of_descriptor(stream, task, descriptor);
+    message.path = path_of_descriptor(stream, descriptor);
     if (message.path == 0)
         return false;
-    write_message(stream, task, EVENT_RECEIVECALL, &message);
+    write_message(stream, EVENT_RECEIVECALL, &message);
     stream->receivecall = 1;
     return true;
 }
@@ -82,7 +82,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
     if (state & TASK_STOPPED_OR_TRACED) {
         if (!stream->stopped) {
             stream->stopped = 1;
-            write_process_event(stream, task, EVENT_STOPPROCESS, 0, 0);
+            write_process_event(stream, EVENT_STOPPROCESS, 0, 0);
         }
         return 0;
     }
@@ -118,7 +118,7 @@ static __noinline int enter(struct stream *stream, struct task_struct *task)
     if (!stream->started || stream->stopped) {
         stream->started = 1;
         stream->stopped = 0;
-        write_process_event(stream, task, EVENT_STARTPROCESS, 0, 0);
+        tell_process_event(stream, task, EVENT_STARTPROCESS, 0, 0);
     }
     if (stream->blocked_at != 0) {
         write_block(stream, task);

@@ -23,7 +23,7 @@ static __always_inline void write_send(struct stream *stream, struct task_struct
         .begin = call->begin,
     };
 
-    write_message(stream, task, EVENT_SEND, &message);
+    write_message(stream, EVENT_SEND, &message);
 }
 
 /* A sendfile or splice call reaches the socket in several sends. They are one message. */

@@ -183,7 +183,7 @@ static long write_piece(uint32_t index, struct pieces *pieces)
     if (index != 0 && bytes == 0)
         return 1;
     pieces->message.bytes = bytes;
-    write_message(pieces->stream, bpf_get_current_task_btf(), pieces->id, &pieces->message);
+    write_message(pieces->stream, pieces->id, &pieces->message);
     pieces->message.offset++;
     pieces->message.flags = (pieces->message.flags & ~RECORD_CALL_IMPLIED) | RECORD_CONTINUED;
     pieces->left -= bytes;
@@ -199,7 +199,7 @@ static __always_inline void write_datagrams(struct stream *stream, struct task_s
     message->offset = datagram->number;
     message->bytes = bytes;
     if (datagram->segments <= 1) {
-        write_message(stream, task, id, message);
+        write_message(stream, id, message);
     } else {
         struct pieces pieces = {
             .stream = stream,
@@ -511,32 +511,47 @@ static __always_inline uint64_t taken_place(struct search *search)
     return search->fits != NO_PLACE ? search->fits : search->first;
 }
 
-/* Finds what a receive call that returned `result` has just taken from the socket's queue, and
- * takes it out of the inbox. False: its coming was not noted; *ret_came: but it was there. */
-static __noinline bool take_datagram(struct path *own, struct sock *sk, uint32_t result,
-                                     struct datagram *ret_datagram, bool *ret_came)
+/* A receive call that has just ended. */
+struct taker {
+    struct sock *sk; /* in memory: the verifier takes no pointer to a socket as an argument */
+    uint64_t socket; /* cookie */
+    uint32_t result;
+};
+
+enum taking {
+    TAKING_NOTHING, /* nothing has come */
+    TAKING_UNNOTED, /* something has, unnoted */
+    TAKING_KNOWN,
+};
+
+/* Finds what a receive call has just taken from its socket's queue, and takes it out of the inbox:
+ * *ret_datagram if it is known. `own` is the socket's storage. */
+__noinline enum taking take_datagram(struct path *own, const struct taker *taker,
+                                     struct datagram *ret_datagram)
 {
-    struct search search = {.own = own, .sk = sk, .result = result};
+    struct search search = {.own = own};
     struct numbered_key place = {};
     struct datagram *datagram;
 
-    if (own == NULL || ret_datagram == NULL || ret_came == NULL)
-        return false;
-    *ret_came = true;
+    if (own == NULL || taker == NULL || ret_datagram == NULL)
+        return TAKING_NOTHING;
     if (own->older > 0) {
         own->older--;
-        return false;
+        return TAKING_UNNOTED;
     }
-    search.socket = place.socket = bpf_get_socket_cookie(sk);
+    search.sk = taker->sk;
+    search.socket = place.socket = taker->socket;
+    search.result = taker->result;
     place.number = taken_place(&search);
-    *ret_came = place.number != NO_PLACE;
+    if (place.number == NO_PLACE)
+        return TAKING_NOTHING;
     datagram = bpf_map_lookup_elem(&inbox, &place);
     if (datagram == NULL)
-        return false;
+        return TAKING_UNNOTED;
     *ret_datagram = *datagram;
     bpf_map_delete_elem(&inbox, &place);
     __sync_val_compare_and_swap(&own->taken, (uint32_t)place.number, (uint32_t)place.number + 1);
-    return true;
+    return TAKING_KNOWN;
 }
 
 /* ---- not taken in ---- */

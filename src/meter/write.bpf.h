@@ -8,6 +8,13 @@
  * to the producer's position at time t knows that nothing older than t will come (order.c).
  *
  * Rings are never woken for: the reader comes by itself.
+ *
+ * So that the kernel's verifier is quick, here and in other files: what many call is a global function
+ * (not static), which it looks at once in each program, by itself, and not again for each call. Such
+ * a function knows nothing of what it is given: pointers must be checked, and pointers to kernel
+ * objects cannot be given, so it asks for the current task itself. And where time at run time does
+ * not matter, a pointer in a kernel object is read as memory is (BPF_CORE_READ): following it
+ * directly, the verifier searches all the kernel's types for whether it can be trusted.
  */
 #ifndef DPM_WRITE_BPF_H
 #define DPM_WRITE_BPF_H
@@ -115,44 +122,65 @@ static __always_inline void fill_header(struct record_header *header, struct str
     header->stream = stream->number;
 }
 
-/* Tells of the records the stream lost before the one numbered `sequence`, in the ring that has
- * room now. Returns false if it has not even room for that. */
-static __noinline bool write_lost(struct stream *stream, struct task_struct *task, uint32_t ring,
-                                  uint32_t sequence)
+/* ---- records of a stream: `other` is its task, or NULL, a constant: the current one ---- */
+
+static __always_inline struct task_struct *task_or_current(struct task_struct *other)
 {
-    for (uint32_t from = 0; from < RING_COUNT; from++) {
-        struct record *record;
+    return other != NULL ? other : bpf_get_current_task_btf();
+}
 
-        if (stream->lost[from] == 0)
-            continue;
-        record = ring == RING_CONTROL ? bpf_ringbuf_reserve(&control_ring, sizeof(struct record), 0)
-                                      : bpf_ringbuf_reserve(&data_ring, sizeof(struct record), 0);
-        if (record == NULL)
-            return false;
-        fill_header(&record->header, stream, task, EVENT_LOST, 0, sequence);
-        uint64_t count = stream->lost[from];
+/* Tells of the records the stream lost in the ring `from` before the one numbered `sequence`, in the
+ * ring that has room now. Returns false if it has not even room for that. */
+static __always_inline bool tell_lost_from(struct stream *stream, struct task_struct *other,
+                                           uint32_t ring, uint32_t from, uint32_t sequence)
+{
+    uint64_t count = stream->lost[from & 1];
+    struct record *record;
 
-        if (count > 0xffffffff)
-            count = 0xffffffff; /* the rest is told next time */
-        record->lost.count = count;
-        record->lost.ring = from;
-        record->lost.reason = LOST_RING_FULL;
-        record->lost.unused = 0;
-        bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-        stream->lost[from] -= count;
-    }
+    if (count == 0)
+        return true;
+    record = reserve(ring, sizeof(*record));
+    if (record == NULL)
+        return false;
+    fill_header(&record->header, stream, task_or_current(other), EVENT_LOST, 0, sequence);
+    if (count > 0xffffffff)
+        count = 0xffffffff; /* the rest is told next time */
+    record->lost.count = count;
+    record->lost.ring = from;
+    record->lost.reason = LOST_RING_FULL;
+    record->lost.unused = 0;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    stream->lost[from & 1] -= count;
     return true;
 }
 
+/* The same, of the current task. */
+__noinline bool write_lost_from(struct stream *stream, uint32_t ring, uint32_t from,
+                                uint32_t sequence)
+{
+    return stream == NULL || tell_lost_from(stream, NULL, ring, from, sequence);
+}
+
+/* The same, of both rings. */
+static __always_inline bool write_lost(struct stream *stream, struct task_struct *other,
+                                       uint32_t ring, uint32_t sequence)
+{
+    if (other != NULL)
+        return tell_lost_from(stream, other, ring, 0, sequence) &&
+               tell_lost_from(stream, other, ring, 1, sequence);
+    return write_lost_from(stream, ring, 0, sequence) && write_lost_from(stream, ring, 1, sequence);
+}
+
 /* Reserves a record of the stream with its header filled; NULL: it is lost, and counted. */
-static __always_inline void *begin_record(struct stream *stream, struct task_struct *task,
+static __always_inline void *begin_record(struct stream *stream, struct task_struct *other,
                                           uint32_t ring, uint32_t size, uint32_t id, uint32_t flags)
 {
     uint32_t sequence = stream->sequence++;
+    struct task_struct *task;
     void *record;
 
     if ((stream->lost[RING_CONTROL] | stream->lost[RING_DATA]) != 0 &&
-        !write_lost(stream, task, ring, sequence)) {
+        !write_lost(stream, other, ring, sequence)) {
         count_lost(stream, ring);
         return NULL;
     }
@@ -161,10 +189,11 @@ static __always_inline void *begin_record(struct stream *stream, struct task_str
         count_lost(stream, ring);
         return NULL;
     }
+    task = task_or_current(other);
     fill_header(record, stream, task, id, flags, sequence);
     /* A program that begins has called nothing yet, and a BLOCK's place was noted at its beginning.
      * What is made for another task has none. */
-    if (id != EVENT_EXEC && id != EVENT_STARTPROCESS && id != EVENT_BLOCK)
+    if (other == NULL && id != EVENT_EXEC && id != EVENT_STARTPROCESS)
         fill_pc(record, stream_pc(stream, task));
     return record;
 }
@@ -193,66 +222,62 @@ static __always_inline void fill_message(struct record *record, const struct mes
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* SEND, SENDCALL, RECEIVECALL, RECEIVE, if the stream has the flag. */
-static __noinline int write_message(struct stream *stream, struct task_struct *task, uint32_t id,
-                                    const struct message *message)
+/* SEND, SENDCALL, RECEIVECALL, RECEIVE, CREATEPATH, CONNECT, ACCEPT, if the stream, which is the
+ * current task's, has the flag. */
+__noinline int write_message(struct stream *stream, uint32_t id, const struct message *message)
 {
     struct record *record;
 
-    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
+    if (stream == NULL || message == NULL || (stream->flags & EVENT_FLAG(id)) == 0 ||
+        silent(stream))
         return 0;
-    record = begin_record(stream, task, RING_DATA, sizeof(*record), id, message->flags);
-    if (record != NULL)
-        fill_message(record, message);
-    return 0;
-}
-
-/* CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. */
-static __noinline int write_path_event(struct stream *stream, struct task_struct *task, uint32_t id,
-                                       const struct message *message)
-{
-    struct record *record;
-
-    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
-        return 0;
-    record = begin_record(stream, task, RING_CONTROL, sizeof(*record), id, message->flags);
+    record = begin_record(stream, NULL, id <= EVENT_RECEIVE ? RING_DATA : RING_CONTROL,
+                          sizeof(*record), id, message->flags);
     if (record != NULL)
         fill_message(record, message);
     return 0;
 }
 
 /* Process events; the body is two words. */
-static __noinline int write_process_event(struct stream *stream, struct task_struct *task,
-                                          uint32_t id, uint64_t body0, uint64_t body1)
+static __always_inline void tell_process_event(struct stream *stream, struct task_struct *other,
+                                               uint32_t id, uint64_t body0, uint64_t body1)
 {
     struct record *record;
 
     if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
-        return 0;
-    record = begin_record(stream, task, RING_CONTROL, sizeof(*record), id, 0);
+        return;
+    record = begin_record(stream, other, RING_CONTROL, sizeof(*record), id, 0);
     if (record == NULL)
-        return 0;
+        return;
     ((uint64_t *)record)[4] = body0;
     ((uint64_t *)record)[5] = body1;
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* The same, of the current task. */
+__noinline int write_process_event(struct stream *stream, uint32_t id, uint64_t body0,
+                                   uint64_t body1)
+{
+    if (stream != NULL)
+        tell_process_event(stream, NULL, id, body0, body1);
     return 0;
 }
 
-static __noinline int write_block(struct stream *stream, struct task_struct *task)
+/* BLOCK of a task that is about to run. */
+static __always_inline void write_block(struct stream *stream, struct task_struct *task)
 {
     struct record *record;
 
     if (silent(stream))
-        return 0;
+        return;
     record = begin_record(stream, task, RING_DATA, sizeof(*record), EVENT_BLOCK, 0);
     if (record == NULL)
-        return 0;
+        return;
     record->block.system_call = stream->block_call;
     record->block.state = stream->block_state;
     record->block.duration = record->header.time - stream->blocked_at;
     fill_pc(&record->header, stream->blocked_pc);
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-    return 0;
 }
 
 /* A path event outside any task's own call: it belongs to the path alone. */
@@ -278,8 +303,8 @@ static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t c
 /* The task's id in its own, innermost PID namespace. */
 static __always_inline uint32_t pid_inside(struct task_struct *task)
 {
-    struct pid *pid = task->thread_pid;
-    unsigned int level = pid->level;
+    struct pid *pid = BPF_CORE_READ(task, thread_pid);
+    unsigned int level = BPF_CORE_READ(pid, level);
     struct upid upid = {};
 
     bpf_core_read(&upid, sizeof(upid), &pid->numbers[level & 31]);
@@ -289,8 +314,8 @@ static __always_inline uint32_t pid_inside(struct task_struct *task)
 /* Inode of the namespace pid_inside() counts in. */
 static __always_inline uint32_t pid_namespace(struct task_struct *task)
 {
-    struct pid *pid = task->thread_pid;
-    unsigned int level = pid->level;
+    struct pid *pid = BPF_CORE_READ(task, thread_pid);
+    unsigned int level = BPF_CORE_READ(pid, level);
     struct upid upid = {};
 
     bpf_core_read(&upid, sizeof(upid), &pid->numbers[level & 31]);
@@ -314,8 +339,8 @@ static __always_inline void fill_stream(struct stream_record *record, const stru
     record->parent = stream->parent;
     record->start = task->start_time;
     record->pid_inside = pid_inside(task);
-    record->user = task->cred->uid.val;
-    record->cgroup = task->cgroups->dfl_cgrp->kn->id;
+    record->user = BPF_CORE_READ(task, cred, uid.val);
+    record->cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
     record->pid_namespace = pid_namespace(task);
     record->image = stream->image;
     bpf_core_read(record->name, sizeof(record->name), &task->comm);
@@ -352,10 +377,10 @@ static __noinline uint32_t write_image(struct task_struct *task, struct linux_bi
     record->header.id = EVENT_IMAGE;
     record->header.flags = RECORD_NO_STREAM;
     record->image = number;
-    record->device = program->file->f_inode->i_sb->s_dev;
-    record->inode = program->file->f_inode->i_ino;
-    record->load = task->mm->start_code;
-    bpf_probe_read_kernel_str(record->name, sizeof(record->name), program->filename);
+    record->device = BPF_CORE_READ(program, file, f_inode, i_sb, s_dev);
+    record->inode = BPF_CORE_READ(program, file, f_inode, i_ino);
+    record->load = BPF_CORE_READ(task, mm, start_code);
+    bpf_probe_read_kernel_str(record->name, sizeof(record->name), BPF_CORE_READ(program, filename));
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     return number;
 }
