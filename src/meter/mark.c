@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- marking ---- */
@@ -162,8 +163,8 @@ static int survey_files(struct beginning *beginning)
 
 /* Passes until the positions of all paths are settled. What is still in motion after that is
  * told all the same when it is first used, counting from there. */
-#define MOST_PASSES     250
-#define PASSES_INTERVAL 2000 /* us */
+#define LONGEST_SURVEY  500000000ULL /* ns */
+#define PASSES_INTERVAL 2000         /* us */
 
 static int settle_pairs(struct meter *meter)
 {
@@ -176,17 +177,17 @@ static int tell_paths(struct beginning *beginning)
 {
     struct meter *meter = beginning->meter;
 
-    for (int pass = 0; pass < MOST_PASSES; pass++) {
+    for (;;) {
         meter->kernel->bss->unsettled = 0;
         meter->kernel->bss->survey_pass++;
         int result = survey_files(beginning);
         if (result == 0)
             result = settle_pairs(meter);
-        if (result < 0 || meter->kernel->bss->unsettled == 0)
+        if (result < 0 || meter->kernel->bss->unsettled == 0 ||
+            clock_now(CLOCK_MONOTONIC) - beginning->time > LONGEST_SURVEY)
             return result;
         usleep(PASSES_INTERVAL);
     }
-    return 0;
 }
 
 /* ---- beginning ---- */
