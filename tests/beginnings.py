@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# beginnings.py PORT: prints where each direction of the TCP connections with that port begins that
-# are made over IPv4 loopback while it runs: lines of local address, remote address, position.
+# beginnings.py PORT ...: prints where each direction of the TCP connections with these ports begins
+# that are made over IPv4 loopback while it runs: lines of local address, remote address, position.
 # It takes the SYN packets off the wire, and says `ready` first.
 import ctypes
 import socket
@@ -22,7 +22,7 @@ ETH_P_IP = 0x0800
 
 
 def main():
-    port = int(sys.argv[1])
+    ports = set(map(int, sys.argv[1:]))
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in FILTER))
     packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))
     described = struct.pack("HP", len(FILTER), ctypes.addressof(program))
@@ -33,7 +33,7 @@ def main():
     while True:
         packet = packets.recv(65535)
         source, destination, position = struct.unpack("!HHI", packet[20:28])
-        if port not in (source, destination) or packet in seen:
+        if not ports & {source, destination} or packet in seen:
             continue
         seen.add(packet)  # on loopback each comes twice: going out and coming in
         here, there = socket.inet_ntoa(packet[12:16]), socket.inet_ntoa(packet[16:20])

@@ -79,6 +79,10 @@ whole "four streams" 5 127.0.0.1 -P 4 -n 16M -b 200M
 whole "over IPv6, from the server" 5 ::1 -P 4 -n 16M -b 200M --reverse
 whole "both directions, in small messages" 5 127.0.0.1 -P 2 -l 700 -n 2M --bidir
 whole "as fast as it goes" 5 127.0.0.1 -P 4 -n 200M
+sed '0,/"event":"SEND"/{/"event":"SEND"/d}' records.json > fewer.json
+check_not "... and one record less is noticed" sh -c "
+    python3 '$tests/iperf3_account.py' whole fewer.json | grep -q -x '5 connections, 20 rows, all' &&
+    [ \$(python3 '$tests/iperf3_account.py' whole fewer.json | wc -l) = 1 ]"
 whole "through sendfile" 5 ::1 -P 4 -n 16M -b 200M --zerocopy
 
 # ---- the server is taken over before its client begins, which has a recording of its own ----
@@ -100,11 +104,10 @@ agree "... both ends, each in its own trace" 9 36 all apart
 
 # ---- both are taken over in the middle ----
 
-# middle WHAT CONNECTIONS OPTION...
-middle() {
-    what=$1
-    connections=$2
-    shift 2
+# take_over SECONDS OPTION...: both ends, taken over when they have begun; false if they ended first.
+take_over() {
+    seconds=$1
+    shift
     rm -rf middle middle.trace beginnings
     mkdir middle
     python3 "$tests/beginnings.py" $port > beginnings &
@@ -113,20 +116,30 @@ middle() {
     (serve middle) &
     server=$!
     wait_for 10 listening
-    (fill middle 127.0.0.1 "$@") &
+    (fill middle 127.0.0.1 -t "$seconds" "$@") &
     client=$!
     sleep 0.3
     # timeout has a child, iperf3
     timeout 30 "$dpm" acquire -o middle.trace "$(pgrep -P $server)" "$(pgrep -P $client)" > out 2> acquire.err
-    check_equal "$what, taken over in the middle: it ends with them" 0 $?
+    acquired=$?
     wait $server
     wait $client
     kill $watcher
     sed 1d beginnings > middle/beginnings
-    check_equal "... it says whom it meters" "dpm: metering 2 processes" "$(head -n 1 acquire.err)"
+    grep -q '^dpm: metering 2 processes$' acquire.err
+}
+
+# middle WHAT CONNECTIONS OPTION...
+middle() {
+    what=$1
+    connections=$2
+    shift 2
+    # a busy machine may need longer to load the meter
+    take_over 3 "$@" || take_over 12 "$@"
+    check_equal "$what, taken over in the middle: it ends with them" 0 $acquired
     records middle.trace
     agree "... every connection, contiguous to its end" "$connections" $((connections * 4)) "their ends" middle
 }
-middle "both directions" 9 -P 4 -t 3 -b 20M --bidir
-middle "streams as fast as they go" 3 -P 2 -t 3 -b 2G
+middle "both directions" 9 -P 4 -b 20M --bidir
+middle "streams as fast as they go" 3 -P 2 -b 2G
 finish
