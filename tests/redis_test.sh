@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# redis_test.sh BUILD_FOLDER: a real server with real load; its own counters must agree to the byte.
+# redis_test.sh BUILD_FOLDER: a real server with real load; its own counters must agree to the byte,
+# whether the recording began before it or in the middle.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
 command -v redis-server > /dev/null || skip_all "redis-server is not installed"
+tests=$(realpath "$(dirname "$0")")
 cd "$scratch" || exit 1
 port=$((20000 + $$ % 20000))
 
@@ -31,4 +33,75 @@ check_equal "bytes sent are those of INFO" \
 check_equal "connections accepted are those of INFO" \
     "$(sed -n 's/^total_connections_received://p' info)" \
     "$(jq -s '[.[] | select(.event == "ACCEPT")] | length' records.json)"
+
+# ---- taken over in the middle ----
+
+redis-server --port $port --unixsocket "$scratch/socket" --save "" --appendonly no > out 2>&1 &
+pid=$!
+wait_for 10 redis-cli -p $port ping
+mkfifo fifo
+/usr/bin/python3 "$tests/redis_hold.py" $port "$scratch/socket" < fifo > held &
+holder=$!
+exec 7> fifo
+
+# tell LINE TEXT TIMES: tells the holder, and waits until it has printed the text so many times.
+tell() {
+    echo "$1" >&7
+    wait_for 20 sh -c "[ \$(grep -c '$2' held) = $3 ]"
+}
+
+tell use used 1
+# load that is there before, while and for a moment after the server is taken over
+timeout 60 redis-benchmark -p $port -n 10000000 -c 10 -k 1 -t set -q > old-tcp 2>&1 &
+old_tcp=$!
+timeout 60 redis-benchmark -s "$scratch/socket" -n 10000000 -c 10 -k 1 -t get -q > old-unix 2>&1 &
+old_unix=$!
+timeout 60 "$dpm" acquire -o middle.trace --ring 64M $pid > out 2> err &
+acquirer=$!
+check "it is taken over under load" wait_for 20 grep -q '^dpm: metering 1 process$' err
+tell info total_net_output_bytes 1
+kill $old_tcp $old_unix
+tell use used 2
+redis-benchmark -p $port -n 2000 -c 10 -k 0 -t set,get -q > bench 2>&1
+redis-benchmark -s "$scratch/socket" -n 5000 -c 10 -P 16 -t set,lrange_100 -q >> bench 2>&1
+tell info total_net_output_bytes 2
+pkill -TERM -P $acquirer
+wait $acquirer
+check_equal "... and let go in order" 0 $?
+check "... it runs on" kill -0 $pid
+exec 7>&-
+wait $holder
+kill -TERM $pid
+wait $pid
+
+"$dpm" dump --json --type send,receive,accept middle.trace 2> dump.err > records.json
+check_equal "no record is lost" "" "$(grep lost dump.err)"
+# What the server has counted from one INFO to the other lies between the RECEIVEs of the two requests;
+# the second request is counted.
+asking=$(sed -n 's/^asks on //p' held)
+jq --arg asking "$asking" 'select(.event == "RECEIVE" and .remote == $asking).sequence' records.json \
+    > requests
+check_equal "both requests for INFO are there" 2 "$(wc -l < requests)"
+jq -c --argjson first "$(sed -n 1p requests)" --argjson last "$(sed -n 2p requests)" \
+    'select(.sequence > $first and .sequence <= $last)' records.json > between.json
+# grown COUNTER: by how much, from one INFO to the other.
+grown() {
+    tr -d '\r' < held | sed -n "s/^$1://p" | xargs | awk '{ printf "%d", $2 - $1 }'
+}
+check_equal "bytes received from one INFO to another" "$(grown total_net_input_bytes)" \
+    "$(jq -s '[.[] | select(.event == "RECEIVE") | .bytes] | add' between.json)"
+check_equal "bytes sent" "$(grown total_net_output_bytes)" \
+    "$(jq -s '[.[] | select(.event == "SEND") | .bytes] | add' between.json)"
+check_equal "connections accepted" "$(grown total_connections_received)" \
+    "$(jq -s '[.[] | select(.event == "ACCEPT")] | length' between.json)"
+# For each way: how many messages do not lie right behind the one before, on the same path.
+for way in SEND RECEIVE; do
+    check_equal "each $way begins where the last one on its path ended" 0 "$(jq -n -r "
+        reduce (inputs | select(.event == \"$way\")) as \$record ({ends: {}, holes: 0};
+            (\$record.path | tostring) as \$path |
+            if .ends[\$path] != null and .ends[\$path] != \$record.offset then .holes += 1 else . end |
+            .ends[\$path] = (\$record.offset + \$record.bytes) % 4294967296) | .holes" records.json)"
+done
+check "... on paths older than the recording, TCP and UNIX" test 82 -le \
+    "$(jq -s '[.[] | .path] | unique | length' records.json)"
 finish

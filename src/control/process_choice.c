@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,17 +101,46 @@ int process_choice_name(struct process_choice *choice, const char *name, struct 
     return add_text(&choice->names, &choice->name_count, &choice->name_capacity, name, problem);
 }
 
+/* Whether `path` is the cgroup or lies below it. */
+static bool lies_in(const char *path, const char *cgroup)
+{
+    size_t length = strlen(cgroup);
+
+    while (length > 0 && cgroup[length - 1] == '/')
+        length--;
+    return strncmp(path, cgroup, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+/* Bytes of the longest folder where a hierarchy of cgroups is mounted that the path lies in. */
+static size_t mount_length(const char *path)
+{
+    static const char usual[] = "/sys/fs/cgroup";
+    size_t longest = lies_in(path, usual) ? strlen(usual) : 0;
+    FILE *mounts = setmntent("/proc/self/mounts", "re");
+    struct mntent *mount;
+
+    while (mounts != NULL && (mount = getmntent(mounts)) != NULL) {
+        size_t length = strlen(mount->mnt_dir);
+        if ((strcmp(mount->mnt_type, "cgroup2") == 0 || strcmp(mount->mnt_type, "cgroup") == 0) &&
+            length > longest && lies_in(path, mount->mnt_dir))
+            longest = length;
+    }
+    if (mounts != NULL)
+        endmntent(mounts);
+    return longest;
+}
+
 int process_choice_cgroup(struct process_choice *choice, const char *path, struct problem *problem)
 {
-    static const char mount[] = "/sys/fs/cgroup";
+    size_t mount = mount_length(path);
 
-    if (strncmp(path, mount, sizeof(mount) - 1) == 0)
-        path += sizeof(mount) - 1;
-    if (*path != '/')
+    /* the mount itself is the root of all cgroups */
+    const char *below = mount > 0 && path[mount] == '\0' ? "/" : path + mount;
+    if (*below != '/')
         return problem_set(problem, -EINVAL,
-                           "a cgroup is a path below %s that begins with '/', not '%s'", mount,
+                           "a cgroup is a path below /sys/fs/cgroup that begins with '/', not '%s'",
                            path);
-    return add_text(&choice->cgroups, &choice->cgroup_count, &choice->cgroup_capacity, path,
+    return add_text(&choice->cgroups, &choice->cgroup_count, &choice->cgroup_capacity, below,
                     problem);
 }
 
@@ -140,16 +170,6 @@ static bool has_name(const struct process_choice *choice, pid_t pid)
             (slash != NULL && strcmp(choice->names[i], slash + 1) == 0))
             return true;
     return false;
-}
-
-/* Whether `path` is the cgroup or lies below it. */
-static bool lies_in(const char *path, const char *cgroup)
-{
-    size_t length = strlen(cgroup);
-
-    while (length > 0 && cgroup[length - 1] == '/')
-        length--;
-    return strncmp(path, cgroup, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
 static bool has_folder(const char *path, const char *name)

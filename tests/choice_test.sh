@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# choice_test.sh BUILD_FOLDER: whom `dpm acquire` chooses among two real programs, redis in a cgroup
+# like a container's and iperf3 in one like a service's: by --cgroup, by --unit, and --all, where each
+# has its own figures.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+for program in redis-server iperf3; do
+    command -v $program > /dev/null || skip_all "$program is not installed"
+done
+cd "$scratch" || exit 1
+port=$((20000 + $$ % 10000))
+iperf_port=$((port + 10000))
+cgroup_mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+[ -n "$cgroup_mount" ] || skip_all "no cgroup2 is mounted"
+here=$cgroup_mount/dpm-choice-$$
+id=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+container=$here/docker-$id.scope
+unit=dpm-choice-$$.service
+redis=
+iperf=
+clean() {
+    for pid in $redis $iperf; do
+        kill $pid 2> kill.err
+    done
+    wait
+    rmdir "$container/inner" "$container" "$here/$unit" "$here" 2> rmdir.err
+    rm -rf "$scratch"
+}
+trap clean EXIT
+mkdir "$here" "$container" "$container/inner" "$here/$unit" 2> err ||
+    skip_all "cannot make a cgroup: $(cat err)"
+
+# The container's process is in a cgroup below it.
+sh -c "echo 0 > '$container/inner/cgroup.procs' &&
+    exec redis-server --port $port --save '' --appendonly no" > out 2>&1 &
+redis=$!
+sh -c "echo 0 > '$here/$unit/cgroup.procs' && exec iperf3 -s -p $iperf_port" > out.iperf 2>&1 &
+iperf=$!
+wait_for 10 redis-cli -p $port ping
+wait_for 10 sh -c "[ -n \"\$(ss -Hlnt 'sport = :$iperf_port')\" ]"
+
+# recorded WHAT OPTION...: load on both programs, and the records of those chosen; afterwards
+# redis-cli and iperf3 have written what they know of it.
+recorded() {
+    trace=$1.trace
+    shift
+    : > err
+    timeout 60 "$dpm" acquire -o "$trace" --ring 64M "$@" > out 2> err &
+    acquirer=$!
+    wait_for 20 grep -q '^dpm: metering' err
+    redis-cli -p $port info stats > before
+    timeout 20 iperf3 -c 127.0.0.1 -p $iperf_port -P 2 -n 8M -b 200M -J > client.json &
+    client=$!
+    redis-benchmark -p $port -n 2000 -c 5 -t set,get -q > bench 2>&1
+    wait $client
+    redis-cli -p $port info stats > after
+    # the server has let its connections go
+    sleep 0.3
+    pkill -TERM -P $acquirer
+    wait $acquirer
+    "$dpm" dump --json "$trace" > records.json 2> dump.err
+}
+metered_pids() {
+    jq -r 'select(.event == "STREAM").pid' records.json | sort -un | xargs
+}
+
+# redis_agrees: bytes received are those of INFO, the last of which is followed by nothing but its
+# reply; the first INFO's own connection, with nothing else on it, came before.
+redis_agrees() {
+    grown=$(tr -d '\r' < after | sed -n 's/^total_net_input_bytes://p')
+    was=$(tr -d '\r' < before | sed -n 's/^total_net_input_bytes://p')
+    asked=$(jq -s "[.[] | select(.event == \"RECEIVE\" and .pid == $redis)] | .[0].bytes" records.json)
+    check_equal "$1: redis has received what it says" $((grown - was + asked)) \
+        "$(jq -s "[.[] | select(.event == \"RECEIVE\" and .pid == $redis).bytes] | add" records.json)"
+    grown=$(tr -d '\r' < after | sed -n 's/^total_net_output_bytes://p')
+    was=$(tr -d '\r' < before | sed -n 's/^total_net_output_bytes://p')
+    check_equal "$1: and sent" $((grown - was)) \
+        "$(jq -s "[.[] | select(.event == \"SEND\" and .pid == $redis).bytes] | .[:-1] | add" records.json)"
+}
+
+# Of each stream a cookie of 37 bytes comes first.
+iperf_agrees() {
+    check_equal "$1: iperf3 has received on each stream what it says" \
+        "$(jq -r '[.end.streams[].receiver.bytes + 37] | sort | map(tostring) | join(" ")' client.json)" \
+        "$(jq -r -s --slurpfile client client.json "
+            [\$client[0].start.connected[].local_port | tostring | \"127.0.0.1:\" + .] as \$streams |
+            map(select(.event == \"RECEIVE\" and .pid == $iperf and (.remote | IN(\$streams[])))) |
+            group_by(.remote) | map(map(.bytes) | add) | sort | map(tostring) | join(\" \")" records.json)"
+}
+
+recorded cgroup --cgroup "${container#"$cgroup_mount"}"
+check_equal "--cgroup meters what is in a cgroup below it, and nothing else" "$redis" "$(metered_pids)"
+redis_agrees "--cgroup"
+check_equal "... and the report names the container" "0123456789ab" \
+    "$("$dpm" stats --json cgroup.trace | jq -r '.processes[0].container')"
+
+recorded unit --unit $unit
+check_equal "--unit meters the unit, and nothing else" "$iperf" "$(metered_pids)"
+iperf_agrees "--unit"
+
+recorded both --unit $unit --cgroup "$container"
+check_equal "both together, the cgroup by its folder" "dpm: metering 2 processes" "$(head -n 1 err)"
+redis_agrees "both"
+iperf_agrees "both"
+
+recorded all --all
+check_equal "--all loses nothing" "" "$(grep lost dump.err)"
+redis_agrees "--all"
+iperf_agrees "--all"
+check_equal "--all: the client says the same of what it has sent" \
+    "$(jq -r '[.end.streams[].sender.bytes + 37] | add' client.json)" \
+    "$(jq -r -s --slurpfile client client.json '
+        [$client[0].start.connected[].local_port | tostring | "127.0.0.1:" + .] as $streams |
+        map(select(.event == "SEND" and (.local | IN($streams[]))).bytes) | add' records.json)"
+check_equal "a cgroup that does not exist is a plain error" "dpm: there is no such process" \
+    "$("$dpm" acquire --cgroup /dpm-no-such-cgroup -o none.trace 2>&1)"
+finish

@@ -1,0 +1,145 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# iperf3_test.sh BUILD_FOLDER: a real program that fills its connections: what iperf3 says it has
+# sent and received on each of them is what the trace says, to the byte (iperf3_account.py), whether
+# the recording began before it, between its two ends, or in the middle.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+command -v iperf3 > /dev/null || skip_all "iperf3 is not installed"
+tests=$(realpath "$(dirname "$0")")
+cd "$scratch" || exit 1
+port=$((20000 + $$ % 20000))
+
+# serve FOLDER, fill FOLDER OPTION...: the two ends of iperf3, which leave their figures in FOLDER.
+serve() {
+    exec timeout 20 iperf3 -s -1 -p $port -J --debug --logfile "$1/server.json" > "$1/server.out" 2>&1
+}
+fill() {
+    fill_folder=$1
+    shift
+    exec timeout 20 iperf3 -c "$@" -p $port -J --debug --logfile "$fill_folder/client.json" \
+        > "$fill_folder/client.out" 2>&1
+}
+listening() {
+    [ -n "$(ss -Hlnt "sport = :$port")" ]
+}
+
+# records TRACE...: their records, and how many are lost.
+records() {
+    for trace in "$@"; do
+        "$dpm" dump --json "$trace" 2> dump.err
+        ! grep lost dump.err
+    done > records.json
+}
+
+# figures OF: the bytes that went each way on each connection, as `dpm stats` or the records say.
+figures_of_stats() {
+    "$dpm" stats --json "$1" | jq -r '.paths[] | select(.kind == "tcp") |
+        "\(.local) > \(.remote) \(.sent.bytes)", "\(.remote) > \(.local) \(.received.bytes)"' | sort
+}
+figures_of_records() {
+    jq -r -s 'map(select(.kind == "tcp" and (.event == "SEND" or .event == "PATH"))) |
+        group_by([.local, .remote])[] |
+        "\(.[0].local) > \(.[0].remote) \(map(select(.event == "SEND").bytes) | add // 0)"' \
+        records.json | sort
+}
+
+# agree WHAT CONNECTIONS ROWS PART FOLDER: the records of it are what iperf3 says.
+agree() {
+    check_equal "$1" "$2 connections, $3 rows, $4" "$(python3 "$tests/iperf3_account.py" "$5" records.json)"
+}
+
+# ---- both ends from their beginning ----
+
+# whole WHAT CONNECTIONS OPTION...
+whole() {
+    what=$1
+    connections=$2
+    shift 2
+    rm -rf whole both.trace
+    mkdir whole
+    cat > both.sh << SCRIPT
+iperf3 -s -1 -p $port -J --debug --logfile whole/server.json > whole/server.out &
+tries=0
+until [ -n "\$(ss -Hlnt 'sport = :$port')" ] || [ \$tries = 100 ]; do
+    tries=\$((tries + 1))
+    sleep 0.05
+done
+iperf3 -c $* -p $port -J --debug --logfile whole/client.json > whole/client.out
+wait
+SCRIPT
+    timeout 30 "$dpm" run --wait -o both.trace -- sh both.sh > out 2> err
+    check_equal "$what: it ends in order" 0 $?
+    records both.trace
+    agree "... every byte on every connection" "$connections" $((connections * 4)) all whole
+    check_equal "... and in the statistics" "$(figures_of_records)" "$(figures_of_stats both.trace)"
+}
+whole "four streams" 5 127.0.0.1 -P 4 -n 16M -b 200M
+whole "over IPv6, from the server" 5 ::1 -P 4 -n 16M -b 200M --reverse
+whole "both directions, in small messages" 5 127.0.0.1 -P 2 -l 700 -n 2M --bidir
+whole "as fast as it goes" 5 127.0.0.1 -P 4 -n 200M
+sed '0,/"event":"SEND"/{/"event":"SEND"/d}' records.json > fewer.json
+check_not "... and one record less is noticed" sh -c "
+    python3 '$tests/iperf3_account.py' whole fewer.json | grep -q -x '5 connections, 20 rows, all' &&
+    [ \$(python3 '$tests/iperf3_account.py' whole fewer.json | wc -l) = 1 ]"
+whole "through sendfile" 5 ::1 -P 4 -n 16M -b 200M --zerocopy
+
+# ---- the server is taken over before its client begins, which has a recording of its own ----
+
+mkdir apart
+(serve apart) &
+server=$!
+wait_for 10 listening
+timeout 30 "$dpm" acquire -o server.trace "$(pgrep -P $server)" > out 2> acquire.err &
+acquirer=$!
+wait_for 20 grep -q '^dpm: metering 1 process$' acquire.err
+timeout 20 "$dpm" run -o client.trace -- iperf3 -c 127.0.0.1 -p $port -P 4 -n 16M -b 200M --bidir \
+    -J --debug --logfile apart/client.json > apart/client.out 2> err
+wait $server
+wait $acquirer
+check_equal "a server taken over before its client begins: it ends with it" 0 $?
+records server.trace client.trace
+agree "... both ends, each in its own trace" 9 36 all apart
+
+# ---- both are taken over in the middle ----
+
+# take_over SECONDS OPTION...: both ends, taken over when they have begun; false if they ended first.
+take_over() {
+    seconds=$1
+    shift
+    rm -rf middle middle.trace beginnings
+    mkdir middle
+    python3 "$tests/beginnings.py" $port > beginnings &
+    watcher=$!
+    wait_for 10 grep -q ready beginnings
+    (serve middle) &
+    server=$!
+    wait_for 10 listening
+    (fill middle 127.0.0.1 -t "$seconds" "$@") &
+    client=$!
+    sleep 0.3
+    # timeout has a child, iperf3
+    timeout 30 "$dpm" acquire -o middle.trace "$(pgrep -P $server)" "$(pgrep -P $client)" > out 2> acquire.err
+    acquired=$?
+    wait $server
+    wait $client
+    kill $watcher
+    sed 1d beginnings > middle/beginnings
+    grep -q '^dpm: metering 2 processes$' acquire.err
+}
+
+# middle WHAT CONNECTIONS OPTION...
+middle() {
+    what=$1
+    connections=$2
+    shift 2
+    # a busy machine may need longer to load the meter
+    take_over 3 "$@" || take_over 12 "$@"
+    check_equal "$what, taken over in the middle: it ends with them" 0 $acquired
+    records middle.trace
+    agree "... every connection, contiguous to its end" "$connections" $((connections * 4)) "their ends" middle
+}
+middle "both directions" 9 -P 4 -b 20M --bidir
+middle "streams as fast as they go" 3 -P 2 -b 2G
+finish

@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# nginx_test.sh BUILD_FOLDER: a web server, a master with two workers, is taken over by name while
+# requests come; its own access log must agree with the trace to the byte, on connections that are
+# older than the recording and on new ones. Some of its pages come from a second server, so
+# that workers talk to each other.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+for program in nginx curl; do
+    command -v $program > /dev/null || skip_all "$program is not installed"
+done
+tests=$(realpath "$(dirname "$0")")
+cd "$scratch" || exit 1
+port=$((20000 + $$ % 10000))
+behind=$((port + 10000))
+
+mkdir pages
+chmod 755 . pages
+echo small > pages/small
+head -c 300000 /dev/zero > pages/large
+cat > nginx.conf << CONF
+daemon off;
+worker_processes 2;
+pid $scratch/nginx.pid;
+error_log $scratch/error.log;
+events { worker_connections 512; }
+http {
+    log_format bytes '\$msec \$remote_addr:\$remote_port \$bytes_sent \$request_length';
+    sendfile on;
+    keepalive_requests 100000;
+    client_body_temp_path $scratch/body;
+    proxy_temp_path $scratch/proxy;
+    fastcgi_temp_path $scratch/fastcgi;
+    uwsgi_temp_path $scratch/uwsgi;
+    scgi_temp_path $scratch/scgi;
+    upstream kept {
+        server 127.0.0.1:$behind;
+        keepalive 4;
+    }
+    server {
+        listen 127.0.0.1:$port;
+        access_log $scratch/front.log bytes;
+        root $scratch/pages;
+        location /kept/ {
+            proxy_pass http://kept/;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+        }
+        location /proxy/ { proxy_pass http://127.0.0.1:$behind/; }
+    }
+    server {
+        listen 127.0.0.1:$behind;
+        access_log $scratch/behind.log bytes;
+        root $scratch/pages;
+    }
+}
+CONF
+python3 "$tests/beginnings.py" $port $behind > beginnings &
+watcher=$!
+wait_for 10 grep -q ready beginnings
+master=
+trap 'kill $watcher $master 2> kill.err; rm -rf "$scratch"' EXIT
+nginx -c "$scratch/nginx.conf" -e "$scratch/error.log" > out 2>&1 &
+master=$!
+get() {
+    curl -sf -o page "http://127.0.0.1:$port/$1"
+}
+wait_for 10 get small || skip_all "nginx does not answer: $(cat out error.log)"
+
+# Clients that ask for a page again and again, each over one connection, while `going` is there.
+cat > keep.py << 'END'
+import http.client, os, sys, time
+
+connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+while os.path.exists("going"):
+    connection.request("GET", "/" + sys.argv[2])
+    connection.getresponse().read()
+    time.sleep(0.02)
+END
+touch going
+clients=
+for page in small large kept/large; do
+    timeout 60 /usr/bin/python3 keep.py $port $page &
+    clients="$clients $!"
+done
+sleep 0.5
+timeout 60 "$dpm" acquire -o nginx.trace --ring 64M --name nginx > out 2> err &
+acquirer=$!
+check "it is taken over while requests come" wait_for 20 grep -q '^dpm: metering' err
+begun=$(date +%s.%N)
+for page in $(yes small large proxy/small proxy/large kept/small | head -n 8); do
+    get "$page"
+done
+rm going
+# shellcheck disable=SC2086 # one word for each
+wait $clients
+sleep 0.2
+pkill -TERM -P $acquirer
+wait $acquirer
+check_equal "... and let go in order" 0 $?
+check "... it runs on" kill -0 $master
+workers=$(pgrep -P $master | sort | xargs)
+kill -QUIT $master
+wait $master
+kill $watcher
+
+"$dpm" dump --json --type path,send,receive nginx.trace 2> dump.err > records.json
+check_equal "no record is lost" "" "$(grep lost dump.err)"
+for server in front behind; do
+    check_equal "$server: bytes of every connection are those of the access log" "some older, some newer" \
+        "$(python3 "$tests/nginx_account.py" $server.log beginnings "$begun" records.json)"
+done
+"$dpm" stats --json nginx.trace > stats.json 2> stats.err
+check_equal "both workers and the master are processes of the trace" "nginx nginx nginx" \
+    "$(for pid in $master $workers; do
+        jq -r ".processes[] | select(.pid == $pid) | .program" stats.json
+    done | xargs)"
+finish

@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# postgres_test.sh BUILD_FOLDER: a database, which makes a process for each connection, is taken over
+# by name while pgbench works. Each backend that its log tells of afterwards must be in the trace
+# with its connection, over TCP and UNIX sockets; and what pgbench says it has done, they have received.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+programs=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2> find.err | sort | tail -n 1)
+rm -f find.err
+for program in initdb postgres pgbench psql; do
+    [ -x "$programs/$program" ] || skip_all "$program, of postgresql, is not installed"
+done
+cd "$scratch" || exit 1
+port=$((20000 + $$ % 20000))
+
+# The server refuses to be root.
+chmod 755 .
+mkdir data
+chown nobody data
+as_nobody() {
+    setpriv --reuid nobody --regid nogroup --clear-groups env LC_ALL=C "$@"
+}
+server=
+trap '[ -z "$server" ] || kill -INT $server; wait; rm -rf "$scratch"' EXIT
+as_nobody "$programs/initdb" -D data -A trust -U nobody --no-sync > initdb.out 2>&1 ||
+    skip_all "initdb fails: $(tail -n 1 initdb.out)"
+cat >> data/postgresql.conf << CONF
+port = $port
+listen_addresses = '127.0.0.1'
+unix_socket_directories = '$scratch/data'
+log_connections = on
+log_line_prefix = '%n %p '
+fsync = off
+autovacuum = off
+CONF
+# setpriv becomes env, which becomes the server
+setpriv --reuid nobody --regid nogroup --clear-groups \
+    env LC_ALL=C "$programs/postgres" -D data > log 2>&1 &
+server=$!
+bench() {
+    PGUSER=nobody timeout 60 "$programs/pgbench" -p $port "$@" postgres
+}
+ask() {
+    PGUSER=nobody "$programs/psql" -h 127.0.0.1 -p $port -At -c "$1" postgres
+}
+check "the server answers" wait_for 10 ask "select 1"
+bench -h 127.0.0.1 -i -q > init.out 2>&1
+
+# ---- taken over while connections of both kinds are in use ----
+
+PGUSER=nobody timeout 60 "$programs/pgbench" -p $port -h 127.0.0.1 -n -S -c 3 -T 50 -R 200 postgres > old-tcp 2>&1 &
+old_tcp=$!
+PGUSER=nobody timeout 60 "$programs/pgbench" -p $port -h "$scratch/data" -n -S -c 3 -T 50 -R 200 postgres > old-unix 2>&1 &
+old_unix=$!
+sleep 0.5
+ask "select pid from pg_stat_activity where query like 'SELECT abalance%'" | sort > old-pids
+timeout 60 "$dpm" acquire -o postgres.trace --ring 64M --name postgres > out 2> err &
+acquirer=$!
+check "it is taken over under load" wait_for 20 grep -q '^dpm: metering' err
+begun=$(date +%s.%N)
+PGSSLMODE=disable bench -h 127.0.0.1 -n -S -c 4 -t 100 > new-tcp 2>&1
+bench -h "$scratch/data" -n -S -c 4 -t 100 > new-unix 2>&1
+bench -h "$scratch/data" -n -S -C -c 2 -t 10 > each 2>&1
+kill $old_tcp $old_unix
+wait $old_tcp $old_unix 2> wait.err
+sleep 0.2
+pkill -TERM -P $acquirer
+wait $acquirer
+check_equal "... and let go in order" 0 $?
+check "... it runs on" kill -0 $server
+
+"$dpm" dump --json postgres.trace 2> dump.err > records.json
+check_equal "no record is lost" "" "$(grep lost dump.err)"
+"$dpm" stats --json postgres.trace > stats.json 2> stats.err
+
+# ---- every backend ----
+
+awk -v begun="$begun" '$1 > begun && /connection received/ { print $2 }' log | sort > new-pids
+jq -r '.processes[] | select(.program == "postgres") | .pid' stats.json | sort > traced
+check "backends came up later" test 28 -le "$(wc -l < new-pids)"
+check_equal "each of them is a process of the trace" "" "$(comm -23 new-pids traced)"
+check_equal "each that was there before, too" "6 " "$(wc -l < old-pids) $(comm -23 old-pids traced)"
+check_equal "the later ones are children of the server" "" "$(jq -r --argjson server $server '
+    (.processes[] | select(.pid == $server).id) as $id | .processes[] | select(.parent == $id).pid' \
+    stats.json | sort | comm -23 new-pids -)"
+# pids_of FILTER: processes with a message on a path that the filter lets through.
+pids_of() {
+    jq -r "select((.event == \"RECEIVE\" or .event == \"SEND\") and ($1)).pid" records.json | sort -u
+}
+awk -v begun="$begun" '$1 > begun && /connection received: host=127/ { print $2 }' log | sort > tcp-pids
+awk -v begun="$begun" '$1 > begun && /connection received: host=\[local\]/ { print $2 }' log | sort > unix-pids
+check_equal "each over TCP has used its connection" "" \
+    "$(pids_of ".kind == \"tcp\" and .local == \"127.0.0.1:$port\"" | comm -23 tcp-pids -)"
+check_equal "each over a UNIX socket has used its connection" "" \
+    "$(pids_of '.kind == "unix-stream"' | comm -23 unix-pids -)"
+
+# the ports that the log names are those of the paths
+check_equal "ports are those of the log" \
+    "$(awk -v begun="$begun" '$1 > begun && /host=127/ { sub(".*port=", ""); print }' log | sort)" \
+    "$(jq -r "select(.event == \"PATH\" and .kind == \"tcp\" and .local_port == $port and .older != true)
+        .remote_port" records.json | sort -u)"
+
+# With -S a transaction is one query: one message to the backend and one back. Each connection has
+# two messages more to it, the one that begins it and the one that ends it.
+check_equal "pgbench has done all of it" "400 400" "$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' \
+    new-tcp new-unix | xargs)"
+check_equal "over TCP, backends have received what pgbench has done" "102 102 102 102" "$(jq -r -s "
+    map(select(.event == \"RECEIVE\" and .kind == \"tcp\" and .bytes > 0)) | group_by(.pid)[] |
+    length" records.json | grep -x 102 | xargs)"
+finish
