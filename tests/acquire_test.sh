@@ -132,7 +132,7 @@ check "nothing is lost" jq -e '.trace.lost == 0' all.json
 
 # Threads created after the metering began are told by the program; the bytes they send lie one behind
 # the other in the path, so one that was missed leaves a hole.
-rounds=${DPM_ROUNDS:-15}
+rounds=${DPM_ROUNDS:-8}
 complete=0
 round=0
 while [ $round -lt $rounds ]; do
@@ -163,6 +163,7 @@ connections 10000
 acquire -o many.trace "$holder" "$child"
 echo use >&7
 wait_for 60 grep -q 'done' held
+sanitized=$(grep -c -m 1 libasan "/proc/$(pgrep -P $acquirer)/maps")
 memory=$(awk '/RssAnon|RssShmem/ { sum += $2 } END { print sum }' "/proc/$(pgrep -P $acquirer)/status")
 end_acquire
 "$dpm" dump --json many.trace > many.json
@@ -171,6 +172,11 @@ check_equal "10,000 connections: every end is told of" 20000 \
 check_equal "... and all their messages" "10000 10000" "$(jq -rs '
     "\([.[] | select(.event == "SEND")] | length) \([.[] | select(.event == "RECEIVE")] | length)"' many.json)"
 check "... without loss" jq -e -s '.[-1].lost == 0' many.json
-check "... within the memory that is allowed ($memory KiB)" test "$memory" -le $((48 * 1024 + 10000))
+if [ "$sanitized" = 0 ]; then
+    check "... within the memory that is allowed ($memory KiB)" \
+        test "$memory" -le $((48 * 1024 + 10000))
+else
+    skip "... within the memory that is allowed" "a sanitizer takes its own"
+fi
 end_connections
 finish

@@ -162,10 +162,10 @@ static int crowd_of_connections(size_t count)
     pid_t child = fork();
     if (child < 0)
         fail("fork");
-    if (child == 0)
-        return accept_and_receive(listener, ends, count);
-    close(listener);
-    return connect_and_send(&address, ends, count);
+    int result = child == 0 ? accept_and_receive(listener, ends, count)
+                            : connect_and_send(&address, ends, count);
+    free(ends);
+    return result;
 }
 
 int main(int argc, char **argv)
