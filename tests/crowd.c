@@ -39,12 +39,6 @@ static void fail(const char *what)
 
 /* ---- threads ---- */
 
-static void open_gate(int signal_number)
-{
-    (void)signal_number;
-    atomic_store(&gate, true);
-}
-
 static void *live_shortly(void *argument)
 {
     char byte = argument != NULL ? 'G' : '.';
@@ -86,17 +80,23 @@ static int crowd_of_threads(double seconds)
     struct timespec pause = {.tv_sec = (time_t)seconds,
                              .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
     pthread_t creators[CREATORS], receiver;
+    sigset_t signals;
 
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
         fail("socketpair");
-    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = open_gate}, NULL);
+    /* for the main thread alone, and also if it comes before that waits for it */
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
     printf("ready\n");
     fflush(stdout);
     pthread_create(&receiver, NULL, receive_all, NULL);
     for (int i = 0; i < CREATORS; i++)
         pthread_create(&creators[i], NULL, create_threads, NULL);
-    if (nanosleep(&pause, NULL) != 0)
+    if (sigtimedwait(&signals, NULL, &pause) == SIGUSR1) {
+        atomic_store(&gate, true);
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
     atomic_store(&over, true);
     for (int i = 0; i < CREATORS; i++)
         pthread_join(creators[i], NULL);
