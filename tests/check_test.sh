@@ -103,6 +103,8 @@ fi
 two=+bpf,+perfmon
 agrees "the two capabilities" yes nobody --inh-caps $two --ambient-caps $two
 check_equal "... and --user is said not to work" limited "$(state_of CAP_SETUID)"
+check_equal "... and UDP" "limited limited" "$(state_of CAP_NET_ADMIN) $(state_of 'the whole meter')"
+check "... also in the summary" sh -c "tail -n 1 check.txt | grep -q 'within the limits told above'"
 agrees "CAP_BPF alone" no nobody --inh-caps +bpf --ambient-caps +bpf
 check_equal "... for want of the other" "ok missing" \
     "$(state_of CAP_BPF) $(state_of CAP_PERFMON)"

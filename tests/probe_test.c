@@ -263,6 +263,7 @@ static void misses_capabilities(void **state)
     expect("CAP_BPF", METER_CHECK_MISSING, "does not have it", "sudo /opt/dpm");
     expect("CAP_PERFMON", METER_CHECK_MISSING, "does not have it",
            "setcap cap_bpf,cap_perfmon+ep /opt/dpm");
+    expect("CAP_NET_ADMIN", METER_CHECK_LIMITED, "UDP", "sudo");
     expect("CAP_SETUID", METER_CHECK_LIMITED, "--user", "sudo");
     assert_false(checks_allow_trial(&probe));
     /* bits 38 and 39: these two, and nothing else */

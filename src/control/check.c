@@ -78,15 +78,20 @@ static void append(char text[SUMMARY_SIZE], const char *more)
 static void sum_up(const struct findings *findings, char text[SUMMARY_SIZE])
 {
     char flags[METER_FLAGS_TEXT_SIZE], lost[METER_FLAGS_TEXT_SIZE];
-    const char *before = "";
+    const char *before = "", *limited = "";
 
+    for (size_t i = 0; i < findings->count; i++)
+        if (strcmp(findings->list[i].group, "Hooks") == 0 &&
+            findings->list[i].state == METER_CHECK_LIMITED)
+            limited = ", within the limits told above";
     meter_flags_text(findings->flags, flags);
     meter_flags_text(METER_ALL_FLAGS & ~findings->flags, lost);
     if (findings->flags == METER_ALL_FLAGS) {
-        snprintf(text, SUMMARY_SIZE, "dpm run and dpm acquire work here for all flags");
+        snprintf(text, SUMMARY_SIZE, "dpm run and dpm acquire work here for all flags%s", limited);
     } else if (findings->flags != 0) {
         snprintf(text, SUMMARY_SIZE,
-                 "dpm run and dpm acquire work here for --flags %s, but not for %s", flags, lost);
+                 "dpm run and dpm acquire work here for --flags %s, but not for %s%s", flags, lost,
+                 limited);
     } else {
         snprintf(text, SUMMARY_SIZE, "dpm run and dpm acquire do not work here; missing: ");
         for (size_t i = 0; i < findings->count; i++) {

@@ -153,6 +153,11 @@ const struct procedure_record *identities_procedure(const struct identities *ide
  * be found out stays empty. */
 void machine_describe(struct machine_record *ret_machine);
 
+/* The directory of the root cgroup2, mounted or not, as a descriptor that is the caller's to close.
+ * Returns a negative errno if there is none, or none that we may open: where cgroup2 is mounted
+ * nowhere it needs CAP_SYS_ADMIN. */
+int cgroup_root_open(void);
+
 /* The users and cgroups of the machine we run on, and which of their names have been told. All zero
  * is a new one. */
 struct names {

@@ -5,21 +5,17 @@
  *      STREAM --> user 1000 --passwd--------------------------> NAME "anna"
  *             --> cgroup 77 --file handle, or a walk----------> NAME "/system.slice/x.service"
  *
- * A cgroup's id is the inode of its directory in cgroup2's file system, wherever that is mounted;
- * where it is not, a mount that no path leads to will do.
+ * A cgroup's id is the inode of its directory in cgroup2's file system.
  */
 #include "event/event.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #define MOST_TOLD  65536 /* numbers that are remembered; then all are told again */
@@ -40,79 +36,6 @@ static bool find_user(uint64_t number, char name[NAME_SIZE])
         return false;
     snprintf(name, NAME_SIZE, "%s", found->pw_name);
     return name[0] != '\0';
-}
-
-/* ---- where the cgroups are ---- */
-
-/* mountinfo writes blanks and '\' as '\' and three octal digits. */
-static void unescape(char *text)
-{
-    char *to = text;
-
-    for (const char *from = text; *from != '\0'; from++) {
-        char digits[4] = "";
-        if (from[0] == '\\' && strspn(from + 1, "01234567") >= 3) {
-            memcpy(digits, from + 1, 3);
-            *to++ = (char)strtol(digits, NULL, 8);
-            from += 3;
-        } else {
-            *to++ = *from;
-        }
-    }
-    *to = '\0';
-}
-
-/* The directory of the root cgroup if this line of mountinfo is about it, or -1. */
-static int open_mount(const char *line)
-{
-    char root[16];
-    char place[PATH_SIZE];
-    struct statfs system;
-
-    if (strstr(line, " - cgroup2 ") == NULL ||
-        sscanf(line, "%*s %*s %*s %15s %4095s", root, place) != 2 || strcmp(root, "/") != 0)
-        return -1;
-    unescape(place);
-    int directory = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory >= 0 &&
-        (fstatfs(directory, &system) < 0 || system.f_type != CGROUP2_SUPER_MAGIC)) {
-        close(directory); /* something else is mounted over it */
-        return -1;
-    }
-    return directory;
-}
-
-static int open_mounted(void)
-{
-    FILE *mounts = fopen("/proc/self/mountinfo", "re");
-    char *line = NULL;
-    size_t size = 0;
-    int directory = -1;
-
-    while (mounts != NULL && directory < 0 && getline(&line, &size, mounts) > 0)
-        directory = open_mount(line);
-    free(line);
-    if (mounts != NULL)
-        fclose(mounts);
-    return directory;
-}
-
-/* The same of a mount that is attached nowhere and lives as long as its descriptor. */
-static int open_unattached(void)
-{
-    int context = fsopen("cgroup2", FSOPEN_CLOEXEC);
-    int mount = -1;
-    int directory = -1;
-
-    if (context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
-        mount = fsmount(context, FSMOUNT_CLOEXEC, 0);
-    if (mount >= 0) {
-        directory = openat(mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        close(mount);
-    }
-    if (context >= 0)
-        close(context);
-    return directory;
 }
 
 /* ---- the path of a cgroup ---- */
@@ -215,9 +138,7 @@ static bool find_cgroup(struct names *names, uint64_t number, char name[NAME_SIZ
 
     if (!names->opened) {
         names->opened = true;
-        names->cgroups = open_mounted();
-        if (names->cgroups < 0)
-            names->cgroups = open_unattached();
+        names->cgroups = cgroup_root_open();
     }
     if (names->cgroups < 0 || (!find_by_handle(names->cgroups, number, path) &&
                                !find_by_walk(names->cgroups, number, path)))

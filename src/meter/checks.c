@@ -300,6 +300,12 @@ static void check_comfort(const struct probe *probe, bool has, const char *with,
         advise(check, "run dpm as root if you need it, e.g. with sudo");
 }
 
+static void check_cap_network(const struct probe *probe, struct meter_check *check)
+{
+    check_comfort(probe, may(probe, CAP_NET_ADMIN), "UDP is metered",
+                  "UDP is not metered, everything else is", check);
+}
+
 static void check_cap_setuid(const struct probe *probe, struct meter_check *check)
 {
     check_comfort(probe, may(probe, CAP_SETUID) && may(probe, CAP_SETGID),
@@ -434,6 +440,7 @@ static const struct {
     {"Privilege", "CAP_BPF", check_cap_bpf},
     {"Privilege", "CAP_PERFMON", check_cap_perfmon},
     {"Privilege", "bpf()", check_bpf},
+    {"Privilege", "CAP_NET_ADMIN", check_cap_network},
     {"Privilege", "CAP_SETUID", check_cap_setuid},
     {"Privilege", "CAP_DAC_READ_SEARCH", check_cap_read},
     {"Privilege", "CAP_SYS_PTRACE", check_cap_ptrace},
@@ -546,14 +553,19 @@ static void try_programs(struct trial_program *programs, size_t count, bool whol
     }
 }
 
-static void check_whole(int result, uint32_t flags, const struct problem *problem,
-                        struct meter_check *check)
+static void check_whole(int result, uint32_t flags, const char *left_out,
+                        const struct problem *problem, struct meter_check *check)
 {
     char text[METER_FLAGS_TEXT_SIZE];
 
     *check = (struct meter_check){.group = "Hooks", .name = "the whole meter"};
     meter_flags_text(flags, text);
     judge(check, METER_CHECK_OK, "loaded and attached, for the flags: %s", text);
+    if (result >= 0 && left_out[0] != '\0') {
+        judge(check, METER_CHECK_LIMITED, "loaded and attached, but %s; for the flags: %s",
+              left_out, text);
+        advise(check, "run dpm as root, or give it the capability as the others");
+    }
     if (result >= 0)
         return;
     judge(check, METER_CHECK_MISSING, "%.400s", problem->text);
@@ -571,23 +583,24 @@ static uint32_t check_hooks(const struct probe *probe,
     bool allowed = checks_allow_trial(probe);
     struct problem problem = {"out of memory"};
     struct trial_program *programs = NULL;
+    char left_out[TRIAL_REASON_SIZE] = "";
     struct meter_check check;
     uint32_t flags = 0;
 
     int count = trial_programs(&programs);
     int result = count;
     if (count >= 0 && allowed) {
-        result = trial_whole(METER_ALL_FLAGS, &problem);
+        result = trial_whole(METER_ALL_FLAGS, left_out, &problem);
         try_programs(programs, (size_t)count, result >= 0);
     }
     if (count >= 0)
         flags = checks_of_programs(programs, (size_t)count, tell, context);
     free(programs);
     if (allowed && flags != 0 && flags != METER_ALL_FLAGS)
-        result = trial_whole(flags, &problem);
+        result = trial_whole(flags, left_out, &problem);
     /* single programs may be taken where the whole is not, e.g. for want of memory */
     if (count < 0 || (allowed && flags != 0)) {
-        check_whole(result, flags, &problem, &check);
+        check_whole(result, flags, left_out, &problem, &check);
         tell(&check, context);
     }
     return allowed && result >= 0 ? flags : 0;

@@ -29,9 +29,11 @@
 
 /* ---- marking ---- */
 
+/* The iterator runs for the recorder, which is not to meter itself. */
 static __always_inline bool to_be_marked(struct task_struct *task)
 {
-    return (task->flags & (PF_KTHREAD | PF_EXITING)) == 0 && (uint32_t)task->tgid != mark_except;
+    return (task->flags & (PF_KTHREAD | PF_EXITING)) == 0 &&
+           task->tgid != bpf_get_current_task_btf()->tgid;
 }
 
 /* A call that sleeps already: its RECEIVE has not found its data at once. */

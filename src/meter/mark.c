@@ -60,7 +60,6 @@ int meter_acquire(struct meter *meter, pid_t pid, struct problem *problem)
     meter->kernel->bss->mark_flags = meter->flags;
     meter->kernel->bss->mark_from_exec = false;
     meter->kernel->bss->mark_generation = meter->generation;
-    meter->kernel->bss->mark_except = (uint32_t)getpid();
     int marked = mark(meter, pid);
     if (marked == -ESRCH)
         return 0; /* it has ended */

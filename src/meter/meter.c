@@ -7,10 +7,12 @@
 #include "meter.skel.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -93,6 +95,16 @@ static int attach_hooks(struct meter *meter, struct problem *problem)
     return 0;
 }
 
+static bool have_capability(unsigned capability)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {0};
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return false;
+    return (data[capability / 32].effective & 1u << capability % 32) != 0;
+}
+
 /* UDP needs hooks on packets, which need more than the rest of the meter. */
 static void open_cgroup(struct meter *meter)
 {
@@ -103,11 +115,13 @@ static void open_cgroup(struct meter *meter)
         needed = needed || (hooks[i].udp && hook_needed(&hooks[i], meter->flags));
     if (!needed)
         return;
-    meter->cgroup = cgroup_open();
-    if (meter->cgroup == -EPERM)
+    if (!have_capability(CAP_NET_ADMIN)) {
         snprintf(meter->left_out, sizeof(meter->left_out),
                  "UDP is not metered: its hooks need the capability CAP_NET_ADMIN");
-    else if (meter->cgroup < 0)
+        return;
+    }
+    meter->cgroup = cgroup_root_open();
+    if (meter->cgroup < 0)
         snprintf(meter->left_out, sizeof(meter->left_out),
                  "UDP is not metered: its hooks need the cgroup2 hierarchy: %s",
                  strerror(-meter->cgroup));

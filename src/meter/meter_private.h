@@ -32,12 +32,6 @@ struct btf;
 /* Whether the kernel with these types has a tracepoint, an iterator, of this name. */
 bool tracepoint_exists(const struct btf *types, const char *name);
 bool iterator_exists(const struct btf *types, const char *name);
-/* ---- cgroup.c: where hooks on packets are attached ---- */
-
-/* The root of the cgroup2 hierarchy, mounted or not, as a descriptor. Returns a negative errno if
- * there is none that we may open and attach to: needs CAP_NET_ADMIN, and where cgroup2 is mounted
- * nowhere CAP_SYS_ADMIN. */
-int cgroup_open(void);
 
 /* ---- iterate.c: running a kernel iterator and reading what it lists ---- */
 
@@ -85,6 +79,8 @@ struct own_records {
 /* The most processes of which the files are looked at one by one, not those of the whole machine. */
 #define FEW_PROCESSES 16
 
+#define LEFT_OUT_SIZE 128
+
 struct meter {
     struct source source; /* first: a source is a meter */
     struct source_state state;
@@ -100,9 +96,9 @@ struct meter {
     uint64_t told_lost;  /* by the LOST records handed out */
     int64_t wall_offset;
     uint32_t flags;
-    int cgroup;         /* the root of the hierarchy; negative: UDP is not metered */
-    char left_out[128]; /* what is not metered, and why; empty: nothing */
-    bool collected;     /* since next() last said "none yet" */
+    int cgroup;                   /* the root of the hierarchy; negative: UDP is not metered */
+    char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */
+    bool collected;               /* since next() last said "none yet" */
     bool detached;
     bool finished; /* after detaching: the last records have been made */
 };

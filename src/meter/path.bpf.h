@@ -279,8 +279,8 @@ static __always_inline void take_positions(struct path *path, struct tcp_sock *t
 /* The storage of a TCP socket, its path told. NULL: no memory (counted). `start_in` is where what
  * the stream now takes begins, for a connection whose beginning was not seen; -1: nothing was taken
  * yet. `sent` is what it has sent already: with fast open, data go out with the first packet. */
-static __always_inline struct path *tcp_path(struct stream *stream, struct task_struct *task,
-                                             struct sock *sk, int64_t start_in, uint32_t sent)
+static __always_inline struct path *tcp_path(struct stream *stream, struct sock *sk,
+                                             int64_t start_in, uint32_t sent)
 {
     struct path *path = storage_of(sk);
     struct socket_facts facts = {};
@@ -316,8 +316,7 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct task_
 }
 
 /* The storage of a UNIX stream or seqpacket socket, its path told. */
-static __always_inline struct path *unix_path(struct stream *stream, struct task_struct *task,
-                                              struct sock *sk, uint32_t kind)
+static __always_inline struct path *unix_path(struct stream *stream, struct sock *sk, uint32_t kind)
 {
     struct path *path = storage_of(sk);
     struct socket_facts facts = {};
@@ -346,8 +345,8 @@ static __always_inline struct path *unix_path(struct stream *stream, struct task
 
 /* The path of a UNIX datagram socket and one peer (cookie, 0 = not known). The socket's own
  * storage only marks it as known. */
-static __always_inline struct path *datagram_path(struct stream *stream, struct task_struct *task,
-                                                  struct sock *sk, uint64_t peer)
+static __always_inline struct path *datagram_path(struct stream *stream, struct sock *sk,
+                                                  uint64_t peer)
 {
     struct pair_key key = {.socket = bpf_get_socket_cookie(sk), .peer = peer};
     struct path *path = bpf_map_lookup_elem(&pairs, &key);
@@ -422,9 +421,8 @@ static __always_inline void udp_facts(struct socket_facts *facts, struct sock *s
 }
 
 /* The path with these addresses, told. */
-static __always_inline struct path *udp_path(struct stream *stream, struct task_struct *task,
-                                             struct path *socket, struct sock *sk,
-                                             const struct udp_key *key)
+static __always_inline struct path *udp_path(struct stream *stream, struct path *socket,
+                                             struct sock *sk, const struct udp_key *key)
 {
     struct path *path = udp_path_noted(socket, key);
     struct socket_facts facts = {};
@@ -482,8 +480,7 @@ static __noinline int tell_dropped(struct path *path, struct sock *sk, const str
 
 /* Number of the path of a UDP socket: to its peer if it is connected, else that without a peer.
  * -1: it is no UDP socket. */
-static __always_inline int udp_path_of_file(struct stream *stream, struct task_struct *task,
-                                            struct file *file)
+static __always_inline int udp_path_of_file(struct stream *stream, struct file *file)
 {
     struct socket *socket = BPF_CORE_READ(file, private_data);
     struct sock *sk = BPF_CORE_READ(socket, sk);
@@ -499,7 +496,7 @@ static __always_inline int udp_path_of_file(struct stream *stream, struct task_s
     if (cookie == 0)
         return 0;
     key_of_socket(&key, sk, cookie);
-    path = udp_path(stream, task, NULL, sk, &key);
+    path = udp_path(stream, NULL, sk, &key);
     return path == NULL ? 0 : path->number;
 }
 
@@ -525,7 +522,7 @@ __noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
         return 0;
     facts.inode = BPF_CORE_READ(file, f_inode, i_ino);
     if (meters_udp) {
-        int number = udp_path_of_file(stream, task, file);
+        int number = udp_path_of_file(stream, file);
 
         if (number >= 0)
             return number;

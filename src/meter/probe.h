@@ -84,8 +84,9 @@ void probe_parse_mounts(const char *text, struct probe_mounts *ret_mounts);
 #define TRIAL_REASON_SIZE 256
 
 /* Loads the meter with these flags, attaches it, opens its iterators, and takes it out again. Nothing
- * is marked, so nothing is recorded. Returns 0, or a negative errno with a line in `problem`. */
-int trial_whole(uint32_t flags, struct problem *problem);
+ * is marked, so nothing is recorded. Returns 0 and what it would do without (meter_left_out(), or ""),
+ * or a negative errno with a line in `problem`. */
+int trial_whole(uint32_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct problem *problem);
 
 /* A program of the kernel side. */
 struct trial_program {

@@ -69,7 +69,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task, bool last)
 
     if (stream == NULL)
         return 0;
-    tell_spliced(stream, task);
+    tell_spliced(stream);
     if (!stream->from_exec && !has_user_registers(task))
         write_stream(stream, task); /* a thread of io_uring has named itself since its beginning */
     if (!stream->from_exec && !wants(stream, EVENT_FLAG(EVENT_TERMINATION)))

@@ -49,7 +49,7 @@ static __always_inline uint32_t receiving_descriptor(struct task_struct *task)
 
 /* A worker of io_uring does not say which request it works on. What it took of a TCP socket was
  * spliced, if it comes to something else than the result of a receive: it is told then. */
-static __always_inline void tell_spliced(struct stream *stream, struct task_struct *task)
+static __always_inline void tell_spliced(struct stream *stream)
 {
     struct receive_call *call = &stream->receive;
 
@@ -70,7 +70,7 @@ static __always_inline void take(struct stream *stream, struct task_struct *task
     struct receive_call *call = &stream->receive;
 
     if (call->socket != socket || (call->when != 0 && call->next != first)) {
-        tell_spliced(stream, task);
+        tell_spliced(stream);
         call->socket = socket;
         call->done = 0;
     } else if (call->next == first) {
@@ -100,9 +100,8 @@ static __always_inline bool is_splice(uint32_t call)
 
 /* Such a call looks into the socket: when it begins, after each wait, and when it has taken bytes,
  * which are told at once. */
-static __always_inline int tcp_spliced(struct stream *stream, struct task_struct *task,
-                                       struct sock *sk, uint32_t path, uint32_t first,
-                                       uint32_t next, uint64_t identity)
+static __always_inline int tcp_spliced(struct stream *stream, struct sock *sk, uint32_t path,
+                                       uint32_t first, uint32_t next, uint64_t identity)
 {
     struct receive_call *call = &stream->receive;
 
@@ -154,7 +153,7 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
     next = taken_up_to(sk, tcp);
     if ((path == NULL || path->number == 0) &&
         (is_splice(call) || (path != NULL && (path->state & PATH_ESTABLISHED))))
-        path = tcp_path(stream, task, sk, -1, 0);
+        path = tcp_path(stream, sk, -1, 0);
     if (path == NULL || path->number == 0) {
         /* how much was taken, and so where the path begins, is known when the call ends */
         stream->receive.socket = (uint64_t)sk;
@@ -167,11 +166,10 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
     path->in = next;
     path->state |= PATH_KNOWS_IN;
     if (is_splice(call))
-        return tcp_spliced(stream, task, sk, path->number, first, next,
-                           identity_of_call(task, call));
+        return tcp_spliced(stream, sk, path->number, first, next, identity_of_call(task, call));
     if (first == next && knows_in) {
         /* a peek; or the end of a worker's splice */
-        tell_spliced(stream, task);
+        tell_spliced(stream);
         return 0;
     }
     take(stream, task, (uint64_t)sk, path->number, first, next);
@@ -298,8 +296,7 @@ static __always_inline void note_early(struct path *sender, uint32_t in)
     sender->early = bpf_ktime_get_ns();
 }
 
-static __always_inline int tcp_received(struct stream *stream, struct task_struct *task,
-                                        struct sock *sk, int result)
+static __always_inline int tcp_received(struct stream *stream, struct sock *sk, int result)
 {
     struct receive_call *call = &stream->receive;
     uint32_t bytes = result;
@@ -308,7 +305,7 @@ static __always_inline int tcp_received(struct stream *stream, struct task_struc
         /* the path's first receive; or end of file, nothing taken */
         bool taken = call->socket == (uint64_t)sk;
         struct path *path =
-            tcp_path(stream, task, sk, taken ? (int64_t)(uint32_t)(call->next - bytes) : -1, 0);
+            tcp_path(stream, sk, taken ? (int64_t)(uint32_t)(call->next - bytes) : -1, 0);
 
         if (path == NULL)
             return 0;
@@ -331,7 +328,7 @@ static __always_inline int tcp_received(struct stream *stream, struct task_struc
                 uint32_t next = call->next;
 
                 call->next = first;
-                tell_spliced(stream, task);
+                tell_spliced(stream);
                 call->next = next;
             }
             call->first = first;
@@ -344,11 +341,10 @@ static __always_inline int tcp_received(struct stream *stream, struct task_struc
 }
 
 /* The urgent byte, taken out of its place; the receive that comes to its place skips it. */
-static __always_inline int urgent_received(struct stream *stream, struct task_struct *task,
-                                           struct sock *sk, int result)
+static __always_inline int urgent_received(struct stream *stream, struct sock *sk, int result)
 {
     struct receive_call *call = &stream->receive;
-    struct path *path = tcp_path(stream, task, sk, -1, 0);
+    struct path *path = tcp_path(stream, sk, -1, 0);
     struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
     uint32_t urgent;
 
@@ -367,11 +363,11 @@ static __always_inline int urgent_received(struct stream *stream, struct task_st
     return 0;
 }
 
-static __always_inline int unix_received(struct stream *stream, struct task_struct *task,
-                                         struct sock *sk, uint32_t kind, int result)
+static __always_inline int unix_received(struct stream *stream, struct sock *sk, uint32_t kind,
+                                         int result)
 {
     struct receive_call *call = &stream->receive;
-    struct path *path = unix_path(stream, task, sk, kind);
+    struct path *path = unix_path(stream, sk, kind);
     struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
     struct path *sender;
     uint32_t bytes = result, next;
@@ -425,11 +421,10 @@ static __always_inline int unix_received(struct stream *stream, struct task_stru
     return 0;
 }
 
-static __always_inline int datagram_received(struct stream *stream, struct task_struct *task,
-                                             struct sock *sk, int result)
+static __always_inline int datagram_received(struct stream *stream, struct sock *sk, int result)
 {
     struct receive_call *call = &stream->receive;
-    struct path *path = datagram_path(stream, task, sk, call->peer);
+    struct path *path = datagram_path(stream, sk, call->peer);
     struct pair_key reverse = {};
     struct path *sender;
 
@@ -551,7 +546,7 @@ static __always_inline int udp_received(struct stream *stream, struct task_struc
             message.flags = RECORD_END_OF_FILE;
         open_inbox(own, sk);
     }
-    path = udp_path(stream, task, own, sk, &datagram->key);
+    path = udp_path(stream, own, sk, &datagram->key);
     if (path == NULL)
         return 0;
     if (path->dropped != path->told && bpf_ktime_get_ns() - path->told_at > DROPPED_INTERVAL)
@@ -559,8 +554,7 @@ static __always_inline int udp_received(struct stream *stream, struct task_struc
     if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
         message.flags |= RECORD_CALL_IMPLIED;
     message.path = path->number;
-    write_datagrams(stream, task, EVENT_RECEIVE, &message,
-                    bytes_handed(stream, task, result, flags));
+    write_datagrams(stream, EVENT_RECEIVE, &message, bytes_handed(stream, task, result, flags));
     stream->receivecall = 0;
     return 0;
 }
@@ -600,7 +594,7 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     if (kind == 0)
         return 0;
     if (stream->receive.socket != (uint64_t)sk)
-        tell_spliced(stream, task);
+        tell_spliced(stream);
     if (kind == PATH_UDP && result == -EFAULT)
         udp_passed_over(sk, result, flags);
     if (flags & (MSG_PEEK | MSG_ERRQUEUE)) {
@@ -625,14 +619,14 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
         count_message(&stream->receive_many, identity_of_many(task, call, registers), registers);
     switch (kind) {
     case PATH_TCP:
-        return flags & MSG_OOB ? urgent_received(stream, task, sk, result)
-                               : tcp_received(stream, task, sk, result);
+        return flags & MSG_OOB ? urgent_received(stream, sk, result)
+                               : tcp_received(stream, sk, result);
     case PATH_UNIX_DATAGRAM:
-        return datagram_received(stream, task, sk, result);
+        return datagram_received(stream, sk, result);
     case PATH_UDP:
         return udp_received(stream, task, sk, result, flags);
     default:
-        return unix_received(stream, task, sk, kind, result);
+        return unix_received(stream, sk, kind, result);
     }
 }
 

@@ -8,8 +8,7 @@
 #include "meter/receive.bpf.h"
 
 /* Inside a send with bytes out, or waiting for room. Told once per progress. */
-static __always_inline bool leave_send(struct stream *stream, struct task_struct *task,
-                                       uint32_t descriptor)
+static __always_inline bool leave_send(struct stream *stream, uint32_t descriptor)
 {
     struct send_call *call = &stream->send;
     struct message message = {};
@@ -36,8 +35,7 @@ static __always_inline bool leave_send(struct stream *stream, struct task_struct
     return true;
 }
 
-static __always_inline bool leave_receive(struct stream *stream, struct task_struct *task,
-                                          uint32_t descriptor)
+static __always_inline bool leave_receive(struct stream *stream, uint32_t descriptor)
 {
     struct message message = {};
 
@@ -90,18 +88,18 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         /* preempted: matters only inside a send whose first bytes are out */
         if (wants(stream, EVENT_FLAG(EVENT_SENDCALL)) && stream->send.socket != 0 &&
             stream->send.out != 0 && sends)
-            leave_send(stream, task, sending_descriptor(call, registers));
+            leave_send(stream, sending_descriptor(call, registers));
         return 0;
     }
     if ((state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)) == 0)
         return 0;
     if (state & TASK_INTERRUPTIBLE) {
-        tell_spliced(stream, task);
+        tell_spliced(stream);
         if (sends && wants(stream, EVENT_FLAG(EVENT_SENDCALL)))
-            told = leave_send(stream, task, sending_descriptor(call, registers));
+            told = leave_send(stream, sending_descriptor(call, registers));
         else if ((is_receive(call) || waits_in_splice(stream, task, call)) &&
                  wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
-            told = leave_receive(stream, task, registers->di);
+            told = leave_receive(stream, registers->di);
     }
     if (!told && wants(stream, EVENT_FLAG(EVENT_BLOCK))) {
         stream->block_call = has_user_registers(task) ? registers->orig_ax : NO_CALL;

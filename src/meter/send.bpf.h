@@ -12,8 +12,8 @@
 #include "meter/receive.bpf.h"
 #include "meter/udp.bpf.h"
 
-static __always_inline void write_send(struct stream *stream, struct task_struct *task,
-                                       struct send_call *call, uint32_t bytes)
+static __always_inline void write_send(struct stream *stream, struct send_call *call,
+                                       uint32_t bytes)
 {
     struct message message = {
         .path = call->path,
@@ -54,12 +54,12 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     tcp = bpf_skc_to_tcp_sock(sk);
     if (tcp == NULL)
         return 0;
-    tell_spliced(stream, task);
+    tell_spliced(stream);
     call = &stream->send;
     left = msg->msg_iter.count;
     position = tcp->write_seq;
     if (call->socket != (uint64_t)sk) {
-        struct path *path = tcp_path(stream, task, sk, -1, 0);
+        struct path *path = tcp_path(stream, sk, -1, 0);
 
         if (path == NULL)
             return 0;
@@ -74,7 +74,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
         if (position == call->first + call->out)
             return 0;
         if (call->out != 0)
-            write_send(stream, task, call, call->out);
+            write_send(stream, call, call->out);
         call->done += call->out;
     }
     call->first = position;
@@ -84,14 +84,13 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     return 0;
 }
 
-static __always_inline int tcp_sent(struct stream *stream, struct task_struct *task,
-                                    struct sock *sk, int result)
+static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int result)
 {
     struct send_call *call = &stream->send;
 
     if (call->socket != (uint64_t)sk) {
         /* no turn of the loop was seen: nothing to send, or metered since */
-        struct path *path = tcp_path(stream, task, sk, -1, result);
+        struct path *path = tcp_path(stream, sk, -1, result);
         struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 
         if (path == NULL || tcp == NULL)
@@ -100,13 +99,13 @@ static __always_inline int tcp_sent(struct stream *stream, struct task_struct *t
         call->first = tcp->write_seq - result;
         call->done = 0;
         call->begin = 0;
-        write_send(stream, task, call, result - call->done);
+        write_send(stream, call, result - call->done);
         call->socket = 0;
         return 0;
     }
     if (call->path == 0) {
         /* when it began, paths were not told yet */
-        struct path *path = tcp_path(stream, task, sk, -1, result);
+        struct path *path = tcp_path(stream, sk, -1, result);
 
         call->path = path == NULL ? 0 : path->number;
     }
@@ -117,7 +116,7 @@ static __always_inline int tcp_sent(struct stream *stream, struct task_struct *t
         /* more than the call had left when it was first seen: it is older than the metering */
         call->first -= result - call->done - call->left;
     }
-    write_send(stream, task, call, result - call->done);
+    write_send(stream, call, result - call->done);
     call->socket = 0;
     return 0;
 }
@@ -134,14 +133,14 @@ static __always_inline uint64_t visible_since(struct path *path, uint32_t first,
     return (int32_t)(path->early_in - first) > 0 && (begin == 0 || early < begin) ? early : begin;
 }
 
-static __always_inline int unix_sent(struct stream *stream, struct task_struct *task,
-                                     struct sock *sk, uint32_t kind, int result)
+static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uint32_t kind,
+                                     int result)
 {
     struct send_call *call = &stream->send;
     uint64_t begin = call->socket != 0 ? call->begin : 0;
     uint32_t step = kind == PATH_UNIX_STREAM ? result : 1;
-    struct path *path = kind == PATH_UNIX_DATAGRAM ? datagram_path(stream, task, sk, call->peer)
-                                                   : unix_path(stream, task, sk, kind);
+    struct path *path = kind == PATH_UNIX_DATAGRAM ? datagram_path(stream, sk, call->peer)
+                                                   : unix_path(stream, sk, kind);
 
     call->socket = 0;
     if (path == NULL)
@@ -153,7 +152,7 @@ static __always_inline int unix_sent(struct stream *stream, struct task_struct *
         call->first = __sync_fetch_and_add(&path->out, step);
     call->done = 0;
     call->begin = visible_since(path, call->first, begin);
-    write_send(stream, task, call, result);
+    write_send(stream, call, result);
     if (kind == PATH_UNIX_STREAM) {
         struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
         struct sock *peer = unix_socket == NULL ? NULL : unix_socket->peer;
@@ -195,7 +194,7 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
         return unix_sent_unmetered(sk, kind, result);
     if (!wants(stream, FLAGS_OF_SEND))
         return 0;
-    tell_spliced(stream, task);
+    tell_spliced(stream);
     registers = (struct pt_regs *)bpf_task_pt_regs(task);
     call = call_of(task, registers);
     if (stream->send.socket != (uint64_t)sk)
@@ -210,9 +209,9 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     }
     if (call == CALL_SENDMMSG)
         count_message(&stream->send_many, identity_of_many(task, call, registers), registers);
-    return kind == PATH_TCP   ? tcp_sent(stream, task, sk, result)
-           : kind == PATH_UDP ? udp_sent(stream, task, sk, result)
-                              : unix_sent(stream, task, sk, kind, result);
+    return kind == PATH_TCP   ? tcp_sent(stream, sk, result)
+           : kind == PATH_UDP ? udp_sent(stream, sk, result)
+                              : unix_sent(stream, sk, kind, result);
 }
 
 /* A UNIX message has just entered its receiver's queue; runs in the sender's call. `sk` is the

@@ -115,7 +115,7 @@ static int tell_dropped(struct rest *rest)
     int result = 0;
 
     if (bpf_map__key_size(map) > sizeof(key) || bpf_map__value_size(map) > sizeof(value))
-        return 0;
+        return -E2BIG;
     while (result == 0 && bpf_map_get_next_key(paths, previous, key) == 0) {
         struct survey_path path;
         previous = key;

@@ -285,7 +285,6 @@ const volatile uint32_t meters_udp = 0;     /* the cgroup hooks are there */
 uint32_t mark_flags;
 uint32_t mark_from_exec;
 uint32_t mark_generation;
-uint32_t mark_except; /* a process that is never marked: the meter's own */
 
 /* Streams of a later generation are silent: the meter follows their positions, but tells nothing. */
 uint32_t begun;

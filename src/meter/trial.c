@@ -37,15 +37,18 @@ static int try_iterator(struct bpf_program *program)
     return result;
 }
 
-int trial_whole(uint32_t flags, struct problem *problem)
+int trial_whole(uint32_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct problem *problem)
 {
     const struct meter_options options = {.flags = flags};
     struct bpf_program *program;
     struct meter *meter;
     int result = meter_open(&options, &meter, problem);
 
+    ret_left_out[0] = '\0';
     if (result < 0)
         return result;
+    if (meter_left_out(meter) != NULL)
+        snprintf(ret_left_out, TRIAL_REASON_SIZE, "%s", meter_left_out(meter));
     bpf_object__for_each_program(program, meter->kernel->obj)
     {
         if (result < 0 || !is_iterator(program))

@@ -98,26 +98,16 @@ static __noinline int read_packet(struct sk_buff *buffer, struct packet *packet)
     return 0;
 }
 
-static __always_inline void sent_key(const struct packet *packet, uint64_t socket,
-                                     struct udp_key *key)
+/* The path of the socket that sends or receives the packet. */
+static __always_inline void key_of_packet(const struct packet *packet, uint64_t socket, bool sent,
+                                          struct udp_key *key)
 {
     key->socket = socket;
     key->family = packet->family;
-    key->local_port = packet->source_port;
-    key->remote_port = packet->destination_port;
-    __builtin_memcpy(key->local, packet->source, 16);
-    __builtin_memcpy(key->remote, packet->destination, 16);
-}
-
-static __always_inline void received_key(const struct packet *packet, uint64_t socket,
-                                         struct udp_key *key)
-{
-    key->socket = socket;
-    key->family = packet->family;
-    key->local_port = packet->destination_port;
-    key->remote_port = packet->source_port;
-    __builtin_memcpy(key->local, packet->destination, 16);
-    __builtin_memcpy(key->remote, packet->source, 16);
+    key->local_port = sent ? packet->source_port : packet->destination_port;
+    key->remote_port = sent ? packet->destination_port : packet->source_port;
+    __builtin_memcpy(key->local, sent ? packet->source : packet->destination, 16);
+    __builtin_memcpy(key->remote, sent ? packet->destination : packet->source, 16);
 }
 
 /* ---- numbers ---- */
@@ -191,8 +181,8 @@ static long write_piece(uint32_t index, struct pieces *pieces)
 }
 
 /* A message of `bytes`, in one record for each datagram it was cut into. */
-static __always_inline void write_datagrams(struct stream *stream, struct task_struct *task,
-                                            uint32_t id, struct message *message, uint32_t bytes)
+static __always_inline void write_datagrams(struct stream *stream, uint32_t id,
+                                            struct message *message, uint32_t bytes)
 {
     const struct datagram *datagram = &stream->datagram;
 
@@ -213,26 +203,24 @@ static __always_inline void write_datagrams(struct stream *stream, struct task_s
     }
 }
 
-static __always_inline void write_udp_send(struct stream *stream, struct task_struct *task,
-                                           struct sock *sk)
+static __always_inline void write_udp_send(struct stream *stream, struct sock *sk)
 {
     const struct datagram *datagram = &stream->datagram;
-    struct path *path = udp_path(stream, task, NULL, sk, &datagram->key);
+    struct path *path = udp_path(stream, NULL, sk, &datagram->key);
     struct message message = {.flags = stream->send.flags, .begin = datagram->time};
 
     if (path == NULL)
         return;
     message.path = path->number;
-    write_datagrams(stream, task, EVENT_SEND, &message, datagram->bytes);
+    write_datagrams(stream, EVENT_SEND, &message, datagram->bytes);
 }
 
 /* A send call ends. What it has given to a datagram that waits for more (MSG_MORE, UDP_CORK) is
  * told with that datagram, when it leaves. */
-static __always_inline int udp_sent(struct stream *stream, struct task_struct *task,
-                                    struct sock *sk, int result)
+static __always_inline int udp_sent(struct stream *stream, struct sock *sk, int result)
 {
     if (stream->send.socket == (uint64_t)sk) {
-        write_udp_send(stream, task, sk);
+        write_udp_send(stream, sk);
     } else if (BPF_CORE_READ((struct udp_sock *)sk, pending) != 0) {
         stream->sent_by = 0;
     } else {
@@ -244,7 +232,7 @@ static __always_inline int udp_sent(struct stream *stream, struct task_struct *t
         datagram->segments = 1;
         datagram->bytes = result;
         datagram->time = 0;
-        write_udp_send(stream, task, sk);
+        write_udp_send(stream, sk);
     }
     stream->send.socket = 0;
     return 0;
@@ -308,7 +296,7 @@ int udp_egress(struct __sk_buff *context)
     open_inbox(own, sk);
     read_packet(buffer, &packet);
     datagram = &stream->datagram;
-    sent_key(&packet, bpf_get_socket_cookie(context), &datagram->key);
+    key_of_packet(&packet, bpf_get_socket_cookie(context), true, &datagram->key);
     path = udp_path_noted(own, &datagram->key);
     if (path == NULL)
         return 1;
@@ -323,7 +311,7 @@ int udp_egress(struct __sk_buff *context)
     stream->send.out = 0;
     if (call_of(task, (struct pt_regs *)bpf_task_pt_regs(task)) == CALL_SETSOCKOPT) {
         stream->send.flags = 0;
-        write_udp_send(stream, task, sk);
+        write_udp_send(stream, sk);
         stream->send.socket = 0;
     }
     return 1;
@@ -385,7 +373,7 @@ int udp_ingress(struct __sk_buff *context)
     buffer = bpf_cast_to_kern_ctx(context);
     read_packet(buffer, &packet);
     place.socket = bpf_get_socket_cookie(context);
-    received_key(&packet, place.socket, &datagram.key);
+    key_of_packet(&packet, place.socket, false, &datagram.key);
     datagram.buffer = (uint64_t)buffer;
     datagram.bytes = packet.bytes;
     count_segments(&datagram, context->gso_size);
@@ -609,7 +597,7 @@ int BPF_PROG(kfree_skb, struct sk_buff *buffer, void *location, int reason, stru
     if (own == NULL || (own->state & PATH_INBOX) == 0)
         return 0;
     read_packet(buffer, &packet);
-    received_key(&packet, bpf_get_socket_cookie(receiver), &key);
+    key_of_packet(&packet, bpf_get_socket_cookie(receiver), false, &key);
     path = udp_path_noted(own, &key);
     if (path != NULL)
         __sync_fetch_and_add(&path->dropped, 1);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cgroup.c: the root of the cgroup2 hierarchy, wherever it is mounted; where it is not, a mount that
+ * no path leads to will do. In a container it is the container's. See event.h.
+ */
+#include "event/event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define PATH_SIZE 4096
+
+/* mountinfo writes blanks and '\' as '\' and three octal digits. */
+static void unescape(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from != '\0'; from++) {
+        char digits[4] = "";
+        if (from[0] == '\\' && strspn(from + 1, "01234567") >= 3) {
+            memcpy(digits, from + 1, 3);
+            *to++ = (char)strtol(digits, NULL, 8);
+            from += 3;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+}
+
+/* The directory of the root cgroup if this line of mountinfo is about it, or -1. */
+static int open_mount(const char *line)
+{
+    char root[16];
+    char place[PATH_SIZE];
+    struct statfs system;
+
+    if (strstr(line, " - cgroup2 ") == NULL ||
+        sscanf(line, "%*s %*s %*s %15s %4095s", root, place) != 2 || strcmp(root, "/") != 0)
+        return -1;
+    unescape(place);
+    int directory = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory >= 0 &&
+        (fstatfs(directory, &system) < 0 || system.f_type != CGROUP2_SUPER_MAGIC)) {
+        close(directory); /* something else is mounted over it */
+        return -1;
+    }
+    return directory;
+}
+
+static int open_mounted(void)
+{
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    char *line = NULL;
+    size_t size = 0;
+    int directory = -1;
+
+    while (mounts != NULL && directory < 0 && getline(&line, &size, mounts) > 0)
+        directory = open_mount(line);
+    free(line);
+    if (mounts != NULL)
+        fclose(mounts);
+    return directory;
+}
+
+/* The same of a mount in no folder: it goes away with its descriptor. */
+static int open_unattached(void)
+{
+    int context = fsopen("cgroup2", FSOPEN_CLOEXEC);
+    int mount = -1;
+    int directory = -1;
+
+    if (context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+        mount = fsmount(context, FSMOUNT_CLOEXEC, 0);
+    if (mount >= 0) /* which cannot be read, nor handles be opened by it */
+        directory = openat(mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int result = directory < 0 ? -errno : directory;
+    if (mount >= 0)
+        close(mount);
+    if (context >= 0)
+        close(context);
+    return result;
+}
+
+int cgroup_root_open(void)
+{
+    int directory = open_mounted();
+
+    return directory < 0 ? open_unattached() : directory;
+}
