@@ -10,8 +10,8 @@ for program in redis-server iperf3; do
     command -v $program > /dev/null || skip_all "$program is not installed"
 done
 cd "$scratch" || exit 1
-port=$((20000 + $$ % 10000))
-iperf_port=$((port + 10000))
+port=$(free_port)
+iperf_port=$(free_port)
 cgroup_mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 [ -n "$cgroup_mount" ] || skip_all "no cgroup2 is mounted"
 here=$cgroup_mount/dpm-choice-$$
@@ -38,8 +38,8 @@ sh -c "echo 0 > '$container/inner/cgroup.procs' &&
 redis=$!
 sh -c "echo 0 > '$here/$unit/cgroup.procs' && exec iperf3 -s -p $iperf_port" > out.iperf 2>&1 &
 iperf=$!
-wait_for 10 redis-cli -p $port ping
-wait_for 10 sh -c "[ -n \"\$(ss -Hlnt 'sport = :$iperf_port')\" ]"
+check "redis answers" wait_for 10 redis-cli -p $port ping
+check "iperf3 listens" wait_for 10 sh -c "[ -n \"\$(ss -Hlnt 'sport = :$iperf_port')\" ]"
 
 # recorded WHAT OPTION...: load on both programs, and the records of those chosen; afterwards
 # redis-cli and iperf3 have written what they know of it.
@@ -82,6 +82,7 @@ redis_agrees() {
 
 # Of each stream a cookie of 37 bytes comes first.
 iperf_agrees() {
+    check_equal "$1: iperf3 has measured" 2 "$(jq '.end.streams | length' client.json)"
     check_equal "$1: iperf3 has received on each stream what it says" \
         "$(jq -r '[.end.streams[].receiver.bytes + 37] | sort | map(tostring) | join(" ")' client.json)" \
         "$(jq -r -s --slurpfile client client.json "

@@ -9,7 +9,7 @@ need_meter
 command -v iperf3 > /dev/null || skip_all "iperf3 is not installed"
 tests=$(realpath "$(dirname "$0")")
 cd "$scratch" || exit 1
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 
 # serve FOLDER, fill FOLDER OPTION...: the two ends of iperf3, which leave their figures in FOLDER.
 serve() {

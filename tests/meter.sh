@@ -32,6 +32,17 @@ none_since() {
     [ -z "$(comm -13 "$1" "$scratch/programs")" ]
 }
 
+# free_port: a port of this machine that no socket uses, and that the kernel gives no client.
+free_port() {
+    first=$(cut -f 1 /proc/sys/net/ipv4/ip_local_port_range)
+    used=$(ss -Hantu | awk '{ sub(".*:", "", $5); print $5 }' | sort -u)
+    while :; do
+        set -- $((1024 + $(od -An -N2 -tu2 /dev/urandom) % (first - 1024)))
+        echo "$used" | grep -qx "$1" || break
+    done
+    echo "$1"
+}
+
 # wait_for SECONDS COMMAND...: until the command succeeds.
 wait_for() {
     tries=$(($1 * 20))

@@ -12,8 +12,8 @@ for program in nginx curl; do
 done
 tests=$(realpath "$(dirname "$0")")
 cd "$scratch" || exit 1
-port=$((20000 + $$ % 10000))
-behind=$((port + 10000))
+port=$(free_port)
+behind=$(free_port)
 
 mkdir pages
 chmod 755 . pages

@@ -10,7 +10,7 @@ command -v cc > /dev/null || skip_all "there is no C compiler"
 tests=$(cd "$(dirname "$0")" && pwd)
 build=$1
 cd "$scratch" || exit 1
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 
 # ---- a program that knows its callers ----
 
@@ -181,7 +181,7 @@ http {
     server { listen 127.0.0.1:$port; root $scratch/web; }
 }
 END
-    timeout 60 "$dpm" run -o nginx.trace -- nginx -c "$scratch/nginx.conf" > out 2> err &
+    timeout 60 "$dpm" run -o nginx.trace -- nginx -c "$scratch/nginx.conf" -e "$scratch/nginx.log" > out 2> err &
     pid=$!
     get() {
         python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/').read()"
@@ -211,18 +211,17 @@ else
     skip "iperf3" "iperf3 is not installed"
 fi
 
-postgres=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | tail -n 1)
-if [ -x "$postgres/postgres" ]; then
+if command -v initdb > /dev/null; then
     mkdir data
     chmod 755 "$scratch"
     chown nobody data
-    setpriv --reuid nobody --regid nogroup --clear-groups "$postgres/initdb" -D "$scratch/data/db" \
+    setpriv --reuid nobody --regid nogroup --clear-groups initdb -D "$scratch/data/db" \
         -A trust > out 2>&1
-    timeout 60 "$dpm" run -o postgres.trace --user nobody -- "$postgres/postgres" -D "$scratch/data/db" \
+    timeout 60 "$dpm" run -o postgres.trace --user nobody -- postgres -D "$scratch/data/db" \
         -p $port -k "$scratch/data" -c listen_addresses=127.0.0.1 > out 2> err &
     pid=$!
     ask() {
-        "$postgres/psql" -h 127.0.0.1 -p $port -U nobody -d postgres -c "$1"
+        psql -h 127.0.0.1 -p $port -U nobody -d postgres -c "$1"
     }
     wait_for 20 ask 'select 1'
     for _ in 1 2 3 4 5; do

@@ -6,13 +6,11 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
-programs=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2> find.err | sort | tail -n 1)
-rm -f find.err
 for program in initdb postgres pgbench psql; do
-    [ -x "$programs/$program" ] || skip_all "$program, of postgresql, is not installed"
+    command -v $program > /dev/null || skip_all "$program, of postgresql, is not installed"
 done
 cd "$scratch" || exit 1
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 
 # The server refuses to be root.
 chmod 755 .
@@ -23,7 +21,7 @@ as_nobody() {
 }
 server=
 trap '[ -z "$server" ] || kill -INT $server; wait; rm -rf "$scratch"' EXIT
-as_nobody "$programs/initdb" -D data -A trust -U nobody --no-sync > initdb.out 2>&1 ||
+as_nobody initdb -D data -A trust -U nobody --no-sync > initdb.out 2>&1 ||
     skip_all "initdb fails: $(tail -n 1 initdb.out)"
 cat >> data/postgresql.conf << CONF
 port = $port
@@ -36,22 +34,22 @@ autovacuum = off
 CONF
 # setpriv becomes env, which becomes the server
 setpriv --reuid nobody --regid nogroup --clear-groups \
-    env LC_ALL=C "$programs/postgres" -D data > log 2>&1 &
+    env LC_ALL=C postgres -D data > log 2>&1 &
 server=$!
 bench() {
-    PGUSER=nobody timeout 60 "$programs/pgbench" -p $port "$@" postgres
+    PGUSER=nobody timeout 60 pgbench -p $port "$@" postgres
 }
 ask() {
-    PGUSER=nobody "$programs/psql" -h 127.0.0.1 -p $port -At -c "$1" postgres
+    PGUSER=nobody psql -h 127.0.0.1 -p $port -At -c "$1" postgres
 }
 check "the server answers" wait_for 10 ask "select 1"
 bench -h 127.0.0.1 -i -q > init.out 2>&1
 
 # ---- taken over while connections of both kinds are in use ----
 
-PGUSER=nobody timeout 60 "$programs/pgbench" -p $port -h 127.0.0.1 -n -S -c 3 -T 50 -R 200 postgres > old-tcp 2>&1 &
+PGUSER=nobody timeout 60 pgbench -p $port -h 127.0.0.1 -n -S -c 3 -T 50 -R 200 postgres > old-tcp 2>&1 &
 old_tcp=$!
-PGUSER=nobody timeout 60 "$programs/pgbench" -p $port -h "$scratch/data" -n -S -c 3 -T 50 -R 200 postgres > old-unix 2>&1 &
+PGUSER=nobody timeout 60 pgbench -p $port -h "$scratch/data" -n -S -c 3 -T 50 -R 200 postgres > old-unix 2>&1 &
 old_unix=$!
 sleep 0.5
 ask "select pid from pg_stat_activity where query like 'SELECT abalance%'" | sort > old-pids

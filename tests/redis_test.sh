@@ -8,7 +8,7 @@ need_meter
 command -v redis-server > /dev/null || skip_all "redis-server is not installed"
 tests=$(realpath "$(dirname "$0")")
 cd "$scratch" || exit 1
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 
 "$dpm" run -o redis.trace -- redis-server --port $port --save "" --appendonly no > out 2> err &
 pid=$!

@@ -7,7 +7,7 @@
 need_meter
 datagrams=$1/tests/datagrams
 cd "$scratch" || exit 1
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 
 # sum FILE FILTER: of the records the filter lets through, how many and how many bytes.
 sum() {
