@@ -3,7 +3,7 @@
  * pingpong.c: two processes pass one message to and fro, pinned to one CPU: the cost of a round
  * trip (two sends, two receives, two switches) without the noise of two CPUs.
  *
- *      pingpong tcp|unix ROUNDS [GATE]    prints nanoseconds per round trip
+ *      pingpong tcp|udp|unix ROUNDS [GATE]    prints nanoseconds per round trip
  *
  * With GATE, a file name, it waits until that file exists: time to set up what is to be measured.
  */
@@ -37,6 +37,42 @@ static int tcp_pair(int pair[2])
     setsockopt(pair[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     setsockopt(pair[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     return 0;
+}
+
+static int udp_pair(int pair[2])
+{
+    struct sockaddr_in address[2] = {{.sin_family = AF_INET}, {.sin_family = AF_INET}};
+    socklen_t length = sizeof(address[0]);
+
+    for (int i = 0; i < 2; i++) {
+        address[i].sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        pair[i] = socket(AF_INET, SOCK_DGRAM, 0);
+        if (bind(pair[i], (void *)&address[i], length) < 0 ||
+            getsockname(pair[i], (void *)&address[i], &length) < 0)
+            return -1;
+    }
+    return connect(pair[0], (void *)&address[1], length) < 0 ||
+                   connect(pair[1], (void *)&address[0], length) < 0
+               ? -1
+               : 0;
+}
+
+static int unix_pair(int pair[2])
+{
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+}
+
+static const struct {
+    const char *name;
+    int (*make)(int pair[2]);
+} kinds[] = {{"tcp", tcp_pair}, {"udp", udp_pair}, {"unix", unix_pair}};
+
+static int make_pair(const char *name, int pair[2])
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcmp(name, kinds[i].name) == 0)
+            return kinds[i].make(pair);
+    return -1;
 }
 
 static void serve(int socket)
@@ -73,9 +109,8 @@ int main(int argc, char **argv)
     cpu_set_t cpu;
     int pair[2];
 
-    if (argc < 3 || (strcmp(argv[1], "tcp") == 0 ? tcp_pair(pair)
-                                                 : socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) < 0) {
-        fprintf(stderr, "usage: pingpong tcp|unix ROUNDS [GATE]\n");
+    if (argc < 3 || make_pair(argv[1], pair) < 0) {
+        fprintf(stderr, "usage: pingpong tcp|udp|unix ROUNDS [GATE]\n");
         return 2;
     }
     long rounds = atol(argv[2]);
@@ -97,6 +132,7 @@ int main(int argc, char **argv)
     if (play(pair[0], rounds) < 0)
         return 1;
     printf("%.1f\n", (now() - begin) / (double)rounds);
+    send(pair[0], "", 0, 0); /* the end, of datagrams */
     close(pair[0]);
     wait(NULL);
     return 0;

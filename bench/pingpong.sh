@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# pingpong.sh BUILD_FOLDER: what metering costs a program that does nothing but pass messages: TCP and
-# UNIX ping-pong pinned to one CPU. Each figure is the median of PAIRS ratios metered / unmetered,
+# pingpong.sh BUILD_FOLDER: what metering costs a program that does nothing but pass messages: TCP, UDP
+# and UNIX ping-pong pinned to one CPU. Each figure is the median of PAIRS ratios metered / unmetered,
 # the two measured one right after the other (11 pairs, ROUNDS round trips each).
 set -eu
 build=$1
@@ -62,8 +62,11 @@ compare() {
 
 echo "ping-pong on one CPU, $pairs pairs of $rounds round trips: median (quartiles)"
 echo "                                   metered / unmetered      unmetered, us per round trip"
-for kind in tcp unix; do
+for kind in tcp udp unix; do
     compare "$kind: send receive" $kind metered --flags "send receive"
+    compare "$kind: ... and coarse CPU time" $kind metered --flags "send receive" --cpu-time coarse
+    compare "$kind: ... and PC" $kind metered --flags "send receive pc"
+    compare "$kind: all flags without PC" $kind metered --flags "all,-pc"
     compare "$kind: all flags" $kind metered --flags all
     compare "$kind: neighbour, send receive" $kind neighbour --flags "send receive"
     compare "$kind: neighbour, all flags" $kind neighbour --flags all

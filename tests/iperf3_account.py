@@ -99,7 +99,7 @@ def recorded(file):
 def account(row, total, base, late):
     """What is wrong with the row, if `total` bytes went from position `base` on."""
     at = sorted(row.pieces)[0][0] if row.pieces else 0
-    if base is None and at != 0:
+    if at > 0 or (base is None and at != 0):
         return f"begins {at} bytes behind its start"
     if base is not None:
         total -= (row.start - base) % 2**32

@@ -9,7 +9,7 @@
 #      SYN's number      PATH's start   the recording begins            the log's sum
 #      |------------------|--------------|<------ SENDs, one behind the other ------>|
 #
-# Paths are listed a moment before the recording begins, so the first message may lie behind the start.
+# A call in progress when the recording began starts before the start.
 import json
 import sys
 
@@ -45,6 +45,9 @@ def account(pieces, start, base, total):
     if not pieces:
         return "is not recorded at all"
     at = pieces[0][0]
+    behind = (at - start + 2**31) % 2**32 - 2**31
+    if behind > 0:
+        return f"begins {behind} bytes behind its start"
     for offset, count in pieces:
         if offset != at:
             return f"goes on at {offset - start}, not at {at - start}"

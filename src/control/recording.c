@@ -363,6 +363,7 @@ static void tell_result(const struct recording *recording, const struct source_s
 {
     uint64_t noted = 0, unnamed = symbols_unnamed(recording->symbols, &noted);
     uint64_t lost_paths = meter_lost_paths(recording->meter);
+    uint32_t resettled = meter_resettled(recording->meter);
     uint64_t lost_datagrams = meter_lost_datagrams(recording->meter);
     uint64_t lost_in_rings =
         meter_lost(recording->meter, RING_CONTROL) + meter_lost(recording->meter, RING_DATA);
@@ -380,6 +381,11 @@ static void tell_result(const struct recording *recording, const struct source_s
                 "dpm: %" PRIu64 " of %" PRIu64 " program counters have no name: the program's file "
                 "had gone or cannot be read\n",
                 unnamed, noted);
+    if (resettled > 0)
+        fprintf(recording->messages,
+                "dpm: on %" PRIu32 " older UNIX streams the offsets of what was sent at first are "
+                "too large: several were sending when their positions were looked for\n",
+                resettled);
     if (lost_datagrams > 0)
         fprintf(recording->messages,
                 "dpm: of %" PRIu64

@@ -96,7 +96,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
     else if (new_state == TCP_LISTEN)
         note_beginning(sk, PATH_ROLE_ACCEPTED);
     else if (wants(stream, FLAGS_OF_CONNECTION) && bpf_sk_storage_get(&paths, sk, NULL, 0) != NULL)
-        tcp_path(stream, sk, -1, 0); /* closed without a message: told now */
+        tcp_path(stream, sk, -1, -1); /* closed without a message: told now */
     return 0;
 }
 

@@ -233,6 +233,7 @@ struct sock {
 
 struct sk_buff {
     struct sk_buff *next;
+    struct net_device *dev;
     struct sock *sk;
     unsigned int len;
     uint16_t transport_header;

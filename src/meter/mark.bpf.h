@@ -6,20 +6,22 @@
  *      mark_tasks      again and again until a pass marks nobody new; the marked are silent: their
  *                      positions are followed, nothing is told
  *      survey_files    again and again until all positions are settled; lists each path once
- *      begun = N       one store, and all of them tell
+ *      begun = N       one store, and all of them tell; a path that was used since it was listed
+ *                      is told again when it is used next (path.bpf.h, moved)
  *
  * TCP has absolute positions. A UNIX socket counts from where it is first met, and its sender and its
  * receiver are met apart, with bytes queued in between and calls in progress. What the sender's
  * count lacks (`shift`: what the receiver has counted, plus what is queued, minus what the sender
  * has counted) stays the same from pass to pass when no call is between its steps: it is believed
- * when several passes agree. Of streams that are never still it can be had all the same.
+ * when several passes agree. Of streams that are never still it can be had all the same, but for
+ * those on which several are sending all the time: mended later (unseen.bpf.h).
  */
 #ifndef DPM_MARK_BPF_H
 #define DPM_MARK_BPF_H
 
 #include "meter/call.bpf.h"
 #include "meter/schedule.bpf.h"
-#include "meter/udp.bpf.h"
+#include "meter/udp_inbox.bpf.h"
 
 /* after these, which bring the types */
 #include "meter/survey.h"
@@ -78,6 +80,7 @@ int mark_tasks(struct bpf_iter__task *context)
     } else {
         join_process(stream, task);
         stream->receivecall = sleeps_in_receive(task);
+        stream->older_send = 1;
     }
     stream->started = 1;
     stream->from_exec = mark_from_exec;
@@ -113,6 +116,7 @@ static __noinline int list_path(struct seq_file *file, struct path *path,
     entry.number = new_path_number();
     /* a stream that begins to tell in the middle of its call takes what it finds */
     path->state &= ~PATH_KNOWS_IN;
+    path->moved = 0;
     path->number = entry.number;
     fill_path(line, path, facts, NULL, RECORD_OLDER, bpf_ktime_get_ns());
     line->header.stream = holder;
@@ -153,7 +157,7 @@ static __always_inline int survey_tcp(struct seq_file *file, struct sock *sk, ui
 }
 
 /* Makes good what the sender's count lacks, when enough passes agree on it. */
-static __always_inline void believe_shift(struct path *sender, uint32_t shift)
+static __always_inline void believe_shift(struct path *sender, uint32_t shift, uint32_t kind)
 {
     sender->settling = shift == sender->shift ? sender->settling + 1 : 1;
     sender->shift = shift;
@@ -163,7 +167,7 @@ static __always_inline void believe_shift(struct path *sender, uint32_t shift)
     }
     __sync_fetch_and_add(&sender->out, shift);
     sender->settled = bpf_ktime_get_ns();
-    sender->state |= PATH_SETTLED;
+    sender->state |= PATH_SETTLED | (kind == PATH_UNIX_STREAM ? PATH_IN_DOUBT : 0);
 }
 
 static __always_inline uint32_t shift_now(struct path *sender, struct taken *taken,
@@ -209,9 +213,9 @@ static __always_inline void settle(struct path *sender, uint64_t key, struct uni
         return;
     }
     if (kind == PATH_UNIX_STREAM)
-        believe_shift(sender, least_shift(sender, taken, receiver));
+        believe_shift(sender, least_shift(sender, taken, receiver), kind);
     else
-        believe_shift(sender, shift_now(sender, taken, receiver, kind));
+        believe_shift(sender, shift_now(sender, taken, receiver, kind), kind);
 }
 
 /* Both directions of a connected UNIX stream or seqpacket socket; told when both are settled. */
@@ -221,6 +225,7 @@ static __always_inline int survey_unix(struct seq_file *file, struct sock *sk, u
     struct unix_sock *own = bpf_skc_to_unix_sock(sk), *other;
     struct path *path, *peer_path;
     struct socket_facts facts = {};
+    struct taken *taken;
     struct sock *peer;
 
     if (own == NULL || sk->__sk_common.skc_state == TCP_LISTEN)
@@ -244,7 +249,8 @@ static __always_inline int survey_unix(struct seq_file *file, struct sock *sk, u
     if ((path->state & peer_path->state & PATH_SETTLED) == 0)
         return 0;
     path->start_out = path->out;
-    path->start_in = peer_path->out - queued_in(own, kind);
+    taken = bpf_map_lookup_elem(&incoming, &facts.peer);
+    path->start_in = taken == NULL ? 0 : taken->in;
     return list_path(file, path, &facts, holder);
 }
 
@@ -293,8 +299,12 @@ static long count_waiting(uint32_t index, struct queue_walk *walk)
 
 static __always_inline int survey_datagrams(struct sock *sk)
 {
-    struct queue_walk walk = {.socket = bpf_get_socket_cookie(sk)};
+    struct queue_walk walk = {};
 
+    /* what it has sent could not be told from what others have: the next pass can */
+    if (sk->__sk_common.skc_cookie.counter == 0)
+        __sync_fetch_and_add(&unsettled, 1);
+    walk.socket = bpf_get_socket_cookie(sk);
     walk.head = (uint64_t)__builtin_preserve_access_index(&sk->sk_receive_queue);
     walk.next = BPF_CORE_READ(sk, sk_receive_queue.next);
     bpf_loop(LONGEST_QUEUE, count_waiting, &walk, 0);
@@ -311,7 +321,8 @@ static long settle_pair(void *map, struct pair_key *key, struct path *receiver, 
         return 0;
     sender = pair_of(key->peer, key->socket);
     if (sender != NULL && (sender->state & PATH_SETTLED) == 0)
-        believe_shift(sender, in + waiting - *(volatile uint32_t *)&sender->out);
+        believe_shift(sender, in + waiting - *(volatile uint32_t *)&sender->out,
+                      PATH_UNIX_DATAGRAM);
     return 0;
 }
 

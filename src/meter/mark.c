@@ -214,6 +214,11 @@ uint32_t meter_unsettled(const struct meter *meter)
     return meter->kernel->bss->unsettled;
 }
 
+uint32_t meter_resettled(const struct meter *meter)
+{
+    return __atomic_load_n(&meter->kernel->bss->resettled, __ATOMIC_RELAXED);
+}
+
 int meter_begin(struct meter *meter, size_t *ret_processes, struct problem *problem)
 {
     struct beginning beginning = {.meter = meter, .time = clock_now(CLOCK_MONOTONIC)};

@@ -8,7 +8,8 @@
  *      write.bpf.h       making records
  *      path.bpf.h        paths, told when they are first used
  *      call.bpf.h        who makes a call, and whether it failed
- *      udp.bpf.h         UDP datagrams as they leave and come
+ *      udp.bpf.h         UDP datagrams as they leave
+ *      udp_inbox.bpf.h   and as they come
  *      unseen.bpf.h      what was received and no hook told of
  *      send.bpf.h        SEND
  *      receive.bpf.h     RECEIVE

@@ -83,6 +83,10 @@ uint64_t meter_lost(const struct meter *meter, enum ring_id ring);
 /* Paths that could not be remembered (no memory): their messages are not recorded. */
 uint64_t meter_lost_paths(const struct meter *meter);
 
+/* UNIX streams older than the metering whose positions were settled while several were sending, and
+ * wrongly: what was sent before that was found out has offsets that are too large. */
+uint32_t meter_resettled(const struct meter *meter);
+
 /* UDP datagrams whose coming could not be noted (no memory): the RECEIVE that took one does not
  * know who sent it. */
 uint64_t meter_lost_datagrams(const struct meter *meter);

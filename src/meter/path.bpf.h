@@ -203,9 +203,46 @@ __noinline bool write_path(struct path *path, const struct socket_facts *facts,
         bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
         return false;
     }
+    path->moved = 0;
     fill_path(record, path, facts, udp, flags, time);
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     return true;
+}
+
+/* A silent stream has sent or taken (which of the two, `moved` says) what comes before `next`: what
+ * is told of the path begins there. */
+static __always_inline void begin_behind(struct path *path, enum path_moved moved, uint32_t next)
+{
+    uint32_t *start = moved == PATH_MOVED_OUT ? &path->start_out : &path->start_in;
+
+    if ((path->number == 0 && (path->moved & moved) == 0) || (int32_t)(next - *start) > 0)
+        *start = next;
+    __sync_fetch_and_or(&path->moved, moved);
+}
+
+/* PATH again, of a connection that was `moved`, if its time has come. (Of the facts the verifier lets
+ * a pointer through, as a number.) */
+__noinline int tell_again(struct stream *stream, struct path *path,
+                          const struct socket_facts *known)
+{
+    struct socket_facts facts = {};
+    struct sock *sk;
+
+    if (stream == NULL || path == NULL || known == NULL || silent(stream))
+        return 0;
+    sk = known->sk;
+    facts.sk = sk;
+    facts.cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+    facts.inode = path->inode;
+    facts.family = BPF_CORE_READ(sk, __sk_common.skc_family);
+    facts.kind = path->kind;
+    if (facts.family == AF_UNIX) {
+        struct sock *peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
+
+        facts.peer = peer == NULL ? 0 : BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
+    }
+    write_path(path, &facts, NULL, RECORD_OLDER, 0);
+    return 0;
 }
 
 /* Tells of a path that `stream` uses for the first time. A number that a blocked call already gave
@@ -276,11 +313,39 @@ static __always_inline void take_positions(struct path *path, struct tcp_sock *t
     path->start_in = tcp->copied_seq;
 }
 
+/* The same, of one that silent streams may have used; `start_in` and `start_out` see tcp_path. */
+static __always_inline void take_positions_behind(struct path *path, struct tcp_sock *tcp,
+                                                  int64_t start_in, int64_t start_out)
+{
+    uint32_t moved = path->moved, sent = path->start_out, taken = path->start_in;
+
+    take_positions(path, tcp);
+    if (start_in >= 0)
+        path->start_in = start_in;
+    path->in = path->start_in;
+    path->state |= PATH_KNOWS_IN;
+    if (start_out >= 0)
+        path->start_out = start_out;
+    if ((moved & PATH_MOVED_OUT) && (int32_t)(sent - path->start_out) > 0)
+        path->start_out = sent;
+    if ((moved & PATH_MOVED_IN) && (int32_t)(taken - path->start_in) > 0)
+        path->start_in = taken;
+}
+
+static __always_inline void tell_if_moved(struct stream *stream, struct path *path, struct sock *sk)
+{
+    const struct socket_facts known = {.sk = sk};
+
+    if (path->moved)
+        tell_again(stream, path, &known);
+}
+
 /* The storage of a TCP socket, its path told. NULL: no memory (counted). `start_in` is where what
  * the stream now takes begins, for a connection whose beginning was not seen; -1: nothing was taken
- * yet. `sent` is what it has sent already: with fast open, data go out with the first packet. */
+ * yet. `start_out`: where what it now sends begins, if that has gone out already (with fast open also
+ * before the beginning that was seen); -1: it has not. */
 static __always_inline struct path *tcp_path(struct stream *stream, struct sock *sk,
-                                             int64_t start_in, uint32_t sent)
+                                             int64_t start_in, int64_t start_out)
 {
     struct path *path = storage_of(sk);
     struct socket_facts facts = {};
@@ -289,8 +354,10 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct sock 
         __sync_fetch_and_add(&lost_paths, 1);
         return NULL;
     }
-    if (path->number != 0)
+    if (path->number != 0) {
+        tell_if_moved(stream, path, sk);
         return path;
+    }
     if (path->established < begun_at)
         path->state &= ~PATH_ESTABLISHED;
     if ((path->state & PATH_ESTABLISHED) == 0) {
@@ -298,13 +365,10 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct sock 
 
         if (tcp == NULL)
             return NULL;
-        take_positions(path, tcp);
-        if (start_in >= 0)
-            path->start_in = start_in;
-        path->in = path->start_in;
-        path->state |= PATH_KNOWS_IN;
+        take_positions_behind(path, tcp, start_in, start_out);
+    } else if (start_out >= 0 && (int32_t)((uint32_t)start_out - path->start_out) < 0) {
+        path->start_out = start_out;
     }
-    path->start_out -= sent;
     facts.sk = sk;
     facts.cookie = bpf_get_socket_cookie(sk);
     facts.inode = inode_of_socket(sk);
@@ -326,8 +390,10 @@ static __always_inline struct path *unix_path(struct stream *stream, struct sock
         __sync_fetch_and_add(&lost_paths, 1);
         return NULL;
     }
-    if (path->number != 0)
+    if (path->number != 0) {
+        tell_if_moved(stream, path, sk);
         return path;
+    }
     unix_socket = bpf_skc_to_unix_sock(sk);
     if (unix_socket == NULL)
         return NULL;

@@ -4,7 +4,7 @@
  *
  *      TCP    tcp_rcv_space_adjust (socket locked: position) ......... sock_recv_length (result)
  *      UNIX   skb_copy_datagram_iovec (socket locked: who, position) . sock_recv_length (result)
- *      UDP    ingress (who, number; udp.bpf.h) ....................... sock_recv_length (result)
+ *      UDP    ingress (who, number; udp_inbox.bpf.h) ................. sock_recv_length (result)
  *
  * A splice out of a TCP socket has the first of them alone, and out of a UNIX stream socket none:
  * unseen.bpf.h.
@@ -12,7 +12,7 @@
 #ifndef DPM_RECEIVE_BPF_H
 #define DPM_RECEIVE_BPF_H
 
-#include "meter/udp.bpf.h"
+#include "meter/udp_inbox.bpf.h"
 #include "meter/unseen.bpf.h"
 
 /* Tells of `bytes` that the receive call in progress has taken; `ends`: and of no more. (Not static:
@@ -100,7 +100,7 @@ static __always_inline bool is_splice(uint32_t call)
 
 /* Such a call looks into the socket: when it begins, after each wait, and when it has taken bytes,
  * which are told at once. */
-static __always_inline int tcp_spliced(struct stream *stream, struct sock *sk, uint32_t path,
+static __always_inline int tcp_spliced(struct stream *stream, struct sock *sk, struct path *path,
                                        uint32_t first, uint32_t next, uint64_t identity)
 {
     struct receive_call *call = &stream->receive;
@@ -111,12 +111,15 @@ static __always_inline int tcp_spliced(struct stream *stream, struct sock *sk, u
     }
     if (first == next && (stream->has_taken || !(sk->sk_shutdown & RCV_SHUTDOWN)))
         return 0;
-    call->path = path;
+    call->path = path->number;
     call->first = first;
     call->done = stream->has_taken;
     call->flags = first == next ? RECORD_END_OF_FILE : 0;
     call->when = 0;
-    write_receive(stream, next - first, true);
+    if (silent(stream))
+        begin_behind(path, PATH_MOVED_IN, next);
+    else
+        write_receive(stream, next - first, true);
     stream->has_taken = first != next;
     call->socket = 0;
     call->done = 0;
@@ -153,7 +156,7 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
     next = taken_up_to(sk, tcp);
     if ((path == NULL || path->number == 0) &&
         (is_splice(call) || (path != NULL && (path->state & PATH_ESTABLISHED))))
-        path = tcp_path(stream, sk, -1, 0);
+        path = tcp_path(stream, sk, -1, -1);
     if (path == NULL || path->number == 0) {
         /* how much was taken, and so where the path begins, is known when the call ends */
         stream->receive.socket = (uint64_t)sk;
@@ -161,12 +164,13 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
         stream->receive.next = next;
         return 0;
     }
+    tell_if_moved(stream, path, sk);
     knows_in = (path->state & PATH_KNOWS_IN) != 0;
     first = knows_in ? path->in : next;
     path->in = next;
     path->state |= PATH_KNOWS_IN;
     if (is_splice(call))
-        return tcp_spliced(stream, sk, path->number, first, next, identity_of_call(task, call));
+        return tcp_spliced(stream, sk, path, first, next, identity_of_call(task, call));
     if (first == next && knows_in) {
         /* a peek; or the end of a worker's splice */
         tell_spliced(stream);
@@ -296,6 +300,22 @@ static __always_inline void note_early(struct path *sender, uint32_t in)
     sender->early = bpf_ktime_get_ns();
 }
 
+static __always_inline void write_tcp_receive(struct stream *stream, struct sock *sk,
+                                              uint32_t bytes)
+{
+    struct path *path;
+
+    if (!silent(stream)) {
+        write_receive(stream, bytes, true);
+        return;
+    }
+    path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+    if (path != NULL)
+        begin_behind(path, PATH_MOVED_IN, stream->receive.first + bytes);
+    stream->receive.flags = 0;
+    stream->receivecall = 0;
+}
+
 static __always_inline int tcp_received(struct stream *stream, struct sock *sk, int result)
 {
     struct receive_call *call = &stream->receive;
@@ -305,7 +325,7 @@ static __always_inline int tcp_received(struct stream *stream, struct sock *sk, 
         /* the path's first receive; or end of file, nothing taken */
         bool taken = call->socket == (uint64_t)sk;
         struct path *path =
-            tcp_path(stream, sk, taken ? (int64_t)(uint32_t)(call->next - bytes) : -1, 0);
+            tcp_path(stream, sk, taken ? (int64_t)(uint32_t)(call->next - bytes) : -1, -1);
 
         if (path == NULL)
             return 0;
@@ -335,7 +355,7 @@ static __always_inline int tcp_received(struct stream *stream, struct sock *sk, 
         }
     }
     call->when = 0;
-    write_receive(stream, bytes, true);
+    write_tcp_receive(stream, sk, bytes);
     call->socket = 0;
     return 0;
 }
@@ -344,7 +364,7 @@ static __always_inline int tcp_received(struct stream *stream, struct sock *sk, 
 static __always_inline int urgent_received(struct stream *stream, struct sock *sk, int result)
 {
     struct receive_call *call = &stream->receive;
-    struct path *path = tcp_path(stream, sk, -1, 0);
+    struct path *path = tcp_path(stream, sk, -1, -1);
     struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
     uint32_t urgent;
 
@@ -417,6 +437,8 @@ static __always_inline int unix_received(struct stream *stream, struct sock *sk,
         }
     }
     path->in = next;
+    if (silent(stream))
+        begin_behind(path, PATH_MOVED_IN, next);
     write_receive(stream, bytes, true);
     return 0;
 }

@@ -26,6 +26,25 @@ static __always_inline void write_send(struct stream *stream, struct send_call *
     write_message(stream, EVENT_SEND, &message);
 }
 
+static __always_inline void write_tcp_send(struct stream *stream, struct sock *sk, uint32_t bytes)
+{
+    struct send_call *call = &stream->send;
+    struct path *path;
+
+    if (silent(stream)) {
+        path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+        if (path != NULL)
+            begin_behind(path, PATH_MOVED_OUT, call->first + bytes);
+        return;
+    }
+    if (call->path == 0) {
+        /* when it began, paths were not told yet */
+        path = tcp_path(stream, sk, -1, call->first);
+        call->path = path == NULL ? 0 : path->number;
+    }
+    write_send(stream, call, bytes);
+}
+
 /* A sendfile or splice call reaches the socket in several sends. They are one message. */
 static __always_inline uint32_t continues_call(struct stream *stream, struct task_struct *task,
                                                uint32_t call)
@@ -59,7 +78,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     left = msg->msg_iter.count;
     position = tcp->write_seq;
     if (call->socket != (uint64_t)sk) {
-        struct path *path = tcp_path(stream, sk, -1, 0);
+        struct path *path = tcp_path(stream, sk, -1, -1);
 
         if (path == NULL)
             return 0;
@@ -74,7 +93,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
         if (position == call->first + call->out)
             return 0;
         if (call->out != 0)
-            write_send(stream, call, call->out);
+            write_tcp_send(stream, sk, call->out);
         call->done += call->out;
     }
     call->first = position;
@@ -90,24 +109,21 @@ static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int 
 
     if (call->socket != (uint64_t)sk) {
         /* no turn of the loop was seen: nothing to send, or metered since */
-        struct path *path = tcp_path(stream, sk, -1, result);
         struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+        struct path *path;
 
-        if (path == NULL || tcp == NULL)
+        if (tcp == NULL)
+            return 0;
+        call->first = tcp->write_seq - result;
+        path = tcp_path(stream, sk, -1, call->first);
+        if (path == NULL)
             return 0;
         call->path = path->number;
-        call->first = tcp->write_seq - result;
         call->done = 0;
         call->begin = 0;
-        write_send(stream, call, result - call->done);
+        write_tcp_send(stream, sk, result);
         call->socket = 0;
         return 0;
-    }
-    if (call->path == 0) {
-        /* when it began, paths were not told yet */
-        struct path *path = tcp_path(stream, sk, -1, result);
-
-        call->path = path == NULL ? 0 : path->number;
     }
     if ((uint32_t)result < call->done + call->left) {
         /* a message sent in part ends a sendmmsg call without an error */
@@ -116,7 +132,7 @@ static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int 
         /* more than the call had left when it was first seen: it is older than the metering */
         call->first -= result - call->done - call->left;
     }
-    write_send(stream, call, result - call->done);
+    write_tcp_send(stream, sk, result - call->done);
     call->socket = 0;
     return 0;
 }
@@ -146,13 +162,17 @@ static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uin
     if (path == NULL)
         return 0;
     call->path = path->number;
-    if (kind != PATH_UNIX_DATAGRAM && (path->state & PATH_SETTLED) && begin < path->settled)
+    if (kind != PATH_UNIX_DATAGRAM && (path->state & PATH_SETTLED) &&
+        (begin < path->settled || stream->older_send))
         call->first = count_again(path, sk, kind, step);
     else
         call->first = __sync_fetch_and_add(&path->out, step);
     call->done = 0;
     call->begin = visible_since(path, call->first, begin);
-    write_send(stream, call, result);
+    if (silent(stream))
+        begin_behind(path, PATH_MOVED_OUT, call->first + step);
+    else
+        write_send(stream, call, result);
     if (kind == PATH_UNIX_STREAM) {
         struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
         struct sock *peer = unix_socket == NULL ? NULL : unix_socket->peer;
@@ -209,9 +229,14 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     }
     if (call == CALL_SENDMMSG)
         count_message(&stream->send_many, identity_of_many(task, call, registers), registers);
-    return kind == PATH_TCP   ? tcp_sent(stream, sk, result)
-           : kind == PATH_UDP ? udp_sent(stream, sk, result)
-                              : unix_sent(stream, sk, kind, result);
+    if (kind == PATH_TCP)
+        tcp_sent(stream, sk, result);
+    else if (kind == PATH_UDP)
+        udp_sent(stream, sk, result);
+    else
+        unix_sent(stream, sk, kind, result);
+    stream->older_send = 0;
+    return 0;
 }
 
 /* A UNIX message has just entered its receiver's queue; runs in the sender's call. `sk` is the

@@ -111,7 +111,7 @@ struct stream {
     uint64_t sent_by;    /* which sendfile or splice call made the last SEND, 0 = none did */
     uint64_t taken_by;   /* which splice call looked into a TCP socket last, 0 = not known */
     uint32_t has_taken;  /* ... and has taken bytes from it */
-    uint32_t unused;
+    uint32_t older_send; /* a send call may be in progress that is older than the mark */
     struct many_call send_many;
     struct many_call receive_many;
     struct send_call send;
@@ -126,6 +126,13 @@ enum path_state {
     PATH_INBOX = 8,       /* UDP socket: what comes is noted in `inbox` */
     PATH_LISTED = 16,     /* UDP: `udp_peers` has it */
     PATH_SETTLED = 32,    /* UNIX: `out` counts from where the receiver's count begins */
+    PATH_IN_DOUBT = 64,   /* UNIX stream: settled, but maybe while several were sending */
+};
+
+/* How silent streams have used a path since its PATH record. */
+enum path_moved {
+    PATH_MOVED_OUT = 1,
+    PATH_MOVED_IN = 2,
 };
 
 struct path {
@@ -159,6 +166,7 @@ struct path {
     uint32_t peers;    /* how many udp_paths it has */
     uint64_t told_at;  /* when the last DROPPED record was made */
     uint32_t seen_out; /* UNIX stream: up to here, what is sent is in the queue or known as taken */
+    uint32_t moved;    /* enum path_moved; if not 0 the path is told again at its next use */
 };
 
 /* What has been taken of what one UNIX socket sent. */
@@ -302,6 +310,7 @@ uint32_t live;             /* metered streams alive */
 uint32_t marked;           /* streams a pass of the iterator newly marked */
 uint32_t unmarkable;       /* tasks there was no memory to mark */
 uint32_t survey_pass;      /* number of the pass over files that is going on */
+uint32_t resettled;        /* UNIX streams that turned out to have been settled wrongly */
 uint32_t unsettled;        /* directions of paths whose positions a pass found not to be settled */
 
 #endif

@@ -11,6 +11,10 @@
  * stream tells of them, and offsets are right again from there on. A send in progress may be in
  * the queue and not yet in `out`: then fewer seem to be missing than are, and the rest is told
  * later; never more.
+ *
+ * What a stream older than the metering has sent is counted from where its positions were settled
+ * (mark.bpf.h), and if several were sending then, too much may be counted. Until its queue was once
+ * empty and the counts agreed, what seems to be missing is therefore taken from the count.
  */
 #ifndef DPM_UNSEEN_BPF_H
 #define DPM_UNSEEN_BPF_H
@@ -71,21 +75,43 @@ static __always_inline uint32_t count_again(struct path *path, struct sock *sk, 
     return end - bytes;
 }
 
-/* Up to where, at least, the bytes of `sender` have left the queue of `receiver`. */
-static __always_inline uint32_t least_taken(const struct path *sender, struct unix_sock *receiver)
-{
-    uint32_t out = *(volatile const uint32_t *)&sender->out; /* before the queue is looked at */
+/* A look at the stream of bytes of a sender. */
+struct look {
+    uint32_t out;   /* what it has sent */
+    uint32_t least; /* up to where, at least, its bytes have left the receiver's queue */
+};
 
-    return out - *(volatile int *)&receiver->inq_len;
+static __always_inline struct look look_at_queue(const struct path *sender,
+                                                 struct unix_sock *receiver)
+{
+    struct look look = {.out = *(volatile const uint32_t *)&sender->out}; /* before the queue */
+
+    look.least = look.out - *(volatile int *)&receiver->inq_len;
+    return look;
 }
 
-/* Counts the bytes before `least` as taken; returns how many nobody had counted. */
-static __always_inline uint32_t claim_unseen(struct taken *taken, uint32_t least, uint32_t *ret_in)
+static __always_inline void end_doubt(struct path *sender, const struct look *look, uint32_t in)
+{
+    if ((sender->state & PATH_IN_DOUBT) && look->least == look->out && in == look->out)
+        sender->state &= ~PATH_IN_DOUBT;
+}
+
+/* Counts the bytes before look->least as taken; returns how many nobody had counted. */
+static __always_inline uint32_t claim_unseen(struct path *sender, struct taken *taken,
+                                             const struct look *look, uint32_t *ret_in)
 {
     uint32_t in = *(volatile uint32_t *)&taken->in;
-    uint32_t unseen = least - in;
+    uint32_t unseen = look->least - in;
 
-    if ((int32_t)unseen <= 0 || __sync_val_compare_and_swap(&taken->in, in, least) != in)
+    end_doubt(sender, look, in);
+    if ((int32_t)unseen <= 0)
+        return 0;
+    if (sender->state & PATH_IN_DOUBT) {
+        if (__sync_val_compare_and_swap(&sender->out, look->out, look->out - unseen) == look->out)
+            __sync_fetch_and_add(&resettled, 1);
+        return 0;
+    }
+    if (__sync_val_compare_and_swap(&taken->in, in, look->least) != in)
         return 0;
     *ret_in = in;
     return unseen;
@@ -93,25 +119,27 @@ static __always_inline uint32_t claim_unseen(struct taken *taken, uint32_t least
 
 /* Looks for unseen bytes when a receive of [first, next) has ended. Most likely they were before
  * it: returns by how much it then stands later. `key`: cookie of the sender. */
-static __always_inline uint32_t unseen_before(const struct path *sender, struct unix_sock *receiver,
+static __always_inline uint32_t unseen_before(struct path *sender, struct unix_sock *receiver,
                                               uint64_t key, uint32_t path, uint32_t first,
                                               uint32_t next)
 {
     struct taken *taken;
-    uint32_t least, unseen, in = 0;
+    struct look look;
+    uint32_t unseen, in = 0;
 
     /* of a sender that is older than the metering and not metered, a call may have been in progress
      * when its positions were settled */
     if (!bpf_core_field_exists(receiver->inq_len) ||
         ((sender->state & PATH_SETTLED) && sender->number == 0))
         return 0;
-    least = least_taken(sender, receiver);
-    if ((int32_t)(least - next) <= 0)
+    look = look_at_queue(sender, receiver);
+    end_doubt(sender, &look, next);
+    if ((int32_t)(look.least - next) <= 0)
         return 0;
     taken = bpf_map_lookup_elem(&incoming, &key);
     if (taken == NULL)
         return 0;
-    unseen = claim_unseen(taken, least, &in);
+    unseen = claim_unseen(sender, taken, &look, &in);
     if (unseen == 0)
         return 0;
     write_unseen(path, in == next ? first : in, unseen);
@@ -125,13 +153,14 @@ static __always_inline void look_for_unseen(struct path *sender, uint64_t key, s
     struct unix_sock *receiver = bpf_skc_to_unix_sock(peer);
     struct path *path;
     struct taken *taken;
-    uint32_t least, unseen, in = 0;
+    struct look look;
+    uint32_t unseen, in = 0;
 
     if (receiver == NULL || !bpf_core_field_exists(receiver->inq_len) ||
         (flags_in_force & FLAGS_OF_RECEIVE) == 0)
         return;
-    least = least_taken(sender, receiver);
-    if ((int32_t)(least - sender->seen_out) <= 0)
+    look = look_at_queue(sender, receiver);
+    if ((int32_t)(look.least - sender->seen_out) <= 0)
         return;
     path = bpf_sk_storage_get(&paths, peer, NULL, 0);
     if (path == NULL || path->number == 0)
@@ -145,7 +174,7 @@ static __always_inline void look_for_unseen(struct path *sender, uint64_t key, s
         if (taken == NULL)
             return;
     }
-    unseen = claim_unseen(taken, least, &in);
+    unseen = claim_unseen(sender, taken, &look, &in);
     if (unseen != 0)
         write_unseen(path->number, in, unseen);
     sender->seen_out = taken->in;
