@@ -150,7 +150,6 @@ static struct result *make_result(uint32_t count)
         .path_count = count,
         .machines = result->machines,
         .machine_count = 1,
-        .process_indexes = result->indexes,
         .traces = 1,
         .events = 1234567,
         .lost = 3,

@@ -8,7 +8,9 @@
  *      pairs       one row per (from, to)         what from sent to to
  *      paths       one row per connection         what went each way, who used each end
  *
- * One pass, and no file is ever seen: the source may be a finished trace or live rings.
+ * One pass, and no file is ever seen: the source may be a finished trace or live rings. Memory is
+ * bounded by what lives at one time: of what has ended the largest keep rows of their own, the others
+ * share rows with their like (folding.c).
  */
 #ifndef DPM_ANALYSIS_H
 #define DPM_ANALYSIS_H
@@ -34,11 +36,55 @@ struct party {
 
 #define NO_PROCESS UINT32_MAX
 
+/* How values are distributed. All zero is an empty one. Its memory is its owner's, histogram_done(). */
+struct histogram {
+    uint64_t sum, min, max;
+    uint64_t *buckets; /* histogram.c */
+    uint8_t used;
+    uint8_t capacity;
+    uint8_t shift;
+    uint8_t last;
+};
+
+/* The most buckets of a histogram: few while a path lives, more in a result. Quantiles are right
+ * within 1/32 as long as the buckets suffice for a sixteenth of an octave each, then 1/16 ... */
+#define HISTOGRAM_FEW  12
+#define HISTOGRAM_MOST 160
+
+/* Values `from` to `to`, both included. */
+struct histogram_bar {
+    uint64_t from, to, count;
+};
+
+/* Return 0, or -ENOMEM: then the value or the rest of `from` is not counted. */
+int histogram_add(struct histogram *histogram, uint64_t value, unsigned most);
+int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most);
+
+uint64_t histogram_count(const struct histogram *histogram);
+
+/* The value below which this share (0 to 1) of the values lies; 0 of an empty one. */
+uint64_t histogram_quantile(const struct histogram *histogram, double share);
+
+/* The bar number `index` of histogram->used, ascending. */
+struct histogram_bar histogram_bar(const struct histogram *histogram, unsigned index);
+
+void histogram_done(struct histogram *histogram);
+
+/* How long answers take, ns. */
+struct answer_times {
+    struct histogram
+        response;             /* as a server: from the last receive of a request to the next send on
+                                  the same path by the same process */
+    struct histogram request; /* as a client: from the last send of a request to the next receive */
+};
+
 struct communication_process {
-    uint32_t machine; /* index into communication.machines */
-    uint32_t pid;     /* 0: its identity was lost */
-    uint32_t stream;  /* number of its first stream, which is the number of the process */
-    uint32_t parent;  /* index of the process that created it, or NO_PROCESS */
+    uint32_t origin;        /* trace that tells of it */
+    uint32_t machine;       /* index into communication.machines */
+    uint32_t pid;           /* 0: its identity was lost */
+    uint32_t stream;        /* number of its first stream, which is the number of the process */
+    uint32_t parent;        /* index of the process that created it, or NO_PROCESS */
+    uint32_t parent_number; /* number of a stream of that process, 0: not known */
     char name[STREAM_NAME_SIZE]; /* NUL-filled, not always terminated; "" if lost */
     uint32_t user;               /* uid, initial user namespace */
     uint32_t pid_inside;         /* pid in its own PID namespace */
@@ -52,6 +98,10 @@ struct communication_process {
     uint64_t cpu;                /* ns, used while metered */
     struct traffic sent;
     struct traffic received;
+    uint64_t failed_sends; /* calls; of threads that have ended */
+    uint64_t failed_receives;
+    struct answer_times answers;
+    bool ended;
 };
 
 /* Until sends are matched with receives, what was sent into a path goes to all who used its other
@@ -60,19 +110,23 @@ struct communication_pair {
     struct party from;
     struct party to;
     struct traffic sent;
-    bool local;  /* all of it stayed on one machine */
-    bool shared; /* from or to is several processes */
+    struct histogram sizes; /* bytes of a message */
+    bool local;             /* all of it stayed on one machine */
+    bool shared;            /* from or to is several processes */
 };
 
 /* A connection. `local` is the end that connected; where that is not known, the end whose path
  * number is smaller, or the only one that is known. */
 struct communication_path {
-    unsigned kind;   /* enum path_kind, unless the trace says nonsense */
-    uint32_t number; /* of the local end, else of the remote one */
-    char *local;     /* addresses as endpoint_local() writes them */
-    char *remote;
-    struct party ends[2];    /* who used the local and the remote end */
-    uint32_t *holders;       /* what `ends` point into */
+    unsigned kind;     /* enum path_kind, unless the trace says nonsense */
+    uint32_t number;   /* of the local end, else of the remote one */
+    const char *local; /* addresses as endpoint_local() writes them; of several connections what
+                          they have in common */
+    const char *remote;
+    struct party ends[2]; /* who used the local and the remote end */
+    uint64_t connections; /* more than 1: many that have ended share this row */
+    uint64_t ended;       /* of them */
+    struct answer_times answers;
     struct traffic sent;     /* from local to remote */
     struct traffic received; /* from remote to local */
     uint64_t dropped;        /* datagrams that found the receiver's queue full, both directions */
@@ -80,6 +134,11 @@ struct communication_path {
 
 struct communication_machine {
     char name[MACHINE_NAME_SIZE + 16]; /* distinct from all others; terminated */
+};
+
+struct communication_piece {
+    void *bytes;
+    size_t size;
 };
 
 /* What a row of the processes stands for. */
@@ -100,10 +159,9 @@ struct communication {
     size_t path_count;
     struct communication_machine *machines;
     size_t machine_count;
-    uint32_t *process_indexes; /* 0, 1, 2 ...: what parties of one process point into */
-    void **pieces;             /* memory that rows point into */
-    size_t piece_count;
+    struct communication_piece *pieces; /* texts and lists that rows point into */
     size_t piece_capacity;
+    struct intern piece_keys;
 
     uint32_t traces;          /* origins of the source */
     uint64_t events;          /* records that tell of an event: SEND to TERMINATION */
@@ -120,6 +178,10 @@ struct communication {
 };
 
 void communication_free(struct communication *communication);
+
+/* A copy of these bytes that lives as long as the result; equal ones share it. NULL: out of memory. */
+const void *communication_keep(struct communication *communication, const void *bytes, size_t size);
+const char *communication_keep_text(struct communication *communication, const char *text);
 
 /* ---- making it ---- */
 

@@ -21,9 +21,7 @@
 struct builder {
     const struct statistics *statistics;
     struct communication *result;
-    struct intern texts; /* address of a text among the identities -> the result's copy of it */
-    const char **copies;
-    size_t copy_capacity;
+    bool leaving; /* only paths that leave */
     size_t path_capacity;
     size_t pair_capacity;
 };
@@ -83,33 +81,13 @@ static uint32_t parent_of(const struct statistics *statistics, uint32_t index)
     return statistics->streams[stream].process;
 }
 
-void *communication_keep(struct communication *communication, const void *from, size_t size)
-{
-    if (array_reserve(&communication->pieces, &communication->piece_capacity,
-                      communication->piece_count + 1, sizeof(*communication->pieces)) < 0)
-        return NULL;
-    void *piece = malloc(size);
-    if (piece == NULL)
-        return NULL;
-    communication->pieces[communication->piece_count++] = piece;
-    return memcpy(piece, from, size);
-}
-
-/* The result's copy of a text of the identities; many processes share one. No text: NULL. */
+/* The result's copy of a text of the identities. No text: NULL. */
 static int copy_text(struct builder *builder, const char *text, const char **ret_copy)
 {
     if (text == NULL)
         return 0;
-    int64_t index = intern_add(&builder->texts, (uintptr_t)text);
-    if (index < 0 || array_reserve(&builder->copies, &builder->copy_capacity, (size_t)index + 1,
-                                   sizeof(*builder->copies)) < 0)
-        return -ENOMEM;
-    if (builder->copies[index] == NULL)
-        builder->copies[index] = communication_keep(builder->result, text, strlen(text) + 1);
-    if (builder->copies[index] == NULL)
-        return -ENOMEM;
-    *ret_copy = builder->copies[index];
-    return 0;
+    *ret_copy = communication_keep_text(builder->result, text);
+    return *ret_copy == NULL ? -ENOMEM : 0;
 }
 
 static int name_process(struct builder *builder, const struct statistics_process *from,
@@ -137,22 +115,27 @@ static int build_processes(struct builder *builder)
     const struct statistics *statistics = builder->statistics;
     struct communication *result = builder->result;
 
-    result->process_count = statistics->process_numbers.numbers.count;
-    result->processes = calloc(result->process_count + 1, sizeof(*result->processes));
-    result->process_indexes = calloc(result->process_count + 1, sizeof(*result->process_indexes));
-    if (result->processes == NULL || result->process_indexes == NULL)
+    uint32_t count = statistics->process_numbers.numbers.count;
+
+    result->processes = calloc((size_t)count + 1, sizeof(*result->processes));
+    if (result->processes == NULL)
         return -ENOMEM;
-    for (uint32_t i = 0; i < result->process_count; i++) {
+    result->process_count = count;
+    for (uint32_t i = 0; i < count; i++) {
         const struct statistics_process *from = &statistics->processes[i];
         struct communication_process *to = &result->processes[i];
+        to->origin = from->origin;
         to->machine = statistics->origins[from->origin].machine;
         to->pid = from->pid;
         to->stream = from->number;
         to->parent = parent_of(statistics, i);
+        to->parent_number = from->parent;
         memcpy(to->name, from->name, sizeof(to->name));
         to->group_size = 1;
         to->cpu = from->cpu;
-        result->process_indexes[i] = i;
+        to->failed_sends = from->failed_sends;
+        to->failed_receives = from->failed_receives;
+        to->ended = from->ended;
         if (from->pid != 0 && name_process(builder, from, to) < 0)
             return -ENOMEM;
     }
@@ -165,16 +148,45 @@ void add_traffic(struct traffic *sum, const struct traffic *more)
     sum->bytes += more->bytes;
 }
 
-static void sum_processes(struct builder *builder)
+/* A use is a server's or a client's. */
+static int add_use_answers(struct answer_times *answers, const struct statistics_use *use)
+{
+    return histogram_merge(use->serves ? &answers->response : &answers->request, &use->answers,
+                           HISTOGRAM_MOST);
+}
+
+int add_answers(struct answer_times *sum, const struct answer_times *more)
+{
+    int result = histogram_merge(&sum->response, &more->response, HISTOGRAM_MOST);
+
+    return result < 0 ? result : histogram_merge(&sum->request, &more->request, HISTOGRAM_MOST);
+}
+
+int add_process_sums(struct communication_process *sum, const struct communication_process *more)
+{
+    sum->cpu += more->cpu;
+    add_traffic(&sum->sent, &more->sent);
+    add_traffic(&sum->received, &more->received);
+    sum->failed_sends += more->failed_sends;
+    sum->failed_receives += more->failed_receives;
+    return add_answers(&sum->answers, &more->answers);
+}
+
+static int sum_processes(struct builder *builder)
 {
     const struct statistics *statistics = builder->statistics;
+    int result = 0;
 
-    for (uint32_t i = 0; i < statistics->use_keys.count; i++) {
+    for (uint32_t i = 0; result == 0 && i < statistics->use_keys.count; i++) {
         const struct statistics_use *use = &statistics->uses[i];
         struct communication_process *process = &builder->result->processes[use->process];
+        if (builder->leaving && !statistics->paths[use->path].leaves)
+            continue;
         add_traffic(&process->sent, &use->sent);
         add_traffic(&process->received, &use->received);
+        result = add_use_answers(&process->answers, use);
     }
+    return result;
 }
 
 /* ---- the two ends of a connection ---- */
@@ -217,7 +229,8 @@ static bool is_local_end(const struct statistics *statistics, const struct conne
 
 /* The address of an end in the words of the end that knows it best: a UNIX socket without a name
  * may be known to its peer by one. */
-static char *end_address(const struct connection_end *mine, const struct connection_end *other)
+static const char *end_address(struct builder *builder, const struct connection_end *mine,
+                               const struct connection_end *other)
 {
     const struct path_record *own = mine->end.record;
     const struct path_record *peer = other->end.record;
@@ -228,7 +241,7 @@ static char *end_address(const struct connection_end *mine, const struct connect
         endpoint_local(own, text);
     else
         endpoint_remote(peer, text);
-    return strdup(text);
+    return communication_keep_text(builder->result, text);
 }
 
 static uint32_t count_holders(const struct statistics *statistics, uint32_t path)
@@ -250,19 +263,25 @@ static int compare_numbers(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Fills `holders` with the processes that used the end; its party points there. */
-static void list_holders(const struct statistics *statistics, struct connection_end *end,
-                         uint32_t *holders, uint32_t count)
+/* Notes the processes that used the end as its party. */
+static int list_holders(struct builder *builder, struct connection_end *end)
 {
+    const struct statistics *statistics = builder->statistics;
+    uint32_t count = count_holders(statistics, end->path);
+    uint32_t *holders = calloc((size_t)count + 1, sizeof(*holders));
     uint32_t *at = holders;
 
+    if (holders == NULL)
+        return -ENOMEM;
     if (count > 0)
         for (uint32_t use = statistics->paths[end->path].first_use; use != 0;
              use = statistics->uses[use - 1].next)
             *at++ = statistics->uses[use - 1].process;
     qsort(holders, count, sizeof(*holders), compare_numbers);
-    end->party.processes = holders;
+    end->party.processes = communication_keep(builder->result, holders, count * sizeof(*holders));
     end->party.count = count;
+    free(holders);
+    return end->party.processes == NULL ? -ENOMEM : 0;
 }
 
 /* Whether a machine has an address, in its long form. */
@@ -324,7 +343,7 @@ static bool sends_are_metered(const struct statistics *statistics, const struct 
 }
 
 static int add_pair(struct builder *builder, const struct party *from, const struct party *to,
-                    const struct traffic *sent, bool local)
+                    const struct traffic *sent, const struct histogram *sizes, bool local)
 {
     struct communication *result = builder->result;
 
@@ -341,7 +360,7 @@ static int add_pair(struct builder *builder, const struct party *from, const str
         .local = local,
         .shared = from->count > 1 || to->count > 1,
     };
-    return 0;
+    return histogram_merge(&result->pairs[result->pair_count - 1].sizes, sizes, HISTOGRAM_MOST);
 }
 
 static int build_direction(struct builder *builder, const struct connection_end *from,
@@ -357,11 +376,15 @@ static int build_direction(struct builder *builder, const struct connection_end 
     for (uint32_t at = statistics->paths[path].first_use; result == 0 && at != 0;) {
         const struct statistics_use *use = &statistics->uses[at - 1];
         const struct traffic *traffic = by_sends ? &use->sent : &use->received;
-        struct party user = {.processes = &builder->result->process_indexes[use->process],
-                             .count = 1};
+        struct party user = {
+            .processes = communication_keep(builder->result, &use->process, sizeof(use->process)),
+            .count = 1,
+        };
+        if (user.processes == NULL)
+            return -ENOMEM;
         add_traffic(ret_sum, traffic);
         result = add_pair(builder, by_sends ? &user : &from->party, by_sends ? &to->party : &user,
-                          traffic, local);
+                          traffic, by_sends ? &use->sizes_sent : &use->sizes_received, local);
         at = use->next;
     }
     return result;
@@ -373,26 +396,48 @@ static int build_direction(struct builder *builder, const struct connection_end 
 static struct communication_path *new_path(struct builder *builder, struct connection_end ends[2])
 {
     struct communication *result = builder->result;
-    uint32_t counts[2] = {count_holders(builder->statistics, ends[0].path),
-                          count_holders(builder->statistics, ends[1].path)};
 
     if (array_reserve(&result->paths, &builder->path_capacity, result->path_count + 1,
                       sizeof(*result->paths)) < 0)
         return NULL;
     struct communication_path *path = &result->paths[result->path_count++];
-    path->local = end_address(&ends[0], &ends[1]);
-    path->remote = end_address(&ends[1], &ends[0]);
-    path->holders = calloc((size_t)counts[0] + counts[1] + 1, sizeof(*path->holders));
-    if (path->local == NULL || path->remote == NULL || path->holders == NULL)
+    *path = (struct communication_path){
+        .local = end_address(builder, &ends[0], &ends[1]),
+        .remote = end_address(builder, &ends[1], &ends[0]),
+        .connections = 1,
+    };
+    if (path->local == NULL || path->remote == NULL)
         return NULL;
     for (int i = 0; i < 2; i++) {
-        list_holders(builder->statistics, &ends[i], path->holders + (i == 0 ? 0 : counts[0]),
-                     counts[i]);
+        if (list_holders(builder, &ends[i]) < 0)
+            return NULL;
         path->ends[i] = ends[i].party;
         if (ends[i].party.count == 0)
             ends[i].party.address = i == 0 ? path->local : path->remote;
     }
     return path;
+}
+
+/* Whether an end is closed; one that is not metered does not say. */
+static bool is_closed(const struct connection_end *end)
+{
+    return end->path == NO_END || end->end.destroyed;
+}
+
+static int sum_answers(struct builder *builder, const struct connection_end ends[2],
+                       struct communication_path *path)
+{
+    const struct statistics *statistics = builder->statistics;
+    int result = 0;
+
+    for (int i = 0; i < 2; i++) {
+        if (ends[i].path == NO_END || (i == 1 && ends[1].path == ends[0].path))
+            continue;
+        for (uint32_t at = statistics->paths[ends[i].path].first_use; result == 0 && at != 0;
+             at = statistics->uses[at - 1].next)
+            result = add_use_answers(&path->answers, &statistics->uses[at - 1]);
+    }
+    return result;
 }
 
 /* ends[0] is the local one. */
@@ -406,12 +451,15 @@ static int build_connection(struct builder *builder, struct connection_end ends[
         return -ENOMEM;
     path->kind = known->end.record->kind;
     path->number = statistics->paths[known->path].number;
+    path->ended = is_closed(&ends[0]) && is_closed(&ends[1]);
     for (int i = 0; i < 2; i++)
         if (ends[i].path != NO_END && (i == 0 || ends[0].path != ends[1].path))
             path->dropped += statistics->paths[ends[i].path].dropped;
     builder->result->dropped += path->dropped;
     bool local = is_local_connection(statistics, ends);
-    int result = build_direction(builder, &ends[0], &ends[1], local, &path->sent);
+    int result = sum_answers(builder, ends, path);
+    if (result == 0)
+        result = build_direction(builder, &ends[0], &ends[1], local, &path->sent);
     /* A socket that is connected to itself has one direction only. */
     if (result == 0 && ends[0].path != ends[1].path)
         result = build_direction(builder, &ends[1], &ends[0], local, &path->received);
@@ -433,6 +481,8 @@ static int build_connections(struct builder *builder)
     int result = 0;
 
     for (uint32_t i = 0; result == 0 && i < statistics->path_numbers.numbers.count; i++) {
+        if (builder->leaving && !statistics->paths[i].leaves)
+            continue;
         if (!statistics->paths[i].known) {
             builder->result->unknown_paths += statistics->paths[i].messages;
             builder->result->dropped += statistics->paths[i].dropped;
@@ -504,32 +554,38 @@ static int compare_paths(const void *left, const void *right)
 }
 
 /* One row for each pair of parties. */
-static void merge_pairs(struct communication *result)
+static int merge_pairs(struct communication *result)
 {
     size_t merged = 0;
+    int error = 0;
 
     qsort(result->pairs, result->pair_count, sizeof(*result->pairs), compare_pair_names);
     for (size_t i = 0; i < result->pair_count; i++) {
-        const struct communication_pair *next = &result->pairs[i];
+        struct communication_pair *next = &result->pairs[i];
         struct communication_pair *row = merged == 0 ? NULL : &result->pairs[merged - 1];
         if (row == NULL || compare_pair_names(row, next) != 0) {
             result->pairs[merged++] = *next;
         } else {
             add_traffic(&row->sent, &next->sent);
             row->local = row->local && next->local;
+            if (error == 0)
+                error = histogram_merge(&row->sizes, &next->sizes, HISTOGRAM_MOST);
+            histogram_done(&next->sizes);
         }
     }
     result->pair_count = merged;
     qsort(result->pairs, result->pair_count, sizeof(*result->pairs), compare_pairs);
+    return error;
 }
 
-void communication_arrange(struct communication *communication)
+int communication_arrange(struct communication *communication)
 {
-    if (communication->pair_count > 0)
-        merge_pairs(communication);
+    int result = communication->pair_count > 0 ? merge_pairs(communication) : 0;
+
     if (communication->path_count > 0)
         qsort(communication->paths, communication->path_count, sizeof(*communication->paths),
               compare_paths);
+    return result;
 }
 
 /* ---- the recording as a whole ---- */
@@ -553,16 +609,37 @@ static uint64_t duration(const struct statistics *statistics)
     return end > begin ? (uint64_t)end - (uint64_t)begin : 0;
 }
 
-static void build_totals(struct builder *builder, const struct source_state *states,
-                         uint32_t origins)
+/* Puts the rows of what has ended before those of now. */
+static int add_past(const struct statistics *statistics, struct communication **now)
 {
-    struct communication *result = builder->result;
+    struct communication *all = calloc(1, sizeof(*all));
+    int result = all == NULL ? -ENOMEM : communication_merge(all, statistics->past);
 
+    if (result == 0)
+        result = communication_merge(all, *now);
+    if (result < 0) {
+        communication_free(all);
+        communication_free(*now);
+        return result;
+    }
+    all->machines = (*now)->machines;
+    all->machine_count = (*now)->machine_count;
+    all->dropped = (*now)->dropped + statistics->past->dropped;
+    all->unknown_paths = (*now)->unknown_paths + statistics->past->unknown_paths;
+    (*now)->machines = NULL;
+    communication_free(*now);
+    *now = all;
+    return 0;
+}
+
+static void build_totals(const struct statistics *statistics, struct communication *result,
+                         const struct source_state *states, uint32_t origins)
+{
     result->traces = origins;
-    result->events = builder->statistics->events;
-    result->unknown_streams = builder->statistics->unknown_streams;
-    result->unseen_bytes = builder->statistics->unseen_bytes;
-    result->duration = duration(builder->statistics);
+    result->events = statistics->events;
+    result->unknown_streams = statistics->unknown_streams;
+    result->unseen_bytes = statistics->unseen_bytes;
+    result->duration = duration(statistics);
     result->complete = true;
     for (uint32_t i = 0; i < origins; i++) {
         result->lost += states[i].lost;
@@ -571,28 +648,42 @@ static void build_totals(struct builder *builder, const struct source_state *sta
     }
 }
 
-int statistics_finish(const struct statistics *statistics, const struct source_state *states,
-                      uint32_t origins, struct communication **ret_communication)
+int statistics_build(const struct statistics *statistics, bool leaving,
+                     struct communication **ret_communication)
 {
-    struct builder builder = {.statistics = statistics,
-                              .result = calloc(1, sizeof(*builder.result))};
+    struct builder builder = {
+        .statistics = statistics, .leaving = leaving, .result = calloc(1, sizeof(*builder.result))};
     int result = -ENOMEM;
 
     if (builder.result == NULL || build_machines(&builder) < 0 || build_processes(&builder) < 0)
         goto done;
-    sum_processes(&builder);
-    result = build_connections(&builder);
+    result = sum_processes(&builder);
+    if (result == 0)
+        result = build_connections(&builder);
+    if (result == 0)
+        result = communication_arrange(builder.result);
     if (result < 0)
         goto done;
-    communication_arrange(builder.result);
-    build_totals(&builder, states, origins);
     *ret_communication = builder.result;
     builder.result = NULL;
 done:
     communication_free(builder.result);
-    intern_done(&builder.texts);
-    free(builder.copies);
     return result;
+}
+
+int statistics_finish(const struct statistics *statistics, const struct source_state *states,
+                      uint32_t origins, struct communication **ret_communication)
+{
+    struct communication *now;
+    int result = statistics_build(statistics, false, &now);
+
+    if (result == 0 && statistics->past != NULL)
+        result = add_past(statistics, &now);
+    if (result < 0)
+        return result;
+    build_totals(statistics, now, states, origins);
+    *ret_communication = now;
+    return 0;
 }
 
 int communication_read(struct source *source, struct communication **ret_communication,
@@ -626,22 +717,69 @@ done:
     return result;
 }
 
+/* ---- what rows point to ---- */
+
+static uint64_t hash_bytes(const void *bytes, size_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325ULL ^ size;
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3ULL; /* FNV-1a */
+    return hash;
+}
+
+/* Of different bytes with the same hash, which hardly ever are, the later ones ask for the next key. */
+const void *communication_keep(struct communication *communication, const void *bytes, size_t size)
+{
+    for (uint64_t key = hash_bytes(bytes, size);; key++) {
+        uint32_t count = communication->piece_keys.count;
+        if (array_reserve(&communication->pieces, &communication->piece_capacity, (size_t)count + 1,
+                          sizeof(*communication->pieces)) < 0)
+            return NULL;
+        int64_t index = intern_add(&communication->piece_keys, key);
+        if (index < 0)
+            return NULL;
+        struct communication_piece *piece = &communication->pieces[index];
+        if (piece->bytes == NULL) {
+            piece->size = size;
+            piece->bytes = malloc(size + 1);
+            if (piece->bytes != NULL && size > 0)
+                memcpy(piece->bytes, bytes, size);
+            return piece->bytes;
+        }
+        if (piece->size == size && memcmp(piece->bytes, bytes, size) == 0)
+            return piece->bytes;
+    }
+}
+
+const char *communication_keep_text(struct communication *communication, const char *text)
+{
+    return communication_keep(communication, text, strlen(text) + 1);
+}
+
+static void answer_times_done(struct answer_times *answers)
+{
+    histogram_done(&answers->response);
+    histogram_done(&answers->request);
+}
+
 void communication_free(struct communication *communication)
 {
     if (communication == NULL)
         return;
-    for (size_t i = 0; i < communication->path_count; i++) {
-        free(communication->paths[i].local);
-        free(communication->paths[i].remote);
-        free(communication->paths[i].holders);
-    }
-    free(communication->paths);
-    for (size_t i = 0; i < communication->piece_count; i++)
-        free(communication->pieces[i]);
+    for (size_t i = 0; i < communication->process_count; i++)
+        answer_times_done(&communication->processes[i].answers);
+    for (size_t i = 0; i < communication->pair_count; i++)
+        histogram_done(&communication->pairs[i].sizes);
+    for (size_t i = 0; i < communication->path_count; i++)
+        answer_times_done(&communication->paths[i].answers);
+    for (uint32_t i = 0; i < communication->piece_keys.count; i++)
+        free(communication->pieces[i].bytes);
     free(communication->pieces);
+    intern_done(&communication->piece_keys);
+    free(communication->paths);
     free(communication->pairs);
     free(communication->processes);
-    free(communication->process_indexes);
     free(communication->machines);
     free(communication);
 }

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum key_kind { KEY_UNKNOWN, KEY_NUMBER, KEY_TEXT };
+enum key_kind { KEY_UNKNOWN, KEY_NUMBER, KEY_TEXT, KEY_ALONE };
 
 /* Processes with equal keys are of one group. */
 struct group_key {
@@ -30,6 +30,8 @@ struct group_key {
 
 struct grouping {
     const struct communication *from;
+    const bool *folds; /* [from->process_count] which may share rows with their like; NULL: all are
+                          put together by what the user asks for */
     struct communication *result;
     struct group_key *keys; /* [from->process_count], equal ones side by side */
     uint32_t *group_of;     /* [from->process_count] */
@@ -57,6 +59,37 @@ static void key_by_text(struct group_key *key, const char *text, size_t length)
     key->length = length;
 }
 
+uint64_t fold_key(const struct communication_process *process)
+{
+    const char *parts[] = {process->program == NULL ? "" : process->program,
+                           process->cgroup_name == NULL ? "" : process->cgroup_name};
+    uint64_t hash = 0xcbf29ce484222325ULL ^ process->machine ^ (uint64_t)process->user << 32 ^
+                    process->cgroup << 8;
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        for (const char *at = parts[i]; *at != '\0'; at++)
+            hash = (hash ^ (unsigned char)*at) * 0x100000001b3ULL;
+    if (process->program == NULL)
+        for (size_t i = 0; i < sizeof(process->name); i++)
+            hash = (hash ^ (unsigned char)process->name[i]) * 0x100000001b3ULL;
+    return hash | 1ULL << 63; /* no number of a process, merging.c */
+}
+
+/* For rows that are folded. */
+static struct group_key key_of_fold(const struct grouping *grouping, uint32_t index)
+{
+    const struct communication_process *process = &grouping->from->processes[index];
+    bool alone = !grouping->folds[index] && process->group == NULL;
+
+    return (struct group_key){
+        .process = index,
+        .machine = process->machine,
+        .kind = alone ? KEY_ALONE : KEY_NUMBER,
+        .number = alone ? index : fold_key(process),
+        .text = "",
+    };
+}
+
 static struct group_key key_of(const struct communication *communication, uint32_t index,
                                enum communication_by by)
 {
@@ -64,7 +97,7 @@ static struct group_key key_of(const struct communication *communication, uint32
     struct group_key key = {.process = index, .machine = process->machine, .text = ""};
     char name[CONTAINER_SIZE];
 
-    if (process->pid == 0)
+    if (process->pid == 0 && process->group == NULL)
         return key;
     if (by == BY_CONTAINER && process->cgroup_name != NULL) {
         key_by_text(&key, process->cgroup_name, container_name(process->cgroup_name, name));
@@ -108,7 +141,8 @@ static void find_groups(struct grouping *grouping, enum communication_by by)
     uint32_t first = 0;
 
     for (uint32_t i = 0; i < count; i++)
-        grouping->keys[i] = key_of(grouping->from, i, by);
+        grouping->keys[i] =
+            grouping->folds != NULL ? key_of_fold(grouping, i) : key_of(grouping->from, i, by);
     qsort(grouping->keys, count, sizeof(*grouping->keys), compare_keys_and_processes);
     for (size_t i = 0; i < count; i++) {
         const struct group_key *key = &grouping->keys[i];
@@ -131,19 +165,17 @@ static void find_groups(struct grouping *grouping, enum communication_by by)
 
 static int name_group(struct grouping *grouping, uint32_t group, const char *name, size_t length)
 {
-    char *copy = communication_keep(grouping->result, name, length + 1);
+    char text[NAME_SIZE];
 
-    if (copy == NULL)
-        return -ENOMEM;
-    copy[length] = '\0';
-    grouping->result->processes[group].group = copy;
-    return 0;
+    snprintf(text, sizeof(text), "%.*s", (int)length, name);
+    grouping->result->processes[group].group = communication_keep_text(grouping->result, text);
+    return grouping->result->processes[group].group == NULL ? -ENOMEM : 0;
 }
 
 void communication_group_name(const struct communication_process *process, enum communication_by by,
                               char name[NAME_SIZE])
 {
-    if (process->pid == 0)
+    if (process->pid == 0 && process->group == NULL)
         strcpy(name, "unknown");
     else if (by == BY_USER && process->user_name != NULL)
         snprintf(name, NAME_SIZE, "%s", process->user_name);
@@ -210,108 +242,20 @@ static int name_groups(struct grouping *grouping, enum communication_by by)
 
 /* ---- their rows ---- */
 
-static void sum_groups(struct grouping *grouping)
+static int sum_groups(struct grouping *grouping)
 {
-    for (size_t i = 0; i < grouping->from->process_count; i++) {
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < grouping->from->process_count; i++) {
         const struct communication_process *process = &grouping->from->processes[i];
         struct communication_process *group = &grouping->result->processes[grouping->group_of[i]];
         group->machine = process->machine;
         group->parent = NO_PROCESS;
-        group->group_size++;
-        group->cpu += process->cpu;
-        add_traffic(&group->sent, &process->sent);
-        add_traffic(&group->received, &process->received);
+        group->group_size += process->group_size;
+        group->ended = true;
+        result = add_process_sums(group, process);
     }
-    for (uint32_t i = 0; i < grouping->result->process_count; i++)
-        grouping->result->process_indexes[i] = i;
-}
-
-static int compare_numbers(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-
-    return (a > b) - (a < b);
-}
-
-/* Writes the groups of a party's processes, each once, ascending; returns how many. */
-static uint32_t groups_of(const struct grouping *grouping, const struct party *party,
-                          uint32_t *groups)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < party->count; i++)
-        groups[i] = grouping->group_of[party->processes[i]];
-    if (party->count > 0)
-        qsort(groups, party->count, sizeof(*groups), compare_numbers);
-    for (uint32_t i = 0; i < party->count; i++)
-        if (count == 0 || groups[count - 1] != groups[i])
-            groups[count++] = groups[i];
-    return count;
-}
-
-static int group_party(struct grouping *grouping, struct party *party)
-{
-    struct communication *result = grouping->result;
-
-    if (party->count == 0) {
-        party->address = communication_keep(result, party->address, strlen(party->address) + 1);
-        return party->address == NULL ? -ENOMEM : 0;
-    }
-    if (party->count == 1) {
-        party->processes = &result->process_indexes[grouping->group_of[party->processes[0]]];
-        return 0;
-    }
-    uint32_t *groups =
-        communication_keep(result, party->processes, party->count * sizeof(*party->processes));
-    if (groups == NULL)
-        return -ENOMEM;
-    party->count = groups_of(grouping, party, groups);
-    party->processes = groups;
-    return 0;
-}
-
-static int group_pairs(struct grouping *grouping)
-{
-    struct communication *result = grouping->result;
-
-    for (size_t i = 0; i < grouping->from->pair_count; i++) {
-        struct communication_pair *pair = &result->pairs[result->pair_count++];
-        *pair = grouping->from->pairs[i];
-        if (group_party(grouping, &pair->from) < 0 || group_party(grouping, &pair->to) < 0)
-            return -ENOMEM;
-        pair->shared = pair->from.count > 1 || pair->to.count > 1;
-    }
-    return 0;
-}
-
-static int group_path(struct grouping *grouping, const struct communication_path *from,
-                      struct communication_path *path)
-{
-    *path = *from;
-    path->local = strdup(from->local);
-    path->remote = strdup(from->remote);
-    path->holders =
-        calloc((size_t)from->ends[0].count + from->ends[1].count + 1, sizeof(*path->holders));
-    if (path->local == NULL || path->remote == NULL || path->holders == NULL)
-        return -ENOMEM;
-    for (int end = 0; end < 2; end++) {
-        uint32_t *groups = path->holders + (end == 0 ? 0 : from->ends[0].count);
-        path->ends[end].count = groups_of(grouping, &from->ends[end], groups);
-        path->ends[end].processes = groups;
-    }
-    return 0;
-}
-
-static int group_paths(struct grouping *grouping)
-{
-    struct communication *result = grouping->result;
-    int error = 0;
-
-    for (size_t i = 0; error == 0 && i < grouping->from->path_count; i++)
-        error =
-            group_path(grouping, &grouping->from->paths[i], &result->paths[result->path_count++]);
-    return error;
+    return result;
 }
 
 /* ---- all of it ---- */
@@ -323,36 +267,68 @@ static struct communication *new_result(const struct communication *from, enum c
 
     if (result == NULL)
         return NULL;
+    *result = *from; /* all totals */
     result->by = by;
+    result->process_count = result->pair_count = result->path_count = 0;
+    result->pieces = NULL;
+    result->piece_capacity = 0;
+    result->piece_keys = (struct intern){0};
+    result->pairs = NULL;
+    result->paths = NULL;
     result->processes = calloc(from->process_count + 1, sizeof(*result->processes));
-    result->process_indexes = calloc(from->process_count + 1, sizeof(*result->process_indexes));
-    result->pairs = calloc(from->pair_count + 1, sizeof(*result->pairs));
-    result->paths = calloc(from->path_count + 1, sizeof(*result->paths));
     result->machines = calloc(from->machine_count + 1, sizeof(*result->machines));
-    if (result->processes == NULL || result->process_indexes == NULL || result->pairs == NULL ||
-        result->paths == NULL || result->machines == NULL) {
+    if (result->processes == NULL || result->machines == NULL) {
         communication_free(result);
         return NULL;
     }
-    result->machine_count = from->machine_count;
     if (from->machine_count > 0)
         memcpy(result->machines, from->machines, from->machine_count * sizeof(*from->machines));
-    result->traces = from->traces;
-    result->events = from->events;
-    result->lost = from->lost;
-    result->duration = from->duration;
-    result->complete = from->complete;
-    result->unknown_streams = from->unknown_streams;
-    result->unknown_paths = from->unknown_paths;
     return result;
 }
 
-int communication_group(const struct communication *communication, enum communication_by by,
-                        struct communication **ret_groups)
+/* The first of those that share a row tells what they have in common; one alone is copied. */
+static int copy_folded(struct grouping *grouping)
+{
+    char name[NAME_SIZE];
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < grouping->result->process_count; i++) {
+        const struct communication_process *first = &grouping->from->processes[grouping->firsts[i]];
+        struct communication_process *row = &grouping->result->processes[i];
+        result = copy_process(grouping->result, first, row);
+        if (result < 0 || (!grouping->folds[grouping->firsts[i]] && first->group == NULL))
+            continue;
+        if (first->group == NULL) {
+            communication_group_name(first, BY_PROGRAM, name);
+            result = name_group(grouping, i, name, strlen(name));
+        }
+        row->pid = row->stream = row->pid_inside = row->parent_number = 0;
+        row->parent = NO_PROCESS;
+        row->ended = true;
+    }
+    /* the others of each row */
+    for (uint32_t i = 0; result == 0 && i < grouping->from->process_count; i++) {
+        struct communication_process *row = &grouping->result->processes[grouping->group_of[i]];
+        if (grouping->firsts[grouping->group_of[i]] == i)
+            continue;
+        row->group_size += grouping->from->processes[i].group_size;
+        result = add_process_sums(row, &grouping->from->processes[i]);
+    }
+    for (uint32_t i = 0; i < grouping->result->process_count; i++) {
+        struct communication_process *row = &grouping->result->processes[i];
+        if (row->parent != NO_PROCESS)
+            row->parent = grouping->group_of[row->parent];
+    }
+    return result;
+}
+
+static int group(const struct communication *communication, enum communication_by by,
+                 const bool *folds, struct communication **ret_groups)
 {
     size_t count = communication->process_count + 1;
     struct grouping grouping = {
         .from = communication,
+        .folds = folds,
         .result = new_result(communication, by),
         .keys = calloc(count, sizeof(*grouping.keys)),
         .group_of = calloc(count, sizeof(*grouping.group_of)),
@@ -364,17 +340,30 @@ int communication_group(const struct communication *communication, enum communic
         grouping.firsts == NULL)
         goto done;
     find_groups(&grouping, by);
-    sum_groups(&grouping);
-    if (name_groups(&grouping, by) < 0 || group_pairs(&grouping) < 0 || group_paths(&grouping) < 0)
+    if (folds != NULL ? copy_folded(&grouping) < 0
+                      : sum_groups(&grouping) < 0 || name_groups(&grouping, by) < 0)
         goto done;
-    communication_arrange(grouping.result);
+    result = communication_transfer(grouping.result, grouping.group_of, communication);
+    if (result < 0)
+        goto done;
     *ret_groups = grouping.result;
     grouping.result = NULL;
-    result = 0;
 done:
     communication_free(grouping.result);
     free(grouping.keys);
     free(grouping.group_of);
     free(grouping.firsts);
     return result;
+}
+
+int communication_group(const struct communication *communication, enum communication_by by,
+                        struct communication **ret_groups)
+{
+    return group(communication, by, NULL, ret_groups);
+}
+
+int communication_fold_processes(const struct communication *communication, const bool *folds,
+                                 struct communication **ret_folded)
+{
+    return group(communication, BY_PROCESS, folds, ret_folded);
 }

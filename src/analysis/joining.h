@@ -40,6 +40,11 @@ struct joiner {
 int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *record,
                uint32_t machine);
 
+/* Takes an end over from another joiner: `partner` is the other end's index here, or NO_END.
+ * `record` must stay where it is. Returns 0 or -ENOMEM. */
+int joiner_restore(struct joiner *joiner, uint32_t index, const struct path_end *end,
+                   const struct path_record *record, uint32_t partner);
+
 /* The end was closed for good; has no effect before it is described. */
 void joiner_destroyed(struct joiner *joiner, uint32_t index);
 

@@ -8,6 +8,14 @@
 
 #define PROC_TIME_MASK 0xffffffffffffULL
 
+/* About 10 MB of tables and as much of rows. */
+static const struct statistics_limits default_limits = {
+    .ended = 16384,
+    .processes = 8192,
+    .pairs = 16384,
+    .paths = 8192,
+};
+
 int statistics_new(struct statistics **ret_statistics)
 {
     struct statistics *statistics = calloc(1, sizeof(*statistics));
@@ -19,8 +27,16 @@ int statistics_new(struct statistics **ret_statistics)
         free(statistics);
         return result;
     }
+    statistics->limits = default_limits;
     *ret_statistics = statistics;
     return 0;
+}
+
+static void use_done(struct statistics_use *use)
+{
+    histogram_done(&use->sizes_sent);
+    histogram_done(&use->sizes_received);
+    histogram_done(&use->answers);
 }
 
 void statistics_free(struct statistics *statistics)
@@ -37,8 +53,11 @@ void statistics_free(struct statistics *statistics)
     intern_done(&statistics->path_numbers.numbers);
     free(statistics->paths);
     intern_done(&statistics->use_keys);
+    for (uint32_t i = 0; i < statistics->use_keys.count && i < statistics->use_capacity; i++)
+        use_done(&statistics->uses[i]);
     free(statistics->uses);
     joiner_done(&statistics->joiner);
+    communication_free(statistics->past);
     free(statistics);
 }
 
@@ -65,7 +84,7 @@ static int64_t number_index(struct number_table *table, uint32_t origin, uint32_
     return index;
 }
 
-static int64_t process_index(struct statistics *statistics, uint32_t origin, uint32_t number)
+int64_t statistics_process_index(struct statistics *statistics, uint32_t origin, uint32_t number)
 {
     uint32_t count = statistics->process_numbers.numbers.count;
 
@@ -79,8 +98,8 @@ static int64_t process_index(struct statistics *statistics, uint32_t origin, uin
     return index;
 }
 
-static int64_t stream_index(struct statistics *statistics, uint32_t origin, uint32_t number,
-                            uint32_t process_number)
+int64_t statistics_stream_index(struct statistics *statistics, uint32_t origin, uint32_t number,
+                                uint32_t process_number)
 {
     uint32_t count = statistics->stream_numbers.numbers.count;
 
@@ -89,7 +108,7 @@ static int64_t stream_index(struct statistics *statistics, uint32_t origin, uint
         return -ENOMEM;
     int64_t index = number_index(&statistics->stream_numbers, origin, number);
     if (index == count) {
-        int64_t process = process_index(statistics, origin, process_number);
+        int64_t process = statistics_process_index(statistics, origin, process_number);
         if (process < 0)
             return process;
         statistics->streams[index] = (struct statistics_stream){.process = (uint32_t)process};
@@ -97,7 +116,7 @@ static int64_t stream_index(struct statistics *statistics, uint32_t origin, uint
     return index;
 }
 
-static int64_t path_index(struct statistics *statistics, uint32_t origin, uint32_t number)
+int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, uint32_t number)
 {
     uint32_t count = statistics->path_numbers.numbers.count;
 
@@ -111,8 +130,8 @@ static int64_t path_index(struct statistics *statistics, uint32_t origin, uint32
 }
 
 /* The counters of a process at an end of a path, or NULL: out of memory. */
-static struct statistics_use *find_use(struct statistics *statistics, uint32_t path_number,
-                                       uint32_t process)
+struct statistics_use *statistics_find_use(struct statistics *statistics, uint32_t path_number,
+                                           uint32_t process)
 {
     struct statistics_path *path = &statistics->paths[path_number];
 
@@ -126,8 +145,12 @@ static struct statistics_use *find_use(struct statistics *statistics, uint32_t p
     if (index < 0)
         return NULL;
     if (index == count) {
-        statistics->uses[index] =
-            (struct statistics_use){.process = process, .next = path->first_use};
+        statistics->uses[index] = (struct statistics_use){
+            .path = path_number,
+            .process = process,
+            .next = path->first_use,
+            .serves = path->role == PATH_ROLE_ACCEPTED,
+        };
         path->first_use = (uint32_t)index + 1;
     }
     path->last_used = (uint32_t)index + 1;
@@ -234,9 +257,9 @@ static void note_cpu_time(struct statistics *statistics, struct statistics_strea
 static int add_stream(struct statistics *statistics, const struct event *event)
 {
     const struct stream_record *record = (const struct stream_record *)event->header;
-    int64_t process = process_index(statistics, event->origin, record->process);
+    int64_t process = statistics_process_index(statistics, event->origin, record->process);
     int64_t stream =
-        stream_index(statistics, event->origin, record->header.stream, record->process);
+        statistics_stream_index(statistics, event->origin, record->header.stream, record->process);
 
     if (process < 0 || stream < 0)
         return -ENOMEM;
@@ -267,11 +290,25 @@ static int add_stream(struct statistics *statistics, const struct event *event)
     return 0;
 }
 
+#define FIRST_EPHEMERAL 32768 /* ports that the kernel gives to clients, unless told otherwise */
+
+/* Of connections older than the recording nothing tells which end is the server, but its port. */
+static uint8_t likely_role(const struct path_record *record)
+{
+    if (record->role != PATH_ROLE_UNKNOWN || (record->kind != PATH_TCP && record->kind != PATH_UDP))
+        return record->role;
+    if (record->local_port < FIRST_EPHEMERAL && record->remote_port >= FIRST_EPHEMERAL)
+        return PATH_ROLE_ACCEPTED;
+    if (record->local_port >= FIRST_EPHEMERAL && record->remote_port < FIRST_EPHEMERAL)
+        return PATH_ROLE_CONNECTED;
+    return PATH_ROLE_UNKNOWN;
+}
+
 /* A path may be described again when more is known of it (the peer of a UNIX socket). */
 static int add_path(struct statistics *statistics, const struct event *event)
 {
     const struct path_record *record = (const struct path_record *)event->header;
-    int64_t index = path_index(statistics, event->origin, record->path);
+    int64_t index = statistics_path_index(statistics, event->origin, record->path);
 
     if (index < 0)
         return (int)index;
@@ -280,6 +317,7 @@ static int add_path(struct statistics *statistics, const struct event *event)
     if (result < 0)
         return result;
     path->known = true;
+    path->role = likely_role(record);
     path->byte_stream = record->kind == PATH_TCP || record->kind == PATH_UNIX_STREAM;
     return joiner_add(&statistics->joiner, (uint32_t)index,
                       identities_path(statistics->identities, event->origin, record->path),
@@ -290,7 +328,7 @@ static int add_path(struct statistics *statistics, const struct event *event)
 static int add_dropped(struct statistics *statistics, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
-    int64_t index = path_index(statistics, event->origin, record->dropped.path);
+    int64_t index = statistics_path_index(statistics, event->origin, record->dropped.path);
 
     if (index < 0)
         return (int)index;
@@ -300,36 +338,74 @@ static int add_dropped(struct statistics *statistics, const struct event *event)
     return 0;
 }
 
-static void count_message(struct traffic *traffic, const struct record *record)
+static int count_message(struct traffic *traffic, struct histogram *sizes,
+                         const struct record *record)
 {
-    traffic->messages += !(record->header.flags & RECORD_CONTINUED);
     traffic->bytes += record->message.bytes;
+    if (record->header.flags & RECORD_CONTINUED)
+        return 0;
+    traffic->messages++;
+    return sizes == NULL ? 0 : histogram_add(sizes, record->message.bytes, HISTOGRAM_FEW);
+}
+
+/* A server answers what it has received, a client is answered what it has sent. */
+static int note_answer(struct statistics_use *use, const struct statistics_path *path,
+                       const struct record *record)
+{
+    uint64_t time = record->header.time - record->message.span;
+    uint8_t question = use->serves ? EVENT_RECEIVE : EVENT_SEND;
+    int result = 0;
+
+    if (use->last == 0 && path->role == PATH_ROLE_UNKNOWN)
+        use->serves = record->header.id == EVENT_RECEIVE;
+    else if (use->last == question && record->header.id != question && time >= use->last_time)
+        result = histogram_add(&use->answers, time - use->last_time, HISTOGRAM_FEW);
+    use->last = record->header.id;
+    use->last_time = time;
+    return result;
+}
+
+/* Of a path that was never described the kind is not known: 0 bytes are then taken for the end of
+ * file, which is the commoner case by far. */
+static bool is_message(const struct statistics_path *path, const struct record *record)
+{
+    return record->header.id == EVENT_SEND || record->message.bytes != 0 ||
+           ((record->header.flags & RECORD_END_OF_FILE) == 0 && path->known && !path->byte_stream);
+}
+
+/* What was sent is counted where it was sent, if that end is metered and used. */
+static struct histogram *sizes_of(struct statistics *statistics, uint32_t path,
+                                  struct statistics_use *use, unsigned id)
+{
+    if (id == EVENT_SEND)
+        return &use->sizes_sent;
+    uint32_t partner = joiner_end(&statistics->joiner, path).partner;
+    return partner == NO_END || statistics->paths[partner].first_use == 0 || partner == path
+               ? &use->sizes_received
+               : NULL;
 }
 
 /* A record in which a process uses a path. */
 static int add_use(struct statistics *statistics, const struct event *event, uint32_t process)
 {
     const struct record *record = (const struct record *)event->header;
-    int64_t index = path_index(statistics, event->origin, record->message.path);
+    unsigned id = record->header.id;
+    int64_t index = statistics_path_index(statistics, event->origin, record->message.path);
 
     if (index < 0)
         return (int)index;
-    struct statistics_use *use = find_use(statistics, (uint32_t)index, process);
+    struct statistics_use *use = statistics_find_use(statistics, (uint32_t)index, process);
     if (use == NULL)
         return -ENOMEM;
     struct statistics_path *path = &statistics->paths[index];
-    if (record->header.id == EVENT_SEND) {
-        count_message(&use->sent, record);
-        path->messages++;
-    } else if (record->header.id == EVENT_RECEIVE) {
-        /* Of a path that was never described the kind is not known: 0 bytes are then taken for
-         * the end of file, which is the commoner case by far. */
-        bool ends = (record->header.flags & RECORD_END_OF_FILE) != 0;
-        if (record->message.bytes != 0 || (!ends && path->known && !path->byte_stream))
-            count_message(&use->received, record);
-        path->messages++;
-    }
-    return 0;
+    if (id != EVENT_SEND && id != EVENT_RECEIVE)
+        return 0;
+    path->messages++;
+    if (!is_message(path, record))
+        return 0;
+    int result = count_message(id == EVENT_SEND ? &use->sent : &use->received,
+                               sizes_of(statistics, (uint32_t)index, use, id), record);
+    return result < 0 ? result : note_answer(use, path, record);
 }
 
 static bool uses_path(unsigned id)
@@ -339,6 +415,18 @@ static bool uses_path(unsigned id)
                            EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
 
     return users >> id & 1;
+}
+
+static void end_stream(struct statistics *statistics, struct statistics_stream *stream,
+                       const struct record *record)
+{
+    struct statistics_process *process = &statistics->processes[stream->process];
+
+    stream->ended = true;
+    process->ended = process->ended || record->termination.last;
+    statistics->ended += record->termination.last;
+    process->failed_sends += record->termination.failed_sends;
+    process->failed_receives += record->termination.failed_receives;
 }
 
 static int add_event(struct statistics *statistics, const struct event *event)
@@ -351,8 +439,10 @@ static int add_event(struct statistics *statistics, const struct event *event)
         int64_t path =
             intern_find(&statistics->path_numbers.numbers,
                         number_key(event->origin, ((const struct record *)header)->message.path));
-        if (path >= 0)
+        if (path >= 0) {
             joiner_destroyed(&statistics->joiner, (uint32_t)path);
+            statistics->ended++;
+        }
     }
     if (header->flags & RECORD_NO_STREAM) {
         if (header->id == EVENT_RECEIVE)
@@ -363,11 +453,14 @@ static int add_event(struct statistics *statistics, const struct event *event)
     }
     /* A stream without identity counts as a process of its own: in a process of one stream it is
      * its first, and the identity will find it when it comes late. */
-    int64_t index = stream_index(statistics, event->origin, header->stream, header->stream);
+    int64_t index =
+        statistics_stream_index(statistics, event->origin, header->stream, header->stream);
     if (index < 0)
         return (int)index;
     struct statistics_stream *stream = &statistics->streams[index];
     note_cpu_time(statistics, stream, record_proc_time(header));
+    if (header->id == EVENT_TERMINATION)
+        end_stream(statistics, stream, (const struct record *)header);
     statistics->unknown_streams += is_message && !stream->known;
     return uses_path(header->id) ? add_use(statistics, event, stream->process) : 0;
 }
@@ -379,6 +472,11 @@ int statistics_add(struct statistics *statistics, const struct event *event)
     if (origin == NULL)
         return -ENOMEM;
     note_time(origin, event);
+    if (statistics->ended > statistics->limits.ended) {
+        int result = statistics_fold(statistics);
+        if (result < 0)
+            return result;
+    }
     if (event->header->id == EVENT_MACHINE)
         return add_machine(statistics, event);
     if (!origin->machine_known) {

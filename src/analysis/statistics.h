@@ -42,21 +42,33 @@ struct statistics_process {
     uint64_t cgroup;
     char name[STREAM_NAME_SIZE];
     uint64_t cpu;
+    uint64_t failed_sends;
+    uint64_t failed_receives;
+    bool ended;
+    bool leaves; /* folding: it has ended, and no path that stays knows it */
 };
 
 struct statistics_stream {
-    uint32_t process;   /* index into processes */
-    bool known;         /* its identity record was seen */
-    bool running;       /* proc_time is set */
+    uint32_t process; /* index into processes */
+    bool known;       /* its identity record was seen */
+    bool running;     /* proc_time is set */
+    bool ended;
     uint64_t proc_time; /* the last one seen, 48 bits */
 };
 
 /* One process at one end of a path. */
 struct statistics_use {
-    uint32_t process;
-    uint32_t next; /* index into uses + 1 of the same path, 0: last */
+    uint32_t path;    /* index into paths */
+    uint32_t process; /* index into processes */
+    uint32_t next;    /* index into uses + 1 of the same path, 0: last */
     struct traffic sent;
     struct traffic received;
+    struct histogram sizes_sent;
+    struct histogram sizes_received; /* only where sends are not metered: what the others sent */
+    struct histogram answers;        /* ns; of a server or a client */
+    uint64_t last_time;
+    uint8_t last; /* EVENT_SEND, EVENT_RECEIVE, 0: nothing yet */
+    bool serves;  /* a server: where the path does not say, who receives first */
 };
 
 struct statistics_path {
@@ -66,6 +78,9 @@ struct statistics_path {
     uint32_t last_used; /* the same, of the use that was looked up last */
     bool known;
     bool byte_stream;  /* 0 bytes received are the end of file */
+    uint8_t role;      /* enum path_role, of this end; guessed from the ports if need be */
+    bool leaves;       /* folding: it has ended, and so has its other end */
+    bool aged;         /* it had ended when the folding before came */
     uint64_t messages; /* SEND and RECEIVE records */
     uint64_t dropped;
     uint32_t last_dropped; /* the last count that DROPPED told, modulo 2^32 */
@@ -79,7 +94,18 @@ struct number_table {
     bool last_known;
 };
 
+/* When what has ended is taken out of the tables, and how many rows it may have then. */
+struct statistics_limits {
+    uint32_t ended; /* paths and processes in the tables */
+    uint32_t processes;
+    uint32_t pairs;
+    uint32_t paths;
+};
+
 struct statistics {
+    struct statistics_limits limits;
+    uint32_t ended;                /* paths and processes that have ended since the last folding */
+    struct communication *past;    /* what was taken out; NULL: nothing yet */
     struct identities *identities; /* of paths, machines, images, users and cgroups */
     struct statistics_origin *origins;
     size_t origin_capacity;
@@ -105,14 +131,52 @@ struct statistics {
     uint64_t unseen_bytes;
 };
 
+/* ---- the tables: index of a number of an origin, new or known; a negative errno: out of memory ---- */
+
+int64_t statistics_process_index(struct statistics *statistics, uint32_t origin, uint32_t number);
+int64_t statistics_stream_index(struct statistics *statistics, uint32_t origin, uint32_t number,
+                                uint32_t process_number);
+int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, uint32_t number);
+
+/* The counters of a process at an end of a path, or NULL: out of memory. */
+struct statistics_use *statistics_find_use(struct statistics *statistics, uint32_t path_number,
+                                           uint32_t process);
+
 /* ---- what makers of a result share ---- */
 
-/* A copy that the result owns, or NULL: out of memory. */
-void *communication_keep(struct communication *communication, const void *from, size_t size);
+/* Takes what has ended out of the tables; its rows are in statistics->past from then on.
+ * Returns 0 or -ENOMEM. */
+int statistics_fold(struct statistics *statistics);
 
-/* Unites pairs of the same parties, and puts pairs and paths in order. */
-void communication_arrange(struct communication *communication);
+/* The rows of what is in the tables: all of it, or (`leaving`) of paths those that leave. */
+int statistics_build(const struct statistics *statistics, bool leaving,
+                     struct communication **ret_communication);
+
+/* Unites pairs of the same parties, and puts pairs and paths in order. Returns 0 or -ENOMEM. */
+int communication_arrange(struct communication *communication);
 
 void add_traffic(struct traffic *sum, const struct traffic *more);
+
+/* These return 0 or -ENOMEM. */
+int add_answers(struct answer_times *sum, const struct answer_times *more);
+int add_process_sums(struct communication_process *sum, const struct communication_process *more);
+
+/* Adds the pairs and paths of `from`, of whose processes number i is map[i] in the result. */
+int communication_transfer(struct communication *result, const uint32_t *map,
+                           const struct communication *from);
+
+/* Adds all rows of `from`, but none of its totals. */
+int communication_merge(struct communication *into, const struct communication *from);
+
+/* A copy with texts and histograms that belong to `result`. */
+int copy_process(struct communication *result, const struct communication_process *from,
+                 struct communication_process *to);
+
+/* The same result, in which those processes for which folds[] is true share rows with their like. */
+int communication_fold_processes(const struct communication *communication, const bool *folds,
+                                 struct communication **ret_folded);
+
+/* What processes that may share a row have in common: machine, program, user, container. */
+uint64_t fold_key(const struct communication_process *process);
 
 #endif

@@ -298,6 +298,20 @@ const char *identities_cgroup_name(const struct identities *identities, uint32_t
     return find_name(identities, NAME_CGROUP, origin, cgroup);
 }
 
+int identities_copy_names(const struct identities *from, struct identities *to)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < from->numbered.keys.count; i++) {
+        uint64_t key = from->numbered.keys.keys[i];
+        uint32_t origin = (uint32_t)(key >> 32) & 0xffffff;
+        if (key >> 56 == EVENT_NAME && i < from->numbered.capacity &&
+            from->numbered.records[i] != NULL)
+            result = add_name(to, origin, from->numbered.records[i]);
+    }
+    return result;
+}
+
 const char *identities_program(const struct identities *identities, uint32_t origin, uint32_t image)
 {
     const struct image_record *record = identities_image(identities, origin, image);

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * folding.c: keeps the statistics in bounded memory, however long the recording.
+ *
+ *      tables of what lives and has ended
+ *        |-- what has ended --> rows --> statistics->past, in which the small ones share rows
+ *        '-- what lives ------> fresh tables
+ *
+ * It is done whenever enough has ended. A path has ended when both its ends have; one whose other
+ * end is not known waits for it until the next folding. A process has ended when its last stream
+ * has and no path that stays was used by it.
+ */
+#include "analysis/statistics.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what leaves ---- */
+
+static bool users_have_ended(const struct statistics *statistics,
+                             const struct statistics_path *path)
+{
+    for (uint32_t at = path->first_use; at != 0; at = statistics->uses[at - 1].next)
+        if (!statistics->processes[statistics->uses[at - 1].process].ended)
+            return false;
+    return path->first_use != 0;
+}
+
+static bool has_ended(const struct statistics *statistics, uint32_t index)
+{
+    return joiner_end(&statistics->joiner, index).destroyed ||
+           users_have_ended(statistics, &statistics->paths[index]);
+}
+
+static void choose(struct statistics *statistics)
+{
+    uint32_t paths = statistics->path_numbers.numbers.count;
+
+    for (uint32_t i = 0; i < statistics->process_numbers.numbers.count; i++)
+        statistics->processes[i].leaves = statistics->processes[i].ended;
+    for (uint32_t i = 0; i < paths; i++) {
+        struct statistics_path *path = &statistics->paths[i];
+        uint32_t partner = joiner_end(&statistics->joiner, i).partner;
+        bool ended = has_ended(statistics, i);
+        path->leaves = ended && (partner != NO_END ? has_ended(statistics, partner) : path->aged);
+        path->aged = ended;
+        for (uint32_t at = path->first_use; !path->leaves && at != 0;
+             at = statistics->uses[at - 1].next)
+            statistics->processes[statistics->uses[at - 1].process].leaves = false;
+    }
+}
+
+/* ---- what stays ---- */
+
+static int add_identity(struct identities *identities, uint32_t origin,
+                        const struct record_header *record)
+{
+    const struct event event = {record, origin, 0};
+
+    return record == NULL ? 0 : identities_add(identities, &event);
+}
+
+static int keep_machines(struct statistics *from, struct statistics *to)
+{
+    int result = 0;
+
+    to->limits = from->limits;
+    to->origins = from->origins;
+    to->origin_capacity = from->origin_capacity;
+    to->origin_count = from->origin_count;
+    to->machines = from->machines;
+    to->machine_capacity = from->machine_capacity;
+    to->machine_count = from->machine_count;
+    to->events = from->events;
+    to->unknown_streams = from->unknown_streams;
+    to->unseen_bytes = from->unseen_bytes;
+    for (uint32_t i = 0; result == 0 && i < from->origin_count; i++) {
+        const struct machine_record *machine = identities_machine(from->identities, i);
+        result = add_identity(to->identities, i, machine == NULL ? NULL : &machine->header);
+    }
+    return result;
+}
+
+/* The number of the process that a stream is of; the stream may not stay, the process's number
+ * is remembered by its row. */
+static uint32_t number_of_parent(const struct statistics *statistics,
+                                 const struct statistics_process *process)
+{
+    int64_t stream = intern_find(&statistics->stream_numbers.numbers,
+                                 (uint64_t)process->origin << 32 | process->parent);
+
+    return process->parent == 0 || stream < 0
+               ? process->parent
+               : statistics->processes[statistics->streams[stream].process].number;
+}
+
+static int keep_process(const struct statistics *from, const struct statistics_process *process,
+                        struct statistics *to)
+{
+    int64_t index = statistics_process_index(to, process->origin, process->number);
+
+    if (index < 0)
+        return (int)index;
+    struct statistics_process *kept = &to->processes[index];
+    *kept = *process;
+    kept->parent = number_of_parent(from, process);
+    kept->cpu = kept->failed_sends = kept->failed_receives = 0; /* that is past */
+    const struct image_record *image =
+        identities_image(from->identities, process->origin, process->image);
+    return add_identity(to->identities, process->origin, image == NULL ? NULL : &image->header);
+}
+
+static int keep_streams(const struct statistics *from, struct statistics *to)
+{
+    for (uint32_t i = 0; i < from->stream_numbers.numbers.count; i++) {
+        const struct statistics_stream *stream = &from->streams[i];
+        const struct statistics_process *process = &from->processes[stream->process];
+        uint64_t key = from->stream_numbers.numbers.keys[i];
+        if (process->leaves || stream->ended)
+            continue;
+        int64_t index =
+            statistics_stream_index(to, (uint32_t)(key >> 32), (uint32_t)key, process->number);
+        if (index < 0)
+            return (int)index;
+        uint32_t kept = to->streams[index].process;
+        to->streams[index] = *stream;
+        to->streams[index].process = kept;
+    }
+    return 0;
+}
+
+/* The uses go over, with what they own. */
+static int keep_uses(struct statistics *from, uint32_t path, struct statistics *to, uint32_t kept)
+{
+    for (uint32_t at = from->paths[path].first_use; at != 0; at = from->uses[at - 1].next) {
+        struct statistics_use *use = &from->uses[at - 1];
+        const struct statistics_process *process = &from->processes[use->process];
+        int64_t index = statistics_process_index(to, process->origin, process->number);
+        struct statistics_use *copy =
+            index < 0 ? NULL : statistics_find_use(to, kept, (uint32_t)index);
+        if (copy == NULL)
+            return -ENOMEM;
+        uint32_t next = copy->next;
+        *copy = *use;
+        copy->path = kept;
+        copy->process = (uint32_t)index;
+        copy->next = next;
+        memset(&use->sizes_sent, 0, sizeof(use->sizes_sent));
+        memset(&use->sizes_received, 0, sizeof(use->sizes_received));
+        memset(&use->answers, 0, sizeof(use->answers));
+    }
+    return 0;
+}
+
+static int keep_path(struct statistics *from, uint32_t path, struct statistics *to)
+{
+    const struct statistics_path *old = &from->paths[path];
+    int64_t index = statistics_path_index(to, old->origin, old->number);
+
+    if (index < 0)
+        return (int)index;
+    to->paths[index] = *old;
+    to->paths[index].first_use = to->paths[index].last_used = 0;
+    const struct path_record *record = identities_path(from->identities, old->origin, old->number);
+    int result = add_identity(to->identities, old->origin, record == NULL ? NULL : &record->header);
+    return result < 0 ? result : keep_uses(from, path, to, (uint32_t)index);
+}
+
+/* Index in the fresh tables of a path that stays. */
+static uint32_t kept_index(const struct statistics *from, uint32_t path,
+                           const struct statistics *to)
+{
+    if (path == NO_END)
+        return NO_END;
+    int64_t index =
+        intern_find(&to->path_numbers.numbers,
+                    (uint64_t)from->paths[path].origin << 32 | from->paths[path].number);
+    return index < 0 ? NO_END : (uint32_t)index;
+}
+
+static int keep_joined(const struct statistics *from, uint32_t path, struct statistics *to)
+{
+    const struct statistics_path *old = &from->paths[path];
+    struct path_end end = joiner_end(&from->joiner, path);
+
+    if (end.record == NULL)
+        return 0;
+    return joiner_restore(&to->joiner, kept_index(from, path, to), &end,
+                          identities_path(to->identities, old->origin, old->number),
+                          kept_index(from, end.partner, to));
+}
+
+static int keep_what_lives(struct statistics *from, struct statistics *to)
+{
+    uint32_t paths = from->path_numbers.numbers.count;
+    int result = keep_machines(from, to);
+
+    for (uint32_t i = 0; result == 0 && i < from->process_numbers.numbers.count; i++)
+        if (!from->processes[i].leaves)
+            result = keep_process(from, &from->processes[i], to);
+    if (result == 0)
+        result = keep_streams(from, to);
+    for (uint32_t i = 0; result == 0 && i < paths; i++)
+        if (!from->paths[i].leaves)
+            result = keep_path(from, i, to);
+    for (uint32_t i = 0; result == 0 && i < paths; i++)
+        if (!from->paths[i].leaves)
+            result = keep_joined(from, i, to);
+    return result < 0 ? result : identities_copy_names(from->identities, to->identities);
+}
+
+/* ---- rows of the past ---- */
+
+static int compare_sizes(const void *left, const void *right)
+{
+    const struct communication_process *a = *(struct communication_process *const *)left;
+    const struct communication_process *b = *(struct communication_process *const *)right;
+    uint64_t a_bytes = a->sent.bytes + a->received.bytes;
+    uint64_t b_bytes = b->sent.bytes + b->received.bytes;
+
+    if (a_bytes != b_bytes)
+        return a_bytes > b_bytes ? -1 : 1;
+    return (a->cpu < b->cpu) - (a->cpu > b->cpu);
+}
+
+/* All that have ended share rows with their like, but for the largest. */
+static int fold_processes(struct communication **past, uint32_t most)
+{
+    size_t count = (*past)->process_count;
+    struct communication_process **order = calloc(count + 1, sizeof(*order));
+    bool *folds = calloc(count + 1, sizeof(*folds));
+    struct communication *folded;
+    int result = order == NULL || folds == NULL ? -ENOMEM : 0;
+
+    for (size_t i = 0; result == 0 && i < count; i++)
+        order[i] = &(*past)->processes[i];
+    if (result == 0) {
+        qsort(order, count, sizeof(*order), compare_sizes);
+        for (size_t i = most / 2; i < count; i++)
+            folds[order[i] - (*past)->processes] = order[i]->ended;
+        result = communication_fold_processes(*past, folds, &folded);
+    }
+    if (result == 0) {
+        communication_free(*past);
+        *past = folded;
+    }
+    free(order);
+    free(folds);
+    return result;
+}
+
+static void add_to_row(struct communication_path *row, struct communication_path *more, int *error)
+{
+    add_traffic(&row->sent, &more->sent);
+    add_traffic(&row->received, &more->received);
+    row->connections += more->connections;
+    row->ended += more->ended;
+    row->dropped += more->dropped;
+    if (*error == 0)
+        *error = add_answers(&row->answers, &more->answers);
+    histogram_done(&more->answers.response);
+    histogram_done(&more->answers.request);
+}
+
+static int compare_parties(const struct party *a, const struct party *b)
+{
+    /* lists and texts are kept once: equal ones are at the same place */
+    if (a->processes != b->processes)
+        return a->processes < b->processes ? -1 : 1;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+static int compare_like(const void *left, const void *right)
+{
+    const struct communication_path *a = left;
+    const struct communication_path *b = right;
+
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->local != b->local)
+        return a->local < b->local ? -1 : 1;
+    if (a->remote != b->remote)
+        return a->remote < b->remote ? -1 : 1;
+    int difference = compare_parties(&a->ends[0], &b->ends[0]);
+    return difference != 0 ? difference : compare_parties(&a->ends[1], &b->ends[1]);
+}
+
+/* An address without its port, which the kernel has chosen. */
+static const char *without_port(struct communication *past, const char *address)
+{
+    char text[ENDPOINT_SIZE + 2];
+    const char *colon = strrchr(address, ':');
+
+    if (colon == NULL)
+        return communication_keep_text(past, "*");
+    snprintf(text, sizeof(text), "%.*s:*", (int)(colon - address), address);
+    return communication_keep_text(past, text);
+}
+
+/* Makes a row say only what it has in common with others of the same parties; or, in the end, of
+ * the same kind. */
+static int make_common(struct communication *past, struct communication_path *path, bool by_kind)
+{
+    path->number = 0;
+    path->local = by_kind ? communication_keep_text(past, "*") : without_port(past, path->local);
+    if (by_kind)
+        path->remote = path->local;
+    if (path->local == NULL)
+        return -ENOMEM;
+    for (int i = 0; i < 2; i++)
+        if (by_kind)
+            path->ends[i] = (struct party){.address = path->local};
+        else if (path->ends[i].count == 0)
+            path->ends[i].address = i == 0 ? path->local : path->remote;
+    return 0;
+}
+
+/* Rows from `keep` on become one with their like; returns 0 or -ENOMEM. */
+static int unite_paths(struct communication *past, size_t keep, bool by_kind)
+{
+    size_t united = keep;
+    int error = 0;
+
+    for (size_t i = keep; error == 0 && i < past->path_count; i++)
+        error = make_common(past, &past->paths[i], by_kind);
+    if (error < 0)
+        return error;
+    qsort(past->paths + keep, past->path_count - keep, sizeof(*past->paths), compare_like);
+    for (size_t i = keep; i < past->path_count; i++) {
+        struct communication_path *row = united == keep ? NULL : &past->paths[united - 1];
+        if (row != NULL && compare_like(row, &past->paths[i]) == 0)
+            add_to_row(row, &past->paths[i], &error);
+        else
+            past->paths[united++] = past->paths[i];
+    }
+    past->path_count = united;
+    return error;
+}
+
+static int fold_paths(struct communication *past, uint32_t most)
+{
+    int result = unite_paths(past, most / 2, false);
+
+    if (result == 0)
+        result = communication_arrange(past);
+    if (result == 0 && past->path_count > most)
+        result = unite_paths(past, most / 2, true);
+    return result < 0 ? result : communication_arrange(past);
+}
+
+/* The smallest pairs become one row. */
+static int fold_pairs(struct communication *past, uint32_t most)
+{
+    const char *others = communication_keep_text(past, "*");
+
+    if (others == NULL)
+        return -ENOMEM;
+    for (size_t i = most / 2; i < past->pair_count; i++) {
+        past->pairs[i].from = past->pairs[i].to = (struct party){.address = others};
+        past->pairs[i].shared = false;
+    }
+    return communication_arrange(past);
+}
+
+static int condense(struct statistics *statistics)
+{
+    const struct statistics_limits *limits = &statistics->limits;
+    int result = 0;
+
+    if (statistics->past->process_count > limits->processes)
+        result = fold_processes(&statistics->past, limits->processes);
+    if (result == 0 && statistics->past->path_count > limits->paths)
+        result = fold_paths(statistics->past, limits->paths);
+    if (result == 0 && statistics->past->pair_count > limits->pairs)
+        result = fold_pairs(statistics->past, limits->pairs);
+    return result;
+}
+
+/* ---- all of it ---- */
+
+static int add_to_past(struct statistics *statistics)
+{
+    struct communication *leaving;
+    int result = statistics_build(statistics, true, &leaving);
+
+    if (result < 0)
+        return result;
+    if (statistics->past == NULL)
+        statistics->past = calloc(1, sizeof(*statistics->past));
+    result = statistics->past == NULL ? -ENOMEM : communication_merge(statistics->past, leaving);
+    if (result == 0) {
+        statistics->past->dropped += leaving->dropped;
+        statistics->past->unknown_paths += leaving->unknown_paths;
+        result = condense(statistics);
+    }
+    communication_free(leaving);
+    return result;
+}
+
+int statistics_fold(struct statistics *statistics)
+{
+    struct statistics *fresh;
+
+    choose(statistics);
+    int result = add_to_past(statistics);
+    if (result == 0)
+        result = statistics_new(&fresh);
+    if (result < 0)
+        return result;
+    result = keep_what_lives(statistics, fresh);
+    /* what both have now belongs to the one that goes on */
+    struct statistics old = *statistics;
+    if (result == 0) {
+        fresh->past = statistics->past;
+        *statistics = *fresh;
+        *fresh = old;
+    }
+    fresh->past = NULL;
+    fresh->origins = NULL;
+    fresh->machines = NULL;
+    statistics_free(fresh);
+    return result;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * folding_test.c: the statistics forget nothing that counts when they take out what has ended.
+ *
+ *      one life of processes and connections, from a seed
+ *        |-- statistics that never fold ------------+
+ *        '-- statistics that fold all the time -----+--> the same rows, or the same sums
+ */
+#include "analysis/statistics.h"
+
+#include "communication_lines.h"
+#include "seeded.h"
+
+#include <sys/socket.h>
+
+static uint64_t seed;
+
+static uint32_t pick(uint32_t limit)
+{
+    return (uint32_t)random_below(&seed, limit);
+}
+
+#define MOST_PROCESSES 10
+#define MOST_PATHS     30
+
+/* A connection: its ends have the numbers `path` and path + 1; an end without stream is not metered. */
+struct connection {
+    uint32_t path;
+    uint32_t streams[2];
+    bool open[2];
+    struct traffic sent[2]; /* by each end */
+    struct traffic received[2];
+};
+
+struct life {
+    struct statistics *statistics;
+    uint64_t time;
+    uint32_t last_stream;
+    uint32_t last_path;
+    uint32_t streams[MOST_PROCESSES];
+    uint32_t process_count;
+    struct connection connections[MOST_PATHS];
+    uint32_t connection_count;
+    uint64_t opened;
+    uint64_t bytes;
+    uint64_t messages;
+};
+
+static void tell(struct life *life, void *record)
+{
+    struct record_header *header = record;
+    const struct event event = {header, 0, 0};
+
+    header->time = life->time += 1 + pick(1000000);
+    assert_int_equal(statistics_add(life->statistics, &event), 0);
+}
+
+static void tell_event(struct life *life, enum event_id id, uint32_t stream, uint32_t path,
+                       uint32_t bytes)
+{
+    struct record record = {
+        .header = {.id = (uint8_t)id,
+                   .stream = stream,
+                   .proc_time_and_pc = life->time & 0xffffffffffffULL,
+                   .flags = stream == 0 ? RECORD_NO_STREAM : 0},
+        .message = {.path = path, .bytes = bytes},
+    };
+
+    tell(life, &record);
+}
+
+static void create_process(struct life *life)
+{
+    struct stream_record stream = {.header = {.id = EVENT_STREAM}};
+
+    if (life->process_count == MOST_PROCESSES)
+        return;
+    stream.header.stream = stream.process = ++life->last_stream;
+    stream.pid = stream.tid = 100 + life->last_stream;
+    stream.parent = life->process_count == 0 ? 0 : life->streams[pick(life->process_count)];
+    snprintf(stream.name, sizeof(stream.name), "p%u", life->last_stream % 5);
+    life->streams[life->process_count++] = life->last_stream;
+    tell(life, &stream);
+}
+
+static void tell_path(struct life *life, const struct connection *connection, unsigned end)
+{
+    struct path_record path = {
+        .header = {.id = EVENT_PATH, .flags = RECORD_NO_STREAM},
+        .path = connection->path + end,
+        .kind = PATH_TCP,
+        .family = AF_INET,
+        .role = end == 0 ? PATH_ROLE_CONNECTED : PATH_ROLE_ACCEPTED,
+        .local_port = (uint16_t)(end == 0 ? 40000 + connection->path % 64 : 80),
+        .remote_port = (uint16_t)(end == 0 ? 80 : 40000 + connection->path % 64),
+        .local = {127, 0, 0, 1},
+        .remote = {127, 0, 0, 1},
+        .start_out = connection->path * 1000 + end,
+        .start_in = connection->path * 1000 + 1 - end,
+    };
+
+    tell(life, &path);
+}
+
+static void open_connection(struct life *life)
+{
+    if (life->connection_count == MOST_PATHS || life->process_count == 0)
+        return;
+    struct connection *connection = &life->connections[life->connection_count++];
+    *connection = (struct connection){.path = life->last_path + 1};
+    life->last_path += 2;
+    life->opened++;
+    for (unsigned end = 0; end < 2; end++) {
+        if (end == 1 && pick(4) == 0)
+            continue; /* not metered */
+        connection->streams[end] = life->streams[pick(life->process_count)];
+        connection->open[end] = true;
+        tell_path(life, connection, end);
+    }
+}
+
+static void use_connection(struct life *life)
+{
+    if (life->connection_count == 0)
+        return;
+    struct connection *connection = &life->connections[pick(life->connection_count)];
+    unsigned end = pick(2);
+    if (!connection->open[end])
+        return;
+    uint32_t bytes = 1 + pick(1u << pick(20));
+    bool send = pick(2);
+    tell_event(life, send ? EVENT_SEND : EVENT_RECEIVE, connection->streams[end],
+               connection->path + end, bytes);
+    struct traffic *traffic = send ? &connection->sent[end] : &connection->received[end];
+    traffic->messages++;
+    traffic->bytes += bytes;
+}
+
+/* What an end sends is counted there, or, if it was never seen in use, where it is received. */
+static void sum_up(struct life *life, const struct connection *connection)
+{
+    for (unsigned end = 0; end < 2; end++) {
+        bool used = connection->sent[end].messages + connection->received[end].messages > 0;
+        const struct traffic *traffic =
+            used ? &connection->sent[end] : &connection->received[1 - end];
+        life->messages += traffic->messages;
+        life->bytes += traffic->bytes;
+    }
+}
+
+static void close_end(struct life *life, uint32_t index, unsigned end)
+{
+    struct connection *connection = &life->connections[index];
+
+    if (connection->open[end])
+        tell_event(life, EVENT_DESTROYPATH, 0, connection->path + end, 0);
+    connection->open[end] = false;
+    if (connection->open[1 - end])
+        return;
+    sum_up(life, connection);
+    *connection = life->connections[--life->connection_count];
+}
+
+/* Its ends are closed as it ends. */
+static void end_process(struct life *life)
+{
+    if (life->process_count < 2)
+        return;
+    uint32_t index = pick(life->process_count);
+    uint32_t stream = life->streams[index];
+    life->streams[index] = life->streams[--life->process_count];
+    for (uint32_t i = life->connection_count; i-- > 0;)
+        for (unsigned end = 0; end < 2; end++)
+            if (i < life->connection_count && life->connections[i].open[end] &&
+                life->connections[i].streams[end] == stream)
+                close_end(life, i, end);
+    struct record record = {.header = {.id = EVENT_TERMINATION, .stream = stream},
+                            .termination = {.last = 1, .failed_sends = pick(3)}};
+    record.header.proc_time_and_pc = life->time & 0xffffffffffffULL;
+    tell(life, &record);
+}
+
+static struct communication *live(struct life *life, uint64_t first_seed, unsigned steps,
+                                  struct statistics_limits limits)
+{
+    struct communication *result;
+    struct source_state state = {.complete = true, .end_reason = END_COMPLETE};
+
+    memset(life, 0, sizeof(*life));
+    seed = first_seed;
+    assert_int_equal(statistics_new(&life->statistics), 0);
+    life->statistics->limits = limits;
+    for (unsigned i = 0; i < steps; i++) {
+        switch (pick(12)) {
+        case 0:
+            create_process(life);
+            break;
+        case 1:
+            if (pick(3) == 0)
+                end_process(life);
+            break;
+        case 2:
+            open_connection(life);
+            break;
+        case 3:
+            if (life->connection_count > 0)
+                close_end(life, pick(life->connection_count), pick(2));
+            break;
+        default:
+            use_connection(life);
+        }
+    }
+    for (uint32_t i = 0; i < life->connection_count; i++)
+        sum_up(life, &life->connections[i]);
+    assert_int_equal(statistics_finish(life->statistics, &state, 1, &result), 0);
+    return result;
+}
+
+#define NO_LIMIT UINT32_MAX
+
+static const struct statistics_limits never = {NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT};
+
+static void add_details(const struct communication *result, struct lines *lines)
+{
+    for (size_t i = 0; i < result->pair_count; i++)
+        line(lines, "sizes %" PRIu64 " %" PRIu64 " %" PRIu64, result->pairs[i].sizes.min,
+             result->pairs[i].sizes.max, histogram_count(&result->pairs[i].sizes));
+    for (size_t i = 0; i < result->path_count; i++)
+        line(lines, "answers %" PRIu64 " %" PRIu64 " ended %" PRIu64 "/%" PRIu64,
+             result->paths[i].answers.response.sum, result->paths[i].answers.request.sum,
+             result->paths[i].ended, result->paths[i].connections);
+    for (size_t i = 0; i < result->process_count; i++)
+        line(lines, "failed %" PRIu64 " ended %d, %" PRIu64, result->processes[i].failed_sends,
+             result->processes[i].ended,
+             histogram_quantile(&result->processes[i].answers.response, 0.5));
+    qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
+}
+
+/* As long as there are rows for all, nobody sees that it was folded. */
+static void folding_is_not_seen(void **state)
+{
+    struct lines *expected = malloc(sizeof(*expected));
+    struct lines *found = malloc(sizeof(*found));
+    struct life *life = malloc(sizeof(*life));
+    uint64_t first = seed_of_run("folding");
+
+    (void)state;
+    assert_true(expected != NULL && found != NULL && life != NULL);
+    for (uint64_t round = 0; round < 60; round++) {
+        struct statistics_limits often = never;
+        struct communication *result = live(life, first + round, 1500, never);
+        result_lines(result, expected);
+        add_details(result, expected);
+        communication_free(result);
+        statistics_free(life->statistics);
+        often.ended = (uint32_t)round % 7;
+        result = live(life, first + round, 1500, often);
+        result_lines(result, found);
+        add_details(result, found);
+        communication_free(result);
+        statistics_free(life->statistics);
+        for (size_t i = 0; i < found->count && i < expected->count; i++)
+            if (strcmp(found->text[i], expected->text[i]) != 0)
+                fail_msg("DPM_SEED=%" PRIu64 ": found '%s', expected '%s'", first + round,
+                         found->text[i], expected->text[i]);
+        assert_int_equal(found->count, expected->count);
+    }
+    free(expected);
+    free(found);
+    free(life);
+}
+
+/* With few rows the sums stay right, and neither rows nor tables grow with the length. */
+static void memory_is_bounded(void **state)
+{
+    struct life *life = malloc(sizeof(*life));
+    uint64_t first = seed_of_run("bounded");
+
+    (void)state;
+    assert_non_null(life);
+    for (uint64_t round = 0; round < 6; round++) {
+        const struct statistics_limits few = {20, 16, 16, 16};
+        struct communication *result = live(life, first + round, 60000, few);
+        uint64_t sums[4] = {0};
+        for (size_t i = 0; i < result->pair_count; i++) {
+            sums[0] += result->pairs[i].sent.messages;
+            assert_int_equal(result->pairs[i].sent.messages,
+                             histogram_count(&result->pairs[i].sizes));
+        }
+        for (size_t i = 0; i < result->path_count; i++) {
+            sums[1] += result->paths[i].sent.messages + result->paths[i].received.messages;
+            sums[2] += result->paths[i].sent.bytes + result->paths[i].received.bytes;
+            sums[3] += result->paths[i].connections;
+        }
+        assert_int_equal(sums[0], life->messages);
+        assert_int_equal(sums[1], life->messages);
+        assert_int_equal(sums[2], life->bytes);
+        assert_int_equal(sums[3], life->opened);
+        /* the limits, and beside them what lives and what has ended since the last folding */
+        assert_in_range(result->path_count, 1, 16 + MOST_PATHS + 20 + 40);
+        assert_in_range(result->process_count, 1, 16 + MOST_PROCESSES + 20 + 40);
+        assert_in_range(life->statistics->path_numbers.numbers.count, 1, 2 * MOST_PATHS + 4 * 21);
+        assert_in_range(life->statistics->process_numbers.numbers.count, 1,
+                        MOST_PROCESSES + 4 * 21);
+        communication_free(result);
+        statistics_free(life->statistics);
+    }
+    free(life);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folding_is_not_seen),
+        cmocka_unit_test(memory_is_bounded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
