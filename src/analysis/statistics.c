@@ -52,10 +52,10 @@ void statistics_free(struct statistics *statistics)
     free(statistics->streams);
     intern_done(&statistics->path_numbers.numbers);
     free(statistics->paths);
-    intern_done(&statistics->use_keys);
     for (uint32_t i = 0; i < statistics->use_keys.count && i < statistics->use_capacity; i++)
         use_done(&statistics->uses[i]);
     free(statistics->uses);
+    intern_done(&statistics->use_keys);
     joiner_done(&statistics->joiner);
     communication_free(statistics->past);
     free(statistics);
