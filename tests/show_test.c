@@ -393,10 +393,12 @@ static void statistics_json_has_its_keys(void **state)
     assert_non_null(json);
     expect_keys(json, "trace processes pairs paths");
     expect_keys(json_object_get(json, "trace"),
-                "events lost dropped unseen_bytes duration_ns complete by machines");
+                "events lost dropped unseen_bytes duration_ns complete by machines local remote "
+                "connections ended");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process, "id machine pid parent name user user_name cgroup cgroup_name container "
-                         "program pid_namespace pid_inside cpu_ns sent received");
+                         "program pid_namespace pid_inside cpu_ns sent received share failed processes "
+                         "ended response_ns request_ns");
     assert_true(json_is_null(json_object_get(process, "cgroup_name")));
     expect_keys(json_object_get(process, "sent"), "messages bytes");
     assert_string_equal(json_string_value(json_object_get(process, "name")), "a\"\\??");
@@ -405,13 +407,14 @@ static void statistics_json_has_its_keys(void **state)
     assert_int_equal(json_integer_value(json_object_get(process, "id")), 3);
     assert_int_equal(json_integer_value(json_object_get(process, "parent")), 1);
     json_t *pair = json_array_get(json_object_get(json, "pairs"), 0);
-    expect_keys(pair, "from to messages bytes local shared");
+    expect_keys(pair, "from to messages bytes bytes_per_s share size local shared");
     assert_int_equal(json_integer_value(json_object_get(pair, "from")), 3);
     assert_string_equal(json_string_value(json_object_get(pair, "to")), "10.0.0.9:80");
     pair = json_array_get(json_object_get(json, "pairs"), 1);
     assert_int_equal(json_array_size(json_object_get(pair, "to")), 2);
     json_t *path = json_array_get(json_object_get(json, "paths"), 0);
-    expect_keys(path, "kind local remote ends sent received dropped");
+    expect_keys(path, "kind local remote ends sent received dropped connections ended response_ns "
+                      "request_ns");
     json_t *ends = json_object_get(path, "ends");
     assert_int_equal(json_array_size(ends), 2);
     assert_int_equal(json_integer_value(json_array_get(json_array_get(ends, 0), 0)), 3);

@@ -46,9 +46,10 @@ struct histogram {
     uint8_t last;
 };
 
-/* The most buckets of a histogram: few while a path lives, more in a result. Quantiles are right
- * within 1/32 as long as the buckets suffice for a sixteenth of an octave each, then 1/16 ... */
+/* The most buckets of a histogram: of what there is much of, few. A bucket is a sixteenth of an octave,
+ * if there are enough for that, else an eighth ... Within a bucket values are taken as evenly spread. */
 #define HISTOGRAM_FEW  12
+#define HISTOGRAM_SOME 24
 #define HISTOGRAM_MOST 160
 
 /* Values `from` to `to`, both included. */
@@ -110,6 +111,7 @@ struct communication_pair {
     struct party from;
     struct party to;
     struct traffic sent;
+    uint64_t from_bytes;    /* what `from` sent in all, to whomever */
     struct histogram sizes; /* bytes of a message */
     bool local;             /* all of it stayed on one machine */
     bool shared;            /* from or to is several processes */
@@ -167,6 +169,12 @@ struct communication {
     uint64_t events;          /* records that tell of an event: SEND to TERMINATION */
     uint64_t lost;            /* records that could not be written */
     uint64_t dropped;         /* datagrams that found their receiver's queue full */
+    uint64_t cpu;             /* ns, of all processes */
+    struct traffic sent;      /* by all processes */
+    struct traffic local;     /* what stayed on its machine */
+    struct traffic remote;    /* what left or came from another machine */
+    uint64_t connections;     /* paths with all their ends, once each */
+    uint64_t ended;           /* of them */
     uint64_t duration;        /* ns from the first record to the last */
     bool complete;            /* every recording ended in order, with END_COMPLETE */
     uint64_t unknown_streams; /* messages of streams whose identity record is missing: they count

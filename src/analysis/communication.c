@@ -136,7 +136,8 @@ static int build_processes(struct builder *builder)
         to->failed_sends = from->failed_sends;
         to->failed_receives = from->failed_receives;
         to->ended = from->ended;
-        if (from->pid != 0 && name_process(builder, from, to) < 0)
+        if (add_answers(&to->answers, &from->answers) < 0 ||
+            (from->pid != 0 && name_process(builder, from, to) < 0))
             return -ENOMEM;
     }
     return 0;
@@ -172,21 +173,18 @@ int add_process_sums(struct communication_process *sum, const struct communicati
     return add_answers(&sum->answers, &more->answers);
 }
 
-static int sum_processes(struct builder *builder)
+static void sum_processes(struct builder *builder)
 {
     const struct statistics *statistics = builder->statistics;
-    int result = 0;
 
-    for (uint32_t i = 0; result == 0 && i < statistics->use_keys.count; i++) {
+    for (uint32_t i = 0; i < statistics->use_keys.count; i++) {
         const struct statistics_use *use = &statistics->uses[i];
         struct communication_process *process = &builder->result->processes[use->process];
         if (builder->leaving && !statistics->paths[use->path].leaves)
             continue;
         add_traffic(&process->sent, &use->sent);
         add_traffic(&process->received, &use->received);
-        result = add_use_answers(&process->answers, use);
     }
-    return result;
 }
 
 /* ---- the two ends of a connection ---- */
@@ -201,9 +199,9 @@ static struct connection_end connection_end(const struct statistics *statistics,
 }
 
 /* The end that connected has the greater rank. */
-static int role_rank(const struct connection_end *end)
+static int role_rank(const struct statistics *statistics, const struct connection_end *end)
 {
-    switch (end->end.record->role) {
+    switch (statistics->paths[end->path].role) {
     case PATH_ROLE_CONNECTED:
         return 2;
     case PATH_ROLE_ACCEPTED:
@@ -218,8 +216,8 @@ static bool is_local_end(const struct statistics *statistics, const struct conne
                          const struct connection_end *other)
 {
     if (other->path == NO_END)
-        return end->end.record->role != PATH_ROLE_ACCEPTED;
-    int difference = role_rank(end) - role_rank(other);
+        return statistics->paths[end->path].role != PATH_ROLE_ACCEPTED;
+    int difference = role_rank(statistics, end) - role_rank(statistics, other);
     if (difference != 0)
         return difference > 0;
     const struct statistics_path *a = &statistics->paths[end->path];
@@ -383,6 +381,7 @@ static int build_direction(struct builder *builder, const struct connection_end 
         if (user.processes == NULL)
             return -ENOMEM;
         add_traffic(ret_sum, traffic);
+        add_traffic(local ? &builder->result->local : &builder->result->remote, traffic);
         result = add_pair(builder, by_sends ? &user : &from->party, by_sends ? &to->party : &user,
                           traffic, by_sends ? &use->sizes_sent : &use->sizes_received, local);
         at = use->next;
@@ -456,6 +455,8 @@ static int build_connection(struct builder *builder, struct connection_end ends[
         if (ends[i].path != NO_END && (i == 0 || ends[0].path != ends[1].path))
             path->dropped += statistics->paths[ends[i].path].dropped;
     builder->result->dropped += path->dropped;
+    builder->result->connections++;
+    builder->result->ended += path->ended;
     bool local = is_local_connection(statistics, ends);
     int result = sum_answers(builder, ends, path);
     if (result == 0)
@@ -553,6 +554,19 @@ static int compare_paths(const void *left, const void *right)
     return difference != 0 ? difference : strcmp(a->local, b->local);
 }
 
+/* Of pairs in the order of their names, those of one sender stand side by side. */
+static void sum_senders(struct communication *result)
+{
+    for (size_t i = 0, end; i < result->pair_count; i = end) {
+        uint64_t bytes = 0;
+        for (end = i; end < result->pair_count &&
+                      compare_parties(&result->pairs[i].from, &result->pairs[end].from) == 0;)
+            bytes += result->pairs[end++].sent.bytes;
+        for (size_t at = i; at < end; at++)
+            result->pairs[at].from_bytes = bytes;
+    }
+}
+
 /* One row for each pair of parties. */
 static int merge_pairs(struct communication *result)
 {
@@ -574,6 +588,7 @@ static int merge_pairs(struct communication *result)
         }
     }
     result->pair_count = merged;
+    sum_senders(result);
     qsort(result->pairs, result->pair_count, sizeof(*result->pairs), compare_pairs);
     return error;
 }
@@ -609,6 +624,16 @@ static uint64_t duration(const struct statistics *statistics)
     return end > begin ? (uint64_t)end - (uint64_t)begin : 0;
 }
 
+void add_totals(struct communication *sum, const struct communication *more)
+{
+    sum->dropped += more->dropped;
+    sum->unknown_paths += more->unknown_paths;
+    sum->connections += more->connections;
+    sum->ended += more->ended;
+    add_traffic(&sum->local, &more->local);
+    add_traffic(&sum->remote, &more->remote);
+}
+
 /* Puts the rows of what has ended before those of now. */
 static int add_past(const struct statistics *statistics, struct communication **now)
 {
@@ -624,8 +649,8 @@ static int add_past(const struct statistics *statistics, struct communication **
     }
     all->machines = (*now)->machines;
     all->machine_count = (*now)->machine_count;
-    all->dropped = (*now)->dropped + statistics->past->dropped;
-    all->unknown_paths = (*now)->unknown_paths + statistics->past->unknown_paths;
+    add_totals(all, statistics->past);
+    add_totals(all, *now);
     (*now)->machines = NULL;
     communication_free(*now);
     *now = all;
@@ -635,6 +660,10 @@ static int add_past(const struct statistics *statistics, struct communication **
 static void build_totals(const struct statistics *statistics, struct communication *result,
                          const struct source_state *states, uint32_t origins)
 {
+    for (size_t i = 0; i < result->process_count; i++) {
+        result->cpu += result->processes[i].cpu;
+        add_traffic(&result->sent, &result->processes[i].sent);
+    }
     result->traces = origins;
     result->events = statistics->events;
     result->unknown_streams = statistics->unknown_streams;
@@ -657,9 +686,8 @@ int statistics_build(const struct statistics *statistics, bool leaving,
 
     if (builder.result == NULL || build_machines(&builder) < 0 || build_processes(&builder) < 0)
         goto done;
-    result = sum_processes(&builder);
-    if (result == 0)
-        result = build_connections(&builder);
+    sum_processes(&builder);
+    result = build_connections(&builder);
     if (result == 0)
         result = communication_arrange(builder.result);
     if (result < 0)
@@ -757,7 +785,7 @@ const char *communication_keep_text(struct communication *communication, const c
     return communication_keep(communication, text, strlen(text) + 1);
 }
 
-static void answer_times_done(struct answer_times *answers)
+void answer_times_done(struct answer_times *answers)
 {
     histogram_done(&answers->response);
     histogram_done(&answers->request);

@@ -106,6 +106,7 @@ static int keep_process(const struct statistics *from, const struct statistics_p
     *kept = *process;
     kept->parent = number_of_parent(from, process);
     kept->cpu = kept->failed_sends = kept->failed_receives = 0; /* that is past */
+    kept->answers = (struct answer_times){0};
     const struct image_record *image =
         identities_image(from->identities, process->origin, process->image);
     return add_identity(to->identities, process->origin, image == NULL ? NULL : &image->header);
@@ -390,8 +391,7 @@ static int add_to_past(struct statistics *statistics)
         statistics->past = calloc(1, sizeof(*statistics->past));
     result = statistics->past == NULL ? -ENOMEM : communication_merge(statistics->past, leaving);
     if (result == 0) {
-        statistics->past->dropped += leaving->dropped;
-        statistics->past->unknown_paths += leaving->unknown_paths;
+        add_totals(statistics->past, leaving);
         result = condense(statistics);
     }
     communication_free(leaving);

@@ -179,7 +179,6 @@ struct histogram_bar histogram_bar(const struct histogram *histogram, unsigned i
     };
 }
 
-/* The middle of the bar in which the value of that rank lies. */
 uint64_t histogram_quantile(const struct histogram *histogram, double share)
 {
     uint64_t count = histogram_count(histogram);
@@ -190,9 +189,10 @@ uint64_t histogram_quantile(const struct histogram *histogram, double share)
         return histogram->max;
     for (unsigned i = 0; i < histogram->used; i++) {
         struct histogram_bar bar = histogram_bar(histogram, i);
+        double place = ((double)(rank - seen) + 0.5) / (double)bar.count;
+        if (rank - seen < bar.count)
+            return bar.from + (uint64_t)(place * (double)(bar.to - bar.from));
         seen += bar.count;
-        if (seen > rank)
-            return bar.from + (bar.to - bar.from) / 2;
     }
     return histogram->max;
 }

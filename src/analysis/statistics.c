@@ -46,8 +46,11 @@ void statistics_free(struct statistics *statistics)
     identities_free(statistics->identities);
     free(statistics->origins);
     free(statistics->machines);
-    intern_done(&statistics->process_numbers.numbers);
+    for (uint32_t i = 0;
+         i < statistics->process_numbers.numbers.count && i < statistics->process_capacity; i++)
+        answer_times_done(&statistics->processes[i].answers);
     free(statistics->processes);
+    intern_done(&statistics->process_numbers.numbers);
     intern_done(&statistics->stream_numbers.numbers);
     free(statistics->streams);
     intern_done(&statistics->path_numbers.numbers);
@@ -149,7 +152,6 @@ struct statistics_use *statistics_find_use(struct statistics *statistics, uint32
             .path = path_number,
             .process = process,
             .next = path->first_use,
-            .serves = path->role == PATH_ROLE_ACCEPTED,
         };
         path->first_use = (uint32_t)index + 1;
     }
@@ -348,18 +350,30 @@ static int count_message(struct traffic *traffic, struct histogram *sizes,
     return sizes == NULL ? 0 : histogram_add(sizes, record->message.bytes, HISTOGRAM_FEW);
 }
 
-/* A server answers what it has received, a client is answered what it has sent. */
-static int note_answer(struct statistics_use *use, const struct statistics_path *path,
-                       const struct record *record)
+static int add_answer(struct statistics_process *process, struct statistics_use *use, uint64_t time)
+{
+    int result = histogram_add(&use->answers, time, HISTOGRAM_SOME);
+
+    return result < 0
+               ? result
+               : histogram_add(use->serves ? &process->answers.response : &process->answers.request,
+                               time, HISTOGRAM_MOST);
+}
+
+/* A server answers what it has received, a client is answered what it has sent. Who the server is the
+ * path says; else it is who receives first. */
+static int note_answer(struct statistics_process *process, struct statistics_use *use,
+                       const struct statistics_path *path, const struct record *record)
 {
     uint64_t time = record->header.time - record->message.span;
-    uint8_t question = use->serves ? EVENT_RECEIVE : EVENT_SEND;
     int result = 0;
 
-    if (use->last == 0 && path->role == PATH_ROLE_UNKNOWN)
-        use->serves = record->header.id == EVENT_RECEIVE;
-    else if (use->last == question && record->header.id != question && time >= use->last_time)
-        result = histogram_add(&use->answers, time - use->last_time, HISTOGRAM_FEW);
+    if (use->last == 0)
+        use->serves = path->role == PATH_ROLE_ACCEPTED ||
+                      (path->role == PATH_ROLE_UNKNOWN && record->header.id == EVENT_RECEIVE);
+    else if (use->last == (use->serves ? EVENT_RECEIVE : EVENT_SEND) &&
+             use->last != record->header.id && time >= use->last_time)
+        result = add_answer(process, use, time - use->last_time);
     use->last = record->header.id;
     use->last_time = time;
     return result;
@@ -405,7 +419,7 @@ static int add_use(struct statistics *statistics, const struct event *event, uin
         return 0;
     int result = count_message(id == EVENT_SEND ? &use->sent : &use->received,
                                sizes_of(statistics, (uint32_t)index, use, id), record);
-    return result < 0 ? result : note_answer(use, path, record);
+    return result < 0 ? result : note_answer(&statistics->processes[process], use, path, record);
 }
 
 static bool uses_path(unsigned id)

@@ -44,6 +44,7 @@ struct statistics_process {
     uint64_t cpu;
     uint64_t failed_sends;
     uint64_t failed_receives;
+    struct answer_times answers;
     bool ended;
     bool leaves; /* folding: it has ended, and no path that stays knows it */
 };
@@ -157,6 +158,8 @@ int communication_arrange(struct communication *communication);
 
 void add_traffic(struct traffic *sum, const struct traffic *more);
 
+void answer_times_done(struct answer_times *answers);
+
 /* These return 0 or -ENOMEM. */
 int add_answers(struct answer_times *sum, const struct answer_times *more);
 int add_process_sums(struct communication_process *sum, const struct communication_process *more);
@@ -167,6 +170,9 @@ int communication_transfer(struct communication *result, const uint32_t *map,
 
 /* Adds all rows of `from`, but none of its totals. */
 int communication_merge(struct communication *into, const struct communication *from);
+
+/* Adds those totals that are sums over rows. */
+void add_totals(struct communication *sum, const struct communication *more);
 
 /* A copy with texts and histograms that belong to `result`. */
 int copy_process(struct communication *result, const struct communication_process *from,

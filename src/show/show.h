@@ -30,6 +30,12 @@ void show_duration(uint64_t ns,
                    char text[UNIT_SIZE]); /* "17 ns", "1.50 ms", "23.4 s", "2 h 05 min" */
 void show_count(uint64_t count, char text[UNIT_SIZE]); /* "1,234,567" */
 
+/* Without a unit: "<0.1", "2.5", "37". */
+void show_percent(uint64_t part, uint64_t whole, char text[UNIT_SIZE]);
+
+double show_share(uint64_t part, uint64_t whole);     /* 0 to 1; 0 of nothing */
+double show_rate(uint64_t amount, uint64_t duration); /* a second; `duration` in ns */
+
 /* ---- communication statistics ---- */
 
 struct show_options {

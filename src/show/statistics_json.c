@@ -67,6 +67,36 @@ static json_t *traffic(const struct traffic *from)
     return json_pack("{s:o, s:o}", "messages", count(from->messages), "bytes", count(from->bytes));
 }
 
+/* null: there are no values. */
+static json_t *distribution(const struct histogram *from)
+{
+    uint64_t values = histogram_count(from);
+
+    if (values == 0)
+        return json_null();
+    return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "count", count(values), "mean",
+                     (double)from->sum / (double)values, "min", count(from->min), "p50",
+                     count(histogram_quantile(from, 0.5)), "p90",
+                     count(histogram_quantile(from, 0.9)), "p99",
+                     count(histogram_quantile(from, 0.99)), "max", count(from->max));
+}
+
+/* Adds what is known of the answers; steals nothing. */
+static int set_answers(json_t *object, const struct answer_times *from)
+{
+    return json_object_set_new(object, "response_ns", distribution(&from->response)) |
+           json_object_set_new(object, "request_ns", distribution(&from->request));
+}
+
+/* Of all processes together. */
+static json_t *shares(const struct communication *communication,
+                      const struct communication_process *from)
+{
+    return json_pack("{s:f, s:f, s:f}", "cpu", show_share(from->cpu, communication->cpu),
+                     "messages", show_share(from->sent.messages, communication->sent.messages),
+                     "bytes", show_share(from->sent.bytes, communication->sent.bytes));
+}
+
 static json_t *machine(const struct communication *communication, uint32_t index)
 {
     return text(communication->machines[index].name, MACHINE_NAME_SIZE + 15);
@@ -87,12 +117,14 @@ static json_t *machines(const struct communication *communication)
 
 static json_t *recording(const struct communication *communication)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o}", "events",
-                     count(communication->events), "lost", count(communication->lost), "dropped",
-                     count(communication->dropped), "unseen_bytes",
-                     count(communication->unseen_bytes), "duration_ns",
-                     count(communication->duration), "complete", communication->complete, "by",
-                     communication_by_name(communication->by), "machines", machines(communication));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o}", "events",
+        count(communication->events), "lost", count(communication->lost), "dropped",
+        count(communication->dropped), "unseen_bytes", count(communication->unseen_bytes),
+        "duration_ns", count(communication->duration), "complete", communication->complete, "by",
+        communication_by_name(communication->by), "machines", machines(communication), "local",
+        traffic(&communication->local), "remote", traffic(&communication->remote), "connections",
+        count(communication->connections), "ended", count(communication->ended));
 }
 
 static json_t *name_or_null(const char *from)
@@ -128,51 +160,74 @@ static int set_attributes(json_t *object, const struct communication_process *fr
     return result;
 }
 
-static json_t *process(const struct communication *communication, size_t index)
+/* What processes and groups of them have alike. */
+static int set_sums(json_t *object, const struct communication *communication,
+                    const struct communication_process *from)
 {
-    const struct communication_process *from = &communication->processes[index];
-    json_t *object = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", process_id((uint32_t)index), "machine",
-        machine(communication, from->machine), "pid",
-        from->pid == 0 ? json_null() : count(from->pid), "parent", process_id(from->parent), "name",
-        text(from->name, sizeof(from->name)), "cpu_ns", count(from->cpu), "sent",
-        traffic(&from->sent), "received", traffic(&from->received));
+    json_t *sums = json_pack("{s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "cpu_ns", count(from->cpu),
+                             "sent", traffic(&from->sent), "received", traffic(&from->received),
+                             "share", shares(communication, from), "failed", "sends",
+                             count(from->failed_sends), "receives", count(from->failed_receives));
+    int result = json_object_update(object, sums) | set_answers(object, &from->answers);
 
-    if (object == NULL || set_attributes(object, from) == 0)
+    json_decref(sums);
+    return result;
+}
+
+static json_t *checked(json_t *object, int result)
+{
+    if (object == NULL || result == 0)
         return object;
     json_decref(object);
     return NULL;
 }
 
+static json_t *process(const struct communication *communication, size_t index)
+{
+    const struct communication_process *from = &communication->processes[index];
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "id", process_id((uint32_t)index),
+                  "machine", machine(communication, from->machine), "pid",
+                  from->pid == 0 ? json_null() : count(from->pid), "parent",
+                  process_id(from->parent), "name", text(from->name, sizeof(from->name)),
+                  "processes", count(from->group_size), "ended", from->ended);
+
+    return checked(object, set_sums(object, communication, from) | set_attributes(object, from));
+}
+
 static json_t *group(const struct communication *communication, size_t index)
 {
     const struct communication_process *from = &communication->processes[index];
+    json_t *object = json_pack("{s:o, s:o, s:o, s:o}", "id", process_id((uint32_t)index), "machine",
+                               machine(communication, from->machine), "name",
+                               text(from->group, NAME_SIZE), "processes", count(from->group_size));
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", process_id((uint32_t)index),
-                     "machine", machine(communication, from->machine), "name",
-                     text(from->group, NAME_SIZE), "processes", count(from->group_size), "cpu_ns",
-                     count(from->cpu), "sent", traffic(&from->sent), "received",
-                     traffic(&from->received));
+    return checked(object, set_sums(object, communication, from));
 }
 
 static json_t *pair(const struct communication *communication, size_t index)
 {
     const struct communication_pair *from = &communication->pairs[index];
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:b}", "from", party(&from->from), "to",
-                     party(&from->to), "messages", count(from->sent.messages), "bytes",
-                     count(from->sent.bytes), "local", from->local, "shared", from->shared);
+    return json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:b, s:b}", "from", party(&from->from),
+                     "to", party(&from->to), "messages", count(from->sent.messages), "bytes",
+                     count(from->sent.bytes), "bytes_per_s",
+                     show_rate(from->sent.bytes, communication->duration), "share",
+                     show_share(from->sent.bytes, from->from_bytes), "size",
+                     distribution(&from->sizes), "local", from->local, "shared", from->shared);
 }
 
 static json_t *path(const struct communication *communication, size_t index)
 {
     const struct communication_path *from = &communication->paths[index];
+    json_t *object = json_pack(
+        "{s:s, s:o, s:o, s:[o, o], s:o, s:o, s:o, s:o, s:o}", "kind", path_kind_name(from->kind),
+        "local", text(from->local, ENDPOINT_SIZE), "remote", text(from->remote, ENDPOINT_SIZE),
+        "ends", process_ids(&from->ends[0]), process_ids(&from->ends[1]), "sent",
+        traffic(&from->sent), "received", traffic(&from->received), "dropped", count(from->dropped),
+        "connections", count(from->connections), "ended", count(from->ended));
 
-    return json_pack("{s:s, s:o, s:o, s:[o, o], s:o, s:o, s:o}", "kind", path_kind_name(from->kind),
-                     "local", text(from->local, ENDPOINT_SIZE), "remote",
-                     text(from->remote, ENDPOINT_SIZE), "ends", process_ids(&from->ends[0]),
-                     process_ids(&from->ends[1]), "sent", traffic(&from->sent), "received",
-                     traffic(&from->received), "dropped", count(from->dropped));
+    return checked(object, set_answers(object, &from->answers));
 }
 
 /* Prints a value and frees it. */

@@ -210,10 +210,15 @@ static int add_process(struct table *table, const struct communication *communic
     char parent[PROCESS_TEXT_SIZE] = "-";
     char machine[MACHINE_TEXT_SIZE];
     char cpu[UNIT_SIZE];
+    char shares[2][UNIT_SIZE];
+    char failed[UNIT_SIZE];
     struct traffic_text sent;
     struct traffic_text received;
 
     name_text(process, name);
+    show_percent(process->cpu, communication->cpu, shares[0]);
+    show_percent(process->sent.bytes, communication->sent.bytes, shares[1]);
+    show_count(process->failed_sends + process->failed_receives, failed);
     if (process->pid != 0)
         snprintf(pid, sizeof(pid), "%u", process->pid);
     if (process->parent != NO_PROCESS)
@@ -226,18 +231,22 @@ static int add_process(struct table *table, const struct communication *communic
     traffic_text(&process->sent, &sent);
     traffic_text(&process->received, &received);
     return table_add(table, (const char *[]){name, size, pid, parent, machine, user, container, cpu,
-                                             sent.messages, sent.bytes, received.messages,
-                                             received.bytes});
+                                             shares[0], sent.messages, sent.bytes, shares[1],
+                                             received.messages, received.bytes, failed});
 }
 
-static int add_other_processes(struct table *table, const struct process_row *rows, size_t count)
+static int add_other_processes(struct table *table, const struct communication *communication,
+                               const struct process_row *rows, size_t count)
 {
     struct traffic sum[2] = {{0}};
     uint64_t cpu_sum = 0;
     uint64_t size_sum = 0;
+    uint64_t failed_sum = 0;
     char name[UNIT_SIZE];
     char size[UNIT_SIZE];
     char cpu[UNIT_SIZE];
+    char shares[2][UNIT_SIZE];
+    char failed[UNIT_SIZE];
     struct traffic_text sent;
     struct traffic_text received;
 
@@ -248,14 +257,36 @@ static int add_other_processes(struct table *table, const struct process_row *ro
         add_traffic(&sum[1], &rows[i].process->received);
         cpu_sum += rows[i].process->cpu;
         size_sum += rows[i].process->group_size;
+        failed_sum += rows[i].process->failed_sends + rows[i].process->failed_receives;
     }
     others_text(count, name);
     show_count(size_sum, size);
     show_duration(cpu_sum, cpu);
+    show_percent(cpu_sum, communication->cpu, shares[0]);
+    show_percent(sum[0].bytes, communication->sent.bytes, shares[1]);
+    show_count(failed_sum, failed);
     traffic_text(&sum[0], &sent);
     traffic_text(&sum[1], &received);
-    return table_add(table, (const char *[]){name, size, "", "", "", "", "", cpu, sent.messages,
-                                             sent.bytes, received.messages, received.bytes});
+    return table_add(table, (const char *[]){name, size, "", "", "", "", "", cpu, shares[0],
+                                             sent.messages, sent.bytes, shares[1],
+                                             received.messages, received.bytes, failed});
+}
+
+static bool has_shared_rows(const struct communication *communication)
+{
+    for (size_t i = 0; i < communication->process_count; i++)
+        if (communication->processes[i].group != NULL)
+            return true;
+    return false;
+}
+
+static bool has_failed_calls(const struct communication *communication)
+{
+    for (size_t i = 0; i < communication->process_count; i++)
+        if (communication->processes[i].failed_sends + communication->processes[i].failed_receives >
+            0)
+            return true;
+    return false;
 }
 
 static int print_processes(const struct communication *communication, FILE *file,
@@ -273,17 +304,20 @@ static int print_processes(const struct communication *communication, FILE *file
     bool groups = communication->by != BY_PROCESS;
     const struct table_column columns[] = {
         {words[communication->by].heading, false},
-        {groups ? "PROCESSES" : NULL, true},
+        {groups || has_shared_rows(communication) ? "PROCESSES" : NULL, true},
         {groups ? NULL : "PID", true},
         {groups ? NULL : "PARENT", false},
         {communication->machine_count > 1 ? "MACHINE" : NULL, false},
         {attribute_differs(communication, BY_USER) ? "USER" : NULL, false},
         {attribute_differs(communication, BY_CONTAINER) ? "CONTAINER" : NULL, false},
         {"CPU TIME", true},
+        {"%", true},
         {"SENT", true},
         {"BYTES SENT", true},
+        {"%", true},
         {"RECEIVED", true},
         {"BYTES RECEIVED", true},
+        {has_failed_calls(communication) ? "FAILED" : NULL, true},
     };
     size_t shown = shown_rows(communication->process_count, options);
     struct process_row *rows = largest_processes(communication);
@@ -295,9 +329,90 @@ static int print_processes(const struct communication *communication, FILE *file
     for (size_t i = 0; result == 0 && i < shown; i++)
         result = add_process(&table, communication, rows[i].process);
     if (result == 0)
-        result = add_other_processes(&table, rows + shown, communication->process_count - shown);
+        result = add_other_processes(&table, communication, rows + shown,
+                                     communication->process_count - shown);
     if (result == 0) {
         print_title(file, words[communication->by].title);
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    free(rows);
+    return result;
+}
+
+/* ---- how long answers take ---- */
+
+static int add_answers(struct table *table, const char *name, const char *what,
+                       const struct histogram *times)
+{
+    uint64_t values = histogram_count(times);
+    char count[UNIT_SIZE];
+    char cells[5][UNIT_SIZE];
+
+    if (values == 0)
+        return 0;
+    show_count(values, count);
+    show_duration(times->sum / values, cells[0]);
+    show_duration(histogram_quantile(times, 0.5), cells[1]);
+    show_duration(histogram_quantile(times, 0.9), cells[2]);
+    show_duration(histogram_quantile(times, 0.99), cells[3]);
+    show_duration(times->max, cells[4]);
+    return table_add(table, (const char *[]){name, what, count, cells[0], cells[1], cells[2],
+                                             cells[3], cells[4]});
+}
+
+static uint64_t answer_count(const struct communication_process *process)
+{
+    return histogram_count(&process->answers.response) + histogram_count(&process->answers.request);
+}
+
+static int compare_answers(const void *left, const void *right)
+{
+    const struct process_row *a = left;
+    const struct process_row *b = right;
+
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return (a->process > b->process) - (a->process < b->process);
+}
+
+static int print_answers(const struct communication *communication, FILE *file,
+                         const struct show_options *options)
+{
+    const struct table_column columns[] = {
+        {communication->by == BY_PROCESS ? "PROCESS" : "GROUP", false},
+        {"DOES", false},
+        {"COUNT", true},
+        {"MEAN", true},
+        {"P50", true},
+        {"P90", true},
+        {"P99", true},
+        {"MAX", true},
+    };
+    struct process_row *rows = calloc(communication->process_count + 1, sizeof(*rows));
+    size_t count = 0;
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    if (rows == NULL)
+        result = -ENOMEM;
+    for (size_t i = 0; result == 0 && i < communication->process_count; i++) {
+        const struct communication_process *process = &communication->processes[i];
+        if (answer_count(process) > 0)
+            rows[count++] = (struct process_row){process, answer_count(process)};
+    }
+    if (count > 0)
+        qsort(rows, count, sizeof(*rows), compare_answers);
+    for (size_t i = 0; result == 0 && i < shown_rows(count, options); i++) {
+        const struct communication_process *process = rows[i].process;
+        char name[PROCESS_TEXT_SIZE];
+        process_text(communication, (uint32_t)(process - communication->processes), name);
+        result = add_answers(&table, name, "answers", &process->answers.response);
+        if (result == 0)
+            result = add_answers(&table, name, "waits for answers", &process->answers.request);
+    }
+    if (result == 0 && count > 0) {
+        print_title(file, "Response times");
         result = table_print(&table, file);
     }
     table_done(&table);
@@ -313,21 +428,31 @@ static int add_pair(struct table *table, const struct communication *communicati
     char from[PARTY_TEXT_SIZE];
     char to[PARTY_TEXT_SIZE];
     char where[UNIT_SIZE];
+    char share[UNIT_SIZE];
+    char rate[UNIT_SIZE];
+    char sizes[3][UNIT_SIZE];
     struct traffic_text sent;
 
+    show_percent(pair->sent.bytes, pair->from_bytes, share);
+    show_bytes((uint64_t)show_rate(pair->sent.bytes, communication->duration), rate);
+    show_bytes(histogram_quantile(&pair->sizes, 0.5), sizes[0]);
+    show_bytes(histogram_quantile(&pair->sizes, 0.99), sizes[1]);
+    show_bytes(pair->sizes.max, sizes[2]);
     party_text(communication, &pair->from, from);
     party_text(communication, &pair->to, to);
     traffic_text(&pair->sent, &sent);
     snprintf(where, sizeof(where), "%s%s", pair->local ? "local" : "remote",
              pair->shared ? ", shared" : "");
-    return table_add(table, (const char *[]){from, to, sent.messages, sent.bytes, where});
+    return table_add(table, (const char *[]){from, to, sent.messages, sent.bytes, share, rate,
+                                             sizes[0], sizes[1], sizes[2], where});
 }
 
 static int print_pairs(const struct communication *communication, FILE *file,
                        const struct show_options *options)
 {
     const struct table_column columns[] = {
-        {"FROM", false}, {"TO", false}, {"MESSAGES", true}, {"BYTES", true}, {"WHERE", false},
+        {"FROM", false}, {"TO", false}, {"MESSAGES", true}, {"BYTES", true}, {"%", true},
+        {"PER S", true}, {"P50", true}, {"P99", true},      {"MAX", true},   {"WHERE", false},
     };
     size_t shown = shown_rows(communication->pair_count, options);
     struct traffic sum = {0};
@@ -345,7 +470,8 @@ static int print_pairs(const struct communication *communication, FILE *file,
         struct traffic_text text;
         others_text(communication->pair_count - shown, name);
         traffic_text(&sum, &text);
-        result = table_add(&table, (const char *[]){name, "", text.messages, text.bytes, ""});
+        result = table_add(
+            &table, (const char *[]){name, "", text.messages, text.bytes, "", "", "", "", "", ""});
     }
     if (result == 0) {
         print_title(file, "Who sent to whom");
@@ -377,17 +503,27 @@ static int add_path(struct table *table, const struct communication *communicati
     char local[PARTY_TEXT_SIZE + ENDPOINT_SIZE];
     char remote[PARTY_TEXT_SIZE + ENDPOINT_SIZE];
     char dropped[UNIT_SIZE];
+    char connections[UNIT_SIZE];
+    char times[2][UNIT_SIZE] = {"", ""};
+    /* the client's view holds the server's and the way; where it is not metered the server's must do */
+    const struct histogram *answers =
+        path->answers.request.used > 0 ? &path->answers.request : &path->answers.response;
     struct traffic_text sent;
     struct traffic_text received;
 
+    if (answers->used > 0) {
+        show_duration(histogram_quantile(answers, 0.5), times[0]);
+        show_duration(histogram_quantile(answers, 0.99), times[1]);
+    }
+    show_count(path->connections, connections);
     end_text(communication, &path->ends[0], path->local, local);
     end_text(communication, &path->ends[1], path->remote, remote);
     traffic_text(&path->sent, &sent);
     traffic_text(&path->received, &received);
     show_count(path->dropped, dropped);
-    return table_add(table,
-                     (const char *[]){path_kind_name(path->kind), local, remote, sent.messages,
-                                      sent.bytes, received.messages, received.bytes, dropped});
+    return table_add(table, (const char *[]){path_kind_name(path->kind), local, remote, connections,
+                                             sent.messages, sent.bytes, received.messages,
+                                             received.bytes, times[0], times[1], dropped});
 }
 
 static int add_other_paths(struct table *table, const struct traffic sum[2], uint64_t dropped_sum,
@@ -404,18 +540,34 @@ static int add_other_paths(struct table *table, const struct traffic sum[2], uin
     traffic_text(&sum[0], &sent);
     traffic_text(&sum[1], &received);
     show_count(dropped_sum, dropped);
-    return table_add(table, (const char *[]){name, "", "", sent.messages, sent.bytes,
-                                             received.messages, received.bytes, dropped});
+    return table_add(table, (const char *[]){name, "", "", "", sent.messages, sent.bytes,
+                                             received.messages, received.bytes, "", "", dropped});
+}
+
+static bool has_answers(const struct communication *communication)
+{
+    for (size_t i = 0; i < communication->path_count; i++)
+        if (communication->paths[i].answers.request.used > 0 ||
+            communication->paths[i].answers.response.used > 0)
+            return true;
+    return false;
 }
 
 static int print_paths(const struct communication *communication, FILE *file,
                        const struct show_options *options)
 {
     const struct table_column columns[] = {
-        {"PATH", false},          {"LOCAL", false},
-        {"REMOTE", false},        {"SENT", true},
-        {"BYTES SENT", true},     {"RECEIVED", true},
-        {"BYTES RECEIVED", true}, {communication->dropped > 0 ? "DROPPED" : NULL, true},
+        {"PATH", false},
+        {"LOCAL", false},
+        {"REMOTE", false},
+        {communication->connections > communication->path_count ? "CONNECTIONS" : NULL, true},
+        {"SENT", true},
+        {"BYTES SENT", true},
+        {"RECEIVED", true},
+        {"BYTES RECEIVED", true},
+        {has_answers(communication) ? "ANSWER P50" : NULL, true},
+        {has_answers(communication) ? "P99" : NULL, true},
+        {communication->dropped > 0 ? "DROPPED" : NULL, true},
     };
     size_t shown = shown_rows(communication->path_count, options);
     struct traffic sum[2] = {{0}};
@@ -486,6 +638,8 @@ int show_statistics_tables(const struct communication *communication, FILE *file
 
     print_heading(communication, file, options);
     result = print_processes(communication, file, options);
+    if (result == 0 && !ferror(file))
+        result = print_answers(communication, file, options);
     if (result == 0 && !ferror(file))
         result = print_pairs(communication, file, options);
     if (result == 0 && !ferror(file))

@@ -106,3 +106,27 @@ void show_text(const char *from, size_t size, char *to)
     }
     *to = '\0';
 }
+
+/* ---- shares and rates ---- */
+
+double show_share(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? 0 : (double)part / (double)whole;
+}
+
+double show_rate(uint64_t amount, uint64_t duration)
+{
+    return duration == 0 ? 0 : (double)amount * 1e9 / (double)duration;
+}
+
+void show_percent(uint64_t part, uint64_t whole, char text[UNIT_SIZE])
+{
+    double percent = 100 * show_share(part, whole);
+
+    if (part == 0)
+        strcpy(text, "0");
+    else if (percent < 0.1)
+        strcpy(text, "<0.1");
+    else
+        snprintf(text, UNIT_SIZE, percent < 9.95 ? "%.1f" : "%.0f", percent);
+}

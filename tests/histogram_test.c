@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* histogram_test.c: histograms against the values themselves, sorted. */
+#include "analysis/analysis.h"
+
+#include "seeded.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MOST_VALUES 3000
+
+static uint64_t seed;
+
+static int compare_values(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Of all magnitudes up to 2^octaves. */
+static size_t random_values(uint64_t values[MOST_VALUES], unsigned octaves)
+{
+    size_t count = 1 + random_below(&seed, MOST_VALUES);
+
+    for (size_t i = 0; i < count; i++)
+        values[i] = random_below(&seed, 1ULL << random_below(&seed, octaves + 1));
+    return count;
+}
+
+static void check_bars(const struct histogram *histogram, const uint64_t *sorted, size_t count)
+{
+    size_t at = 0;
+
+    for (unsigned i = 0; i < histogram->used; i++) {
+        struct histogram_bar bar = histogram_bar(histogram, i);
+        assert_true(bar.from <= bar.to && bar.count > 0);
+        for (uint64_t k = 0; k < bar.count; k++, at++) {
+            assert_true(at < count);
+            assert_true(sorted[at] >= bar.from && sorted[at] <= bar.to);
+        }
+    }
+    assert_int_equal(at, count);
+}
+
+static void bars_hold_the_values(void **state)
+{
+    static uint64_t values[MOST_VALUES];
+    const unsigned most[] = {2, 3, HISTOGRAM_FEW, HISTOGRAM_SOME, HISTOGRAM_MOST};
+
+    (void)state;
+    seed = seed_of_run("bars");
+    for (unsigned round = 0; round < 300; round++) {
+        struct histogram histogram = {0};
+        unsigned buckets = most[random_below(&seed, 5)];
+        size_t count = random_values(values, (unsigned)random_below(&seed, 63));
+        uint64_t sum = 0;
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(histogram_add(&histogram, values[i], buckets), 0);
+            sum += values[i];
+        }
+        qsort(values, count, sizeof(*values), compare_values);
+        assert_int_equal(histogram_count(&histogram), count);
+        assert_int_equal(histogram.sum, sum);
+        assert_int_equal(histogram.min, values[0]);
+        assert_int_equal(histogram.max, values[count - 1]);
+        assert_true(histogram.used <= buckets);
+        check_bars(&histogram, values, count);
+        histogram_done(&histogram);
+    }
+}
+
+/* With buckets enough a quantile is within a sixteenth of the value that has its rank. */
+static void quantiles_are_near(void **state)
+{
+    static uint64_t values[MOST_VALUES];
+
+    (void)state;
+    seed = seed_of_run("quantiles");
+    for (unsigned round = 0; round < 200; round++) {
+        struct histogram histogram = {0};
+        size_t count = random_values(values, 8);
+        for (size_t i = 0; i < count; i++)
+            histogram_add(&histogram, values[i], HISTOGRAM_MOST);
+        qsort(values, count, sizeof(*values), compare_values);
+        for (double share = 0; share < 1; share += 0.01) {
+            uint64_t expected = values[(size_t)(share * (double)count)];
+            uint64_t found = histogram_quantile(&histogram, share);
+            assert_true(found + expected / 16 + 1 >= expected);
+            assert_true(found <= expected + expected / 16 + 1);
+        }
+        histogram_done(&histogram);
+    }
+}
+
+/* Merged ones say the same as one that had all the values, as far as the coarser one can. */
+static void merging_loses_nothing(void **state)
+{
+    static uint64_t values[MOST_VALUES];
+
+    (void)state;
+    seed = seed_of_run("merging");
+    for (unsigned round = 0; round < 200; round++) {
+        struct histogram parts[3] = {{0}}, all = {0};
+        const unsigned most[] = {HISTOGRAM_FEW, HISTOGRAM_SOME, HISTOGRAM_MOST};
+        size_t count = random_values(values, (unsigned)random_below(&seed, 40));
+        for (size_t i = 0; i < count; i++) {
+            unsigned part = (unsigned)random_below(&seed, 3);
+            histogram_add(&parts[part], values[i], most[part]);
+        }
+        for (unsigned part = 0; part < 3; part++)
+            assert_int_equal(histogram_merge(&all, &parts[part], HISTOGRAM_MOST), 0);
+        qsort(values, count, sizeof(*values), compare_values);
+        assert_int_equal(all.min, values[0]);
+        assert_int_equal(all.max, values[count - 1]);
+        check_bars(&all, values, count);
+        histogram_done(&all);
+        for (unsigned part = 0; part < 3; part++)
+            histogram_done(&parts[part]);
+    }
+}
+
+static void empty_ones(void **state)
+{
+    struct histogram histogram = {0}, other = {0};
+
+    (void)state;
+    assert_int_equal(histogram_count(&histogram), 0);
+    assert_int_equal(histogram_quantile(&histogram, 0.5), 0);
+    assert_int_equal(histogram_merge(&histogram, &other, HISTOGRAM_FEW), 0);
+    assert_int_equal(histogram_count(&histogram), 0);
+    histogram_add(&histogram, UINT64_MAX, HISTOGRAM_FEW);
+    histogram_add(&histogram, 0, HISTOGRAM_FEW);
+    assert_int_equal(histogram_quantile(&histogram, 0), 0);
+    assert_int_equal(histogram_quantile(&histogram, 1), UINT64_MAX);
+    histogram_done(&histogram);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bars_hold_the_values),
+        cmocka_unit_test(quantiles_are_near),
+        cmocka_unit_test(merging_loses_nothing),
+        cmocka_unit_test(empty_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# response_test.sh BUILD_FOLDER: how long answers take, against what server and client measure
+# themselves; and sizes, over a connection whose messages are known.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+command -v python3 > /dev/null || skip_all "python3 is not installed"
+cd "$scratch" || exit 1
+
+# The server's log: for each request, ns from the end of its receive to the beginning of its answer.
+# The client's: from the end of its send to the end of its receive.
+cat > program.py << 'END'
+import os, random, socket, sys, time
+
+requests = int(sys.argv[1])
+random.seed(int(sys.argv[2]))
+delays = [random.choice((0.0005, 0.002, 0.01)) for _ in range(requests)]
+listener = socket.create_server(("127.0.0.1", 0))
+address = listener.getsockname()
+
+
+def serve():
+    connection, _ = listener.accept()
+    with open("server.log", "w") as log:
+        for delay in delays:
+            size = len(connection.recv(100000))
+            received = time.monotonic_ns()
+            time.sleep(delay)
+            print(time.monotonic_ns() - received, size, file=log)
+            connection.send(b"x" * (size * 3))
+
+
+def ask():
+    connection = socket.create_connection(address)
+    with open("client.log", "w") as log:
+        for i in range(requests):
+            connection.send(b"x" * (100 + i))
+            sent = time.monotonic_ns()
+            left = 3 * (100 + i)
+            while left > 0:
+                left -= len(connection.recv(left))
+                received = time.monotonic_ns()
+            print(received - sent, 100 + i, file=log)
+
+
+child = os.fork()
+if child == 0:
+    serve()
+    os._exit(0)
+ask()
+os.waitpid(child, 0)
+END
+requests=200
+seed=${DPM_SEED:-$$}
+echo "# seed $seed (DPM_SEED repeats it)"
+"$dpm" run -o answers.trace -- python3 program.py $requests "$seed" > out 2> err
+check_equal "the program runs" 0 $?
+"$dpm" stats --json answers.trace > stats.json
+
+# near WHAT LOG FILTER: count and, within 0.3 ms, mean, smallest and largest; quantiles lie where
+# their ranks are, within an eighth.
+near() {
+    jq -e --slurpfile log "$2" -n --slurpfile stats stats.json "
+        def near(\$a; \$b; \$part): (\$a - \$b) | fabs <= 300000 + \$b * \$part;
+        (\$log | [range(0; length; 2) as \$i | \$log[\$i]] | sort) as \$times
+        | (\$stats[0] | $3) as \$found
+        | \$found.count == (\$times | length)
+          and near(\$found.mean; (\$times | add / length); 0)
+          and near(\$found.min; \$times[0]; 0) and near(\$found.max; \$times[-1]; 0)
+          and near(\$found.p50; \$times[(\$times | length) * 50 / 100 | floor]; 0.125)
+          and near(\$found.p90; \$times[(\$times | length) * 90 / 100 | floor]; 0.125)
+          and near(\$found.p99; \$times[(\$times | length) * 99 / 100 | floor]; 0.125)" > verdict
+    if [ "$(cat verdict)" = true ]; then
+        pass "$1"
+    else
+        fail "$1" "$(jq -c "$3" stats.json); its log: $(sort -n "$2" | sed -n '1p;50p;$p' | xargs)"
+    fi
+}
+near "a server's answers take what it says" server.log \
+    '.processes | map(select(.response_ns)) | .[0].response_ns'
+near "a client waits as long as it says" client.log \
+    '.processes | map(select(.request_ns)) | .[0].request_ns'
+near "the path says the same of the server" server.log '.paths[0].response_ns'
+near "and of the client" client.log '.paths[0].request_ns'
+check_equal "sizes of the requests" "200 100 299" \
+    "$(jq -r '.pairs | min_by(.bytes).size | "\(.count) \(.min) \(.max)"' stats.json)"
+check_equal "... and of the answers" "200 300 897" \
+    "$(jq -r '.pairs | max_by(.bytes).size | "\(.count) \(.min) \(.max)"' stats.json)"
+check_equal "all of it is local" "400 0" \
+    "$(jq -r '.trace | "\(.local.messages) \(.remote.messages)"' stats.json)"
+check_equal "shares make a whole" "1 1 1" "$(jq -r '[.processes[].share] |
+    "\(map(.cpu) | add * 1000 | round / 1000) \(map(.messages) | add) \(map(.bytes) | add)"' stats.json)"
+finish
