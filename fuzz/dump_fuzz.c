@@ -265,7 +265,7 @@ static void show_communication(struct memory_source *memory, const struct totals
     struct communication *communication;
     struct problem problem;
 
-    PROMISE(communication_read(&memory->source, &communication, &problem) == 0);
+    PROMISE(communication_read(&memory->source, 1000000, &communication, &problem) == 0);
     check_sums(communication, totals);
     show_all(communication, &(struct show_options){0});
     show_all(communication, &(struct show_options){.all = true});

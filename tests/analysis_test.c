@@ -158,7 +158,7 @@ static struct communication *read_all(struct recording *recording)
     struct problem problem;
 
     recording->at = 0;
-    assert_int_equal(communication_read(&recording->source, &result, &problem), 0);
+    assert_int_equal(communication_read(&recording->source, 0, &result, &problem), 0);
     return result;
 }
 
@@ -1506,7 +1506,7 @@ static void passes_on_what_the_source_says(void **state)
 
     recording_begin(recording, 1);
     recording->source.next = broken_next;
-    assert_int_equal(communication_read(&recording->source, &result, &problem), -EIO);
+    assert_int_equal(communication_read(&recording->source, 0, &result, &problem), -EIO);
     assert_string_equal(problem.text, "the disk is on fire");
     assert_null(result);
 }

@@ -85,7 +85,7 @@ done
 # words_of_page PAGE BEGIN END: the words between two lines that the page marks as literal
 words_of_page() {
     sed -n "/^$2/,/^$3/p" "$pages/$1" | sed -n 's/^\.\(It \)\{0,1\}Cm //p' | tr -s ' ' '\n' |
-        grep '^[a-z_]*[a-z]$' | sort -u
+        grep '^[a-z][a-z0-9_]*$' | sort -u
 }
 
 "$dpm" dump --json alpha beta gamma 2> err | jq -r 'keys[]' | sort -u > printed
@@ -96,7 +96,9 @@ check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
 words_of_page dpm-check.1 '\.Ss Keys' '\.Sh ENVIRONMENT' > described
 check_equal "dpm-check(1) describes the keys that dpm check --json prints" \
     "$(cat printed)" "$(cat described)"
-for by in process user; do "$dpm" stats --json --by $by alpha 2> err; done |
+for by in process user; do
+    "$dpm" stats --json --every 1ms --histogram --by $by alpha 2> err
+done |
     jq -r '[.. | objects | keys[]] | unique | .[]' | sort -u > printed
 words_of_page dpm-stats.1 '\.Ss Keys' '\.Sh EXIT' > described
 check_equal "dpm-stats(1) describes the keys that dpm stats --json prints" \

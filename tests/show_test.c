@@ -396,9 +396,10 @@ static void statistics_json_has_its_keys(void **state)
                 "events lost dropped unseen_bytes duration_ns complete by machines local remote "
                 "connections ended");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
-    expect_keys(process, "id machine pid parent name user user_name cgroup cgroup_name container "
-                         "program pid_namespace pid_inside cpu_ns sent received share failed processes "
-                         "ended response_ns request_ns");
+    expect_keys(process,
+                "id machine pid parent name user user_name cgroup cgroup_name container "
+                "program pid_namespace pid_inside cpu_ns sent received share failed processes "
+                "ended response_ns request_ns");
     assert_true(json_is_null(json_object_get(process, "cgroup_name")));
     expect_keys(json_object_get(process, "sent"), "messages bytes");
     assert_string_equal(json_string_value(json_object_get(process, "name")), "a\"\\??");

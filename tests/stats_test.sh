@@ -281,15 +281,59 @@ fails "a damaged trace, for programs" 1 'damaged/data: at byte 4184: .*damaged' 
 refuses_what_is_no_trace stats
 refuses_what_is_no_trace stats --json alpha
 
+# ---- order, tables, time, CSV ----
+
+check_equal "--sort cpu" "client server twin" \
+    "$("$dpm" stats --csv --sort cpu alpha 2> err | cut -d, -f1 | grep -E 'client|server|twin' | xargs)"
+check_equal "--sort name" "client server twin" \
+    "$("$dpm" stats --csv --sort name alpha 2> err | cut -d, -f1 | grep -E 'client|server|twin' | xargs)"
+check_equal "--sort messages" "client server" \
+    "$("$dpm" stats --csv --sort messages alpha 2> err | cut -d, -f1 | grep -E 'client|server' | xargs)"
+for table in process pair path; do
+    "$dpm" stats --csv --by $table alpha > out.csv 2> err
+    python3 - out.csv > rows << 'END'
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1])))
+print(len(rows) - 1, len({len(row) for row in rows}))
+END
+    case $table in process) of=processes ;; *) of=${table}s ;; esac
+    check_equal "--csv --by $table: as many rows as JSON has, all as long as the heading" \
+        "$(jq ".$of | length" alpha.json) 1" "$(cat rows)"
+    check_equal "... with the same sum" "$(jq "[.$of[] | (.sent.bytes // .bytes)] | add" alpha.json)" \
+        "$(python3 -c 'import csv, sys
+print(sum(int(row.get("sent_bytes") or row["bytes"]) for row in csv.DictReader(open("out.csv"))))')"
+done
+check_equal "--by pair shows pairs" 1 \
+    "$("$dpm" stats --by pair alpha 2> err | grep -cE '^(Processes|Who sent to whom|Paths)')"
+for every in 1ms 7ms 1s; do
+    "$dpm" stats --json --every $every alpha > out 2> err
+    check_equal "--every $every loses no message" \
+        "$(jq -c '[.processes[].sent | [.messages, .bytes]] | transpose | map(add)' out)" \
+        "$(jq -c '[.intervals[] | [.messages, .bytes]] | transpose | map(add)' out)"
+done
+check_equal "--every 100 ns becomes longer until there are few enough" true \
+    "$("$dpm" stats --json --every 0.0001ms alpha 2> err | jq '.intervals | length <= 10000 and length > 1')"
+check_equal "--histogram has every message" true "$("$dpm" stats --json --histogram alpha 2> err |
+    jq '[.pair_histograms[].size[][2]] == [] or
+        ([.pair_histograms[] | [.size[][2]] | add] == [.pairs[].size.count])')"
+check "--every and --histogram draw" sh -c "
+    '$dpm' stats --every 10ms --histogram alpha 2> err | grep -q '##########'"
+
 # ---- wrong usage ----
 
 fails "no trace" 2 'stats: which trace?.*dpm stats --help' "$dpm" stats
 fails "an unknown option" 2 "unrecognized option '--top'" "$dpm" stats --top alpha
+fails "--sort by what is not there" 2 "stats: --sort 'color': there are bytes" \
+    "$dpm" stats --sort color alpha
+fails "--by what is not there" 2 "stats: --by 'day': there are process" "$dpm" stats --by day alpha
+fails "no time" 2 "stats: --every '0s': a time as" "$dpm" stats --every 0s alpha
+fails "two faces" 2 "stats: --json and --csv" "$dpm" stats --json --csv alpha
 fails "a value for an option that has none" 2 ".*--all.*doesn't allow an argument" \
     "$dpm" stats --all=yes alpha
 
 cannot_print "tables" "$dpm" stats alpha
 cannot_print "long tables" "$dpm" stats --all crowd
 cannot_print "JSON" "$dpm" stats --json alpha
+cannot_print "CSV" "$dpm" stats --csv alpha
 cannot_print "much JSON" "$dpm" stats --json crowd
 finish

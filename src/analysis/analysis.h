@@ -149,6 +149,7 @@ enum communication_by {
     BY_USER,
     BY_CONTAINER, /* container_name() of the cgroup */
     BY_PROGRAM,
+    BY_MACHINE,
 };
 
 struct communication {
@@ -164,6 +165,10 @@ struct communication {
     struct communication_piece *pieces; /* texts and lists that rows point into */
     size_t piece_capacity;
     struct intern piece_keys;
+
+    struct traffic *intervals; /* what was sent in each stretch of time, the first first */
+    size_t interval_count;
+    uint64_t interval; /* ns; 0: not asked for */
 
     uint32_t traces;          /* origins of the source */
     uint64_t events;          /* records that tell of an event: SEND to TERMINATION */
@@ -196,6 +201,12 @@ const char *communication_keep_text(struct communication *communication, const c
 struct statistics;
 
 int statistics_new(struct statistics **ret_statistics);
+
+/* Count over time, too: in stretches of this many ns, twice as long whenever there are too many
+ * (MOST_INTERVALS). To be said before the first record. */
+void statistics_every(struct statistics *statistics, uint64_t interval);
+
+#define MOST_INTERVALS 10000
 void statistics_free(struct statistics *statistics);
 
 /* Takes one record into account. Returns 0 or -ENOMEM; after that only statistics_free is
@@ -207,10 +218,10 @@ int statistics_add(struct statistics *statistics, const struct event *event);
 int statistics_finish(const struct statistics *statistics, const struct source_state *states,
                       uint32_t origins, struct communication **ret_communication);
 
-/* All of it: reads a source that has an end to that end.
+/* All of it: reads a source that has an end to that end; `every` is statistics_every()'s, or 0.
  * Errors: those of the source; -EAGAIN if it has nothing yet; -ENOMEM; a line in `problem`. */
-int communication_read(struct source *source, struct communication **ret_communication,
-                       struct problem *problem);
+int communication_read(struct source *source, uint64_t every,
+                       struct communication **ret_communication, struct problem *problem);
 
 /* ---- groups ---- */
 
@@ -226,7 +237,7 @@ int communication_group(const struct communication *communication, enum communic
 void communication_group_name(const struct communication_process *process, enum communication_by by,
                               char name[NAME_SIZE]);
 
-/* "process", "user", "container", "program". */
+/* "process", "user", "container", "program", "machine". */
 const char *communication_by_name(enum communication_by by);
 
 #endif

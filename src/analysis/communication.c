@@ -699,6 +699,20 @@ done:
     return result;
 }
 
+static int copy_intervals(const struct statistics *statistics, struct communication *result)
+{
+    size_t size = statistics->interval_count * sizeof(*result->intervals);
+
+    if (statistics->interval == 0)
+        return 0;
+    result->interval = statistics->interval;
+    result->interval_count = statistics->interval_count;
+    result->intervals = malloc(size + 1);
+    if (result->intervals != NULL && size > 0)
+        memcpy(result->intervals, statistics->intervals, size);
+    return result->intervals == NULL ? -ENOMEM : 0;
+}
+
 int statistics_finish(const struct statistics *statistics, const struct source_state *states,
                       uint32_t origins, struct communication **ret_communication)
 {
@@ -710,12 +724,16 @@ int statistics_finish(const struct statistics *statistics, const struct source_s
     if (result < 0)
         return result;
     build_totals(statistics, now, states, origins);
+    if (copy_intervals(statistics, now) < 0) {
+        communication_free(now);
+        return -ENOMEM;
+    }
     *ret_communication = now;
     return 0;
 }
 
-int communication_read(struct source *source, struct communication **ret_communication,
-                       struct problem *problem)
+int communication_read(struct source *source, uint64_t every,
+                       struct communication **ret_communication, struct problem *problem)
 {
     struct statistics *statistics = NULL;
     struct event event;
@@ -724,6 +742,7 @@ int communication_read(struct source *source, struct communication **ret_communi
 
     if (result < 0)
         goto done;
+    statistics_every(statistics, every);
     while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD) {
         result = statistics_add(statistics, &event);
         if (result < 0)
@@ -809,5 +828,6 @@ void communication_free(struct communication *communication)
     free(communication->pairs);
     free(communication->processes);
     free(communication->machines);
+    free(communication->intervals);
     free(communication);
 }

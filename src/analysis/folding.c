@@ -72,6 +72,11 @@ static int keep_machines(struct statistics *from, struct statistics *to)
     to->machines = from->machines;
     to->machine_capacity = from->machine_capacity;
     to->machine_count = from->machine_count;
+    to->intervals = from->intervals;
+    to->interval_count = from->interval_count;
+    to->interval_capacity = from->interval_capacity;
+    to->interval = from->interval;
+    to->interval_begin = from->interval_begin;
     to->events = from->events;
     to->unknown_streams = from->unknown_streams;
     to->unseen_bytes = from->unseen_bytes;
@@ -419,6 +424,7 @@ int statistics_fold(struct statistics *statistics)
     fresh->past = NULL;
     fresh->origins = NULL;
     fresh->machines = NULL;
+    fresh->intervals = NULL;
     statistics_free(fresh);
     return result;
 }

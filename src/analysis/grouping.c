@@ -41,10 +41,8 @@ struct grouping {
 const char *communication_by_name(enum communication_by by)
 {
     static const char *const names[] = {
-        [BY_PROCESS] = "process",
-        [BY_USER] = "user",
-        [BY_CONTAINER] = "container",
-        [BY_PROGRAM] = "program",
+        [BY_PROCESS] = "process", [BY_USER] = "user",       [BY_CONTAINER] = "container",
+        [BY_PROGRAM] = "program", [BY_MACHINE] = "machine",
     };
 
     return names[by];
@@ -97,7 +95,7 @@ static struct group_key key_of(const struct communication *communication, uint32
     struct group_key key = {.process = index, .machine = process->machine, .text = ""};
     char name[CONTAINER_SIZE];
 
-    if (process->pid == 0 && process->group == NULL)
+    if (by == BY_MACHINE || (process->pid == 0 && process->group == NULL))
         return key;
     if (by == BY_CONTAINER && process->cgroup_name != NULL) {
         key_by_text(&key, process->cgroup_name, container_name(process->cgroup_name, name));
@@ -231,7 +229,11 @@ static int name_groups(struct grouping *grouping, enum communication_by by)
 
     for (uint32_t i = 0; result == 0 && i < count; i++) {
         rows[i] = &grouping->result->processes[i];
-        communication_group_name(&grouping->from->processes[grouping->firsts[i]], by, name);
+        const struct communication_process *first = &grouping->from->processes[grouping->firsts[i]];
+        if (by == BY_MACHINE)
+            snprintf(name, sizeof(name), "%s", grouping->from->machines[first->machine].name);
+        else
+            communication_group_name(first, by, name);
         result = name_group(grouping, i, name, strlen(name));
     }
     if (result == 0 && by == BY_CONTAINER)
@@ -277,7 +279,11 @@ static struct communication *new_result(const struct communication *from, enum c
     result->paths = NULL;
     result->processes = calloc(from->process_count + 1, sizeof(*result->processes));
     result->machines = calloc(from->machine_count + 1, sizeof(*result->machines));
-    if (result->processes == NULL || result->machines == NULL) {
+    size_t intervals = from->interval_count * sizeof(*from->intervals);
+    result->intervals = malloc(intervals + 1);
+    if (result->intervals != NULL && intervals > 0)
+        memcpy(result->intervals, from->intervals, intervals);
+    if (result->processes == NULL || result->machines == NULL || result->intervals == NULL) {
         communication_free(result);
         return NULL;
     }

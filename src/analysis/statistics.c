@@ -39,6 +39,11 @@ static void use_done(struct statistics_use *use)
     histogram_done(&use->answers);
 }
 
+void statistics_every(struct statistics *statistics, uint64_t interval)
+{
+    statistics->interval = interval;
+}
+
 void statistics_free(struct statistics *statistics)
 {
     if (statistics == NULL)
@@ -61,6 +66,7 @@ void statistics_free(struct statistics *statistics)
     intern_done(&statistics->use_keys);
     joiner_done(&statistics->joiner);
     communication_free(statistics->past);
+    free(statistics->intervals);
     free(statistics);
 }
 
@@ -422,6 +428,46 @@ static int add_use(struct statistics *statistics, const struct event *event, uin
     return result < 0 ? result : note_answer(&statistics->processes[process], use, path, record);
 }
 
+/* ---- over time ---- */
+
+static void double_interval(struct statistics *statistics)
+{
+    for (size_t i = 0; i < statistics->interval_count; i++) {
+        struct traffic one = statistics->intervals[i];
+        if (i % 2 == 0)
+            statistics->intervals[i / 2] = one;
+        else
+            add_traffic(&statistics->intervals[i / 2], &one);
+    }
+    size_t left = (statistics->interval_count + 1) / 2;
+    memset(&statistics->intervals[left], 0,
+           (statistics->interval_count - left) * sizeof(*statistics->intervals));
+    statistics->interval_count = left;
+    statistics->interval *= 2;
+}
+
+/* Traces of several machines may tell of times before the first record's: these count for the first
+ * stretch. */
+static int count_in_time(struct statistics *statistics, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    int64_t wall = (int64_t)(record->header.time + (uint64_t)event->wall_offset);
+
+    if (statistics->interval_count == 0)
+        statistics->interval_begin = wall;
+    uint64_t since =
+        wall > statistics->interval_begin ? (uint64_t)(wall - statistics->interval_begin) : 0;
+    while (since / statistics->interval >= MOST_INTERVALS && statistics->interval_count > 0)
+        double_interval(statistics);
+    size_t index = since / statistics->interval;
+    if (array_reserve(&statistics->intervals, &statistics->interval_capacity, index + 1,
+                      sizeof(*statistics->intervals)) < 0)
+        return -ENOMEM;
+    if (index >= statistics->interval_count)
+        statistics->interval_count = index + 1;
+    return count_message(&statistics->intervals[index], NULL, record);
+}
+
 static bool uses_path(unsigned id)
 {
     const uint32_t users = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
@@ -476,6 +522,9 @@ static int add_event(struct statistics *statistics, const struct event *event)
     if (header->id == EVENT_TERMINATION)
         end_stream(statistics, stream, (const struct record *)header);
     statistics->unknown_streams += is_message && !stream->known;
+    if (header->id == EVENT_SEND && statistics->interval != 0 &&
+        count_in_time(statistics, event) < 0)
+        return -ENOMEM;
     return uses_path(header->id) ? add_use(statistics, event, stream->process) : 0;
 }
 

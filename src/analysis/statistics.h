@@ -127,6 +127,11 @@ struct statistics {
     struct statistics_use *uses;
     size_t use_capacity;
     struct joiner joiner; /* ends are numbered like paths */
+    struct traffic *intervals;
+    size_t interval_count;
+    size_t interval_capacity;
+    uint64_t interval;      /* ns, 0: not asked for */
+    int64_t interval_begin; /* of the first, wall time */
     uint64_t events;
     uint64_t unknown_streams;
     uint64_t unseen_bytes;

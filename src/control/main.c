@@ -66,10 +66,16 @@ static const struct command commands[] = {
     {"stats", command_stats, "show who sent how much to whom",
      "dpm stats [OPTION]... TRACE...\n"
      "\n"
-     "  --by WHAT  one row for each process (as without it), user, container or program\n"
-     "  --all      every row of the tables, not the 100 largest and a row of others\n"
-     "  --json     one JSON object, always with everything\n"
-     "  --help     print this\n"},
+     "  --by WHAT     one row for each process (as without it), user, container, program or\n"
+     "                machine; or only the table of pairs (pair) or of paths (path)\n"
+     "  --sort WHAT   the largest first by bytes (as without it), messages, cpu, response (99 %\n"
+     "                quantile), or by name\n"
+     "  --all         every row of the tables, not the 100 largest and a row of others\n"
+     "  --every TIME  also what was sent in each stretch of this time\n"
+     "  --histogram   also how sizes and times are distributed\n"
+     "  --json        one JSON object, always with everything\n"
+     "  --csv         one table, of processes or what --by says, for spreadsheets\n"
+     "  --help        print this\n"},
     {"repair", command_repair, "make a trace that was cut whole for other tools",
      "dpm repair TRACE\n"
      "\n"

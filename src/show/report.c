@@ -6,15 +6,16 @@
 int show_statistics(const struct communication *communication, FILE *file,
                     const struct show_options *options)
 {
-    return options->json ? show_statistics_json(communication, file)
-                         : show_statistics_tables(communication, file, options);
+    return options->json  ? show_statistics_json(communication, file, options)
+           : options->csv ? show_statistics_csv(communication, file, options)
+                          : show_statistics_tables(communication, file, options);
 }
 
 int show_report(struct source *source, FILE *file, const struct show_options *options,
                 struct problem *problem)
 {
     struct communication *communication = NULL;
-    int result = communication_read(source, &communication, problem);
+    int result = communication_read(source, 0, &communication, problem);
 
     if (result < 0)
         return result;

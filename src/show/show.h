@@ -38,8 +38,17 @@ double show_rate(uint64_t amount, uint64_t duration); /* a second; `duration` in
 
 /* ---- communication statistics ---- */
 
+enum show_table { TABLE_ALL, TABLE_PROCESSES, TABLE_PAIRS, TABLE_PATHS };
+
+/* What rows are sorted by, the largest first; names from A on. */
+enum show_order { ORDER_BYTES, ORDER_MESSAGES, ORDER_CPU, ORDER_RESPONSE, ORDER_NAME };
+
 struct show_options {
     bool json;
+    bool csv;              /* one table: `table`, of processes if that is TABLE_ALL */
+    bool histogram;        /* tables and JSON: also how sizes and times are distributed */
+    enum show_table table; /* tables: which */
+    enum show_order order; /* tables and CSV */
     bool live; /* tables: the recording still goes on, so that it has no end yet is no defect */
     bool all;  /* tables: every row, not the 100 largest and a row of others. JSON has all always */
 };

@@ -7,6 +7,19 @@
 
 int show_statistics_tables(const struct communication *communication, FILE *file,
                            const struct show_options *options);
-int show_statistics_json(const struct communication *communication, FILE *file);
+int show_statistics_json(const struct communication *communication, FILE *file,
+                         const struct show_options *options);
+int show_statistics_csv(const struct communication *communication, FILE *file,
+                        const struct show_options *options);
+
+/* ---- statistics_order.c: rows in the order that was asked for ---- */
+
+/* Each returns pointers to all rows, in order, that the caller frees; NULL: out of memory. */
+const struct communication_process **ordered_processes(const struct communication *communication,
+                                                       enum show_order order);
+const struct communication_pair **ordered_pairs(const struct communication *communication,
+                                                enum show_order order);
+const struct communication_path **ordered_paths(const struct communication *communication,
+                                                enum show_order order);
 
 #endif

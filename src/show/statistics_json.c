@@ -257,7 +257,60 @@ static int print_array(const struct communication *communication, const char *na
     return result;
 }
 
-int show_statistics_json(const struct communication *communication, FILE *file)
+/* ---- histograms: [from, to, count] for each bar ---- */
+
+static json_t *bars(const struct histogram *histogram)
+{
+    json_t *list = json_array();
+    int result = list == NULL ? -1 : 0;
+
+    for (unsigned i = 0; result == 0 && i < histogram->used; i++) {
+        struct histogram_bar bar = histogram_bar(histogram, i);
+        result = json_array_append_new(
+            list, json_pack("[o, o, o]", count(bar.from), count(bar.to), count(bar.count)));
+    }
+    if (result == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static json_t *process_bars(const struct communication *communication, size_t index)
+{
+    const struct answer_times *answers = &communication->processes[index].answers;
+
+    return json_pack("{s:o, s:o, s:o}", "id", process_id((uint32_t)index), "response_ns",
+                     bars(&answers->response), "request_ns", bars(&answers->request));
+}
+
+static json_t *pair_bars(const struct communication *communication, size_t index)
+{
+    const struct communication_pair *from = &communication->pairs[index];
+
+    return json_pack("{s:o, s:o, s:o}", "from", party(&from->from), "to", party(&from->to), "size",
+                     bars(&from->sizes));
+}
+
+static int print_histograms(const struct communication *communication, FILE *file)
+{
+    int result = print_array(communication, "process_histograms", process_bars,
+                             communication->process_count, file);
+
+    return result < 0 ? result
+                      : print_array(communication, "pair_histograms", pair_bars,
+                                    communication->pair_count, file);
+}
+
+static json_t *interval(const struct communication *communication, size_t index)
+{
+    json_t *object = traffic(&communication->intervals[index]);
+
+    return checked(object,
+                   json_object_set_new(object, "time_ns", count(index * communication->interval)));
+}
+
+int show_statistics_json(const struct communication *communication, FILE *file,
+                         const struct show_options *options)
 {
     int result;
 
@@ -272,6 +325,11 @@ int show_statistics_json(const struct communication *communication, FILE *file)
         result = print_array(communication, "pairs", pair, communication->pair_count, file);
     if (result == 0)
         result = print_array(communication, "paths", path, communication->path_count, file);
+    if (result == 0 && communication->interval != 0)
+        result =
+            print_array(communication, "intervals", interval, communication->interval_count, file);
+    if (result == 0 && options->histogram)
+        result = print_histograms(communication, file);
     fputs("}\n", file);
     return result;
 }

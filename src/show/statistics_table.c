@@ -51,7 +51,7 @@ static void process_text(const struct communication *communication, uint32_t ind
         length = snprintf(text, PROCESS_TEXT_SIZE, "%s[stream %u]", name, process->stream);
     else
         length = snprintf(text, PROCESS_TEXT_SIZE, "%s[%u]", name, process->pid);
-    if (communication->machine_count < 2)
+    if (communication->machine_count < 2 || communication->by == BY_MACHINE)
         return;
     machine_text(communication, process->machine, machine);
     snprintf(text + length, PROCESS_TEXT_SIZE - (size_t)length, "@%s", machine);
@@ -138,34 +138,6 @@ static void print_title(FILE *file, const char *title)
 
 /* ---- processes ---- */
 
-struct process_row {
-    const struct communication_process *process;
-    uint64_t bytes;
-};
-
-static int compare_rows(const void *left, const void *right)
-{
-    const struct process_row *a = left;
-    const struct process_row *b = right;
-
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
-    return (a->process > b->process) - (a->process < b->process);
-}
-
-static struct process_row *largest_processes(const struct communication *communication)
-{
-    struct process_row *rows = calloc(communication->process_count + 1, sizeof(*rows));
-
-    for (size_t i = 0; rows != NULL && i < communication->process_count; i++) {
-        const struct communication_process *process = &communication->processes[i];
-        rows[i] = (struct process_row){process, process->sent.bytes + process->received.bytes};
-    }
-    if (rows != NULL)
-        qsort(rows, communication->process_count, sizeof(*rows), compare_rows);
-    return rows;
-}
-
 /* The user or container of a process; "-" if its identity was lost. */
 static void attribute_text(const struct communication_process *process, enum communication_by by,
                            char text[NAME_TEXT_SIZE])
@@ -236,7 +208,7 @@ static int add_process(struct table *table, const struct communication *communic
 }
 
 static int add_other_processes(struct table *table, const struct communication *communication,
-                               const struct process_row *rows, size_t count)
+                               const struct communication_process *const *rows, size_t count)
 {
     struct traffic sum[2] = {{0}};
     uint64_t cpu_sum = 0;
@@ -253,11 +225,11 @@ static int add_other_processes(struct table *table, const struct communication *
     if (count == 0)
         return 0;
     for (size_t i = 0; i < count; i++) {
-        add_traffic(&sum[0], &rows[i].process->sent);
-        add_traffic(&sum[1], &rows[i].process->received);
-        cpu_sum += rows[i].process->cpu;
-        size_sum += rows[i].process->group_size;
-        failed_sum += rows[i].process->failed_sends + rows[i].process->failed_receives;
+        add_traffic(&sum[0], &rows[i]->sent);
+        add_traffic(&sum[1], &rows[i]->received);
+        cpu_sum += rows[i]->cpu;
+        size_sum += rows[i]->group_size;
+        failed_sum += rows[i]->failed_sends + rows[i]->failed_receives;
     }
     others_text(count, name);
     show_count(size_sum, size);
@@ -296,10 +268,9 @@ static int print_processes(const struct communication *communication, FILE *file
         const char *title;
         const char *heading;
     } words[] = {
-        [BY_PROCESS] = {"Processes", "PROCESS"},
-        [BY_USER] = {"Users", "USER"},
-        [BY_CONTAINER] = {"Containers", "CONTAINER"},
-        [BY_PROGRAM] = {"Programs", "PROGRAM"},
+        [BY_PROCESS] = {"Processes", "PROCESS"},      [BY_USER] = {"Users", "USER"},
+        [BY_CONTAINER] = {"Containers", "CONTAINER"}, [BY_PROGRAM] = {"Programs", "PROGRAM"},
+        [BY_MACHINE] = {"Machines", "MACHINE"},
     };
     bool groups = communication->by != BY_PROCESS;
     const struct table_column columns[] = {
@@ -307,7 +278,8 @@ static int print_processes(const struct communication *communication, FILE *file
         {groups || has_shared_rows(communication) ? "PROCESSES" : NULL, true},
         {groups ? NULL : "PID", true},
         {groups ? NULL : "PARENT", false},
-        {communication->machine_count > 1 ? "MACHINE" : NULL, false},
+        {communication->machine_count > 1 && communication->by != BY_MACHINE ? "MACHINE" : NULL,
+         false},
         {attribute_differs(communication, BY_USER) ? "USER" : NULL, false},
         {attribute_differs(communication, BY_CONTAINER) ? "CONTAINER" : NULL, false},
         {"CPU TIME", true},
@@ -320,14 +292,14 @@ static int print_processes(const struct communication *communication, FILE *file
         {has_failed_calls(communication) ? "FAILED" : NULL, true},
     };
     size_t shown = shown_rows(communication->process_count, options);
-    struct process_row *rows = largest_processes(communication);
+    const struct communication_process **rows = ordered_processes(communication, options->order);
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
     if (rows == NULL)
         result = -ENOMEM;
     for (size_t i = 0; result == 0 && i < shown; i++)
-        result = add_process(&table, communication, rows[i].process);
+        result = add_process(&table, communication, rows[i]);
     if (result == 0)
         result = add_other_processes(&table, communication, rows + shown,
                                      communication->process_count - shown);
@@ -361,21 +333,6 @@ static int add_answers(struct table *table, const char *name, const char *what,
                                              cells[3], cells[4]});
 }
 
-static uint64_t answer_count(const struct communication_process *process)
-{
-    return histogram_count(&process->answers.response) + histogram_count(&process->answers.request);
-}
-
-static int compare_answers(const void *left, const void *right)
-{
-    const struct process_row *a = left;
-    const struct process_row *b = right;
-
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
-    return (a->process > b->process) - (a->process < b->process);
-}
-
 static int print_answers(const struct communication *communication, FILE *file,
                          const struct show_options *options)
 {
@@ -389,29 +346,26 @@ static int print_answers(const struct communication *communication, FILE *file,
         {"P99", true},
         {"MAX", true},
     };
-    struct process_row *rows = calloc(communication->process_count + 1, sizeof(*rows));
-    size_t count = 0;
+    const struct communication_process **rows = ordered_processes(communication, options->order);
+    size_t shown = 0;
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
     if (rows == NULL)
         result = -ENOMEM;
     for (size_t i = 0; result == 0 && i < communication->process_count; i++) {
-        const struct communication_process *process = &communication->processes[i];
-        if (answer_count(process) > 0)
-            rows[count++] = (struct process_row){process, answer_count(process)};
-    }
-    if (count > 0)
-        qsort(rows, count, sizeof(*rows), compare_answers);
-    for (size_t i = 0; result == 0 && i < shown_rows(count, options); i++) {
-        const struct communication_process *process = rows[i].process;
+        const struct communication_process *process = rows[i];
         char name[PROCESS_TEXT_SIZE];
+        if (process->answers.response.used + process->answers.request.used == 0 ||
+            (shown >= LARGEST && !options->all))
+            continue;
+        shown++;
         process_text(communication, (uint32_t)(process - communication->processes), name);
         result = add_answers(&table, name, "answers", &process->answers.response);
         if (result == 0)
             result = add_answers(&table, name, "waits for answers", &process->answers.request);
     }
-    if (result == 0 && count > 0) {
+    if (result == 0 && shown > 0) {
         print_title(file, "Response times");
         result = table_print(&table, file);
     }
@@ -454,16 +408,19 @@ static int print_pairs(const struct communication *communication, FILE *file,
         {"FROM", false}, {"TO", false}, {"MESSAGES", true}, {"BYTES", true}, {"%", true},
         {"PER S", true}, {"P50", true}, {"P99", true},      {"MAX", true},   {"WHERE", false},
     };
+    const struct communication_pair **rows = ordered_pairs(communication, options->order);
     size_t shown = shown_rows(communication->pair_count, options);
     struct traffic sum = {0};
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
+    if (rows == NULL)
+        result = -ENOMEM;
     for (size_t i = 0; result == 0 && i < communication->pair_count; i++) {
         if (i < shown)
-            result = add_pair(&table, communication, &communication->pairs[i]);
+            result = add_pair(&table, communication, rows[i]);
         else
-            add_traffic(&sum, &communication->pairs[i].sent);
+            add_traffic(&sum, &rows[i]->sent);
     }
     if (result == 0 && shown < communication->pair_count) {
         char name[UNIT_SIZE];
@@ -478,6 +435,7 @@ static int print_pairs(const struct communication *communication, FILE *file,
         result = table_print(&table, file);
     }
     table_done(&table);
+    free(rows);
     return result;
 }
 
@@ -569,14 +527,17 @@ static int print_paths(const struct communication *communication, FILE *file,
         {has_answers(communication) ? "P99" : NULL, true},
         {communication->dropped > 0 ? "DROPPED" : NULL, true},
     };
+    const struct communication_path **rows = ordered_paths(communication, options->order);
     size_t shown = shown_rows(communication->path_count, options);
     struct traffic sum[2] = {{0}};
     uint64_t dropped = 0;
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
+    if (rows == NULL)
+        result = -ENOMEM;
     for (size_t i = 0; result == 0 && i < communication->path_count; i++) {
-        const struct communication_path *path = &communication->paths[i];
+        const struct communication_path *path = rows[i];
         if (i < shown) {
             result = add_path(&table, communication, path);
         } else {
@@ -592,10 +553,141 @@ static int print_paths(const struct communication *communication, FILE *file,
         result = table_print(&table, file);
     }
     table_done(&table);
+    free(rows);
+    return result;
+}
+
+/* ---- over time ---- */
+
+#define BAR_WIDTH 40
+
+static int print_intervals(const struct communication *communication, FILE *file)
+{
+    const struct table_column columns[] = {
+        {"TIME", true}, {"MESSAGES", true}, {"BYTES", true}, {"", false}};
+    uint64_t most = 1;
+    struct table table;
+    char title[2 * UNIT_SIZE];
+    char every[UNIT_SIZE];
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    for (size_t i = 0; i < communication->interval_count; i++)
+        if (communication->intervals[i].bytes > most)
+            most = communication->intervals[i].bytes;
+    for (size_t i = 0; result == 0 && i < communication->interval_count; i++) {
+        const struct traffic *sent = &communication->intervals[i];
+        char time[UNIT_SIZE];
+        char bar[BAR_WIDTH + 1];
+        struct traffic_text text;
+        size_t width = (size_t)(show_share(sent->bytes, most) * BAR_WIDTH + 0.5);
+        memset(bar, '#', width);
+        bar[width] = '\0';
+        show_duration(i * communication->interval, time);
+        traffic_text(sent, &text);
+        result = table_add(&table, (const char *[]){time, text.messages, text.bytes, bar});
+    }
+    if (result == 0) {
+        show_duration(communication->interval, every);
+        snprintf(title, sizeof(title), "Sent in each %s", every);
+        print_title(file, title);
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    return result;
+}
+
+/* ---- histograms ---- */
+
+static void print_bars(const struct histogram *histogram, FILE *file,
+                       void (*show)(uint64_t, char[UNIT_SIZE]))
+{
+    uint64_t most = 1;
+
+    for (unsigned i = 0; i < histogram->used; i++)
+        if (histogram_bar(histogram, i).count > most)
+            most = histogram_bar(histogram, i).count;
+    for (unsigned i = 0; i < histogram->used; i++) {
+        struct histogram_bar bar = histogram_bar(histogram, i);
+        char from[UNIT_SIZE];
+        char to[UNIT_SIZE];
+        char count[UNIT_SIZE];
+        show(bar.from, from);
+        show(bar.to, to);
+        show_count(bar.count, count);
+        fprintf(file, "  %10s - %-10s %12s ", from, to, count);
+        for (unsigned width = (unsigned)(show_share(bar.count, most) * BAR_WIDTH + 0.5); width > 0;
+             width--)
+            fputc('#', file);
+        fputc('\n', file);
+    }
+}
+
+#define MOST_HISTOGRAMS 10
+
+/* Of the first rows: bars of few octaves are easier to look at than 160. */
+static int print_histogram(const struct histogram *values, FILE *file, const char *title,
+                           void (*show)(uint64_t, char[UNIT_SIZE]))
+{
+    struct histogram coarse = {0};
+
+    if (values->used == 0)
+        return 0;
+    int result = histogram_merge(&coarse, values, HISTOGRAM_SOME);
+    if (result == 0) {
+        print_title(file, title);
+        print_bars(&coarse, file, show);
+    }
+    histogram_done(&coarse);
+    return result;
+}
+
+static int print_histograms(const struct communication *communication, FILE *file,
+                            const struct show_options *options)
+{
+    const struct communication_process **processes =
+        ordered_processes(communication, options->order);
+    const struct communication_pair **pairs = ordered_pairs(communication, options->order);
+    char title[2 * PARTY_TEXT_SIZE + UNIT_SIZE];
+    int result = processes == NULL || pairs == NULL ? -ENOMEM : 0;
+
+    for (size_t i = 0; result == 0 && i < communication->process_count && i < MOST_HISTOGRAMS;
+         i++) {
+        char name[PROCESS_TEXT_SIZE];
+        process_text(communication, (uint32_t)(processes[i] - communication->processes), name);
+        snprintf(title, sizeof(title), "%s answers", name);
+        result = print_histogram(&processes[i]->answers.response, file, title, show_duration);
+        snprintf(title, sizeof(title), "%s waits for answers", name);
+        if (result == 0)
+            result = print_histogram(&processes[i]->answers.request, file, title, show_duration);
+    }
+    for (size_t i = 0; result == 0 && i < communication->pair_count && i < MOST_HISTOGRAMS; i++) {
+        char from[PARTY_TEXT_SIZE];
+        char to[PARTY_TEXT_SIZE];
+        party_text(communication, &pairs[i]->from, from);
+        party_text(communication, &pairs[i]->to, to);
+        snprintf(title, sizeof(title), "Sizes, %s to %s", from, to);
+        result = print_histogram(&pairs[i]->sizes, file, title, show_bytes);
+    }
+    free(processes);
+    free(pairs);
     return result;
 }
 
 /* ---- all of it ---- */
+
+static void print_where(const struct communication *communication, FILE *file)
+{
+    char text[4][UNIT_SIZE];
+
+    if (communication->remote.messages == 0)
+        return;
+    show_count(communication->local.messages, text[0]);
+    show_bytes(communication->local.bytes, text[1]);
+    show_count(communication->remote.messages, text[2]);
+    show_bytes(communication->remote.bytes, text[3]);
+    fprintf(file, "\nLocal: %s messages, %s; remote: %s messages, %s.\n", text[0], text[1], text[2],
+            text[3]);
+}
 
 static void print_unknown(FILE *file, uint64_t count, const char *what, const char *consequence)
 {
@@ -631,20 +723,38 @@ static void print_unseen(FILE *file, uint64_t bytes)
             text);
 }
 
+static bool is_asked(const struct show_options *options, enum show_table table)
+{
+    return options->table == TABLE_ALL || options->table == table;
+}
+
+static int print_tables(const struct communication *communication, FILE *file,
+                        const struct show_options *options)
+{
+    int result = 0;
+
+    if (is_asked(options, TABLE_PROCESSES))
+        result = print_processes(communication, file, options);
+    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PROCESSES))
+        result = print_answers(communication, file, options);
+    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PAIRS))
+        result = print_pairs(communication, file, options);
+    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PATHS))
+        result = print_paths(communication, file, options);
+    if (result == 0 && !ferror(file) && communication->interval != 0)
+        result = print_intervals(communication, file);
+    if (result == 0 && !ferror(file) && options->histogram)
+        result = print_histograms(communication, file, options);
+    return result;
+}
+
 int show_statistics_tables(const struct communication *communication, FILE *file,
                            const struct show_options *options)
 {
-    int result;
-
     print_heading(communication, file, options);
-    result = print_processes(communication, file, options);
-    if (result == 0 && !ferror(file))
-        result = print_answers(communication, file, options);
-    if (result == 0 && !ferror(file))
-        result = print_pairs(communication, file, options);
-    if (result == 0 && !ferror(file))
-        result = print_paths(communication, file, options);
+    int result = print_tables(communication, file, options);
     if (result == 0 && !ferror(file)) {
+        print_where(communication, file);
         print_dropped(file, communication->dropped);
         print_unknown(file, communication->unknown_streams, "streams",
                       "they count for processes named unknown");

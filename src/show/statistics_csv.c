@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * statistics_csv.c: one table of the communication statistics for spreadsheets (RFC 4180): a heading,
+ * then every row, with plain figures. Columns are stable; dpm-stats(1) describes them.
+ */
+#include "show/statistics_face.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cells ---- */
+
+static void text_cell(FILE *file, const char *from, size_t size, const char *end)
+{
+    char safe[512];
+
+    if (size >= sizeof(safe))
+        size = sizeof(safe) - 1;
+    show_text(from, size, safe);
+    if (strpbrk(safe, ",\"") == NULL) {
+        fprintf(file, "%s%s", safe, end);
+        return;
+    }
+    fputc('"', file);
+    for (const char *at = safe; *at != '\0'; at++) {
+        if (*at == '"')
+            fputc('"', file);
+        fputc(*at, file);
+    }
+    fprintf(file, "\"%s", end);
+}
+
+static void count_cell(FILE *file, uint64_t value, const char *end)
+{
+    fprintf(file, "%" PRIu64 "%s", value, end);
+}
+
+static void traffic_cells(FILE *file, const struct traffic *traffic)
+{
+    fprintf(file, "%" PRIu64 ",%" PRIu64 ",", traffic->messages, traffic->bytes);
+}
+
+#define DISTRIBUTION_COLUMNS(name)                                                                 \
+    name "_count," name "_mean," name "_min," name "_p50," name "_p90," name "_p99," name "_max"
+
+/* Of none all but the count are empty. */
+static void distribution_cells(FILE *file, const struct histogram *from, const char *end)
+{
+    uint64_t values = histogram_count(from);
+
+    if (values == 0)
+        fprintf(file, "0,,,,,,%s", end);
+    else
+        fprintf(
+            file, "%" PRIu64 ",%.0f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "%s",
+            values, (double)from->sum / (double)values, from->min, histogram_quantile(from, 0.5),
+            histogram_quantile(from, 0.9), histogram_quantile(from, 0.99), from->max, end);
+}
+
+/* "name[pid]" of each process, separated by blanks; or the address. */
+static void party_cell(FILE *file, const struct communication *communication,
+                       const struct party *party, const char *end)
+{
+    char text[512] = "";
+    size_t length = 0;
+
+    if (party->count == 0) {
+        text_cell(file, party->address == NULL ? "" : party->address, ENDPOINT_SIZE, end);
+        return;
+    }
+    for (uint32_t i = 0; i < party->count && length < sizeof(text); i++) {
+        const struct communication_process *process =
+            &communication->processes[party->processes[i]];
+        if (process->group != NULL)
+            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
+                                       i == 0 ? "" : " ", process->group);
+        else
+            length +=
+                (size_t)snprintf(text + length, sizeof(text) - length, "%s%.*s[%u]",
+                                 i == 0 ? "" : " ", STREAM_NAME_SIZE, process->name, process->pid);
+    }
+    text_cell(file, text, sizeof(text), end);
+}
+
+/* ---- tables ---- */
+
+static int print_processes(const struct communication *communication, FILE *file,
+                           enum show_order order)
+{
+    const struct communication_process **rows = ordered_processes(communication, order);
+
+    if (rows == NULL)
+        return -ENOMEM;
+    fputs("name,processes,pid,machine,cpu_ns,sent_messages,sent_bytes,received_messages,"
+          "received_bytes,failed_sends,failed_receives," DISTRIBUTION_COLUMNS(
+              "response_ns") "," DISTRIBUTION_COLUMNS("request_ns") "\n",
+          file);
+    for (size_t i = 0; i < communication->process_count && !ferror(file); i++) {
+        const struct communication_process *row = rows[i];
+        text_cell(file, row->group != NULL ? row->group : row->name,
+                  row->group != NULL ? NAME_SIZE : STREAM_NAME_SIZE, ",");
+        count_cell(file, row->group_size, ",");
+        count_cell(file, row->pid, ",");
+        text_cell(file, communication->machines[row->machine].name,
+                  sizeof(communication->machines[0].name), ",");
+        count_cell(file, row->cpu, ",");
+        traffic_cells(file, &row->sent);
+        traffic_cells(file, &row->received);
+        count_cell(file, row->failed_sends, ",");
+        count_cell(file, row->failed_receives, ",");
+        distribution_cells(file, &row->answers.response, ",");
+        distribution_cells(file, &row->answers.request, "\n");
+    }
+    free(rows);
+    return 0;
+}
+
+static int print_pairs(const struct communication *communication, FILE *file, enum show_order order)
+{
+    const struct communication_pair **rows = ordered_pairs(communication, order);
+
+    if (rows == NULL)
+        return -ENOMEM;
+    fputs("from,to,messages,bytes,local,shared," DISTRIBUTION_COLUMNS("size") "\n", file);
+    for (size_t i = 0; i < communication->pair_count && !ferror(file); i++) {
+        const struct communication_pair *row = rows[i];
+        party_cell(file, communication, &row->from, ",");
+        party_cell(file, communication, &row->to, ",");
+        traffic_cells(file, &row->sent);
+        count_cell(file, row->local, ",");
+        count_cell(file, row->shared, ",");
+        distribution_cells(file, &row->sizes, "\n");
+    }
+    free(rows);
+    return 0;
+}
+
+static int print_paths(const struct communication *communication, FILE *file, enum show_order order)
+{
+    const struct communication_path **rows = ordered_paths(communication, order);
+
+    if (rows == NULL)
+        return -ENOMEM;
+    fputs("kind,local,remote,local_users,remote_users,connections,ended,sent_messages,sent_bytes,"
+          "received_messages,received_bytes,dropped," DISTRIBUTION_COLUMNS(
+              "response_ns") "," DISTRIBUTION_COLUMNS("request_ns") "\n",
+          file);
+    for (size_t i = 0; i < communication->path_count && !ferror(file); i++) {
+        const struct communication_path *row = rows[i];
+        fprintf(file, "%s,", path_kind_name(row->kind));
+        text_cell(file, row->local, ENDPOINT_SIZE, ",");
+        text_cell(file, row->remote, ENDPOINT_SIZE, ",");
+        party_cell(file, communication, &row->ends[0], ",");
+        party_cell(file, communication, &row->ends[1], ",");
+        count_cell(file, row->connections, ",");
+        count_cell(file, row->ended, ",");
+        traffic_cells(file, &row->sent);
+        traffic_cells(file, &row->received);
+        count_cell(file, row->dropped, ",");
+        distribution_cells(file, &row->answers.response, ",");
+        distribution_cells(file, &row->answers.request, "\n");
+    }
+    free(rows);
+    return 0;
+}
+
+int show_statistics_csv(const struct communication *communication, FILE *file,
+                        const struct show_options *options)
+{
+    switch (options->table) {
+    case TABLE_PAIRS:
+        return print_pairs(communication, file, options->order);
+    case TABLE_PATHS:
+        return print_paths(communication, file, options->order);
+    default:
+        return print_processes(communication, file, options->order);
+    }
+}
