@@ -299,7 +299,7 @@ END
     case $table in process) of=processes ;; *) of=${table}s ;; esac
     check_equal "--csv --by $table: as many rows as JSON has, all as long as the heading" \
         "$(jq ".$of | length" alpha.json) 1" "$(cat rows)"
-    check_equal "... with the same sum" "$(jq "[.$of[] | (.sent.bytes // .bytes)] | add" alpha.json)" \
+    check_equal "... with the same sum" "$(jq "[.${of}[] | (.sent.bytes // .bytes)] | add" alpha.json)" \
         "$(python3 -c 'import csv, sys
 print(sum(int(row.get("sent_bytes") or row["bytes"]) for row in csv.DictReader(open("out.csv"))))')"
 done
