@@ -4,6 +4,7 @@
 # and UNIX ping-pong pinned to one CPU. Each figure is the median of PAIRS ratios metered / unmetered,
 # the two measured one right after the other (11 pairs, ROUNDS round trips each).
 set -eu
+. "$(dirname "$0")/quartiles.sh"
 build=$1
 pairs=${PAIRS:-11}
 rounds=${ROUNDS:-100000}
@@ -36,13 +37,6 @@ neighbour() {
     plain "$kind"
     pkill -TERM -P $meter sleep
     wait $meter || true
-}
-
-# quartiles: of the numbers on standard input, one a line.
-quartiles() {
-    sort -n | awk '{ value[NR] = $1 }
-        END { printf "%.3f  (%.3f - %.3f)\n", value[int((NR + 1) / 2)], value[int((NR + 3) / 4)],
-                     value[int((3 * NR + 1) / 4)] }'
 }
 
 # compare NAME KIND HOW OPTION...

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measure.c: runs a command and says how long it took and how much memory it had.
+ *
+ *      measure FILE COMMAND...    writes "SECONDS KIBIBYTES" to FILE; exits as COMMAND does
+ *
+ * The memory is anonymous memory (RssAnon of /proc/PID/status: no pages of files), the most that was
+ * found by looking every millisecond.
+ */
+#include "base/base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_EACH 1000000 /* ns */
+
+static unsigned long anonymous_memory(const char *status)
+{
+    FILE *file = fopen(status, "re");
+    unsigned long kibibytes = 0;
+    char line[256];
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "RssAnon: %lu kB", &kibibytes) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    return kibibytes;
+}
+
+/* Waits until the process has ended. Returns the most memory that it was seen with. */
+static unsigned long watch(pid_t process, int *ret_status)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_EACH};
+    unsigned long most = 0;
+    char status[64];
+
+    snprintf(status, sizeof(status), "/proc/%d/status", (int)process);
+    while (waitpid(process, ret_status, WNOHANG) == 0) {
+        unsigned long now = anonymous_memory(status);
+        most = now > most ? now : most;
+        nanosleep(&pause, NULL);
+    }
+    return most;
+}
+
+int main(int argc, char **argv)
+{
+    int status = 0;
+
+    if (argc < 3) {
+        fprintf(stderr, "usage: measure FILE COMMAND...\n");
+        return 2;
+    }
+    FILE *result = fopen(argv[1], "we");
+    if (result == NULL) {
+        fprintf(stderr, "measure: %s: %s\n", argv[1], strerror(errno));
+        return EXIT_FAILURE;
+    }
+    uint64_t begin = clock_now(CLOCK_MONOTONIC);
+    pid_t process = fork();
+    if (process == 0) {
+        execvp(argv[2], argv + 2);
+        fprintf(stderr, "measure: %s: %s\n", argv[2], strerror(errno));
+        _exit(127);
+    }
+    unsigned long most = process < 0 ? 0 : watch(process, &status);
+    double seconds = (double)(clock_now(CLOCK_MONOTONIC) - begin) / 1e9;
+    if (process < 0 || fprintf(result, "%.6f %lu\n", seconds, most) < 0 || fclose(result) != 0) {
+        fprintf(stderr, "measure: %s: %s\n", argv[1], strerror(errno));
+        return EXIT_FAILURE;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
