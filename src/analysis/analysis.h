@@ -43,7 +43,7 @@ struct histogram {
     uint8_t used;
     uint8_t capacity;
     uint8_t shift;
-    uint8_t last;
+    uint8_t guesses[13]; /* where a place was found lately */
 };
 
 /* The most buckets of a histogram: of what there is much of, few. A bucket is a sixteenth of an octave,

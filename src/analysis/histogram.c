@@ -59,12 +59,11 @@ static void coarsen(struct histogram *histogram)
             histogram->buckets[used++] = place << COUNT_BITS | count;
     }
     histogram->used = (uint8_t)used;
-    histogram->last = 0;
 }
 
 static int reserve(struct histogram *histogram, unsigned most)
 {
-    unsigned wanted = histogram->capacity == 0 ? 4 : histogram->capacity * 2u;
+    unsigned wanted = histogram->capacity < 4 ? 8 : histogram->capacity * 2u;
 
     if (histogram->used < histogram->capacity)
         return 0;
@@ -94,12 +93,18 @@ static unsigned find_bucket(const struct histogram *histogram, unsigned place)
     return low;
 }
 
+/* Where the bucket of this place was when it was last looked for: to be believed only if it is. */
+static uint8_t *guess_of(struct histogram *histogram, unsigned place)
+{
+    return &histogram->guesses[place % ARRAY_SIZE(histogram->guesses)];
+}
+
 /* `place` is one without shift. */
 static int add_at(struct histogram *histogram, unsigned place, uint64_t count, unsigned most)
 {
     for (;;) {
         unsigned at = find_bucket(histogram, place >> histogram->shift);
-        histogram->last = (uint8_t)at;
+        *guess_of(histogram, place >> histogram->shift) = (uint8_t)at;
         if (at < histogram->used &&
             bucket_place(histogram->buckets[at]) == place >> histogram->shift) {
             histogram->buckets[at] += count;
@@ -127,19 +132,34 @@ int histogram_add(struct histogram *histogram, uint64_t value, unsigned most)
     if (value > histogram->max)
         histogram->max = value;
     histogram->sum += value;
-    /* values come in runs of the like */
-    if (histogram->last < histogram->used &&
-        bucket_place(histogram->buckets[histogram->last]) == place >> histogram->shift) {
-        histogram->buckets[histogram->last]++;
+    uint8_t guess = *guess_of(histogram, place >> histogram->shift);
+    if (guess < histogram->used &&
+        bucket_place(histogram->buckets[guess]) == place >> histogram->shift) {
+        histogram->buckets[guess]++;
         return 0;
     }
     return add_at(histogram, place, 1, most);
+}
+
+static int copy(struct histogram *to, const struct histogram *from)
+{
+    uint64_t *buckets = realloc(to->buckets, from->used * sizeof(*buckets));
+
+    if (buckets == NULL)
+        return -ENOMEM;
+    memcpy(buckets, from->buckets, from->used * sizeof(*buckets));
+    *to = *from;
+    to->buckets = buckets;
+    to->capacity = from->used;
+    return 0;
 }
 
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most)
 {
     if (from->used == 0)
         return 0;
+    if (to->used == 0 && from->used <= most)
+        return copy(to, from);
     if (to->used == 0 || from->min < to->min)
         to->min = from->min;
     if (from->max > to->max)

@@ -81,15 +81,15 @@ static uint64_t number_key(uint32_t origin, uint32_t number)
 static int64_t number_index(struct number_table *table, uint32_t origin, uint32_t number)
 {
     uint64_t key = number_key(origin, number);
+    uint32_t recent = (number + origin * 61) % RECENT_NUMBERS;
 
-    if (table->last_known && table->last_key == key)
-        return table->last_index;
+    if (table->recent[recent].key == key && table->recent[recent].index_and_1 != 0)
+        return table->recent[recent].index_and_1 - 1;
     int64_t index = intern_add(&table->numbers, key);
     if (index < 0)
         return index;
-    table->last_key = key;
-    table->last_index = (uint32_t)index;
-    table->last_known = true;
+    table->recent[recent].key = key;
+    table->recent[recent].index_and_1 = (uint32_t)index + 1;
     return index;
 }
 
@@ -138,7 +138,15 @@ int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, ui
     return index;
 }
 
-/* The counters of a process at an end of a path, or NULL: out of memory. */
+/* Tells the other end that this one is used. */
+static void note_used(struct statistics *statistics, uint32_t path)
+{
+    uint32_t partner = joiner_end(&statistics->joiner, path).partner;
+
+    if (partner != NO_END && partner != path && statistics->paths[path].first_use != 0)
+        statistics->paths[partner].partner_used = true;
+}
+
 struct statistics_use *statistics_find_use(struct statistics *statistics, uint32_t path_number,
                                            uint32_t process)
 {
@@ -160,6 +168,7 @@ struct statistics_use *statistics_find_use(struct statistics *statistics, uint32
             .next = path->first_use,
         };
         path->first_use = (uint32_t)index + 1;
+        note_used(statistics, path_number);
     }
     path->last_used = (uint32_t)index + 1;
     return &statistics->uses[index];
@@ -327,9 +336,15 @@ static int add_path(struct statistics *statistics, const struct event *event)
     path->known = true;
     path->role = likely_role(record);
     path->byte_stream = record->kind == PATH_TCP || record->kind == PATH_UNIX_STREAM;
-    return joiner_add(&statistics->joiner, (uint32_t)index,
-                      identities_path(statistics->identities, event->origin, record->path),
-                      statistics->origins[event->origin].machine);
+    result = joiner_add(&statistics->joiner, (uint32_t)index,
+                        identities_path(statistics->identities, event->origin, record->path),
+                        statistics->origins[event->origin].machine);
+    uint32_t partner = joiner_end(&statistics->joiner, (uint32_t)index).partner;
+    if (result == 0 && partner != NO_END) {
+        note_used(statistics, (uint32_t)index);
+        note_used(statistics, partner);
+    }
+    return result;
 }
 
 /* Counts go on over 2^32. */
@@ -394,15 +409,12 @@ static bool is_message(const struct statistics_path *path, const struct record *
 }
 
 /* What was sent is counted where it was sent, if that end is metered and used. */
-static struct histogram *sizes_of(struct statistics *statistics, uint32_t path,
-                                  struct statistics_use *use, unsigned id)
+static struct histogram *sizes_of(const struct statistics_path *path, struct statistics_use *use,
+                                  unsigned id)
 {
     if (id == EVENT_SEND)
         return &use->sizes_sent;
-    uint32_t partner = joiner_end(&statistics->joiner, path).partner;
-    return partner == NO_END || statistics->paths[partner].first_use == 0 || partner == path
-               ? &use->sizes_received
-               : NULL;
+    return path->partner_used ? NULL : &use->sizes_received;
 }
 
 /* A record in which a process uses a path. */
@@ -424,7 +436,7 @@ static int add_use(struct statistics *statistics, const struct event *event, uin
     if (!is_message(path, record))
         return 0;
     int result = count_message(id == EVENT_SEND ? &use->sent : &use->received,
-                               sizes_of(statistics, (uint32_t)index, use, id), record);
+                               sizes_of(path, use, id), record);
     return result < 0 ? result : note_answer(&statistics->processes[process], use, path, record);
 }
 

@@ -57,19 +57,19 @@ struct statistics_stream {
     uint64_t proc_time; /* the last one seen, 48 bits */
 };
 
-/* One process at one end of a path. */
+/* One process at one end of a path. What each record changes comes first. */
 struct statistics_use {
-    uint32_t path;    /* index into paths */
-    uint32_t process; /* index into processes */
-    uint32_t next;    /* index into uses + 1 of the same path, 0: last */
+    uint32_t path;      /* index into paths */
+    uint32_t process;   /* index into processes */
+    uint32_t next;      /* index into uses + 1 of the same path, 0: last */
+    uint8_t last;       /* EVENT_SEND, EVENT_RECEIVE, 0: nothing yet */
+    bool serves;        /* a server */
+    uint64_t last_time; /* of its last message */
     struct traffic sent;
     struct traffic received;
+    struct histogram answers; /* ns; of a server or a client */
     struct histogram sizes_sent;
     struct histogram sizes_received; /* only where sends are not metered: what the others sent */
-    struct histogram answers;        /* ns; of a server or a client */
-    uint64_t last_time;
-    uint8_t last; /* EVENT_SEND, EVENT_RECEIVE, 0: nothing yet */
-    bool serves;  /* a server: where the path does not say, who receives first */
 };
 
 struct statistics_path {
@@ -80,6 +80,7 @@ struct statistics_path {
     bool known;
     bool byte_stream;  /* 0 bytes received are the end of file */
     uint8_t role;      /* enum path_role, of this end; guessed from the ports if need be */
+    bool partner_used; /* the other end is metered, and somebody uses it */
     bool leaves;       /* folding: it has ended, and so has its other end */
     bool aged;         /* it had ended when the folding before came */
     uint64_t messages; /* SEND and RECEIVE records */
@@ -87,12 +88,15 @@ struct statistics_path {
     uint32_t last_dropped; /* the last count that DROPPED told, modulo 2^32 */
 };
 
-/* Numbers of an origin, found by number; the last one found is found again without a look-up. */
+#define RECENT_NUMBERS 2048 /* a power of two */
+
+/* Numbers of an origin, found by number; those found lately are found again without a look-up. */
 struct number_table {
     struct intern numbers;
-    uint64_t last_key;
-    uint32_t last_index;
-    bool last_known;
+    struct {
+        uint64_t key;
+        uint32_t index_and_1; /* 0: none */
+    } recent[RECENT_NUMBERS];
 };
 
 /* When what has ended is taken out of the tables, and how many rows it may have then. */
