@@ -75,23 +75,30 @@ static int read_by(const char *text, enum communication_by *ret_by)
     return -EINVAL;
 }
 
-enum { OPTION_ALL, OPTION_BY, OPTION_JSON, OPTION_HELP };
+static const char *by_word(size_t index)
+{
+    return index <= BY_PROGRAM ? communication_by_name((enum communication_by)index) : NULL;
+}
 
-static const struct option options[] = {
-    {"all", no_argument, NULL, OPTION_ALL},
-    {"by", required_argument, NULL, OPTION_BY},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
+enum { OPTION_ALL, OPTION_BY, OPTION_JSON };
+
+static const struct command_option stats_options[] = {
+    {"by",
+     OPTION_BY,
+     {"WHAT", ARGUMENT_WORD, by_word},
+     "one row for each process (as without it), user, container or program"},
+    {"all", OPTION_ALL, {0}, "every row of the tables, not the 100 largest and a row of others"},
+    {"json", OPTION_JSON, {0}, "one JSON object, always with everything"},
+    {0},
 };
 
-int command_stats(int argc, char **argv)
+static int command_stats(int argc, char **argv)
 {
     struct show_options show = {0};
     enum communication_by by = BY_PROCESS;
     int option;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+    while ((option = command_next_option(&stats_command, argc, argv)) != -1) {
         switch (option) {
         case OPTION_ALL:
             show.all = true;
@@ -114,3 +121,12 @@ int command_stats(int argc, char **argv)
         return command_usage_error("stats", "which trace?");
     return show_traces((const char *const *)argv + optind, (size_t)(argc - optind), by, &show);
 }
+
+const struct command stats_command = {
+    .name = "stats",
+    .description = "show who sent how much to whom",
+    .usage = "[OPTION]... TRACE...",
+    .function = command_stats,
+    .operand = {"TRACE", ARGUMENT_TRACE},
+    .options = stats_options,
+};
