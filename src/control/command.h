@@ -6,7 +6,8 @@
  * What a command takes is said in one place, its rows of options; everything else follows:
  *
  *      struct command --> struct command_option ... --+--> getopt_long   command_next_option
- *                                                     '--> --help        command_print_options
+ *                                                     +--> --help        command_print_options
+ *                                                     '--> completion    completion.c
  */
 #ifndef DPM_COMMAND_H
 #define DPM_COMMAND_H
@@ -64,7 +65,7 @@ struct command {
 };
 
 extern const struct command run_command, acquire_command, dump_command, stats_command,
-    repair_command, check_command;
+    repair_command, check_command, completion_command;
 
 /* The commands, in the order of help; NULL behind the last. */
 const struct command *command_at(size_t index);
