@@ -200,8 +200,9 @@ static const struct command help_command = {
 
 static int dispatch(int argc, char **argv)
 {
-    const char *name = argc < 2 || asks_for_help(argv[1]) ? "help" : argv[1];
-
+    if (argc < 2)
+        return print_help();
+    const char *name = asks_for_help(argv[1]) ? "help" : argv[1];
     if (strcmp(name, "--version") == 0) {
         printf("dpm %s\n", DPM_VERSION);
         return EXIT_SUCCESS;
@@ -209,8 +210,6 @@ static int dispatch(int argc, char **argv)
     const struct command *command = find_command(name);
     if (command == NULL)
         return unknown_command(name);
-    if (argc < 2)
-        return print_help();
     argv[1] = (char *)"dpm";
     return command->function(argc - 1, argv + 1);
 }
