@@ -111,6 +111,12 @@ ask() {
 
 echo ". '$build/completion/dpm'" > bash.rc
 ask bash bash bash.rc
+# shellcheck disable=SC2016 # for bash
+echo 'COMP_WORDBREAKS=${COMP_WORDBREAKS//=}' >> bash.rc
+mv cases all-cases
+grep -v -e '=fold' -e '--report=' all-cases > cases # bash takes the whole word for a file
+ask 'bash that does not break words at =' bash bash.rc
+mv all-cases cases
 
 # As installed: bash-completion looks for the script when it is needed first, compinit beforehand.
 if [ -e /usr/share/bash-completion/bash_completion ]; then

@@ -112,6 +112,8 @@ _dpm() {
         return
     fi
     _dpm_read_line
+    # With = not among COMP_WORDBREAKS, the option is part of the word.
+    [[ -n $only_operands || $typed != --*=* ]] || option=${typed%%=*}
     if [[ -n $option ]]; then
         value=${typed#"$option="}
         _dpm_argument "$command" "$option" && "${action[@]}"
