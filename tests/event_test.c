@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -348,6 +349,24 @@ static void test_flags_are_the_types(void **unused)
         assert_int_equal(result, id <= EVENT_TERMINATION ? 0 : -EINVAL);
         assert_int_equal(flags, id <= EVENT_TERMINATION ? EVENT_FLAG(id) : 0);
     }
+}
+
+/* Each word is read, none is there twice, and without "all" too every flag has one. */
+static void test_flag_words_are_known(void **unused)
+{
+    uint32_t flags = 0;
+    const char *word, *other;
+
+    (void)unused;
+    for (size_t i = 0; (word = meter_flag_word(i)) != NULL; i++) {
+        uint32_t flags_of_word = 0;
+        assert_int_equal(meter_flags_parse(word, &flags_of_word, NULL), 0);
+        if (flags_of_word != METER_ALL_FLAGS)
+            flags |= flags_of_word;
+        for (size_t j = 0; j < i && (other = meter_flag_word(j)) != NULL; j++)
+            assert_true(strcasecmp(word, other) != 0);
+    }
+    assert_int_equal(flags, METER_ALL_FLAGS);
 }
 
 static void check_flags_text(uint32_t flags, const char *expected)
@@ -782,6 +801,7 @@ int main(void)
         cmocka_unit_test(test_identity_values),
         cmocka_unit_test(test_flags_are_parsed),
         cmocka_unit_test(test_flags_are_the_types),
+        cmocka_unit_test(test_flag_words_are_known),
         cmocka_unit_test(test_flags_are_written),
         cmocka_unit_test(test_wrong_flags_are_named),
         cmocka_unit_test(test_identities_keep_the_latest_of_each_number),

@@ -27,6 +27,19 @@ struct acquire_options {
 
 enum { NAME = RECORDING_OPTION_END, CGROUP, UNIT, ALL, DURATION };
 
+static const struct command_option acquire_options[] = {
+    {"pid", 'p', {"PID", ARGUMENT_PID}, "this process; repeatable, like the next three"},
+    {"name", NAME, {"NAME", ARGUMENT_PROCESS}, "processes of this name"},
+    {"cgroup",
+     CGROUP,
+     {"PATH", ARGUMENT_CGROUP},
+     "processes in this cgroup and below it: /system.slice"},
+    {"unit", UNIT, {"UNIT", ARGUMENT_UNIT}, "processes of this systemd unit: redis.service"},
+    {"all", ALL, {0}, "every process of the machine but dpm itself"},
+    {"duration", DURATION, {"TIME"}, "end after TIME: 500ms, 10s, 5m, 1h"},
+    {0},
+};
+
 /* An option of ours. Returns as recording_option does. */
 static int take_option(int option, struct acquire_options *options)
 {
@@ -71,20 +84,10 @@ static bool chosen(const struct acquire_options *options)
 
 static int parse_options(int argc, char **argv, struct acquire_options *options)
 {
-    static const struct option longs[] = {
-        RECORDING_OPTIONS,
-        {"pid", required_argument, NULL, 'p'},
-        {"name", required_argument, NULL, NAME},
-        {"cgroup", required_argument, NULL, CGROUP},
-        {"unit", required_argument, NULL, UNIT},
-        {"all", no_argument, NULL, ALL},
-        {"duration", required_argument, NULL, DURATION},
-        {NULL, 0, NULL, 0},
-    };
     int option, result = -1;
 
     recording_options_init(&options->recording);
-    while (result < 0 && (option = getopt_long(argc, argv, "o:p:", longs, NULL)) != -1)
+    while (result < 0 && (option = command_next_option(&acquire_command, argc, argv)) != -1)
         result = take_option(option, options);
     for (; result < 0 && optind < argc; optind++) {
         optarg = argv[optind];
@@ -221,7 +224,7 @@ static int record_acquired(const struct acquire_options *options, struct recordi
     return status;
 }
 
-int command_acquire(int argc, char **argv)
+static int command_acquire(int argc, char **argv)
 {
     struct acquire_options options = {0};
     struct recording recording = {.subject = "what was metered runs on"};
@@ -239,3 +242,13 @@ int command_acquire(int argc, char **argv)
     process_choice_done(&options.choice);
     return result;
 }
+
+const struct command acquire_command = {
+    .name = "acquire",
+    .description = "meter processes that run already, record, and report",
+    .usage = "[OPTION]... PID...",
+    .function = command_acquire,
+    .operand = {"PID", ARGUMENT_PID},
+    .options = acquire_options,
+    .shared_options = recording_options,
+};

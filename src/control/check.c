@@ -187,20 +187,21 @@ static int print_json(const struct findings *findings)
     return failed == 0 ? 0 : -ENOMEM;
 }
 
-int command_check(int argc, char **argv)
+enum { OPTION_JSON };
+
+static const struct command_option check_options[] = {
+    {"json", OPTION_JSON, {0}, "one JSON object"},
+    {0},
+};
+
+static int command_check(int argc, char **argv)
 {
-    enum { OPTION_JSON, OPTION_HELP };
-    static const struct option options[] = {
-        {"json", no_argument, NULL, OPTION_JSON},
-        {"help", no_argument, NULL, OPTION_HELP},
-        {NULL, 0, NULL, 0},
-    };
     struct findings findings = {0};
     struct problem problem;
     bool json = false;
     int option;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+    while ((option = command_next_option(&check_command, argc, argv)) != -1) {
         switch (option) {
         case OPTION_JSON:
             json = true;
@@ -226,3 +227,11 @@ int command_check(int argc, char **argv)
         return command_error("%s", problem.text);
     return findings.flags == METER_ALL_FLAGS ? EXIT_SUCCESS : EXIT_FAILURE;
 }
+
+const struct command check_command = {
+    .name = "check",
+    .description = "tell whether metering works here, what is missing, and what to do",
+    .usage = "[OPTION]...",
+    .function = command_check,
+    .options = check_options,
+};

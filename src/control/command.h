@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command.h: the commands of the program dpm. Each has a file, a function
- * command_NAME, one row in the table of main.c, and a manual page dpm-NAME(1). Private to control/.
+ * command.h: the commands of the program dpm. Each has a file with its `struct command`, one row in
+ * the table of main.c, and a manual page dpm-NAME(1). Private to control/.
+ *
+ * What a command takes is said in one place, its rows of options; everything else follows:
+ *
+ *      struct command --> struct command_option ... --+--> getopt_long   command_next_option
+ *                                                     +--> --help        command_print_options
+ *                                                     '--> completion    completion.c
  */
 #ifndef DPM_COMMAND_H
 #define DPM_COMMAND_H
@@ -13,14 +19,71 @@
 /* Exit status of the program, besides those of <stdlib.h>. */
 #define EXIT_USAGE 2
 
-/* A command gets the arguments that follow its name; argv[0] is "dpm", so that what getopt_long
- * says begins as everything else does. Returns the exit status. */
-int command_run(int argc, char **argv);
-int command_acquire(int argc, char **argv);
-int command_dump(int argc, char **argv);
-int command_stats(int argc, char **argv);
-int command_repair(int argc, char **argv);
-int command_check(int argc, char **argv);
+/* ---- what a command takes ---- */
+
+/* What an argument says, so that a shell can complete it. */
+enum argument_kind {
+    ARGUMENT_OTHER, /* a time, a size ...: nothing can be offered */
+    ARGUMENT_WORD,  /* one of `word` */
+    ARGUMENT_LIST,  /* some of `word`, separated by commas; '-' before one takes it away */
+    ARGUMENT_FILE,
+    ARGUMENT_TRACE,
+    ARGUMENT_COMMAND, /* a command, then its arguments: our own options end where it begins */
+    ARGUMENT_USER,
+    ARGUMENT_PID,     /* of a process that runs, as the next three */
+    ARGUMENT_PROCESS, /* its name */
+    ARGUMENT_CGROUP,
+    ARGUMENT_UNIT,
+};
+
+struct argument {
+    const char *name; /* "TIME", for --help; NULL: there is no argument */
+    enum argument_kind kind;
+    const char *(*word)(size_t index); /* in any case; NULL behind the last */
+};
+
+/* The value of --help, which every command has without a row. */
+#define OPTION_HELP 256
+
+struct command_option {
+    const char *name; /* the long one, without dashes; NULL ends the rows */
+    int value;        /* what tells it apart; a letter is its short name too */
+    struct argument argument;
+    const char *help; /* one line, or several */
+};
+
+struct command {
+    const char *name;
+    const char *description; /* one line */
+    const char *usage;       /* what follows the name */
+    /* Gets the arguments that follow the name; argv[0] is "dpm", so that what getopt_long says
+     * begins as everything else does. Returns the exit status. */
+    int (*function)(int argc, char **argv);
+    struct argument operand;                     /* what is no option */
+    const struct command_option *options;        /* or NULL */
+    const struct command_option *shared_options; /* with other commands, or NULL */
+};
+
+extern const struct command run_command, acquire_command, dump_command, stats_command,
+    repair_command, check_command, completion_command;
+
+/* The commands, in the order of help; NULL behind the last. */
+const struct command *command_at(size_t index);
+
+/* The options of a command: its own, those it shares, --help; NULL behind the last. */
+const struct command_option *command_option_at(const struct command *command, size_t index);
+
+/* Whether the option has a short name, which then is its value. */
+bool command_option_has_letter(const struct command_option *option);
+
+/* The next option on the command line, as getopt_long has it: its value, with the argument in
+ * `optarg`; -1 behind the last; '?' for one that there is not, which has been said. */
+int command_next_option(const struct command *command, int argc, char **argv);
+
+/* Prints the options of a command, for its help. */
+void command_print_options(const struct command *command);
+
+/* ---- what commands share ---- */
 
 /* Prints how the command of this name is used, from the table; EXIT_SUCCESS. */
 int command_help(const char *name);

@@ -114,21 +114,32 @@ enum {
     OPTION_TYPE,
     OPTION_PATH,
     OPTION_JSON,
-    OPTION_HELP
 };
 
-static const struct option options[] = {
-    {"process", required_argument, NULL, OPTION_PROCESS},
-    {"user", required_argument, NULL, OPTION_USER},
-    {"container", required_argument, NULL, OPTION_CONTAINER},
-    {"type", required_argument, NULL, OPTION_TYPE},
-    {"path", required_argument, NULL, OPTION_PATH},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
+static const struct command_option dump_options[] = {
+    {"process", OPTION_PROCESS, {"NAME|PID"}, "only of this process or thread; repeatable"},
+    {"user",
+     OPTION_USER,
+     {"NAME|UID", ARGUMENT_USER},
+     "only of processes of this user; repeatable"},
+    {"container",
+     OPTION_CONTAINER,
+     {"NAME"},
+     "only of processes in this container, unit or cgroup; repeatable"},
+    {"type",
+     OPTION_TYPE,
+     {"TYPE[,TYPE]...", ARGUMENT_LIST, dump_choice_type_word},
+     "only of these types, by either paper's name; repeatable"},
+    {"path",
+     OPTION_PATH,
+     {"NUMBER|KIND|ADDRESS", ARGUMENT_WORD, dump_choice_kind_word},
+     "only of this path, kind (tcp, unix ...), or of paths with this\n"
+     "in an address; repeatable"},
+    {"json", OPTION_JSON, {0}, "one JSON object per line"},
+    {0},
 };
 
-int command_dump(int argc, char **argv)
+static int command_dump(int argc, char **argv)
 {
     struct dump_choice choice = {0};
     struct problem problem;
@@ -136,7 +147,7 @@ int command_dump(int argc, char **argv)
     int status = -1; /* go on */
     int option;
 
-    while (status < 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+    while (status < 0 && (option = command_next_option(&dump_command, argc, argv)) != -1) {
         int result = 0;
         if (option == OPTION_PROCESS)
             result = dump_choice_process(&choice, optarg, &problem);
@@ -166,3 +177,12 @@ int command_dump(int argc, char **argv)
     dump_choice_done(&choice);
     return status;
 }
+
+const struct command dump_command = {
+    .name = "dump",
+    .description = "list the records of traces, one line each",
+    .usage = "[OPTION]... TRACE...",
+    .function = command_dump,
+    .operand = {"TRACE", ARGUMENT_TRACE},
+    .options = dump_options,
+};

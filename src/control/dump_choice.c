@@ -74,19 +74,34 @@ int dump_choice_path(struct dump_choice *choice, const char *text, struct proble
     return add_wanted(&choice->paths, "--path", text, problem);
 }
 
+const char *dump_choice_type_word(size_t index)
+{
+    for (unsigned id = 0; id < EVENT_ID_END; id++)
+        if (event_type(id) != NULL && index-- == 0)
+            return event_type(id)->name;
+    return NULL;
+}
+
+const char *dump_choice_kind_word(size_t index)
+{
+    unsigned kind = (unsigned)index + 1;
+
+    return kind < PATH_KIND_END ? path_kind_name(kind) : kind == PATH_KIND_END ? "unix" : NULL;
+}
+
 static int unknown_type(const char *name, int length, struct problem *problem)
 {
     char names[400] = "";
     size_t used = 0;
+    const char *word;
 
-    for (unsigned id = 0; id < EVENT_ID_END; id++) {
-        const struct event_type *type = event_type(id);
-        size_t name_length = type == NULL ? 0 : strlen(type->name);
-        if (type == NULL || used + name_length + 3 > sizeof(names))
+    for (size_t i = 0; (word = dump_choice_type_word(i)) != NULL; i++) {
+        size_t word_length = strlen(word);
+        if (used + word_length + 3 > sizeof(names))
             continue;
         memcpy(names + used, " ", 1);
-        memcpy(names + used + 1, type->name, name_length + 1);
-        used += name_length + 1;
+        memcpy(names + used + 1, word, word_length + 1);
+        used += word_length + 1;
     }
     return problem_set(problem, -EINVAL, "'%.*s' is no type of event; there are:%s",
                        length < 40 ? length : 40, name, names);

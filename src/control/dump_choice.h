@@ -36,6 +36,11 @@ int dump_choice_container(struct dump_choice *choice, const char *text, struct p
 int dump_choice_path(struct dump_choice *choice, const char *text, struct problem *problem);
 int dump_choice_types(struct dump_choice *choice, const char *list, struct problem *problem);
 
+/* The words that dump_choice_types knows, and the kinds among those of dump_choice_path; NULL behind
+ * the last. */
+const char *dump_choice_type_word(size_t index);
+const char *dump_choice_kind_word(size_t index);
+
 /* After the last option: -EINVAL if no record of any trace can satisfy all of them. */
 int dump_choice_check(const struct dump_choice *choice, struct problem *problem);
 

@@ -12,86 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct command {
-    const char *name;
-    int (*function)(int argc, char **argv);
-    const char *description; /* one line */
-    const char *usage;
+static const struct command help_command;
+
+static const struct command *const commands[] = {
+    &run_command,    &acquire_command, &dump_command,       &stats_command,
+    &repair_command, &check_command,   &completion_command, &help_command,
 };
 
-static const struct command commands[] = {
-    {"run", command_run, "meter a command and all its descendants, record, and report",
-     "dpm run [OPTION]... [--] COMMAND [ARGUMENT]...\n"
-     "\n"
-     "  -o TRACE         record into the directory TRACE (./dpm-NAME-PID.trace)\n"
-     "  --flags LIST     events to meter, by name: all, send, receive, fork ... (all)\n"
-     "  --user NAME      run the command as this user\n"
-     "  --interval TIME  report also every TIME while it goes on: 10s, 5m\n"
-     "  --cpu-time MODE  precise, or coarse: up to 4 ms old, and cheaper (precise)\n"
-     "  --report FILE    write the report into FILE (standard error)\n"
-     "  --max-size N     largest size of the trace: bytes, or with K, M, G (4G)\n"
-     "  --ring N         size of the buffer between kernel and dpm, 4K to 1G\n"
-     "  --wait           end when the last descendant has ended, not when COMMAND has\n"
-     "  --help           print this\n"},
-    {"acquire", command_acquire, "meter processes that run already, record, and report",
-     "dpm acquire [OPTION]... PID...\n"
-     "\n"
-     "  -p, --pid PID    this process; repeatable, like the next three\n"
-     "  --name NAME      processes of this name\n"
-     "  --cgroup PATH    processes in this cgroup and below it: /system.slice\n"
-     "  --unit UNIT      processes of this systemd unit: redis.service\n"
-     "  --all            every process of the machine but dpm itself\n"
-     "  --duration TIME  end after TIME: 500ms, 10s, 5m, 1h\n"
-     "  --interval TIME  report also every TIME while it goes on\n"
-     "  -o TRACE         record into the directory TRACE (./dpm-NAME-PID.trace)\n"
-     "  --flags LIST     events to meter, by name: all, send, receive, fork ... (all)\n"
-     "  --cpu-time MODE  precise, or coarse: up to 4 ms old, and cheaper (precise)\n"
-     "  --report FILE    write the report into FILE (standard error)\n"
-     "  --max-size N     largest size of the trace: bytes, or with K, M, G (4G)\n"
-     "  --ring N         size of the buffer between kernel and dpm, 4K to 1G\n"
-     "  --help           print this\n"},
-    {"dump", command_dump, "list the records of traces, one line each",
-     "dpm dump [OPTION]... TRACE...\n"
-     "\n"
-     "  --process NAME|PID          only of this process or thread; repeatable\n"
-     "  --user NAME|UID             only of processes of this user; repeatable\n"
-     "  --container NAME            only of processes in this container, unit or cgroup; "
-     "repeatable\n"
-     "  --type TYPE[,TYPE]...       only of these types, by either paper's name; repeatable\n"
-     "  --path NUMBER|KIND|ADDRESS  only of this path, kind (tcp, unix ...), or of paths with "
-     "this\n"
-     "                              in an address; repeatable\n"
-     "  --json                      one JSON object per line\n"
-     "  --help                      print this\n"},
-    {"stats", command_stats, "show who sent how much to whom",
-     "dpm stats [OPTION]... TRACE...\n"
-     "\n"
-     "  --by WHAT     one row for each process (as without it), user, container, program or\n"
-     "                machine; or only the table of pairs (pair) or of paths (path)\n"
-     "  --sort WHAT   the largest first by bytes (as without it), messages, cpu, response (99 %\n"
-     "                quantile), or by name\n"
-     "  --all         every row of the tables, not the 100 largest and a row of others\n"
-     "  --every TIME  also what was sent in each stretch of this time\n"
-     "  --histogram   also how sizes and times are distributed\n"
-     "  --json        one JSON object, always with everything\n"
-     "  --csv         one table, of processes or what --by says, for spreadsheets\n"
-     "  --help        print this\n"},
-    {"repair", command_repair, "make a trace that was cut whole for other tools",
-     "dpm repair TRACE\n"
-     "\n"
-     "  --help  print this\n"},
-    {"check", command_check, "tell whether metering works here, what is missing, and what to do",
-     "dpm check [OPTION]...\n"
-     "\n"
-     "  --json  one JSON object\n"
-     "  --help  print this\n"},
-};
+const struct command *command_at(size_t index)
+{
+    return index < ARRAY_SIZE(commands) ? commands[index] : NULL;
+}
 
 static const struct command *find_command(const char *name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
     return NULL;
 }
 
@@ -99,8 +36,9 @@ int command_help(const char *name)
 {
     const struct command *command = find_command(name);
 
-    printf("dpm %s: %s\n\nusage: %s\nMore: man dpm-%s\n", name, command->description,
-           command->usage, name);
+    printf("dpm %s: %s\n\nusage: dpm %s %s\n\n", name, command->description, name, command->usage);
+    command_print_options(command);
+    printf("\nMore: man dpm-%s\n", name);
     return EXIT_SUCCESS;
 }
 
@@ -222,8 +160,7 @@ static int print_help(void)
 {
     printf("usage: dpm COMMAND [ARGUMENT]...\n\n");
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        printf("  %-8s %s\n", commands[i].name, commands[i].description);
-    printf("  %-8s %s\n", "help", "print this, or how a command is used");
+        printf("  %-11s %s\n", commands[i]->name, commands[i]->description);
     printf("\n  --help   print this\n  --version\n\nMore: dpm help COMMAND, man dpm\n");
     return EXIT_SUCCESS;
 }
@@ -234,19 +171,42 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
-static int run_command(int argc, char **argv)
+static bool asks_for_help(const char *word)
 {
-    const char *name = argc < 2 ? "help" : argv[1];
-    bool help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0;
+    return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0;
+}
 
+static int run_help(int argc, char **argv)
+{
+    if (argc < 2 || asks_for_help(argv[1]))
+        return print_help();
+    return find_command(argv[1]) == NULL ? unknown_command(argv[1]) : command_help(argv[1]);
+}
+
+static const char *command_word(size_t index)
+{
+    const struct command *command = command_at(index);
+
+    return command == NULL ? NULL : command->name;
+}
+
+static const struct command help_command = {
+    .name = "help",
+    .description = "print this, or how a command is used",
+    .usage = "[COMMAND]",
+    .function = run_help,
+    .operand = {"COMMAND", ARGUMENT_WORD, command_word},
+};
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2)
+        return print_help();
+    const char *name = asks_for_help(argv[1]) ? "help" : argv[1];
     if (strcmp(name, "--version") == 0) {
         printf("dpm %s\n", DPM_VERSION);
         return EXIT_SUCCESS;
     }
-    if (help && (argc < 3 || strcmp(argv[2], "help") == 0))
-        return print_help();
-    if (help)
-        return find_command(argv[2]) == NULL ? unknown_command(argv[2]) : command_help(argv[2]);
     const struct command *command = find_command(name);
     if (command == NULL)
         return unknown_command(name);
@@ -259,7 +219,7 @@ int main(int argc, char **argv)
     /* Characters as the user's terminal has them; figures as everybody reads them. */
     setlocale(LC_CTYPE, "");
     struct problem problem;
-    int status = run_command(argc, argv);
+    int status = dispatch(argc, argv);
     if (status == EXIT_SUCCESS && command_flush_output(&problem) < 0)
         status = command_error("%s", problem.text);
     return status;

@@ -5,6 +5,7 @@
 #include "show/show.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,44 @@
 #define FLUSH_INTERVAL   1000000000ULL /* ns */
 
 /* ---- options ---- */
+
+enum cpu_time { PRECISE, COARSE };
+
+static const char *const cpu_times[] = {[PRECISE] = "precise", [COARSE] = "coarse"};
+
+static const char *cpu_time_word(size_t index)
+{
+    return index < ARRAY_SIZE(cpu_times) ? cpu_times[index] : NULL;
+}
+
+const struct command_option recording_options[] = {
+    {"output",
+     'o',
+     {"TRACE", ARGUMENT_TRACE},
+     "record into the directory TRACE (./dpm-NAME-PID.trace)"},
+    {"flags",
+     RECORDING_FLAGS,
+     {"LIST", ARGUMENT_LIST, meter_flag_word},
+     "events to meter, by name: all, send, receive, fork ... (all)"},
+    {"interval",
+     RECORDING_INTERVAL_OPTION,
+     {"TIME"},
+     "report also every TIME while it goes on: 10s, 5m"},
+    {"cpu-time",
+     RECORDING_CPU_TIME,
+     {"MODE", ARGUMENT_WORD, cpu_time_word},
+     "precise, or coarse: up to 4 ms old, and cheaper (precise)"},
+    {"report",
+     RECORDING_REPORT,
+     {"FILE", ARGUMENT_FILE},
+     "write the report into FILE (standard error)"},
+    {"max-size",
+     RECORDING_MAX_SIZE,
+     {"N"},
+     "largest size of the trace: bytes, or with K, M, G (4G)"},
+    {"ring", RECORDING_RING, {"N"}, "size of the buffer between kernel and dpm, 4K to 1G"},
+    {0},
+};
 
 void recording_options_init(struct recording_options *options)
 {
@@ -33,8 +72,8 @@ static int read_ring_size(const char *command, struct recording_options *options
 
 static int read_cpu_time(const char *command, struct recording_options *options)
 {
-    options->meter.coarse_time = strcmp(optarg, "coarse") == 0;
-    if (!options->meter.coarse_time && strcmp(optarg, "precise") != 0)
+    options->meter.coarse_time = strcmp(optarg, cpu_times[COARSE]) == 0;
+    if (!options->meter.coarse_time && strcmp(optarg, cpu_times[PRECISE]) != 0)
         return command_usage_error(command, "CPU time is precise or coarse, not '%s'", optarg);
     return -1;
 }
@@ -63,7 +102,7 @@ int recording_option(const char *command, int option, struct recording_options *
         return -1;
     case RECORDING_CPU_TIME:
         return read_cpu_time(command, options);
-    case 'h':
+    case OPTION_HELP:
         return command_help(command);
     default:
         return command_usage_error(command, NULL);

@@ -21,7 +21,6 @@
 #include "symbols/symbols.h"
 #include "trace/trace.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -56,9 +55,9 @@ struct recording {
 
 /* ---- options ---- */
 
-/* Rows of getopt_long for the options both commands have; recording_option reads them. */
+/* The options that both commands have; recording_option reads them. */
 enum recording_option_value {
-    RECORDING_FLAGS = 256,
+    RECORDING_FLAGS = OPTION_HELP + 1,
     RECORDING_REPORT,
     RECORDING_RING,
     RECORDING_MAX_SIZE,
@@ -67,21 +66,12 @@ enum recording_option_value {
     RECORDING_OPTION_END, /* a command's own options begin here */
 };
 
-#define RECORDING_OPTIONS                                                                          \
-    {"output", required_argument, NULL, 'o'}, {"flags", required_argument, NULL, RECORDING_FLAGS}, \
-        {"report", required_argument, NULL, RECORDING_REPORT},                                     \
-        {"ring", required_argument, NULL, RECORDING_RING},                                         \
-        {"max-size", required_argument, NULL, RECORDING_MAX_SIZE},                                 \
-        {"interval", required_argument, NULL, RECORDING_INTERVAL_OPTION},                          \
-        {"cpu-time", required_argument, NULL, RECORDING_CPU_TIME},                                 \
-    {                                                                                              \
-        "help", no_argument, NULL, 'h'                                                             \
-    }
+extern const struct command_option recording_options[];
 
 /* The defaults: every flag, a trace of at most 4 GiB. */
 void recording_options_init(struct recording_options *options);
 
-/* Takes what getopt_long has found (its argument is in optarg). Returns -1, or the exit status with
+/* Takes what command_next_option has found (its argument is in optarg). Returns -1, or the exit status with
  * which the command ends: its help was asked for, or it is used wrongly, which has been said. */
 int recording_option(const char *command, int option, struct recording_options *options);
 

@@ -24,16 +24,9 @@ static int repair_trace(const char *trace)
     return EXIT_SUCCESS;
 }
 
-enum { OPTION_HELP };
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
-};
-
-int command_repair(int argc, char **argv)
+static int command_repair(int argc, char **argv)
 {
-    int option = getopt_long(argc, argv, "", options, NULL);
+    int option = command_next_option(&repair_command, argc, argv);
 
     if (option == OPTION_HELP)
         return command_help("repair");
@@ -43,3 +36,11 @@ int command_repair(int argc, char **argv)
         return command_usage_error("repair", "name one trace");
     return repair_trace(argv[optind]);
 }
+
+const struct command repair_command = {
+    .name = "repair",
+    .description = "make a trace that was cut whole for other tools",
+    .usage = "TRACE",
+    .function = command_repair,
+    .operand = {"TRACE", ARGUMENT_TRACE},
+};

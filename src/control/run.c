@@ -38,19 +38,20 @@ struct run {
     int status; /* as wait(2) gives it */
 };
 
+enum { USER = RECORDING_OPTION_END, WAIT };
+
+static const struct command_option run_options[] = {
+    {"user", USER, {"NAME", ARGUMENT_USER}, "run the command as this user"},
+    {"wait", WAIT, {0}, "end when the last descendant has ended, not when COMMAND has"},
+    {0},
+};
+
 static int parse_options(int argc, char **argv, struct run_options *options)
 {
-    enum { USER = RECORDING_OPTION_END, WAIT };
-    static const struct option longs[] = {
-        RECORDING_OPTIONS,
-        {"user", required_argument, NULL, USER},
-        {"wait", no_argument, NULL, WAIT},
-        {NULL, 0, NULL, 0},
-    };
     int option, result = -1;
 
     recording_options_init(&options->recording);
-    while (result < 0 && (option = getopt_long(argc, argv, "+o:", longs, NULL)) != -1) {
+    while (result < 0 && (option = command_next_option(&run_command, argc, argv)) != -1) {
         if (option == USER)
             options->user = optarg;
         else if (option == WAIT)
@@ -83,7 +84,7 @@ static void take_signal(struct run *run)
         kill(run->command.pid, (int)info.ssi_signo);
 }
 
-static void check_command(struct run *run)
+static void check_ended(struct run *run)
 {
     if (run->ended)
         return;
@@ -114,7 +115,7 @@ static void record(struct run *run)
         int ready = poll(files, run->ended ? 1 : 2, timeout);
         if (ready > 0 && (files[0].revents & POLLIN) != 0)
             take_signal(run);
-        check_command(run);
+        check_ended(run);
         recording_step(&run->recording);
     }
 }
@@ -163,7 +164,7 @@ static int record_command(struct run *run)
     return exit_status(run);
 }
 
-int command_run(int argc, char **argv)
+static int command_run(int argc, char **argv)
 {
     struct run_options options = {0};
     struct run run = {.options = &options, .recording.subject = "the command runs on"};
@@ -186,3 +187,13 @@ int command_run(int argc, char **argv)
     recording_close(&run.recording);
     return result;
 }
+
+const struct command run_command = {
+    .name = "run",
+    .description = "meter a command and all its descendants, record, and report",
+    .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
+    .function = command_run,
+    .operand = {"COMMAND", ARGUMENT_COMMAND},
+    .options = run_options,
+    .shared_options = recording_options,
+};

@@ -71,43 +71,65 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
 
-/* Of the things there is a table of, one is all that is shown. */
-static int read_by(const char *text, struct stats_options *options)
-{
-    static const struct {
-        const char *name;
-        enum show_table table;
-    } tables[] = {{"pair", TABLE_PAIRS}, {"path", TABLE_PATHS}};
+/* ---- options ---- */
 
-    for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-        if (strcmp(text, tables[i].name) == 0) {
-            options->show.table = tables[i].table;
-            return 0;
-        }
-    for (unsigned by = BY_PROCESS; by <= BY_MACHINE; by++)
-        if (strcmp(text, communication_by_name(by)) == 0) {
-            options->by = by;
-            return 0;
-        }
-    return command_usage_error(
-        "stats", "--by '%s': there are process, user, container, program, machine, pair, path",
-        text);
+/* What --by takes: groups of processes, then tables that are shown alone. */
+#define BY_TABLES (BY_MACHINE + 1)
+
+static const struct {
+    const char *name;
+    enum show_table table;
+} tables[] = {{"pair", TABLE_PAIRS}, {"path", TABLE_PATHS}};
+
+static const char *by_word(size_t index)
+{
+    if (index < BY_TABLES)
+        return communication_by_name((enum communication_by)index);
+    return index - BY_TABLES < ARRAY_SIZE(tables) ? tables[index - BY_TABLES].name : NULL;
 }
 
-static int read_order(const char *text, struct stats_options *options)
+static const char *order_word(size_t index)
 {
     static const char *const orders[] = {
         [ORDER_BYTES] = "bytes",       [ORDER_MESSAGES] = "messages", [ORDER_CPU] = "cpu",
         [ORDER_RESPONSE] = "response", [ORDER_NAME] = "name",
     };
 
-    for (unsigned order = 0; order < ARRAY_SIZE(orders); order++)
-        if (strcmp(text, orders[order]) == 0) {
-            options->show.order = order;
-            return 0;
-        }
-    return command_usage_error("stats",
-                               "--sort '%s': there are bytes, messages, cpu, response, name", text);
+    return index < ARRAY_SIZE(orders) ? orders[index] : NULL;
+}
+
+/* Index of a word, or -1 with all that there are on standard error. */
+static int read_word(const char *option, const char *text, const char *(*word)(size_t index))
+{
+    char all[256] = "";
+
+    for (size_t i = 0; word(i) != NULL; i++) {
+        if (strcmp(text, word(i)) == 0)
+            return (int)i;
+        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i == 0 ? "" : ", ", word(i));
+    }
+    command_usage_error("stats", "--%s '%s': there are %s", option, text, all);
+    return -1;
+}
+
+static int read_by(const char *text, struct stats_options *options)
+{
+    int word = read_word("by", text, by_word);
+
+    if (word >= BY_TABLES)
+        options->show.table = tables[word - BY_TABLES].table;
+    else if (word >= 0)
+        options->by = (enum communication_by)word;
+    return word < 0 ? EXIT_USAGE : 0;
+}
+
+static int read_order(const char *text, struct stats_options *options)
+{
+    int word = read_word("sort", text, order_word);
+
+    if (word >= 0)
+        options->show.order = (enum show_order)word;
+    return word < 0 ? EXIT_USAGE : 0;
 }
 
 static int read_every(const char *text, struct stats_options *options)
@@ -125,27 +147,36 @@ enum {
     OPTION_HISTOGRAM,
     OPTION_JSON,
     OPTION_SORT,
-    OPTION_HELP,
 };
 
-static const struct option options[] = {
-    {"all", no_argument, NULL, OPTION_ALL},
-    {"by", required_argument, NULL, OPTION_BY},
-    {"csv", no_argument, NULL, OPTION_CSV},
-    {"every", required_argument, NULL, OPTION_EVERY},
-    {"histogram", no_argument, NULL, OPTION_HISTOGRAM},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"sort", required_argument, NULL, OPTION_SORT},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
+static const struct command_option stats_options[] = {
+    {"by",
+     OPTION_BY,
+     {"WHAT", ARGUMENT_WORD, by_word},
+     "one row for each process (as without it), user, container, program or machine;\n"
+     "or only the table of pairs (pair) or of paths (path)"},
+    {"sort",
+     OPTION_SORT,
+     {"WHAT", ARGUMENT_WORD, order_word},
+     "the largest first by bytes (as without it), messages, cpu, response (the 99 %\n"
+     "quantile), or in the order of their names (name)"},
+    {"all", OPTION_ALL, {0}, "every row of the tables, not the 100 largest and a row of others"},
+    {"every",
+     OPTION_EVERY,
+     {"TIME", ARGUMENT_OTHER, NULL},
+     "also what was sent in each stretch of this time"},
+    {"histogram", OPTION_HISTOGRAM, {0}, "also how sizes and times are distributed"},
+    {"json", OPTION_JSON, {0}, "one JSON object, always with everything"},
+    {"csv", OPTION_CSV, {0}, "one table, of processes or what --by says, for spreadsheets"},
+    {0},
 };
 
-int command_stats(int argc, char **argv)
+static int command_stats(int argc, char **argv)
 {
     struct stats_options asked = {0};
     int option, error = 0;
 
-    while (error == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+    while (error == 0 && (option = command_next_option(&stats_command, argc, argv)) != -1) {
         switch (option) {
         case OPTION_ALL:
             asked.show.all = true;
@@ -182,3 +213,12 @@ int command_stats(int argc, char **argv)
         return command_usage_error("stats", "which trace?");
     return show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
 }
+
+const struct command stats_command = {
+    .name = "stats",
+    .description = "show who sent how much to whom",
+    .usage = "[OPTION]... TRACE...",
+    .function = command_stats,
+    .operand = {"TRACE", ARGUMENT_TRACE},
+    .options = stats_options,
+};

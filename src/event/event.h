@@ -65,6 +65,9 @@ uint64_t event_field_value(const struct event_field *field, const void *record);
  * *flags is then unchanged. */
 int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem);
 
+/* The words that meter_flags_parse knows, synonyms left out; NULL behind the last. */
+const char *meter_flag_word(size_t index);
+
 #define METER_FLAGS_TEXT_SIZE 256
 
 /* Writes these flags as meter_flags_parse reads them: "all", "send,receive", "" if there is none. */

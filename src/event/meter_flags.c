@@ -21,7 +21,6 @@ static const struct {
      BIT(CREATEPROCESS) | BIT(EXEC) | BIT(STARTPROCESS) | BIT(STOPPROCESS) | BIT(TERMINATION)},
     {"socket", BIT(CREATEPATH) | BIT(DESTROYPATH)},
     {"destsocket", BIT(DESTROYPATH)},
-    {"termination", BIT(TERMINATION)},
     {"pc", METER_FLAG_PC},
 };
 
@@ -33,6 +32,42 @@ static uint32_t flags_of_word(const char *word)
             return groups[i].flags;
     const struct event_type *type = event_type_by_name(word);
     return type == NULL ? 0 : EVENT_FLAG(type->id) & METER_EVENT_FLAGS;
+}
+
+static void append_flag(const char *name, char text[METER_FLAGS_TEXT_SIZE])
+{
+    size_t length = strlen(text);
+
+    if (length + strlen(name) + 2 > METER_FLAGS_TEXT_SIZE)
+        return;
+    if (length > 0)
+        text[length++] = ',';
+    while (*name != '\0')
+        text[length++] = (char)tolower((unsigned char)*name++);
+    text[length] = '\0';
+}
+
+const char *meter_flag_word(size_t index)
+{
+    if (index < ARRAY_SIZE(groups))
+        return groups[index].name;
+    index -= ARRAY_SIZE(groups);
+    for (unsigned id = 0; id < EVENT_ID_END; id++)
+        if ((METER_EVENT_FLAGS & EVENT_FLAG(id)) != 0 && index-- == 0)
+            return event_type(id)->name;
+    return NULL;
+}
+
+static int unknown_word(const char *word, int length, struct problem *problem)
+{
+    char names[METER_FLAGS_TEXT_SIZE] = "";
+    const char *name;
+
+    for (size_t i = 0; (name = meter_flag_word(i)) != NULL; i++)
+        append_flag(name, names);
+    return problem_set(problem, -EINVAL,
+                       "'%.*s' is no meter flag; there are: %s; '-' before a flag takes it away",
+                       length < 40 ? length : 40, word, names);
 }
 
 int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem)
@@ -49,31 +84,12 @@ int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem
             memcpy(word, at + take_away, length - take_away);
         uint32_t bits = flags_of_word(word);
         if (bits == 0)
-            return problem_set(
-                problem, -EINVAL,
-                "'%.*s' is no meter flag; there are: all, send, sendcall, receive, "
-                "receivecall, messagequeued, block, socket, connect, accept, "
-                "destsocket, fork, exec, startprocess, stopprocess, termination, pc; "
-                "'-' before a flag takes it away",
-                (int)(length < 40 ? length : 40), at);
+            return unknown_word(at, (int)length, problem);
         result = take_away ? result & ~bits : result | bits;
         at += length;
     }
     *flags = result;
     return 0;
-}
-
-static void append_flag(const char *name, char text[METER_FLAGS_TEXT_SIZE])
-{
-    size_t length = strlen(text);
-
-    if (length + strlen(name) + 2 > METER_FLAGS_TEXT_SIZE)
-        return;
-    if (length > 0)
-        text[length++] = ',';
-    while (*name != '\0')
-        text[length++] = (char)tolower((unsigned char)*name++);
-    text[length] = '\0';
 }
 
 void meter_flags_text(uint32_t flags, char text[METER_FLAGS_TEXT_SIZE])

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.c: the options of a command, for getopt_long and for its help. See command.h.
+ *
+ *      {"output", 'o', {"TRACE", ...}, "record into ..."}     a row
+ *      "o:", {"output", required_argument, NULL, 'o'}         what getopt_long is told
+ *      -o, --output TRACE  record into ...                    what --help prints
+ */
+#include "control/command.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_OPTIONS 32 /* of a command */
+#define LABEL_SIZE   80
+
+static const struct command_option help_option = {"help", OPTION_HELP, {0}, "print this"};
+
+const struct command_option *command_option_at(const struct command *command, size_t index)
+{
+    const struct command_option *const lists[] = {command->options, command->shared_options};
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+        for (const struct command_option *option = lists[i]; option != NULL && option->name != NULL;
+             option++)
+            if (index-- == 0)
+                return option;
+    return index == 0 ? &help_option : NULL;
+}
+
+bool command_option_has_letter(const struct command_option *option)
+{
+    return option->value < OPTION_HELP && isalpha(option->value);
+}
+
+int command_next_option(const struct command *command, int argc, char **argv)
+{
+    struct option longs[MOST_OPTIONS + 1] = {0};
+    char letters[2 * MOST_OPTIONS + 2], *end = letters;
+    const struct command_option *option;
+
+    if (command->operand.kind == ARGUMENT_COMMAND)
+        *end++ = '+';
+    for (size_t i = 0; (option = command_option_at(command, i)) != NULL; i++) {
+        bool has_argument = option->argument.name != NULL;
+        assert(i < MOST_OPTIONS);
+        longs[i] = (struct option){.name = option->name,
+                                   .has_arg = has_argument ? required_argument : no_argument,
+                                   .val = option->value};
+        if (!command_option_has_letter(option))
+            continue;
+        *end++ = (char)option->value;
+        if (has_argument)
+            *end++ = ':';
+    }
+    *end = '\0';
+    return getopt_long(argc, argv, letters, longs, NULL);
+}
+
+/* "-o, --output TRACE". Returns its length. */
+static int label(const struct command_option *option, char text[LABEL_SIZE])
+{
+    char letter[] = "-?, ";
+    const char *argument = option->argument.name;
+
+    letter[1] = (char)option->value;
+    return snprintf(text, LABEL_SIZE, "%s--%s%s%s", command_option_has_letter(option) ? letter : "",
+                    option->name, argument == NULL ? "" : " ", argument == NULL ? "" : argument);
+}
+
+void command_print_options(const struct command *command)
+{
+    const struct command_option *option;
+    char text[LABEL_SIZE];
+    int width = 0;
+
+    for (size_t i = 0; (option = command_option_at(command, i)) != NULL; i++)
+        if (label(option, text) > width)
+            width = label(option, text);
+    for (size_t i = 0; (option = command_option_at(command, i)) != NULL; i++) {
+        label(option, text);
+        printf("  %-*s  ", width, text);
+        for (const char *at = option->help; *at != '\0'; at++)
+            if (*at == '\n')
+                printf("\n%*s", width + 4, "");
+            else
+                putchar(*at);
+        putchar('\n');
+    }
+}
