@@ -3,9 +3,12 @@
  * pingpong.c: two processes pass one message to and fro, pinned to one CPU: the cost of a round
  * trip (two sends, two receives, two switches) without the noise of two CPUs.
  *
- *      pingpong tcp|udp|unix ROUNDS [GATE]    prints nanoseconds per round trip
+ *      pingpong tcp|udp|unix ROUNDS SECONDS [GATE]
  *
- * With GATE, a file name, it waits until that file exists: time to set up what is to be measured.
+ * prints three figures: nanoseconds per round trip, CPU time of both processes per round trip in
+ * nanoseconds, and how many round trips there were. It ends after ROUNDS or after SECONDS, whichever
+ * is first. A tenth as much is played before, to warm up, and is left out of the first figure only.
+ * With GATE, a file name, both processes wait until that file exists: time to put a tool on them.
  */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -13,12 +16,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define MESSAGE 64
+#define LOOK    16 /* round trips from one look at the clock to the next */
 
 static int tcp_pair(int pair[2])
 {
@@ -85,23 +90,57 @@ static void serve(int socket)
             break;
 }
 
-static int play(int socket, long rounds)
-{
-    char message[MESSAGE] = "";
-
-    for (long i = 0; i < rounds; i++)
-        if (send(socket, message, sizeof(message), 0) != sizeof(message) ||
-            recv(socket, message, sizeof(message), MSG_WAITALL) != sizeof(message))
-            return -1;
-    return 0;
-}
-
-static double now(void)
+static double now(clockid_t clock)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+/* The CPU time of the processes that were waited for, in nanoseconds. */
+static double cpu_time_of_children(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e9 +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e3;
+}
+
+/* Returns how many round trips there were, or -1. */
+static long play(int socket, long rounds, double seconds)
+{
+    char message[MESSAGE] = "";
+    double end = now(CLOCK_MONOTONIC) + seconds * 1e9;
+    long i;
+
+    for (i = 0; i < rounds && (i % LOOK != 0 || now(CLOCK_MONOTONIC) < end); i++)
+        if (send(socket, message, sizeof(message), 0) != sizeof(message) ||
+            recv(socket, message, sizeof(message), MSG_WAITALL) != sizeof(message))
+            return -1;
+    return i;
+}
+
+/* Warms up, plays, waits for the other process to end, and prints the figures. */
+static int measure(int socket, long rounds, double seconds)
+{
+    double cpu_time = now(CLOCK_PROCESS_CPUTIME_ID);
+    long warm = play(socket, rounds / 10, seconds / 10);
+    double begin = now(CLOCK_MONOTONIC);
+    long timed = play(socket, rounds, seconds);
+    double end = now(CLOCK_MONOTONIC);
+
+    if (warm < 0 || timed <= 0)
+        return -1;
+    cpu_time = now(CLOCK_PROCESS_CPUTIME_ID) - cpu_time;
+    send(socket, "", 0, 0); /* the end, of datagrams */
+    close(socket);
+    wait(NULL);
+    cpu_time += cpu_time_of_children();
+    printf("%.1f %.1f %ld\n", (end - begin) / (double)timed, cpu_time / (double)(warm + timed),
+           warm + timed);
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -109,31 +148,23 @@ int main(int argc, char **argv)
     cpu_set_t cpu;
     int pair[2];
 
-    if (argc < 3 || make_pair(argv[1], pair) < 0) {
-        fprintf(stderr, "usage: pingpong tcp|udp|unix ROUNDS [GATE]\n");
+    if (argc < 4 || make_pair(argv[1], pair) < 0) {
+        fprintf(stderr, "usage: pingpong tcp|udp|unix ROUNDS SECONDS [GATE]\n");
         return 2;
     }
-    long rounds = atol(argv[2]);
     CPU_ZERO(&cpu);
     CPU_SET(0, &cpu);
     sched_setaffinity(0, sizeof(cpu), &cpu);
+    pid_t other = fork();
+
     alarm(120);
-    for (int i = 0; argc > 3 && i < 1000 && access(argv[3], F_OK) < 0; i++)
-        usleep(10000);
-    if (fork() == 0) {
+    if (other == 0) {
         close(pair[0]);
         serve(pair[1]);
         _exit(0);
     }
     close(pair[1]);
-    if (play(pair[0], rounds / 10) < 0) /* warm */
-        return 1;
-    double begin = now();
-    if (play(pair[0], rounds) < 0)
-        return 1;
-    printf("%.1f\n", (now() - begin) / (double)rounds);
-    send(pair[0], "", 0, 0); /* the end, of datagrams */
-    close(pair[0]);
-    wait(NULL);
-    return 0;
+    for (int i = 0; argc > 4 && i < 10000 && access(argv[4], F_OK) < 0; i++)
+        usleep(10000);
+    return measure(pair[0], atol(argv[2]), atof(argv[3])) < 0;
 }

@@ -1,67 +1,48 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# pingpong.sh BUILD_FOLDER: what metering costs a program that does nothing but pass messages: TCP, UDP
-# and UNIX ping-pong pinned to one CPU. Each figure is the median of PAIRS ratios metered / unmetered,
-# the two measured one right after the other (11 pairs, ROUNDS round trips each).
-set -eu
-. "$(dirname "$0")/quartiles.sh"
-build=$1
-pairs=${PAIRS:-11}
-rounds=${ROUNDS:-100000}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# pingpong.sh BUILD_FOLDER: what metering costs a program that does nothing but pass messages, and
+# one that is not metered while another is, beside other tools; and how much of it each tool has
+# written down.
+# shellcheck source=bench/compare.sh
+. "$(dirname "$0")/compare.sh"
 
-plain() {
-    "$build/bench/pingpong" "$1" "$rounds"
-}
-
-# The reader runs on the other CPU, as the program is pinned to one.
-metered() {
-    kind=$1
+# record TITLE TOOL OPTION...: a row: what the tool has written down of one run.
+record() {
+    title=$1
     shift
-    rm -rf "$scratch/bench.trace"
-    "$build/dpm" run -o "$scratch/bench.trace" --report "$scratch/report" "$@" -- \
-        "$build/bench/pingpong" "$kind" "$rounds"
-    grep -q ' 0 lost' "$scratch/report" || echo "pingpong.sh: records were lost" >&2
+    "begin_$load"
+    put_on "$@" || true
+    "run_$load"
+    [ -n "$tool" ] || {
+        printf '%-34s  does not work here: %s\n' "$title" "$reason"
+        return
+    }
+    [ "$1" != tcpdump ] || sleep 1.2 # it writes down once a second, and nothing at its end
+    take_off
+    echo "$("count_$1") $(du -sb "$output" | cut -f 1)" |
+        awk -v title="$title" -v calls=$((units * 4)) -v about="$("about_$1")" '{
+            printf "%-34s  %10d  %8.1f %%  %9s  %s\n", title, calls, 100 * $1 / calls,
+                $1 ? sprintf("%.1f", $2 / $1) : "-", about }'
 }
 
-# The program itself is not metered, another one is (and idle): the price of hooks that see others.
-neighbour() {
-    kind=$1
-    shift
-    rm -rf "$scratch/bench.trace"
-    "$build/dpm" run -o "$scratch/bench.trace" --report "$scratch/report" "$@" -- sleep 100 &
-    meter=$!
-    while ! [ -s "$scratch/bench.trace/metadata" ]; do sleep 0.05; done
-    sleep 0.2
-    plain "$kind"
-    pkill -TERM -P $meter sleep
-    wait $meter || true
+record_all() {
+    echo
+    echo "$load_title: what each tool has written down of one run"
+    printf '%-34s  %10s  %10s  %9s\n' "" "calls made" recorded "bytes"
+    printf '%-34s  %10s  %10s  %9s  %s\n' "" "" "of them" "for each" "what it records"
+    record "dpm: send receive pc" dpm --flags "send receive pc"
+    for peer in $peers; do
+        record "$(title_of "$peer")" "$peer"
+    done
 }
 
-# compare NAME KIND HOW OPTION...
-compare() {
-    name=$1
-    kind=$2
-    how=$3
-    shift 3
-    i=0
-    while [ $i -lt "$pairs" ]; do
-        echo "$(plain "$kind") $("$how" "$kind" "$@")"
-        i=$((i + 1))
-    done > "$scratch/pairs"
-    printf '%-34s %s   %s\n' "$name" "$(awk '{ print $2 / $1 }' "$scratch/pairs" | quartiles)" \
-        "$(awk '{ print $1 / 1000 }' "$scratch/pairs" | quartiles)"
-}
-
-echo "ping-pong on one CPU, $pairs pairs of $rounds round trips: median (quartiles)"
-echo "                                   metered / unmetered      unmetered, us per round trip"
 for kind in tcp udp unix; do
-    compare "$kind: send receive" $kind metered --flags "send receive"
-    compare "$kind: ... and coarse CPU time" $kind metered --flags "send receive" --cpu-time coarse
-    compare "$kind: ... and PC" $kind metered --flags "send receive pc"
-    compare "$kind: all flags without PC" $kind metered --flags "all,-pc"
-    compare "$kind: all flags" $kind metered --flags all
-    compare "$kind: neighbour, send receive" $kind neighbour --flags "send receive"
-    compare "$kind: neighbour, all flags" $kind neighbour --flags all
+    use_pingpong $kind
+    heading "round trip"
+    compare_dpm
+    compare "neighbour of dpm: send receive pc" neighbour --flags "send receive pc"
+    compare "neighbour of dpm: all flags" neighbour --flags all
+    [ $kind != udp ] || continue # to them it is like TCP
+    compare_peers
+    record_all
 done

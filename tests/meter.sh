@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# meter.sh: what the tests on the kernel meter share; read after tap.sh.
+# meter.sh: what the tests on the kernel meter share; read after tap.sh. Benchmarks read it too.
 
 dpm=$1/dpm
 
