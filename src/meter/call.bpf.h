@@ -11,8 +11,12 @@
 /* The metered stream that is `task`; NULL: not metered. */
 static __always_inline struct stream *stream_of(struct task_struct *task)
 {
-    struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
+    struct stream *stream;
 
+    /* of most tasks nobody has anything stored: to see that is quicker than to ask for it */
+    if (task->bpf_storage == NULL)
+        return NULL;
+    stream = bpf_task_storage_get(&streams, task, NULL, 0);
     return stream == NULL || stream->from_exec ? NULL : stream;
 }
 

@@ -127,6 +127,8 @@ struct task_io_accounting {
     uint64_t syscw;
 };
 
+struct bpf_local_storage;
+
 struct task_struct {
     unsigned int __state;
     unsigned int flags;
@@ -144,6 +146,7 @@ struct task_struct {
     struct css_set *cgroups;
     struct task_io_accounting ioac;
     uint32_t kstack_offset;
+    struct bpf_local_storage *bpf_storage;
 };
 
 struct linux_binprm {

@@ -59,9 +59,21 @@ static void keep_first(const char *sentence, void *context)
         snprintf(text, 256, "%s", sentence);
 }
 
+static bool have_capability(unsigned capability)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {0};
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return false;
+    return (data[capability / 32].effective & 1u << capability % 32) != 0;
+}
+
 static int cannot_load(int error, struct problem *problem)
 {
-    if (error == -EPERM || error == -EACCES)
+    /* without privilege it is the one or the other; with it, EACCES is the verifier's word */
+    if (error == -EPERM ||
+        (error == -EACCES && !have_capability(CAP_BPF) && !have_capability(CAP_SYS_ADMIN)))
         return problem_set(problem, -EPERM,
                            "the kernel meter needs the capabilities CAP_BPF and CAP_PERFMON; run "
                            "as root, e.g. with sudo (dpm check tells more)");
@@ -93,16 +105,6 @@ static int attach_hooks(struct meter *meter, struct problem *problem)
         meter->links[meter->link_count++] = link;
     }
     return 0;
-}
-
-static bool have_capability(unsigned capability)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2] = {0};
-
-    if (syscall(SYS_capget, &header, data) < 0)
-        return false;
-    return (data[capability / 32].effective & 1u << capability % 32) != 0;
 }
 
 /* UDP needs hooks on packets, which need more than the rest of the meter. */

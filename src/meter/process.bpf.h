@@ -46,6 +46,8 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
 
     if (stream == NULL)
         return 0;
+    for (uint32_t i = 0; i < PC_MEMORIES; i++)
+        stream->pcs[i].ip = 0;
     stream->image =
         wants(stream, EVENT_FLAG(EVENT_EXEC) | METER_FLAG_PC) ? write_image(task, program) : 0;
     /* not write_process_event: these two never have a PC, which costs the verifier the most */

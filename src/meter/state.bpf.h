@@ -88,6 +88,19 @@ struct datagram {
     uint32_t segment;  /* bytes of each but the last */
 };
 
+#define PC_STEPS    3
+#define PC_MEMORIES 4
+
+/* A way over the stack that was found: while the same return addresses lie there, it leads to the same
+ * place. */
+struct pc_memory {
+    uint64_t ip; /* where it began; 0 = none */
+    uint64_t pc;
+    uint32_t steps;
+    uint32_t offsets[PC_STEPS]; /* from the stack pointer */
+    uint64_t words[PC_STEPS];
+};
+
 struct stream {
     uint32_t flags; /* EVENT_FLAG bits */
     uint32_t number;
@@ -117,6 +130,7 @@ struct stream {
     struct send_call send;
     struct receive_call receive;
     struct datagram datagram; /* UDP: what the call in progress has sent or taken */
+    struct pc_memory pcs[PC_MEMORIES];
 };
 
 enum path_state {
