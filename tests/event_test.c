@@ -134,6 +134,7 @@ static const struct expected_type expected_types[] = {
     {24, "PROCEDURE", 0, 176, "module 32 4 image 36 4 address 40 8 offset 48 8 name 56 120 "},
     {25, "NAME", 0, 256, "number 32 8 kind 40 4 name 48 208 "},
     {26, "DROPPED", 0, 48, "path 32 4 count 36 4 "},
+    {27, "NETWORK", 0, 48, "path 32 4 retransmitted 36 4 roundTrip 40 4 unacknowledged 44 4 "},
 };
 
 static void list_fields(const struct event_field *fields, char *text, size_t size)

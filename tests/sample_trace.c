@@ -396,9 +396,21 @@ static void alpha_losses(struct sample *sample)
     lost(sample, 3, EVENT_DISCARDED, 2);
 }
 
+static void network(struct sample *sample, uint32_t path)
+{
+    struct record record = {
+        .header = {.id = EVENT_NETWORK, .flags = RECORD_NO_STREAM},
+        .network = {path, 2, 150, 700},
+    };
+
+    sample->time -= STEP; /* at the time of what comes before it */
+    append(sample, &record.header);
+}
+
 static void alpha_ends(struct sample *sample)
 {
     process_event(sample, 5, EVENT_STOPPROCESS);
+    network(sample, 1);
     path_event(sample, 3, EVENT_DESTROYPATH, 1);
     termination(sample, 3, 3 << 8, true, 0, 2);
     termination(sample, 2, 0, false, 0, 0);

@@ -414,8 +414,9 @@ static void statistics_json_has_its_keys(void **state)
     pair = json_array_get(json_object_get(json, "pairs"), 1);
     assert_int_equal(json_array_size(json_object_get(pair, "to")), 2);
     json_t *path = json_array_get(json_object_get(json, "paths"), 0);
-    expect_keys(path, "kind local remote ends sent received dropped connections ended response_ns "
-                      "request_ns");
+    expect_keys(
+        path, "kind local remote ends sent received dropped connections ended network response_ns "
+              "request_ns");
     json_t *ends = json_object_get(path, "ends");
     assert_int_equal(json_array_size(ends), 2);
     assert_int_equal(json_integer_value(json_array_get(json_array_get(ends, 0), 0)), 3);
@@ -654,6 +655,8 @@ static void records_have_their_keys(void **state)
         [EVENT_PROCEDURE] = HEAD "module image address offset procedure",
         [EVENT_NAME] = HEAD "number kind called",
         [EVENT_DROPPED] = HEAD "path kind inode local remote count",
+        [EVENT_NETWORK] = HEAD "path kind inode local remote retransmitted round_trip_us "
+                               "unacknowledged",
     };
 
     (void)state;

@@ -41,10 +41,10 @@ client[200] server[100] 1 7 B 0.5 93 B 7 B 7 B 7 B local
 ${hostile}[300] client[200] 1 4 B 27 53 B 4 B 4 B 4 B local
 client[200] unknown 1 3 B 0.2 40 B 3 B 3 B 3 B local" "$(table 'Who sent to whom' alpha.text)"
 check_equal "paths, one for each connection, with who used its ends" \
-    "PATH LOCAL REMOTE SENT BYTES SENT RECEIVED BYTES RECEIVED ANSWER P50 P99
+    "PATH LOCAL REMOTE SENT BYTES SENT RECEIVED BYTES RECEIVED ANSWER P50 P99 RTT SENT AGAIN
 tcp client[200] [::1]:5000 ${hostile}[300] [::1]:6000 1 1000 B 0 0 B
 tcp client[200] 10.0.0.1:7000 10.0.0.2:9000 1 300 B 1 40 B 1.00 ms 1.00 ms
-tcp client[200] 127.0.0.1:4000 server[100], twin[400] 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms
+tcp client[200] 127.0.0.1:4000 server[100], twin[400] 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms 150 us 2
 tcp 10.0.0.7:3333 server[100] 10.0.0.1:80 1 60 B 0 0 B
 unix-datagram client[200] socket#110 ${hostile}[300] socket#120 2 9 B 1 4 B 4.00 ms 4.00 ms
 unix-seqpacket twin[400] socket#140 server[100] /run/séq 1 12 B 0 0 B
@@ -202,7 +202,7 @@ check_equal "... and what they sent to each other" \
 alice@beta 1000@alpha 1 40 B 100 533 B 40 B 40 B 40 B remote
 1000@alpha unknown 1 3 B 0.2 40 B 3 B 3 B 3 B local" "$(table 'Who sent to whom' by.text | sed 1d)"
 check_equal "... with who used the ends of paths" \
-    'tcp 1000@alpha 127.0.0.1:4000 1000@alpha 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms' \
+    'tcp 1000@alpha 127.0.0.1:4000 1000@alpha 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms 150 us 2' \
     "$(table Paths by.text | grep ':4000')"
 check_equal "--by container: systemd's unit, or the cgroup's number" 'sink.service 1 beta
 cgroup 77 4 alpha' "$("$dpm" stats --by container alpha beta 2> err > out

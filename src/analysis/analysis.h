@@ -117,6 +117,15 @@ struct communication_pair {
     bool shared;            /* from or to is several processes */
 };
 
+/* How the network served TCP connections, as the kernel tells when they end or the recording does. */
+struct network {
+    bool known;
+    uint64_t retransmitted;  /* segments, by all ends that are metered */
+    uint64_t round_trip;     /* ns, smoothed, the greater of both ends; of several connections the
+                                greatest */
+    uint64_t unacknowledged; /* bytes */
+};
+
 /* A connection. `local` is the end that connected; where that is not known, the end whose path
  * number is smaller, or the only one that is known. */
 struct communication_path {
@@ -132,6 +141,7 @@ struct communication_path {
     struct traffic sent;     /* from local to remote */
     struct traffic received; /* from remote to local */
     uint64_t dropped;        /* datagrams that found the receiver's queue full, both directions */
+    struct network network;
 };
 
 struct communication_machine {

@@ -156,6 +156,15 @@ static int add_use_answers(struct answer_times *answers, const struct statistics
                            HISTOGRAM_MOST);
 }
 
+void add_network(struct network *sum, const struct network *more)
+{
+    sum->known = sum->known || more->known;
+    sum->retransmitted += more->retransmitted;
+    sum->unacknowledged += more->unacknowledged;
+    if (more->round_trip > sum->round_trip)
+        sum->round_trip = more->round_trip;
+}
+
 int add_answers(struct answer_times *sum, const struct answer_times *more)
 {
     int result = histogram_merge(&sum->response, &more->response, HISTOGRAM_MOST);
@@ -452,8 +461,10 @@ static int build_connection(struct builder *builder, struct connection_end ends[
     path->number = statistics->paths[known->path].number;
     path->ended = is_closed(&ends[0]) && is_closed(&ends[1]);
     for (int i = 0; i < 2; i++)
-        if (ends[i].path != NO_END && (i == 0 || ends[0].path != ends[1].path))
+        if (ends[i].path != NO_END && (i == 0 || ends[0].path != ends[1].path)) {
             path->dropped += statistics->paths[ends[i].path].dropped;
+            add_network(&path->network, &statistics->paths[ends[i].path].network);
+        }
     builder->result->dropped += path->dropped;
     builder->result->connections++;
     builder->result->ended += path->ended;

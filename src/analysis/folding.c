@@ -263,6 +263,7 @@ static void add_to_row(struct communication_path *row, struct communication_path
     row->connections += more->connections;
     row->ended += more->ended;
     row->dropped += more->dropped;
+    add_network(&row->network, &more->network);
     if (*error == 0)
         *error = add_answers(&row->answers, &more->answers);
     histogram_done(&more->answers.response);

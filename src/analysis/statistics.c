@@ -361,6 +361,22 @@ static int add_dropped(struct statistics *statistics, const struct event *event)
     return 0;
 }
 
+static int add_network_record(struct statistics *statistics, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    int64_t index = statistics_path_index(statistics, event->origin, record->network.path);
+
+    if (index < 0)
+        return (int)index;
+    statistics->paths[index].network = (struct network){
+        .known = true,
+        .retransmitted = record->network.retransmitted,
+        .round_trip = record->network.round_trip * 1000ULL,
+        .unacknowledged = record->network.unacknowledged,
+    };
+    return 0;
+}
+
 static int count_message(struct traffic *traffic, struct histogram *sizes,
                          const struct record *record)
 {
@@ -564,6 +580,8 @@ int statistics_add(struct statistics *statistics, const struct event *event)
         return add_stream(statistics, event);
     case EVENT_PATH:
         return add_path(statistics, event);
+    case EVENT_NETWORK:
+        return add_network_record(statistics, event);
     case EVENT_DROPPED:
         return add_dropped(statistics, event);
     case EVENT_IMAGE:

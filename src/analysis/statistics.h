@@ -86,6 +86,7 @@ struct statistics_path {
     uint64_t messages; /* SEND and RECEIVE records */
     uint64_t dropped;
     uint32_t last_dropped; /* the last count that DROPPED told, modulo 2^32 */
+    struct network network;
 };
 
 #define RECENT_NUMBERS 2048 /* a power of two */
@@ -166,6 +167,8 @@ int statistics_build(const struct statistics *statistics, bool leaving,
 int communication_arrange(struct communication *communication);
 
 void add_traffic(struct traffic *sum, const struct traffic *more);
+
+void add_network(struct network *sum, const struct network *more);
 
 void answer_times_done(struct answer_times *answers);
 

@@ -82,6 +82,14 @@ static const struct event_field dropped_fields[] = {
     END_OF_FIELDS,
 };
 
+static const struct event_field network_fields[] = {
+    U(record, network.path, "path", "number of the path"),
+    U(record, network.retransmitted, "retransmitted", "segments sent again since it began"),
+    U(record, network.round_trip, "roundTrip", "us, smoothed; 0: not known"),
+    U(record, network.unacknowledged, "unacknowledged", "bytes sent and not acknowledged"),
+    END_OF_FIELDS,
+};
+
 static const struct event_field stream_fields[] = {
     U(stream_record, pid, "pid", "process id (thread group), initial PID namespace"),
     U(stream_record, tid, "tid", "thread id, initial PID namespace"),
@@ -199,6 +207,7 @@ static const struct event_type types[EVENT_ID_END] = {
     TYPE(PROCEDURE, NULL, RING_CONTROL, procedure_record, procedure_fields, "the name of a PC"),
     TYPE(NAME, NULL, RING_CONTROL, name_record, name_fields, "the name of a user or a cgroup"),
     TYPE(DROPPED, NULL, RING_CONTROL, record, dropped_fields, "datagrams that found a full queue"),
+    TYPE(NETWORK, NULL, RING_CONTROL, record, network_fields, "how the network served a path"),
     TYPE(MACHINE, NULL, RING_CONTROL, machine_record, machine_fields, "identity of the machine"),
     TYPE(END, NULL, RING_CONTROL, end_record, end_fields, "the recording ended in order"),
 };

@@ -55,7 +55,8 @@ enum event_id {
     EVENT_PROCEDURE = 24, /* the name of a PC */
     EVENT_NAME = 25,      /* the name of a user or a cgroup */
     EVENT_DROPPED = 26,   /* datagrams that found their receiver's queue full */
-    EVENT_ID_END = 27,    /* not a type */
+    EVENT_NETWORK = 27,   /* how the network served a TCP connection */
+    EVENT_ID_END = 28,    /* not a type */
 };
 
 #define EVENT_FLAG(id) (1u << (id))
@@ -139,6 +140,12 @@ struct record {
             uint32_t count; /* since the path was met; modulo 2^32 */
             uint32_t unused[2];
         } dropped;
+        struct {
+            uint32_t path;           /* number of the PATH record */
+            uint32_t retransmitted;  /* segments sent again, since the connection began */
+            uint32_t round_trip;     /* us, smoothed; 0: nothing was acknowledged yet */
+            uint32_t unacknowledged; /* bytes sent and not acknowledged */
+        } network;
     };
 };
 

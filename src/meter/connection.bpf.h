@@ -72,6 +72,34 @@ static __always_inline void note_beginning(struct sock *sk, uint32_t role)
     path->state = 0;
 }
 
+static __always_inline void write_network(struct path *path, struct sock *sk)
+{
+    struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+    struct record *record;
+
+    if (tcp == NULL || (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)) == 0)
+        return;
+    record = bpf_ringbuf_reserve(&control_ring, sizeof(*record), 0);
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return;
+    }
+    fill_network(record, path->number, tcp);
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* close, or exit, in its caller: the connection may go on to end when nobody listens any more. */
+static __always_inline void note_close(struct stream *stream, struct sock *sk)
+{
+    struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+
+    if (path == NULL)
+        return;
+    path = tcp_path(stream, sk, -1, -1); /* closed without a message: told now */
+    if (path != NULL && path->number != 0)
+        write_network(path, sk);
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
 {
@@ -95,8 +123,8 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
         note_beginning(sk, PATH_ROLE_CONNECTED);
     else if (new_state == TCP_LISTEN)
         note_beginning(sk, PATH_ROLE_ACCEPTED);
-    else if (wants(stream, FLAGS_OF_CONNECTION) && bpf_sk_storage_get(&paths, sk, NULL, 0) != NULL)
-        tcp_path(stream, sk, -1, -1); /* closed without a message: told now */
+    else if (wants(stream, FLAGS_OF_CONNECTION))
+        note_close(stream, sk);
     return 0;
 }
 
@@ -105,8 +133,10 @@ int BPF_PROG(tcp_destroy_sock, struct sock *sk)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
 
-    if (path != NULL && path->number != 0)
-        end_path(path);
+    if (path == NULL || path->number == 0)
+        return 0;
+    write_network(path, sk);
+    end_path(path);
     return 0;
 }
 

@@ -254,6 +254,10 @@ struct tcp_sock {
     uint32_t rcv_nxt;
     uint32_t write_seq;
     uint32_t urg_seq;
+    uint32_t snd_nxt;
+    uint32_t snd_una;
+    uint32_t srtt_us; /* eight times that */
+    uint32_t total_retrans;
 };
 
 struct sockaddr_un {

@@ -295,6 +295,19 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
     return path->number;
 }
 
+/* How the network has served a connection. */
+static __always_inline void fill_network(struct record *record, uint32_t path, struct tcp_sock *tcp)
+{
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = EVENT_NETWORK;
+    record->header.flags = RECORD_NO_STREAM;
+    record->network.path = path;
+    record->network.retransmitted = tcp->total_retrans;
+    record->network.round_trip = tcp->srtt_us >> 3;
+    record->network.unacknowledged = tcp->snd_nxt - tcp->snd_una;
+}
+
 /* ---- finding the path of a socket a metered stream uses ---- */
 
 /* The storage of a socket, made if it has none; NULL: no memory. Both ends may make it at the same

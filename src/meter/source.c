@@ -133,6 +133,16 @@ static int tell_dropped(struct rest *rest)
     return result;
 }
 
+/* NETWORK of TCP connections that live on. */
+static int tell_network(const void *line, void *context)
+{
+    struct rest *rest = context;
+    struct record record = *(const struct record *)line;
+
+    record.header.time = rest->time;
+    return own_records_add(&rest->meter->own, &record.header);
+}
+
 /* For streams that live on: STREAM with their CPU time so far, and LOST for losses untold; and one
  * LOST for all that ended with such. */
 static int finish(struct meter *meter)
@@ -144,6 +154,9 @@ static int finish(struct meter *meter)
                          tell_of_stream, &rest);
     if (result == 0)
         result = tell_dropped(&rest);
+    if (result == 0 && (meter->flags & EVENT_FLAG(EVENT_DESTROYPATH)) != 0)
+        result = iterate(meter->kernel->progs.survey_connections, 0, sizeof(struct record),
+                         tell_network, &rest);
     if (result < 0)
         return result;
     uint64_t all = meter_lost(meter, RING_CONTROL) + meter_lost(meter, RING_DATA);

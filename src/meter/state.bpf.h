@@ -179,6 +179,7 @@ struct path {
     uint32_t older;    /* how many wait that came before any was noted */
     uint32_t peers;    /* how many udp_paths it has */
     uint64_t told_at;  /* when the last DROPPED record was made */
+    uint32_t listed;   /* TCP: by survey_connections */
     uint32_t seen_out; /* UNIX stream: up to here, what is sent is in the queue or known as taken */
     uint32_t moved;    /* enum path_moved; if not 0 the path is told again at its next use */
 };

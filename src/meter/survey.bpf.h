@@ -50,4 +50,43 @@ int survey_sockets(struct bpf_iter__unix *context)
     return 0;
 }
 
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct record);
+} network_line SEC(".maps");
+
+/* Lists the TCP connections that live on when the recording ends, each once: NETWORK. */
+SEC("iter/task_file")
+int survey_connections(struct bpf_iter__task_file *context)
+{
+    struct task_struct *task = context->task;
+    struct file *file = context->file;
+    struct socket *socket;
+    struct tcp_sock *tcp;
+    struct record *line;
+    struct path *path;
+    struct sock *sk;
+    uint32_t zero = 0;
+
+    if (task == NULL || file == NULL || stream_of(task) == NULL)
+        return 0;
+    socket = bpf_sock_from_file(file);
+    if (socket == NULL)
+        return 0;
+    sk = socket->sk;
+    if (sk == NULL || sk->sk_protocol != IPPROTO_TCP)
+        return 0;
+    path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+    tcp = bpf_skc_to_tcp_sock(sk);
+    line = bpf_map_lookup_elem(&network_line, &zero);
+    if (path == NULL || tcp == NULL || line == NULL || path->number == 0 || path->listed)
+        return 0;
+    path->listed = 1;
+    fill_network(line, path->number, tcp);
+    bpf_seq_write(context->meta->seq, line, sizeof(*line));
+    return 0;
+}
+
 #endif

@@ -107,6 +107,7 @@ static const struct {
     {EVENT_MODULE, "name", "file"},
     {EVENT_PROCEDURE, "name", "procedure"},
     {EVENT_NAME, "name", "called"},
+    {EVENT_NETWORK, "roundTrip", "round_trip_us"},
     {0, "span", "span_ns"},
 };
 
@@ -223,6 +224,9 @@ static void set_known(struct object *object, const struct record_face *face,
         break;
     case EVENT_STREAM:
         set_names(object, face, event);
+        break;
+    case EVENT_NETWORK:
+        set_path(object, identities_path(face->identities, event->origin, record->network.path));
         break;
     case EVENT_DROPPED:
         set_path(object, identities_path(face->identities, event->origin, record->dropped.path));

@@ -264,6 +264,20 @@ static void print_dropped(const struct record_face *face, const struct event *ev
     fprintf(face->file, "  %" PRIu32 " datagrams so far", record->dropped.count);
 }
 
+static void print_network(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    char text[UNIT_SIZE];
+
+    print_path(face, identities_path(face->identities, event->origin, record->network.path),
+               record->network.path);
+    show_duration(record->network.round_trip * 1000ULL, text);
+    fprintf(face->file, "  round trip %s, %" PRIu32 " retransmitted", text,
+            record->network.retransmitted);
+    show_bytes(record->network.unacknowledged, text);
+    fprintf(face->file, ", %s unacknowledged", text);
+}
+
 static void print_body(const struct record_face *face, const struct event *event)
 {
     const struct record_header *header = event->header;
@@ -291,6 +305,9 @@ static void print_body(const struct record_face *face, const struct event *event
         break;
     case EVENT_DROPPED:
         print_dropped(face, event);
+        break;
+    case EVENT_NETWORK:
+        print_network(face, event);
         break;
     case EVENT_STREAM:
         print_stream(face, event);

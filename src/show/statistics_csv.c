@@ -144,8 +144,8 @@ static int print_paths(const struct communication *communication, FILE *file, en
     if (rows == NULL)
         return -ENOMEM;
     fputs("kind,local,remote,local_users,remote_users,connections,ended,sent_messages,sent_bytes,"
-          "received_messages,received_bytes,dropped," DISTRIBUTION_COLUMNS(
-              "response_ns") "," DISTRIBUTION_COLUMNS("request_ns") "\n",
+          "received_messages,received_bytes,dropped,retransmitted,round_trip_"
+          "ns," DISTRIBUTION_COLUMNS("response_ns") "," DISTRIBUTION_COLUMNS("request_ns") "\n",
           file);
     for (size_t i = 0; i < communication->path_count && !ferror(file); i++) {
         const struct communication_path *row = rows[i];
@@ -159,6 +159,8 @@ static int print_paths(const struct communication *communication, FILE *file, en
         traffic_cells(file, &row->sent);
         traffic_cells(file, &row->received);
         count_cell(file, row->dropped, ",");
+        count_cell(file, row->network.retransmitted, ",");
+        count_cell(file, row->network.round_trip, ",");
         distribution_cells(file, &row->answers.response, ",");
         distribution_cells(file, &row->answers.request, "\n");
     }

@@ -217,6 +217,15 @@ static json_t *pair(const struct communication *communication, size_t index)
                      distribution(&from->sizes), "local", from->local, "shared", from->shared);
 }
 
+static json_t *network(const struct network *from)
+{
+    if (!from->known)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o}", "retransmitted", count(from->retransmitted),
+                     "round_trip_ns", count(from->round_trip), "unacknowledged_bytes",
+                     count(from->unacknowledged));
+}
+
 static json_t *path(const struct communication *communication, size_t index)
 {
     const struct communication_path *from = &communication->paths[index];
@@ -227,7 +236,8 @@ static json_t *path(const struct communication *communication, size_t index)
         traffic(&from->sent), "received", traffic(&from->received), "dropped", count(from->dropped),
         "connections", count(from->connections), "ended", count(from->ended));
 
-    return checked(object, set_answers(object, &from->answers));
+    return checked(object, json_object_set_new(object, "network", network(&from->network)) |
+                               set_answers(object, &from->answers));
 }
 
 /* Prints a value and frees it. */

@@ -463,6 +463,7 @@ static int add_path(struct table *table, const struct communication *communicati
     char dropped[UNIT_SIZE];
     char connections[UNIT_SIZE];
     char times[2][UNIT_SIZE] = {"", ""};
+    char network[2][UNIT_SIZE] = {"", ""};
     /* the client's view holds the server's and the way; where it is not metered the server's must do */
     const struct histogram *answers =
         path->answers.request.used > 0 ? &path->answers.request : &path->answers.response;
@@ -473,15 +474,20 @@ static int add_path(struct table *table, const struct communication *communicati
         show_duration(histogram_quantile(answers, 0.5), times[0]);
         show_duration(histogram_quantile(answers, 0.99), times[1]);
     }
+    if (path->network.known) {
+        show_duration(path->network.round_trip, network[0]);
+        show_count(path->network.retransmitted, network[1]);
+    }
     show_count(path->connections, connections);
     end_text(communication, &path->ends[0], path->local, local);
     end_text(communication, &path->ends[1], path->remote, remote);
     traffic_text(&path->sent, &sent);
     traffic_text(&path->received, &received);
     show_count(path->dropped, dropped);
-    return table_add(table, (const char *[]){path_kind_name(path->kind), local, remote, connections,
-                                             sent.messages, sent.bytes, received.messages,
-                                             received.bytes, times[0], times[1], dropped});
+    return table_add(table,
+                     (const char *[]){path_kind_name(path->kind), local, remote, connections,
+                                      sent.messages, sent.bytes, received.messages, received.bytes,
+                                      times[0], times[1], network[0], network[1], dropped});
 }
 
 static int add_other_paths(struct table *table, const struct traffic sum[2], uint64_t dropped_sum,
@@ -498,8 +504,9 @@ static int add_other_paths(struct table *table, const struct traffic sum[2], uin
     traffic_text(&sum[0], &sent);
     traffic_text(&sum[1], &received);
     show_count(dropped_sum, dropped);
-    return table_add(table, (const char *[]){name, "", "", "", sent.messages, sent.bytes,
-                                             received.messages, received.bytes, "", "", dropped});
+    return table_add(table,
+                     (const char *[]){name, "", "", "", sent.messages, sent.bytes,
+                                      received.messages, received.bytes, "", "", "", "", dropped});
 }
 
 static bool has_answers(const struct communication *communication)
@@ -511,9 +518,18 @@ static bool has_answers(const struct communication *communication)
     return false;
 }
 
+static bool has_network(const struct communication *communication)
+{
+    for (size_t i = 0; i < communication->path_count; i++)
+        if (communication->paths[i].network.known)
+            return true;
+    return false;
+}
+
 static int print_paths(const struct communication *communication, FILE *file,
                        const struct show_options *options)
 {
+    bool network = has_network(communication);
     const struct table_column columns[] = {
         {"PATH", false},
         {"LOCAL", false},
@@ -525,6 +541,8 @@ static int print_paths(const struct communication *communication, FILE *file,
         {"BYTES RECEIVED", true},
         {has_answers(communication) ? "ANSWER P50" : NULL, true},
         {has_answers(communication) ? "P99" : NULL, true},
+        {network ? "RTT" : NULL, true},
+        {network ? "SENT AGAIN" : NULL, true},
         {communication->dropped > 0 ? "DROPPED" : NULL, true},
     };
     const struct communication_path **rows = ordered_paths(communication, options->order);

@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# network_test.sh BUILD_FOLDER: what is recorded of the network's service is what the kernel tells
+# others: of a connection between two hosts (network namespaces) of which one forgets the way to the
+# other for a while, and of one that lives on when the recording ends.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+for program in ip ss python3; do
+    command -v $program > /dev/null || skip_all "$program is not installed"
+done
+cd "$scratch" || exit 1
+here=dpm-network-a-$$
+there=dpm-network-b-$$
+clean() {
+    [ -z "${server:-}" ] || kill "$server" 2> kill.err
+    wait
+    ip netns del $here 2> clean.err
+    ip netns del $there 2> clean.err
+    rm -rf "$scratch"
+}
+trap clean EXIT
+ip netns add $here 2> err && ip netns add $there 2> err || skip_all "no network namespaces: $(cat err)"
+ip link add cable netns $here type veth peer name cable netns $there 2> err ||
+    skip_all "no veth: $(cat err)"
+ip -n $here addr add 10.9.8.1/24 dev cable
+ip -n $there addr add 10.9.8.2/24 dev cable
+for host in $here $there; do
+    ip -n $host link set lo up
+    ip -n $host link set cable up
+done
+
+# The server sends back what comes. The client sends messages, has the server's way back blocked, sends
+# another, has it opened; then it writes down what the kernel says of its connection.
+cat > server.py << 'END'
+import socket
+listener = socket.create_server(("10.9.8.2", 7000))
+print("ready", flush=True)
+while True:
+    connection, _ = listener.accept()
+    while data := connection.recv(65536):
+        connection.sendall(data)
+END
+cat > client.py << 'END'
+import os, socket, struct, subprocess, sys, time
+way = ["blackhole", "10.9.8.1/32"]
+route = ["ip", "-n", sys.argv[2], "route"]
+connection = socket.create_connection(("10.9.8.2", 7000))
+for _ in range(20):
+    connection.sendall(b"x" * 1000)
+    connection.recv(1000, socket.MSG_WAITALL)
+if sys.argv[1] == "block":
+    subprocess.run(route + ["add"] + way)
+    connection.sendall(b"y" * 1000)
+    time.sleep(0.7)
+    subprocess.run(route + ["del"] + way)
+    connection.recv(1000, socket.MSG_WAITALL)
+info = connection.getsockopt(socket.IPPROTO_TCP, 11, 200)  # TCP_INFO
+print(struct.unpack_from("I", info, 68)[0], struct.unpack_from("I", info, 100)[0], flush=True)
+if sys.argv[1] == "stay":
+    time.sleep(100)
+END
+ip netns exec $there python3 server.py > server.out &
+server=$!
+wait_for 10 grep -q ready server.out
+
+# said: "round trip, retransmitted" of the client's log; recorded TRACE: of the record of its end.
+recorded() {
+    "$dpm" dump --json --type network "$1" |
+        jq -r 'select(.remote == "10.9.8.2:7000") | "\(.round_trip_us) \(.retransmitted)"' | tail -n 1
+}
+"$dpm" run -o blocked.trace -- ip netns exec $here python3 client.py block $there > client.out 2> err
+check "a way that is blocked makes TCP send again" sh -c '[ "$(cut -d " " -f 2 client.out)" -gt 0 ]'
+check_equal "the end of the connection tells how often" "$(cut -d ' ' -f 2 client.out)" \
+    "$(recorded blocked.trace | cut -d ' ' -f 2)"
+check_equal "... and so does dpm stats" "$(cut -d ' ' -f 2 client.out)" \
+    "$("$dpm" stats --json blocked.trace | jq '[.paths[].network.retransmitted | values] | add')"
+check "... also in its table" sh -c "'$dpm' stats --by path blocked.trace | grep -q 'RTT SENT AGAIN'"
+
+"$dpm" run -o stays.trace -- ip netns exec $here python3 client.py stay $there > client.out 2> err &
+meter=$!
+wait_for 20 test -s client.out
+sleep 0.2
+pkill -TERM -P $meter dpm 2> kill.err
+kill -TERM $meter
+wait $meter
+check_equal "a connection that lives on is told of as the recording ends" "$(cat client.out)" \
+    "$(recorded stays.trace)"
+pkill -f "client.py stay $there" 2> kill.err
+"$dpm" run -o none.trace --flags send,receive -- ip netns exec $here python3 client.py go $there > out 2> err
+check_equal "without the flag destroypath there is none" "" "$(recorded none.trace)"
+finish
