@@ -135,6 +135,7 @@ static const struct expected_type expected_types[] = {
     {25, "NAME", 0, 256, "number 32 8 kind 40 4 name 48 208 "},
     {26, "DROPPED", 0, 48, "path 32 4 count 36 4 "},
     {27, "NETWORK", 0, 48, "path 32 4 retransmitted 36 4 roundTrip 40 4 unacknowledged 44 4 "},
+    {28, "COST", 0, 48, "cpu 32 8 wakeups 40 4 hook 44 4 "},
 };
 
 static void list_fields(const struct event_field *fields, char *text, size_t size)

@@ -396,6 +396,13 @@ static void alpha_losses(struct sample *sample)
     lost(sample, 3, EVENT_DISCARDED, 2);
 }
 
+/* At the time of what comes before it. */
+static void append_beside(struct sample *sample, struct record_header *header)
+{
+    sample->time -= STEP;
+    append(sample, header);
+}
+
 static void network(struct sample *sample, uint32_t path)
 {
     struct record record = {
@@ -403,14 +410,24 @@ static void network(struct sample *sample, uint32_t path)
         .network = {path, 2, 150, 700},
     };
 
-    sample->time -= STEP; /* at the time of what comes before it */
-    append(sample, &record.header);
+    append_beside(sample, &record.header);
+}
+
+static void cost(struct sample *sample)
+{
+    struct record record = {
+        .header = {.id = EVENT_COST, .flags = RECORD_NO_STREAM},
+        .cost = {15000000, 8, 900},
+    };
+
+    append_beside(sample, &record.header);
 }
 
 static void alpha_ends(struct sample *sample)
 {
     process_event(sample, 5, EVENT_STOPPROCESS);
     network(sample, 1);
+    cost(sample);
     path_event(sample, 3, EVENT_DESTROYPATH, 1);
     termination(sample, 3, 3 << 8, true, 0, 2);
     termination(sample, 2, 0, false, 0, 0);

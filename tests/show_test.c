@@ -394,7 +394,7 @@ static void statistics_json_has_its_keys(void **state)
     expect_keys(json, "trace processes pairs paths");
     expect_keys(json_object_get(json, "trace"),
                 "events lost dropped unseen_bytes duration_ns complete by machines local remote "
-                "connections ended");
+                "connections ended own_cost");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process,
                 "id machine pid parent name user user_name cgroup cgroup_name container "
@@ -657,6 +657,7 @@ static void records_have_their_keys(void **state)
         [EVENT_DROPPED] = HEAD "path kind inode local remote count",
         [EVENT_NETWORK] = HEAD "path kind inode local remote retransmitted round_trip_us "
                                "unacknowledged",
+        [EVENT_COST] = HEAD "recorder_cpu_ns wakeups hook_ns",
     };
 
     (void)state;

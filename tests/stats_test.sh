@@ -146,12 +146,13 @@ same paths '[
 "$dpm" stats --json --all alpha > out 2> err
 check "--all changes nothing of it" cmp alpha.json out
 same "what rows have besides" '[
-    [{"bytes": 1311, "messages": 14}, {"bytes": 340, "messages": 2}, 9, 1],
+    [{"bytes": 1311, "messages": 14}, {"bytes": 340, "messages": 2}, 9, 1,
+     {"cpu_ns": 15000000, "records_per_wakeup": 9, "bpf_ns_per_record": 900}],
     [{"sends": 0, "receives": 2}, true, 0.396, 0.533, 0.918],
     [{"count": 3, "min": 0, "max": 1000, "mean": 336, "p50": 9, "p90": 996, "p99": 996}, 0.675, 13453],
     [{"count": 2, "min": 2000000, "max": 5000000, "mean": 3500000, "p50": 4990368, "p90": 4990368,
       "p99": 4990368}, 1]]' '[
-    [.trace | .local, .remote, .connections, .ended],
+    [.trace | .local, .remote, .connections, .ended, (.own_cost | .records_per_wakeup |= floor)],
     [.processes[1] | .failed, .ended, (.share | .cpu, .messages, .bytes | . * 1000 | round / 1000)],
     [.pairs[0] | (.size | .mean |= floor), (.share * 1000 | round / 1000), (.bytes_per_s | floor)],
     [.paths[2] | .response_ns, .connections]]' alpha.json

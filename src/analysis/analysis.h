@@ -148,6 +148,16 @@ struct communication_machine {
     char name[MACHINE_NAME_SIZE + 16]; /* distinct from all others; terminated */
 };
 
+/* What recordings cost: of those that say it. */
+struct own_cost {
+    uint32_t recordings;
+    uint64_t cpu; /* ns, of the recorders */
+    uint64_t wakeups;
+    uint64_t records;      /* in these recordings */
+    uint64_t hook_records; /* of them, those whose cost in the kernel is known: */
+    uint64_t hook;         /* ns in the kernel, of these */
+};
+
 struct communication_piece {
     void *bytes;
     size_t size;
@@ -176,6 +186,7 @@ struct communication {
     size_t piece_capacity;
     struct intern piece_keys;
 
+    struct own_cost own_cost;  /* of all recordings */
     struct traffic *intervals; /* what was sent in each stretch of time, the first first */
     size_t interval_count;
     uint64_t interval; /* ns; 0: not asked for */

@@ -675,6 +675,7 @@ static void build_totals(const struct statistics *statistics, struct communicati
         result->cpu += result->processes[i].cpu;
         add_traffic(&result->sent, &result->processes[i].sent);
     }
+    result->own_cost = statistics->own_cost;
     result->traces = origins;
     result->events = statistics->events;
     result->unknown_streams = statistics->unknown_streams;

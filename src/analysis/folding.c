@@ -72,6 +72,7 @@ static int keep_machines(struct statistics *from, struct statistics *to)
     to->machines = from->machines;
     to->machine_capacity = from->machine_capacity;
     to->machine_count = from->machine_count;
+    to->own_cost = from->own_cost;
     to->intervals = from->intervals;
     to->interval_count = from->interval_count;
     to->interval_capacity = from->interval_capacity;

@@ -200,6 +200,7 @@ static void note_time(struct statistics_origin *origin, const struct event *even
     if (!origin->seen || wall > origin->last_wall)
         origin->last_wall = wall;
     origin->seen = true;
+    origin->records++;
 }
 
 /* A machine is its machine id and its boot id; without both, its name must do. */
@@ -359,6 +360,20 @@ static int add_dropped(struct statistics *statistics, const struct event *event)
     path->dropped += (uint32_t)(record->dropped.count - path->last_dropped);
     path->last_dropped = record->dropped.count;
     return 0;
+}
+
+static void add_cost(struct statistics *statistics, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    uint64_t records = statistics->origins[event->origin].records;
+    struct own_cost *sum = &statistics->own_cost;
+
+    sum->recordings++;
+    sum->cpu += record->cost.cpu;
+    sum->wakeups += record->cost.wakeups;
+    sum->records += records;
+    sum->hook_records += record->cost.hook == 0 ? 0 : records;
+    sum->hook += record->cost.hook * records;
 }
 
 static int add_network_record(struct statistics *statistics, const struct event *event)
@@ -580,6 +595,9 @@ int statistics_add(struct statistics *statistics, const struct event *event)
         return add_stream(statistics, event);
     case EVENT_PATH:
         return add_path(statistics, event);
+    case EVENT_COST:
+        add_cost(statistics, event);
+        return 0;
     case EVENT_NETWORK:
         return add_network_record(statistics, event);
     case EVENT_DROPPED:

@@ -17,6 +17,7 @@ struct statistics_origin {
     bool machine_known;
     uint32_t machine; /* index into machines */
     uint32_t meter_flags;
+    uint64_t records;
     uint64_t first_time; /* of its records, ns monotonic */
     uint64_t last_time;
     int64_t first_wall; /* the same, ns since 1970 */
@@ -132,6 +133,7 @@ struct statistics {
     struct statistics_use *uses;
     size_t use_capacity;
     struct joiner joiner; /* ends are numbered like paths */
+    struct own_cost own_cost;
     struct traffic *intervals;
     size_t interval_count;
     size_t interval_capacity;

@@ -19,7 +19,8 @@
 #define STREAMLESS_TYPES                                                                           \
     (EVENT_FLAG(EVENT_PATH) | EVENT_FLAG(EVENT_IMAGE) | EVENT_FLAG(EVENT_MODULE) |                 \
      EVENT_FLAG(EVENT_PROCEDURE) | EVENT_FLAG(EVENT_NAME) | EVENT_FLAG(EVENT_MACHINE) |            \
-     EVENT_FLAG(EVENT_END) | EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK))
+     EVENT_FLAG(EVENT_END) | EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK) |               \
+     EVENT_FLAG(EVENT_COST))
 
 /* ---- options ---- */
 

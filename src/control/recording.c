@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -228,6 +229,8 @@ void recording_step(struct recording *recording)
 
     if (!recording->active)
         return;
+    recording->wakeups++;
+    meter_measure(recording->meter, now);
     int result = drain(recording, &problem);
     if (result >= 0)
         result = flush(recording, now, &problem);
@@ -373,6 +376,21 @@ static int append_names(struct recording *recording, struct problem *problem)
     return result;
 }
 
+/* What all of this has cost. */
+static int append_cost(struct recording *recording, struct problem *problem)
+{
+    struct rusage used;
+    struct record cost = {
+        .header = {.time = clock_now(CLOCK_MONOTONIC), .id = EVENT_COST, .flags = RECORD_NO_STREAM},
+        .cost = {.wakeups = recording->wakeups, .hook = meter_time_per_record(recording->meter)},
+    };
+
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        cost.cost.cpu = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+                        (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+    return trace_writer_append(recording->writer, &cost.header, problem);
+}
+
 /* Writes the rest of the records and END. */
 int recording_end(struct recording *recording, const char *name_the_rest, struct problem *problem)
 {
@@ -387,6 +405,8 @@ int recording_end(struct recording *recording, const char *name_the_rest, struct
             usleep(1000);
         if (result >= 0)
             result = append_names(recording, problem);
+        if (result >= 0)
+            result = append_cost(recording, problem);
         if (result < 0)
             give_up(recording, result, problem);
     }

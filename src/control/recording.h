@@ -45,8 +45,9 @@ struct recording {
     struct symbols *symbols;       /* names of program counters; NULL without the flag pc */
     struct statistics *statistics; /* for reports while it goes on, or NULL */
     char path[PATH_MAX];
-    FILE *messages; /* standard error, or the report's file */
-    int signals;    /* descriptor: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD */
+    FILE *messages;   /* standard error, or the report's file */
+    int signals;      /* descriptor: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD */
+    uint32_t wakeups; /* how often records were looked for */
     uint64_t last_flush;
     uint64_t last_report;
     bool active;

@@ -90,6 +90,13 @@ static const struct event_field network_fields[] = {
     END_OF_FIELDS,
 };
 
+static const struct event_field cost_fields[] = {
+    U(record, cost.cpu, "cpu", "ns of CPU time that the recorder has used"),
+    U(record, cost.wakeups, "wakeups", "how often it looked for records"),
+    U(record, cost.hook, "hook", "ns in the kernel for each record, 0: not known"),
+    END_OF_FIELDS,
+};
+
 static const struct event_field stream_fields[] = {
     U(stream_record, pid, "pid", "process id (thread group), initial PID namespace"),
     U(stream_record, tid, "tid", "thread id, initial PID namespace"),
@@ -208,6 +215,7 @@ static const struct event_type types[EVENT_ID_END] = {
     TYPE(NAME, NULL, RING_CONTROL, name_record, name_fields, "the name of a user or a cgroup"),
     TYPE(DROPPED, NULL, RING_CONTROL, record, dropped_fields, "datagrams that found a full queue"),
     TYPE(NETWORK, NULL, RING_CONTROL, record, network_fields, "how the network served a path"),
+    TYPE(COST, NULL, RING_CONTROL, record, cost_fields, "what the recording itself cost"),
     TYPE(MACHINE, NULL, RING_CONTROL, machine_record, machine_fields, "identity of the machine"),
     TYPE(END, NULL, RING_CONTROL, end_record, end_fields, "the recording ended in order"),
 };

@@ -56,7 +56,8 @@ enum event_id {
     EVENT_NAME = 25,      /* the name of a user or a cgroup */
     EVENT_DROPPED = 26,   /* datagrams that found their receiver's queue full */
     EVENT_NETWORK = 27,   /* how the network served a TCP connection */
-    EVENT_ID_END = 28,    /* not a type */
+    EVENT_COST = 28,      /* what the recording itself cost */
+    EVENT_ID_END = 29,    /* not a type */
 };
 
 #define EVENT_FLAG(id) (1u << (id))
@@ -146,6 +147,11 @@ struct record {
             uint32_t round_trip;     /* us, smoothed; 0: nothing was acknowledged yet */
             uint32_t unacknowledged; /* bytes sent and not acknowledged */
         } network;
+        struct {
+            uint64_t cpu;     /* ns that the recorder has used */
+            uint32_t wakeups; /* how often it looked for records */
+            uint32_t hook;    /* ns in the kernel for each record; 0: not known */
+        } cost;
     };
 };
 

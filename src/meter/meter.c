@@ -180,6 +180,7 @@ int meter_open(const struct meter_options *options, struct meter **ret_meter,
 
     if (meter == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
+    meter->cost.counting = -1;
     meter->flags = options->flags;
     meter->source = (struct source){meter_next, 1, &meter->state};
     meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
@@ -301,6 +302,7 @@ void meter_close(struct meter *meter)
     }
     if (meter->cgroup >= 0)
         close(meter->cgroup);
+    meter_cost_close(&meter->cost);
     open_sockets_done(&meter->sockets);
     free(meter->own.bytes);
     free(meter);

@@ -95,6 +95,14 @@ uint64_t meter_lost_datagrams(const struct meter *meter);
  * UDP needs CAP_NET_ADMIN. Valid as long as the meter. */
 const char *meter_left_out(const struct meter *meter);
 
+/* Measures what the hooks cost, now and then for a moment: to be called a hundred times a second, with
+ * the time (CLOCK_MONOTONIC). */
+void meter_measure(struct meter *meter, uint64_t now);
+
+/* ns that the kernel's programs have run for each record, on the average of those moments, the kernel's
+ * counting included; 0: not known. */
+uint32_t meter_time_per_record(const struct meter *meter);
+
 /* Takes every hook out of the kernel. Records still in the rings can be read. */
 void meter_detach(struct meter *meter);
 

@@ -81,6 +81,16 @@ struct own_records {
 
 #define LEFT_OUT_SIZE 128
 
+/* cost.c: what the programs cost while the kernel counted. */
+struct meter_cost {
+    int counting;  /* the kernel counts as long as this is open; -1: it does not */
+    uint64_t next; /* when to begin or end; 0: not begun yet */
+    uint64_t time_before, records_before;
+    uint64_t time, records; /* of all moments */
+};
+
+void meter_cost_close(struct meter_cost *cost);
+
 struct meter {
     struct source source; /* first: a source is a meter */
     struct source_state state;
@@ -89,6 +99,7 @@ struct meter {
     size_t link_count;
     struct ring rings[RING_COUNT];
     struct own_records own;
+    struct meter_cost cost;
     struct open_sockets sockets;
     pid_t acquired[FEW_PROCESSES];
     size_t acquired_count;

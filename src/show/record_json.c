@@ -108,6 +108,8 @@ static const struct {
     {EVENT_PROCEDURE, "name", "procedure"},
     {EVENT_NAME, "name", "called"},
     {EVENT_NETWORK, "roundTrip", "round_trip_us"},
+    {EVENT_COST, "cpu", "recorder_cpu_ns"},
+    {EVENT_COST, "hook", "hook_ns"},
     {0, "span", "span_ns"},
 };
 

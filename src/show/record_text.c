@@ -278,6 +278,17 @@ static void print_network(const struct record_face *face, const struct event *ev
     fprintf(face->file, ", %s unacknowledged", text);
 }
 
+static void print_cost(const struct record_face *face, const struct record *record)
+{
+    char cpu[UNIT_SIZE];
+    char hook[UNIT_SIZE];
+
+    show_duration(record->cost.cpu, cpu);
+    show_duration(record->cost.hook, hook);
+    fprintf(face->file, "%s of CPU time, %" PRIu32 " wakeups, %s for each record", cpu,
+            record->cost.wakeups, record->cost.hook == 0 ? "not known how much" : hook);
+}
+
 static void print_body(const struct record_face *face, const struct event *event)
 {
     const struct record_header *header = event->header;
@@ -308,6 +319,9 @@ static void print_body(const struct record_face *face, const struct event *event
         break;
     case EVENT_NETWORK:
         print_network(face, event);
+        break;
+    case EVENT_COST:
+        print_cost(face, record);
         break;
     case EVENT_STREAM:
         print_stream(face, event);

@@ -115,16 +115,29 @@ static json_t *machines(const struct communication *communication)
     return NULL;
 }
 
+/* null where nothing is known of it. */
+static json_t *own_cost(const struct own_cost *from)
+{
+    if (from->recordings == 0)
+        return json_null();
+    return json_pack(
+        "{s:o, s:f, s:o}", "cpu_ns", count(from->cpu), "records_per_wakeup",
+        from->wakeups == 0 ? 0 : (double)from->records / (double)from->wakeups, "bpf_ns_per_record",
+        from->hook_records == 0 ? json_null()
+                                : json_real((double)from->hook / (double)from->hook_records));
+}
+
 static json_t *recording(const struct communication *communication)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o}", "events",
+        "{s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "events",
         count(communication->events), "lost", count(communication->lost), "dropped",
         count(communication->dropped), "unseen_bytes", count(communication->unseen_bytes),
         "duration_ns", count(communication->duration), "complete", communication->complete, "by",
         communication_by_name(communication->by), "machines", machines(communication), "local",
         traffic(&communication->local), "remote", traffic(&communication->remote), "connections",
-        count(communication->connections), "ended", count(communication->ended));
+        count(communication->connections), "ended", count(communication->ended), "own_cost",
+        own_cost(&communication->own_cost));
 }
 
 static json_t *name_or_null(const char *from)

@@ -741,6 +741,28 @@ static void print_unseen(FILE *file, uint64_t bytes)
             text);
 }
 
+/* One line on what DPM itself has cost. */
+static void print_own_cost(const struct communication *communication, FILE *file)
+{
+    const struct own_cost *cost = &communication->own_cost;
+    char cpu[UNIT_SIZE];
+    char share[UNIT_SIZE];
+    char hook[UNIT_SIZE];
+
+    if (cost->recordings == 0)
+        return;
+    show_duration(cost->cpu, cpu);
+    show_percent(cost->cpu, communication->duration, share);
+    fprintf(file, "\nDPM itself: %s of CPU time (%s %% of one CPU)", cpu, share);
+    if (cost->wakeups > 0)
+        fprintf(file, ", %.0f records a wakeup", (double)cost->records / (double)cost->wakeups);
+    if (cost->hook_records > 0) {
+        show_duration(cost->hook / cost->hook_records, hook);
+        fprintf(file, ", %s in the kernel for each record", hook);
+    }
+    fputs(".\n", file);
+}
+
 static bool is_asked(const struct show_options *options, enum show_table table)
 {
     return options->table == TABLE_ALL || options->table == table;
@@ -779,6 +801,7 @@ int show_statistics_tables(const struct communication *communication, FILE *file
         print_unknown(file, communication->unknown_paths, "paths",
                       "they count for their processes only");
         print_unseen(file, communication->unseen_bytes);
+        print_own_cost(communication, file);
     }
     return result;
 }

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cost.c: what the hooks cost, as the kernel itself counts it; for a moment now and then, because
+ * counting costs, too.
+ *
+ *      |-- 0.2 s --|== 0.1 s ==|---------- 10 s ----------|== 0.1 s ==|---------- 10 s -- ...
+ *                   time of all programs, and records made meanwhile
+ */
+#include "meter/meter_private.h"
+
+#include "meter.skel.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define FIRST_PAUSE 200000000ULL /* ns */
+#define PAUSE       10000000000ULL
+#define MOMENT      100000000ULL
+
+/* ns that the meter's programs have run while the kernel counted. */
+static uint64_t time_of_programs(const struct meter *meter)
+{
+    struct bpf_program *program;
+    uint64_t time = 0;
+
+    bpf_object__for_each_program(program, meter->kernel->obj)
+    {
+        struct bpf_prog_info info = {0};
+        uint32_t size = sizeof(info);
+        int fd = bpf_program__fd(program);
+        if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
+            time += info.run_time_ns;
+    }
+    return time;
+}
+
+static void begin_moment(struct meter *meter, uint64_t now)
+{
+    struct meter_cost *cost = &meter->cost;
+
+    cost->counting = bpf_enable_stats(BPF_STATS_RUN_TIME);
+    if (cost->counting < 0) {
+        cost->next = UINT64_MAX; /* then it is not known */
+        return;
+    }
+    cost->next = now + MOMENT;
+    cost->time_before = time_of_programs(meter);
+    cost->records_before = meter->state.records;
+}
+
+static void end_moment(struct meter *meter, uint64_t now)
+{
+    struct meter_cost *cost = &meter->cost;
+
+    cost->time += time_of_programs(meter) - cost->time_before;
+    cost->records += meter->state.records - cost->records_before;
+    cost->next = now + PAUSE;
+    meter_cost_close(cost);
+}
+
+void meter_measure(struct meter *meter, uint64_t now)
+{
+    struct meter_cost *cost = &meter->cost;
+
+    if (cost->next == 0)
+        cost->next = now + FIRST_PAUSE;
+    if (now < cost->next)
+        return;
+    if (cost->counting < 0)
+        begin_moment(meter, now);
+    else
+        end_moment(meter, now);
+}
+
+uint32_t meter_time_per_record(const struct meter *meter)
+{
+    const struct meter_cost *cost = &meter->cost;
+
+    return cost->records == 0 ? 0 : (uint32_t)(cost->time / cost->records);
+}
+
+void meter_cost_close(struct meter_cost *cost)
+{
+    if (cost->counting >= 0)
+        close(cost->counting);
+    cost->counting = -1;
+}
