@@ -498,8 +498,9 @@ static int count_in_time(struct statistics *statistics, const struct event *even
 
     if (statistics->interval_count == 0)
         statistics->interval_begin = wall;
-    uint64_t since =
-        wall > statistics->interval_begin ? (uint64_t)(wall - statistics->interval_begin) : 0;
+    uint64_t since = wall > statistics->interval_begin
+                         ? (uint64_t)wall - (uint64_t)statistics->interval_begin
+                         : 0;
     while (since / statistics->interval >= MOST_INTERVALS && statistics->interval_count > 0)
         double_interval(statistics);
     size_t index = since / statistics->interval;

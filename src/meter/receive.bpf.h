@@ -176,7 +176,8 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
         tell_spliced(stream);
         return 0;
     }
-    take(stream, task, (uint64_t)sk, path->number, first, next);
+    /* of a silent stream the path is asked for again when it is told: it may have moved */
+    take(stream, task, (uint64_t)sk, silent(stream) ? 0 : path->number, first, next);
     if (!has_user_registers(task))
         stream->receive.when = bpf_ktime_get_ns();
     return 0;

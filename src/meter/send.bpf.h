@@ -83,7 +83,8 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
         if (path == NULL)
             return 0;
         call->socket = (uint64_t)sk;
-        call->path = path->number;
+        /* of a silent stream it is asked for again when it is told: it may have moved */
+        call->path = silent(stream) ? 0 : path->number;
         call->done = 0;
         call->told = 0;
         call->flags =
