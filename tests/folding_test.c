@@ -61,7 +61,7 @@ static void tell_event(struct life *life, enum event_id id, uint32_t stream, uin
     struct record record = {
         .header = {.id = (uint8_t)id,
                    .stream = stream,
-                   .proc_time_and_pc = life->time & 0xffffffffffffULL,
+                   .proc_time_and_pc = (life->time & 0xffffffffffffULL) | (uint64_t)pick(9) << 48,
                    .flags = stream == 0 ? RECORD_NO_STREAM : 0},
         .message = {.path = path, .bytes = bytes},
     };
@@ -233,6 +233,9 @@ static void add_details(const struct communication *result, struct lines *lines)
         line(lines, "failed %" PRIu64 " ended %d, %" PRIu64, result->processes[i].failed_sends,
              result->processes[i].ended,
              histogram_quantile(&result->processes[i].answers.response, 0.5));
+    for (size_t i = 0; i < result->procedure_count; i++)
+        line(lines, "procedure %s " TRAFFIC " " TRAFFIC, result->procedures[i].name,
+             TRAFFIC_OF(result->procedures[i].sent), TRAFFIC_OF(result->procedures[i].received));
     qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
 }
 

@@ -97,7 +97,7 @@ words_of_page dpm-check.1 '\.Ss Keys' '\.Sh ENVIRONMENT' > described
 check_equal "dpm-check(1) describes the keys that dpm check --json prints" \
     "$(cat printed)" "$(cat described)"
 for by in process user; do
-    "$dpm" stats --json --every 1ms --histogram --by $by alpha 2> err
+    "$dpm" stats --json --every 1ms --histogram --by $by alpha gamma 2> err
 done |
     jq -r '[.. | objects | keys[]] | unique | .[]' | sort -u > printed
 words_of_page dpm-stats.1 '\.Ss Keys' '\.Sh EXIT' > described

@@ -391,7 +391,7 @@ static void statistics_json_has_its_keys(void **state)
     char *text = shown(result, (struct show_options){.json = true});
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
-    expect_keys(json, "trace processes pairs paths");
+    expect_keys(json, "trace processes pairs paths procedures");
     expect_keys(json_object_get(json, "trace"),
                 "events lost dropped unseen_bytes duration_ns complete by machines local remote "
                 "connections ended own_cost");

@@ -148,6 +148,14 @@ struct communication_machine {
     char name[MACHINE_NAME_SIZE + 16]; /* distinct from all others; terminated */
 };
 
+/* Where programs send and receive, if the flag pc was set. */
+struct communication_procedure {
+    const char *name;   /* as its programmer wrote it; "": no symbol tells; "*": too many others */
+    const char *module; /* path of the file of program text; "": not known */
+    struct traffic sent;
+    struct traffic received;
+};
+
 /* What recordings cost: of those that say it. */
 struct own_cost {
     uint32_t recordings;
@@ -186,7 +194,9 @@ struct communication {
     size_t piece_capacity;
     struct intern piece_keys;
 
-    struct own_cost own_cost;  /* of all recordings */
+    struct own_cost own_cost;                   /* of all recordings */
+    struct communication_procedure *procedures; /* most bytes first */
+    size_t procedure_count;
     struct traffic *intervals; /* what was sent in each stretch of time, the first first */
     size_t interval_count;
     uint64_t interval; /* ns; 0: not asked for */

@@ -736,7 +736,8 @@ int statistics_finish(const struct statistics *statistics, const struct source_s
     if (result < 0)
         return result;
     build_totals(statistics, now, states, origins);
-    if (copy_intervals(statistics, now) < 0) {
+    if (copy_intervals(statistics, now) < 0 ||
+        procedures_build(&statistics->procedures, statistics->identities, now) < 0) {
         communication_free(now);
         return -ENOMEM;
     }
@@ -841,5 +842,6 @@ void communication_free(struct communication *communication)
     free(communication->processes);
     free(communication->machines);
     free(communication->intervals);
+    free(communication->procedures);
     free(communication);
 }

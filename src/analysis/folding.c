@@ -73,6 +73,7 @@ static int keep_machines(struct statistics *from, struct statistics *to)
     to->machine_capacity = from->machine_capacity;
     to->machine_count = from->machine_count;
     to->own_cost = from->own_cost;
+    to->procedures = from->procedures;
     to->intervals = from->intervals;
     to->interval_count = from->interval_count;
     to->interval_capacity = from->interval_capacity;
@@ -101,6 +102,14 @@ static uint32_t number_of_parent(const struct statistics *statistics,
                : statistics->processes[statistics->streams[stream].process].number;
 }
 
+static int keep_image(const struct statistics *from, uint32_t origin, uint32_t number,
+                      struct statistics *to)
+{
+    const struct image_record *image = identities_image(from->identities, origin, number);
+
+    return add_identity(to->identities, origin, image == NULL ? NULL : &image->header);
+}
+
 static int keep_process(const struct statistics *from, const struct statistics_process *process,
                         struct statistics *to)
 {
@@ -113,9 +122,7 @@ static int keep_process(const struct statistics *from, const struct statistics_p
     kept->parent = number_of_parent(from, process);
     kept->cpu = kept->failed_sends = kept->failed_receives = 0; /* that is past */
     kept->answers = (struct answer_times){0};
-    const struct image_record *image =
-        identities_image(from->identities, process->origin, process->image);
-    return add_identity(to->identities, process->origin, image == NULL ? NULL : &image->header);
+    return keep_image(from, process->origin, process->image, to);
 }
 
 static int keep_streams(const struct statistics *from, struct statistics *to)
@@ -214,6 +221,9 @@ static int keep_what_lives(struct statistics *from, struct statistics *to)
     for (uint32_t i = 0; result == 0 && i < paths; i++)
         if (!from->paths[i].leaves)
             result = keep_joined(from, i, to);
+    for (uint32_t i = 0; result == 0 && i < from->procedures.keys.count; i++)
+        result = keep_image(from, from->procedures.counters[i].origin,
+                            from->procedures.counters[i].image, to);
     return result < 0 ? result : identities_copy_names(from->identities, to->identities);
 }
 
@@ -427,6 +437,7 @@ int statistics_fold(struct statistics *statistics)
     fresh->origins = NULL;
     fresh->machines = NULL;
     fresh->intervals = NULL;
+    memset(&fresh->procedures, 0, sizeof(fresh->procedures));
     statistics_free(fresh);
     return result;
 }

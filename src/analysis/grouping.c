@@ -279,11 +279,14 @@ static struct communication *new_result(const struct communication *from, enum c
     result->paths = NULL;
     result->processes = calloc(from->process_count + 1, sizeof(*result->processes));
     result->machines = calloc(from->machine_count + 1, sizeof(*result->machines));
+    result->procedures = calloc(from->procedure_count + 1, sizeof(*result->procedures));
+    result->procedure_count = 0;
     size_t intervals = from->interval_count * sizeof(*from->intervals);
     result->intervals = malloc(intervals + 1);
     if (result->intervals != NULL && intervals > 0)
         memcpy(result->intervals, from->intervals, intervals);
-    if (result->processes == NULL || result->machines == NULL || result->intervals == NULL) {
+    if (result->processes == NULL || result->machines == NULL || result->intervals == NULL ||
+        result->procedures == NULL) {
         communication_free(result);
         return NULL;
     }
@@ -328,6 +331,19 @@ static int copy_folded(struct grouping *grouping)
     return result;
 }
 
+static int copy_procedures(const struct communication *from, struct communication *result)
+{
+    for (size_t i = 0; i < from->procedure_count; i++) {
+        struct communication_procedure *row = &result->procedures[result->procedure_count++];
+        *row = from->procedures[i];
+        row->name = communication_keep_text(result, row->name);
+        row->module = communication_keep_text(result, row->module);
+        if (row->name == NULL || row->module == NULL)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 static int group(const struct communication *communication, enum communication_by by,
                  const bool *folds, struct communication **ret_groups)
 {
@@ -350,7 +366,7 @@ static int group(const struct communication *communication, enum communication_b
                       : sum_groups(&grouping) < 0 || name_groups(&grouping, by) < 0)
         goto done;
     result = communication_transfer(grouping.result, grouping.group_of, communication);
-    if (result < 0)
+    if (result < 0 || (result = copy_procedures(communication, grouping.result)) < 0)
         goto done;
     *ret_groups = grouping.result;
     grouping.result = NULL;

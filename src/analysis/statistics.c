@@ -67,6 +67,7 @@ void statistics_free(struct statistics *statistics)
     joiner_done(&statistics->joiner);
     communication_free(statistics->past);
     free(statistics->intervals);
+    procedures_done(&statistics->procedures);
     free(statistics);
 }
 
@@ -283,6 +284,7 @@ static int add_stream(struct statistics *statistics, const struct event *event)
         return -ENOMEM;
     statistics->streams[stream].process = (uint32_t)process;
     statistics->streams[stream].known = true;
+    statistics->streams[stream].image = record->image;
     struct statistics_process *named = &statistics->processes[process];
     bool first = record->header.stream == record->process;
     if (first || named->pid == 0 || record->tid == record->pid) {
@@ -566,6 +568,10 @@ static int add_event(struct statistics *statistics, const struct event *event)
     if (header->id == EVENT_TERMINATION)
         end_stream(statistics, stream, (const struct record *)header);
     statistics->unknown_streams += is_message && !stream->known;
+    if (is_message &&
+        procedures_count(&statistics->procedures, &stream->recent[header->id == EVENT_RECEIVE],
+                         event->origin, stream->image, (const struct record *)header) < 0)
+        return -ENOMEM;
     if (header->id == EVENT_SEND && statistics->interval != 0 &&
         count_in_time(statistics, event) < 0)
         return -ENOMEM;
@@ -605,9 +611,9 @@ int statistics_add(struct statistics *statistics, const struct event *event)
         return add_dropped(statistics, event);
     case EVENT_IMAGE:
     case EVENT_NAME:
-        return identities_add(statistics->identities, event);
     case EVENT_MODULE:
     case EVENT_PROCEDURE:
+        return identities_add(statistics->identities, event);
     case EVENT_LOST:
     case EVENT_DISCARDED:
     case EVENT_END:

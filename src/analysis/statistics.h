@@ -50,12 +50,40 @@ struct statistics_process {
     bool leaves; /* folding: it has ended, and no path that stays knows it */
 };
 
+/* What was sent and received at a program counter. */
+struct statistics_pc {
+    uint32_t origin;
+    uint32_t image;
+    uint64_t pc;
+    struct traffic sent;
+    struct traffic received;
+};
+
+#define MOST_PCS 65536
+
+struct procedures {
+    struct intern keys;
+    struct statistics_pc *counters; /* by index */
+    size_t capacity;
+    struct statistics_pc others; /* beyond MOST_PCS */
+};
+
+/* The counter a stream used last for one type of record. */
+struct recent_pc {
+    uint64_t pc;
+    uint32_t image;
+    uint32_t index;
+    bool known;
+};
+
 struct statistics_stream {
     uint32_t process; /* index into processes */
     bool known;       /* its identity record was seen */
     bool running;     /* proc_time is set */
     bool ended;
-    uint64_t proc_time; /* the last one seen, 48 bits */
+    uint64_t proc_time;         /* the last one seen, 48 bits */
+    uint32_t image;             /* that it executes */
+    struct recent_pc recent[2]; /* of its sends, of its receives */
 };
 
 /* One process at one end of a path. What each record changes comes first. */
@@ -134,6 +162,7 @@ struct statistics {
     size_t use_capacity;
     struct joiner joiner; /* ends are numbered like paths */
     struct own_cost own_cost;
+    struct procedures procedures;
     struct traffic *intervals;
     size_t interval_count;
     size_t interval_capacity;
@@ -154,6 +183,18 @@ int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, ui
 /* The counters of a process at an end of a path, or NULL: out of memory. */
 struct statistics_use *statistics_find_use(struct statistics *statistics, uint32_t path_number,
                                            uint32_t process);
+
+/* ---- procedures.c ---- */
+
+/* Counts a SEND or RECEIVE where it was made; `recent` is the stream's. */
+int procedures_count(struct procedures *procedures, struct recent_pc *recent, uint32_t origin,
+                     uint32_t image, const struct record *record);
+
+/* Makes the result's rows. */
+int procedures_build(const struct procedures *procedures, const struct identities *identities,
+                     struct communication *result);
+
+void procedures_done(struct procedures *procedures);
 
 /* ---- what makers of a result share ---- */
 

@@ -79,7 +79,7 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
 static const struct {
     const char *name;
     enum show_table table;
-} tables[] = {{"pair", TABLE_PAIRS}, {"path", TABLE_PATHS}};
+} tables[] = {{"pair", TABLE_PAIRS}, {"path", TABLE_PATHS}, {"procedure", TABLE_PROCEDURES}};
 
 static const char *by_word(size_t index)
 {
@@ -154,7 +154,7 @@ static const struct command_option stats_options[] = {
      OPTION_BY,
      {"WHAT", ARGUMENT_WORD, by_word},
      "one row for each process (as without it), user, container, program or machine;\n"
-     "or only the table of pairs (pair) or of paths (path)"},
+     "or only the table of pairs (pair), paths (path) or procedures (procedure)"},
     {"sort",
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},

@@ -146,7 +146,8 @@ const char *identities_cgroup_name(const struct identities *identities, uint32_t
 /* The last part of the file name of an image; NULL and pointers as above. */
 const char *identities_program(const struct identities *identities, uint32_t origin,
                                uint32_t image);
-/* Adds to `to` what users and cgroups are called. Returns 0 or -ENOMEM. */
+/* Adds to `to` all names: of users, cgroups, modules, and of procedures whose module or, in a library,
+ * whose image is known there. Returns 0 or -ENOMEM. */
 int identities_copy_names(const struct identities *from, struct identities *to);
 
 /* The procedure that a PC of this stream lies in, and in *ret_module (which may be NULL) the file
@@ -154,6 +155,12 @@ int identities_copy_names(const struct identities *from, struct identities *to);
 const struct procedure_record *identities_procedure(const struct identities *identities,
                                                     uint32_t origin, uint32_t stream, uint64_t pc,
                                                     const struct module_record **ret_module);
+
+/* The same of a program that is executed, by the number of its image. */
+const struct procedure_record *identities_procedure_of(const struct identities *identities,
+                                                       uint32_t origin, uint32_t number,
+                                                       uint64_t pc,
+                                                       const struct module_record **ret_module);
 
 /* Describes the machine we run on: ids, name, system, addresses; header.time is now. What cannot
  * be found out stays empty. */

@@ -259,8 +259,17 @@ const struct procedure_record *identities_procedure(const struct identities *ide
                                                     const struct module_record **ret_module)
 {
     const struct stream_record *of = identities_stream(identities, origin, stream);
-    const struct image_record *image =
-        of == NULL ? NULL : identities_image(identities, origin, of->image);
+
+    return of == NULL ? NULL
+                      : identities_procedure_of(identities, origin, of->image, pc, ret_module);
+}
+
+const struct procedure_record *identities_procedure_of(const struct identities *identities,
+                                                       uint32_t origin, uint32_t number,
+                                                       uint64_t pc,
+                                                       const struct module_record **ret_module)
+{
+    const struct image_record *image = identities_image(identities, origin, number);
     const struct procedure_record *procedure = NULL;
 
     if (image == NULL)
@@ -270,7 +279,7 @@ const struct procedure_record *identities_procedure(const struct identities *ide
         procedure = find_procedure(identities, EVENT_MODULE, origin, module->module,
                                    pc - image->load + module->text);
     if (procedure == NULL)
-        procedure = find_procedure(identities, EVENT_IMAGE, origin, of->image, pc);
+        procedure = find_procedure(identities, EVENT_IMAGE, origin, number, pc);
     if (procedure != NULL && ret_module != NULL)
         *ret_module = find(identities, EVENT_MODULE, origin, procedure->module);
     return procedure;
@@ -298,16 +307,33 @@ const char *identities_cgroup_name(const struct identities *identities, uint32_t
     return find_name(identities, NAME_CGROUP, origin, cgroup);
 }
 
+static uint32_t origin_of_key(uint64_t key)
+{
+    return (uint32_t)(key >> 32) & 0xffffff;
+}
+
 int identities_copy_names(const struct identities *from, struct identities *to)
 {
+    const struct entries *numbered = &from->numbered;
+    const struct entries *procedures = &from->procedures;
     int result = 0;
 
-    for (uint32_t i = 0; result == 0 && i < from->numbered.keys.count; i++) {
-        uint64_t key = from->numbered.keys.keys[i];
-        uint32_t origin = (uint32_t)(key >> 32) & 0xffffff;
-        if (key >> 56 == EVENT_NAME && i < from->numbered.capacity &&
-            from->numbered.records[i] != NULL)
-            result = add_name(to, origin, from->numbered.records[i]);
+    for (uint32_t i = 0; result == 0 && i < numbered->keys.count; i++) {
+        uint64_t key = numbered->keys.keys[i];
+        if ((key >> 56 != EVENT_NAME && key >> 56 != EVENT_MODULE) || i >= numbered->capacity ||
+            numbered->records[i] == NULL)
+            continue;
+        const struct event event = {numbered->records[i], origin_of_key(key), 0};
+        result = identities_add(to, &event);
+    }
+    /* the key of a procedure has the place of what it is in, key_of_address */
+    for (uint32_t i = 0; result == 0 && i < procedures->keys.count; i++) {
+        uint64_t place = procedures->keys.keys[i] >> 48;
+        if (i >= procedures->capacity || procedures->records[i] == NULL)
+            continue;
+        const struct event event = {procedures->records[i],
+                                    origin_of_key(numbered->keys.keys[place]), 0};
+        result = identities_add(to, &event);
     }
     return result;
 }

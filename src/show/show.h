@@ -38,7 +38,7 @@ double show_rate(uint64_t amount, uint64_t duration); /* a second; `duration` in
 
 /* ---- communication statistics ---- */
 
-enum show_table { TABLE_ALL, TABLE_PROCESSES, TABLE_PAIRS, TABLE_PATHS };
+enum show_table { TABLE_ALL, TABLE_PROCESSES, TABLE_PAIRS, TABLE_PATHS, TABLE_PROCEDURES };
 
 /* What rows are sorted by, the largest first; names from A on. */
 enum show_order { ORDER_BYTES, ORDER_MESSAGES, ORDER_CPU, ORDER_RESPONSE, ORDER_NAME };

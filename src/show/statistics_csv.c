@@ -168,6 +168,19 @@ static int print_paths(const struct communication *communication, FILE *file, en
     return 0;
 }
 
+static int print_procedures(const struct communication *communication, FILE *file)
+{
+    fputs("procedure,module,sent_messages,sent_bytes,received_messages,received_bytes\n", file);
+    for (size_t i = 0; i < communication->procedure_count && !ferror(file); i++) {
+        const struct communication_procedure *row = &communication->procedures[i];
+        text_cell(file, row->name, PROCEDURE_NAME_SIZE, ",");
+        text_cell(file, row->module, MODULE_NAME_SIZE, ",");
+        traffic_cells(file, &row->sent);
+        fprintf(file, "%" PRIu64 ",%" PRIu64 "\n", row->received.messages, row->received.bytes);
+    }
+    return 0;
+}
+
 int show_statistics_csv(const struct communication *communication, FILE *file,
                         const struct show_options *options)
 {
@@ -176,6 +189,8 @@ int show_statistics_csv(const struct communication *communication, FILE *file,
         return print_pairs(communication, file, options->order);
     case TABLE_PATHS:
         return print_paths(communication, file, options->order);
+    case TABLE_PROCEDURES:
+        return print_procedures(communication, file);
     default:
         return print_processes(communication, file, options->order);
     }

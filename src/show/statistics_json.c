@@ -253,6 +253,17 @@ static json_t *path(const struct communication *communication, size_t index)
                                set_answers(object, &from->answers));
 }
 
+static json_t *procedure(const struct communication *communication, size_t index)
+{
+    const struct communication_procedure *from = &communication->procedures[index];
+
+    return json_pack("{s:o, s:o, s:o, s:o}", "procedure",
+                     from->name[0] == '\0' ? json_null() : text(from->name, PROCEDURE_NAME_SIZE),
+                     "module",
+                     from->module[0] == '\0' ? json_null() : text(from->module, MODULE_NAME_SIZE),
+                     "sent", traffic(&from->sent), "received", traffic(&from->received));
+}
+
 /* Prints a value and frees it. */
 static int print(json_t *value, FILE *file)
 {
@@ -348,6 +359,9 @@ int show_statistics_json(const struct communication *communication, FILE *file,
         result = print_array(communication, "pairs", pair, communication->pair_count, file);
     if (result == 0)
         result = print_array(communication, "paths", path, communication->path_count, file);
+    if (result == 0)
+        result = print_array(communication, "procedures", procedure, communication->procedure_count,
+                             file);
     if (result == 0 && communication->interval != 0)
         result =
             print_array(communication, "intervals", interval, communication->interval_count, file);

@@ -12,6 +12,8 @@
 #define LARGEST 100 /* rows of a table, unless all are asked for */
 #define NAMED   3   /* processes of a group that are named */
 
+#define MOST_PROCEDURES 20 /* rows, unless all are asked for */
+
 #define MACHINE_TEXT_SIZE sizeof(((struct communication_machine *)0)->name)
 #define NAME_TEXT_SIZE    (NAME_SIZE + 1)
 #define PROCESS_TEXT_SIZE (NAME_TEXT_SIZE + MACHINE_TEXT_SIZE + 32)
@@ -575,6 +577,43 @@ static int print_paths(const struct communication *communication, FILE *file,
     return result;
 }
 
+/* ---- procedures ---- */
+
+static int print_procedures(const struct communication *communication, FILE *file,
+                            const struct show_options *options)
+{
+    const struct table_column columns[] = {
+        {"PROCEDURE", false}, {"MODULE", false},  {"SENT", true},
+        {"BYTES SENT", true}, {"RECEIVED", true}, {"BYTES RECEIVED", true},
+    };
+    size_t shown = options->all || communication->procedure_count < MOST_PROCEDURES
+                       ? communication->procedure_count
+                       : MOST_PROCEDURES;
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    for (size_t i = 0; result == 0 && i < shown; i++) {
+        const struct communication_procedure *row = &communication->procedures[i];
+        char name[PROCEDURE_NAME_SIZE + 1];
+        char module[MODULE_NAME_SIZE + 1];
+        struct traffic_text sent;
+        struct traffic_text received;
+        const char *slash = strrchr(row->module, '/');
+        show_text(row->name[0] == '\0' ? "?" : row->name, PROCEDURE_NAME_SIZE, name);
+        show_text(slash == NULL ? row->module : slash + 1, MODULE_NAME_SIZE, module);
+        traffic_text(&row->sent, &sent);
+        traffic_text(&row->received, &received);
+        result = table_add(&table, (const char *[]){name, module, sent.messages, sent.bytes,
+                                                    received.messages, received.bytes});
+    }
+    if (result == 0) {
+        print_title(file, "Procedures");
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    return result;
+}
+
 /* ---- over time ---- */
 
 #define BAR_WIDTH 40
@@ -781,6 +820,9 @@ static int print_tables(const struct communication *communication, FILE *file,
         result = print_pairs(communication, file, options);
     if (result == 0 && !ferror(file) && is_asked(options, TABLE_PATHS))
         result = print_paths(communication, file, options);
+    if (result == 0 && !ferror(file) && communication->procedure_count > 0 &&
+        is_asked(options, TABLE_PROCEDURES))
+        result = print_procedures(communication, file, options);
     if (result == 0 && !ferror(file) && communication->interval != 0)
         result = print_intervals(communication, file);
     if (result == 0 && !ferror(file) && options->histogram)
