@@ -12,6 +12,19 @@ int show_statistics_json(const struct communication *communication, FILE *file,
 int show_statistics_csv(const struct communication *communication, FILE *file,
                         const struct show_options *options);
 
+/* ---- distribution_table.c; return 0 or -ENOMEM ---- */
+
+/* How long answers take, by process; nothing where nothing was answered. */
+int print_answer_table(const struct communication *communication, FILE *file,
+                       const struct show_options *options);
+
+/* What was sent in each stretch of time. */
+int print_interval_table(const struct communication *communication, FILE *file);
+
+/* Sizes and times of the first rows, as bars. */
+int print_histogram_bars(const struct communication *communication, FILE *file,
+                         const struct show_options *options);
+
 /* ---- statistics_order.c: rows in the order that was asked for ---- */
 
 /* Each returns pointers to all rows, in order, that the caller frees; NULL: out of memory. */

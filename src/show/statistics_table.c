@@ -2,6 +2,7 @@
 /* statistics_table.c: the communication statistics as tables for people. See show.h. */
 #include "show/show.h"
 #include "show/statistics_face.h"
+#include "show/statistics_words.h"
 #include "show/table.h"
 
 #include <errno.h>
@@ -9,103 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LARGEST 100 /* rows of a table, unless all are asked for */
-#define NAMED   3   /* processes of a group that are named */
-
 #define MOST_PROCEDURES 20 /* rows, unless all are asked for */
-
-#define MACHINE_TEXT_SIZE sizeof(((struct communication_machine *)0)->name)
-#define NAME_TEXT_SIZE    (NAME_SIZE + 1)
-#define PROCESS_TEXT_SIZE (NAME_TEXT_SIZE + MACHINE_TEXT_SIZE + 32)
-#define PARTY_TEXT_SIZE   (NAMED * PROCESS_TEXT_SIZE + ENDPOINT_SIZE)
-
-/* ---- words ---- */
-
-static void machine_text(const struct communication *communication, uint32_t machine,
-                         char text[MACHINE_TEXT_SIZE])
-{
-    show_text(communication->machines[machine].name, MACHINE_TEXT_SIZE - 1, text);
-}
-
-static void name_text(const struct communication_process *process, char text[NAME_TEXT_SIZE])
-{
-    if (process->group != NULL)
-        show_text(process->group, NAME_SIZE, text);
-    else if (process->pid == 0)
-        strcpy(text, "unknown");
-    else
-        show_text(process->name, STREAM_NAME_SIZE, text);
-}
-
-/* "name[pid]", of a group "name"; with several machines "name[pid]@machine". */
-static void process_text(const struct communication *communication, uint32_t index,
-                         char text[PROCESS_TEXT_SIZE])
-{
-    const struct communication_process *process = &communication->processes[index];
-    char name[NAME_TEXT_SIZE];
-    char machine[MACHINE_TEXT_SIZE];
-    int length;
-
-    name_text(process, name);
-    if (process->group != NULL)
-        length = snprintf(text, PROCESS_TEXT_SIZE, "%s", name);
-    else if (process->pid == 0)
-        length = snprintf(text, PROCESS_TEXT_SIZE, "%s[stream %u]", name, process->stream);
-    else
-        length = snprintf(text, PROCESS_TEXT_SIZE, "%s[%u]", name, process->pid);
-    if (communication->machine_count < 2 || communication->by == BY_MACHINE)
-        return;
-    machine_text(communication, process->machine, machine);
-    snprintf(text + length, PROCESS_TEXT_SIZE - (size_t)length, "@%s", machine);
-}
-
-/* "a[1]", "a[1], b[2], c[3] and 5 others", or the address; "-" for nobody. */
-static void party_text(const struct communication *communication, const struct party *party,
-                       char text[PARTY_TEXT_SIZE])
-{
-    size_t length = 0;
-
-    if (party->count == 0 && party->address != NULL)
-        show_text(party->address, ENDPOINT_SIZE, text);
-    else if (party->count == 0)
-        strcpy(text, "-");
-    for (uint32_t i = 0; i < party->count && i < NAMED; i++) {
-        char process[PROCESS_TEXT_SIZE];
-        process_text(communication, party->processes[i], process);
-        length += (size_t)snprintf(text + length, PARTY_TEXT_SIZE - length, "%s%s",
-                                   i == 0 ? "" : ", ", process);
-    }
-    if (party->count > NAMED)
-        snprintf(text + length, PARTY_TEXT_SIZE - length, " and %u others", party->count - NAMED);
-}
-
-/* Cells of messages and bytes. */
-struct traffic_text {
-    char messages[UNIT_SIZE];
-    char bytes[UNIT_SIZE];
-};
-
-static void traffic_text(const struct traffic *traffic, struct traffic_text *text)
-{
-    show_count(traffic->messages, text->messages);
-    show_bytes(traffic->bytes, text->bytes);
-}
-
-static void add_traffic(struct traffic *sum, const struct traffic *more)
-{
-    sum->messages += more->messages;
-    sum->bytes += more->bytes;
-}
-
-static void others_text(size_t count, char text[UNIT_SIZE])
-{
-    snprintf(text, UNIT_SIZE, "others (%zu)", count);
-}
-
-static size_t shown_rows(size_t count, const struct show_options *options)
-{
-    return options->all || count < LARGEST ? count : LARGEST;
-}
 
 /* ---- the heading ---- */
 
@@ -131,11 +36,10 @@ static void print_heading(const struct communication *communication, FILE *file,
                                       : ", not complete");
 }
 
-static void print_title(FILE *file, const char *title)
+static void add_traffic(struct traffic *sum, const struct traffic *more)
 {
-    bool terminal = isatty(fileno(file));
-
-    fprintf(file, "\n%s%s%s\n", terminal ? "\033[1m" : "", title, terminal ? "\033[0m" : "");
+    sum->messages += more->messages;
+    sum->bytes += more->bytes;
 }
 
 /* ---- processes ---- */
@@ -307,68 +211,6 @@ static int print_processes(const struct communication *communication, FILE *file
                                      communication->process_count - shown);
     if (result == 0) {
         print_title(file, words[communication->by].title);
-        result = table_print(&table, file);
-    }
-    table_done(&table);
-    free(rows);
-    return result;
-}
-
-/* ---- how long answers take ---- */
-
-static int add_answers(struct table *table, const char *name, const char *what,
-                       const struct histogram *times)
-{
-    uint64_t values = histogram_count(times);
-    char count[UNIT_SIZE];
-    char cells[5][UNIT_SIZE];
-
-    if (values == 0)
-        return 0;
-    show_count(values, count);
-    show_duration(times->sum / values, cells[0]);
-    show_duration(histogram_quantile(times, 0.5), cells[1]);
-    show_duration(histogram_quantile(times, 0.9), cells[2]);
-    show_duration(histogram_quantile(times, 0.99), cells[3]);
-    show_duration(times->max, cells[4]);
-    return table_add(table, (const char *[]){name, what, count, cells[0], cells[1], cells[2],
-                                             cells[3], cells[4]});
-}
-
-static int print_answers(const struct communication *communication, FILE *file,
-                         const struct show_options *options)
-{
-    const struct table_column columns[] = {
-        {communication->by == BY_PROCESS ? "PROCESS" : "GROUP", false},
-        {"DOES", false},
-        {"COUNT", true},
-        {"MEAN", true},
-        {"P50", true},
-        {"P90", true},
-        {"P99", true},
-        {"MAX", true},
-    };
-    const struct communication_process **rows = ordered_processes(communication, options->order);
-    size_t shown = 0;
-    struct table table;
-    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
-
-    if (rows == NULL)
-        result = -ENOMEM;
-    for (size_t i = 0; result == 0 && i < communication->process_count; i++) {
-        const struct communication_process *process = rows[i];
-        char name[PROCESS_TEXT_SIZE];
-        if (process->answers.response.used + process->answers.request.used == 0 ||
-            (shown >= LARGEST && !options->all))
-            continue;
-        shown++;
-        process_text(communication, (uint32_t)(process - communication->processes), name);
-        result = add_answers(&table, name, "answers", &process->answers.response);
-        if (result == 0)
-            result = add_answers(&table, name, "waits for answers", &process->answers.request);
-    }
-    if (result == 0 && shown > 0) {
-        print_title(file, "Response times");
         result = table_print(&table, file);
     }
     table_done(&table);
@@ -614,122 +456,6 @@ static int print_procedures(const struct communication *communication, FILE *fil
     return result;
 }
 
-/* ---- over time ---- */
-
-#define BAR_WIDTH 40
-
-static int print_intervals(const struct communication *communication, FILE *file)
-{
-    const struct table_column columns[] = {
-        {"TIME", true}, {"MESSAGES", true}, {"BYTES", true}, {"", false}};
-    uint64_t most = 1;
-    struct table table;
-    char title[2 * UNIT_SIZE];
-    char every[UNIT_SIZE];
-    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
-
-    for (size_t i = 0; i < communication->interval_count; i++)
-        if (communication->intervals[i].bytes > most)
-            most = communication->intervals[i].bytes;
-    for (size_t i = 0; result == 0 && i < communication->interval_count; i++) {
-        const struct traffic *sent = &communication->intervals[i];
-        char time[UNIT_SIZE];
-        char bar[BAR_WIDTH + 1];
-        struct traffic_text text;
-        size_t width = (size_t)(show_share(sent->bytes, most) * BAR_WIDTH + 0.5);
-        memset(bar, '#', width);
-        bar[width] = '\0';
-        show_duration(i * communication->interval, time);
-        traffic_text(sent, &text);
-        result = table_add(&table, (const char *[]){time, text.messages, text.bytes, bar});
-    }
-    if (result == 0) {
-        show_duration(communication->interval, every);
-        snprintf(title, sizeof(title), "Sent in each %s", every);
-        print_title(file, title);
-        result = table_print(&table, file);
-    }
-    table_done(&table);
-    return result;
-}
-
-/* ---- histograms ---- */
-
-static void print_bars(const struct histogram *histogram, FILE *file,
-                       void (*show)(uint64_t, char[UNIT_SIZE]))
-{
-    uint64_t most = 1;
-
-    for (unsigned i = 0; i < histogram->used; i++)
-        if (histogram_bar(histogram, i).count > most)
-            most = histogram_bar(histogram, i).count;
-    for (unsigned i = 0; i < histogram->used; i++) {
-        struct histogram_bar bar = histogram_bar(histogram, i);
-        char from[UNIT_SIZE];
-        char to[UNIT_SIZE];
-        char count[UNIT_SIZE];
-        show(bar.from, from);
-        show(bar.to, to);
-        show_count(bar.count, count);
-        fprintf(file, "  %10s - %-10s %12s ", from, to, count);
-        for (unsigned width = (unsigned)(show_share(bar.count, most) * BAR_WIDTH + 0.5); width > 0;
-             width--)
-            fputc('#', file);
-        fputc('\n', file);
-    }
-}
-
-#define MOST_HISTOGRAMS 10
-
-/* Of the first rows: bars of few octaves are easier to look at than 160. */
-static int print_histogram(const struct histogram *values, FILE *file, const char *title,
-                           void (*show)(uint64_t, char[UNIT_SIZE]))
-{
-    struct histogram coarse = {0};
-
-    if (values->used == 0)
-        return 0;
-    int result = histogram_merge(&coarse, values, HISTOGRAM_SOME);
-    if (result == 0) {
-        print_title(file, title);
-        print_bars(&coarse, file, show);
-    }
-    histogram_done(&coarse);
-    return result;
-}
-
-static int print_histograms(const struct communication *communication, FILE *file,
-                            const struct show_options *options)
-{
-    const struct communication_process **processes =
-        ordered_processes(communication, options->order);
-    const struct communication_pair **pairs = ordered_pairs(communication, options->order);
-    char title[2 * PARTY_TEXT_SIZE + UNIT_SIZE];
-    int result = processes == NULL || pairs == NULL ? -ENOMEM : 0;
-
-    for (size_t i = 0; result == 0 && i < communication->process_count && i < MOST_HISTOGRAMS;
-         i++) {
-        char name[PROCESS_TEXT_SIZE];
-        process_text(communication, (uint32_t)(processes[i] - communication->processes), name);
-        snprintf(title, sizeof(title), "%s answers", name);
-        result = print_histogram(&processes[i]->answers.response, file, title, show_duration);
-        snprintf(title, sizeof(title), "%s waits for answers", name);
-        if (result == 0)
-            result = print_histogram(&processes[i]->answers.request, file, title, show_duration);
-    }
-    for (size_t i = 0; result == 0 && i < communication->pair_count && i < MOST_HISTOGRAMS; i++) {
-        char from[PARTY_TEXT_SIZE];
-        char to[PARTY_TEXT_SIZE];
-        party_text(communication, &pairs[i]->from, from);
-        party_text(communication, &pairs[i]->to, to);
-        snprintf(title, sizeof(title), "Sizes, %s to %s", from, to);
-        result = print_histogram(&pairs[i]->sizes, file, title, show_bytes);
-    }
-    free(processes);
-    free(pairs);
-    return result;
-}
-
 /* ---- all of it ---- */
 
 static void print_where(const struct communication *communication, FILE *file)
@@ -815,7 +541,7 @@ static int print_tables(const struct communication *communication, FILE *file,
     if (is_asked(options, TABLE_PROCESSES))
         result = print_processes(communication, file, options);
     if (result == 0 && !ferror(file) && is_asked(options, TABLE_PROCESSES))
-        result = print_answers(communication, file, options);
+        result = print_answer_table(communication, file, options);
     if (result == 0 && !ferror(file) && is_asked(options, TABLE_PAIRS))
         result = print_pairs(communication, file, options);
     if (result == 0 && !ferror(file) && is_asked(options, TABLE_PATHS))
@@ -824,9 +550,9 @@ static int print_tables(const struct communication *communication, FILE *file,
         is_asked(options, TABLE_PROCEDURES))
         result = print_procedures(communication, file, options);
     if (result == 0 && !ferror(file) && communication->interval != 0)
-        result = print_intervals(communication, file);
+        result = print_interval_table(communication, file);
     if (result == 0 && !ferror(file) && options->histogram)
-        result = print_histograms(communication, file, options);
+        result = print_histogram_bars(communication, file, options);
     return result;
 }
 

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* distribution_table.c: how times and sizes are distributed, and messages over time, for people. See
+ * statistics_face.h. */
+#include "show/statistics_face.h"
+#include "show/statistics_words.h"
+#include "show/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- how long answers take ---- */
+
+static int add_answers(struct table *table, const char *name, const char *what,
+                       const struct histogram *times)
+{
+    uint64_t values = histogram_count(times);
+    char count[UNIT_SIZE];
+    char cells[5][UNIT_SIZE];
+
+    if (values == 0)
+        return 0;
+    show_count(values, count);
+    show_duration(times->sum / values, cells[0]);
+    show_duration(histogram_quantile(times, 0.5), cells[1]);
+    show_duration(histogram_quantile(times, 0.9), cells[2]);
+    show_duration(histogram_quantile(times, 0.99), cells[3]);
+    show_duration(times->max, cells[4]);
+    return table_add(table, (const char *[]){name, what, count, cells[0], cells[1], cells[2],
+                                             cells[3], cells[4]});
+}
+
+int print_answer_table(const struct communication *communication, FILE *file,
+                       const struct show_options *options)
+{
+    const struct table_column columns[] = {
+        {communication->by == BY_PROCESS ? "PROCESS" : "GROUP", false},
+        {"DOES", false},
+        {"COUNT", true},
+        {"MEAN", true},
+        {"P50", true},
+        {"P90", true},
+        {"P99", true},
+        {"MAX", true},
+    };
+    const struct communication_process **rows = ordered_processes(communication, options->order);
+    size_t shown = 0;
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    if (rows == NULL)
+        result = -ENOMEM;
+    for (size_t i = 0; result == 0 && i < communication->process_count; i++) {
+        const struct communication_process *process = rows[i];
+        char name[PROCESS_TEXT_SIZE];
+        if (process->answers.response.used + process->answers.request.used == 0 ||
+            (shown >= LARGEST && !options->all))
+            continue;
+        shown++;
+        process_text(communication, (uint32_t)(process - communication->processes), name);
+        result = add_answers(&table, name, "answers", &process->answers.response);
+        if (result == 0)
+            result = add_answers(&table, name, "waits for answers", &process->answers.request);
+    }
+    if (result == 0 && shown > 0) {
+        print_title(file, "Response times");
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    free(rows);
+    return result;
+}
+
+/* ---- over time ---- */
+
+#define BAR_WIDTH 40
+
+int print_interval_table(const struct communication *communication, FILE *file)
+{
+    const struct table_column columns[] = {
+        {"TIME", true}, {"MESSAGES", true}, {"BYTES", true}, {"", false}};
+    uint64_t most = 1;
+    struct table table;
+    char title[2 * UNIT_SIZE];
+    char every[UNIT_SIZE];
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    for (size_t i = 0; i < communication->interval_count; i++)
+        if (communication->intervals[i].bytes > most)
+            most = communication->intervals[i].bytes;
+    for (size_t i = 0; result == 0 && i < communication->interval_count; i++) {
+        const struct traffic *sent = &communication->intervals[i];
+        char time[UNIT_SIZE];
+        char bar[BAR_WIDTH + 1];
+        struct traffic_text text;
+        size_t width = (size_t)(show_share(sent->bytes, most) * BAR_WIDTH + 0.5);
+        memset(bar, '#', width);
+        bar[width] = '\0';
+        show_duration(i * communication->interval, time);
+        traffic_text(sent, &text);
+        result = table_add(&table, (const char *[]){time, text.messages, text.bytes, bar});
+    }
+    if (result == 0) {
+        show_duration(communication->interval, every);
+        snprintf(title, sizeof(title), "Sent in each %s", every);
+        print_title(file, title);
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    return result;
+}
+
+/* ---- histograms ---- */
+
+static void print_bars(const struct histogram *histogram, FILE *file,
+                       void (*show)(uint64_t, char[UNIT_SIZE]))
+{
+    uint64_t most = 1;
+
+    for (unsigned i = 0; i < histogram->used; i++)
+        if (histogram_bar(histogram, i).count > most)
+            most = histogram_bar(histogram, i).count;
+    for (unsigned i = 0; i < histogram->used; i++) {
+        struct histogram_bar bar = histogram_bar(histogram, i);
+        char from[UNIT_SIZE];
+        char to[UNIT_SIZE];
+        char count[UNIT_SIZE];
+        show(bar.from, from);
+        show(bar.to, to);
+        show_count(bar.count, count);
+        fprintf(file, "  %10s - %-10s %12s ", from, to, count);
+        for (unsigned width = (unsigned)(show_share(bar.count, most) * BAR_WIDTH + 0.5); width > 0;
+             width--)
+            fputc('#', file);
+        fputc('\n', file);
+    }
+}
+
+#define MOST_HISTOGRAMS 10
+
+/* Of the first rows: bars of few octaves are easier to look at than 160. */
+static int print_histogram(const struct histogram *values, FILE *file, const char *title,
+                           void (*show)(uint64_t, char[UNIT_SIZE]))
+{
+    struct histogram coarse = {0};
+
+    if (values->used == 0)
+        return 0;
+    int result = histogram_merge(&coarse, values, HISTOGRAM_SOME);
+    if (result == 0) {
+        print_title(file, title);
+        print_bars(&coarse, file, show);
+    }
+    histogram_done(&coarse);
+    return result;
+}
+
+int print_histogram_bars(const struct communication *communication, FILE *file,
+                         const struct show_options *options)
+{
+    const struct communication_process **processes =
+        ordered_processes(communication, options->order);
+    const struct communication_pair **pairs = ordered_pairs(communication, options->order);
+    char title[2 * PARTY_TEXT_SIZE + UNIT_SIZE];
+    int result = processes == NULL || pairs == NULL ? -ENOMEM : 0;
+
+    for (size_t i = 0; result == 0 && i < communication->process_count && i < MOST_HISTOGRAMS;
+         i++) {
+        char name[PROCESS_TEXT_SIZE];
+        process_text(communication, (uint32_t)(processes[i] - communication->processes), name);
+        snprintf(title, sizeof(title), "%s answers", name);
+        result = print_histogram(&processes[i]->answers.response, file, title, show_duration);
+        snprintf(title, sizeof(title), "%s waits for answers", name);
+        if (result == 0)
+            result = print_histogram(&processes[i]->answers.request, file, title, show_duration);
+    }
+    for (size_t i = 0; result == 0 && i < communication->pair_count && i < MOST_HISTOGRAMS; i++) {
+        char from[PARTY_TEXT_SIZE];
+        char to[PARTY_TEXT_SIZE];
+        party_text(communication, &pairs[i]->from, from);
+        party_text(communication, &pairs[i]->to, to);
+        snprintf(title, sizeof(title), "Sizes, %s to %s", from, to);
+        result = print_histogram(&pairs[i]->sizes, file, title, show_bytes);
+    }
+    free(processes);
+    free(pairs);
+    return result;
+}

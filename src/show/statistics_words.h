@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* statistics_words.h: what tables of the statistics call processes, parties and amounts. Private to
+ * show/. */
+#ifndef DPM_STATISTICS_WORDS_H
+#define DPM_STATISTICS_WORDS_H
+
+#include "show/show.h"
+
+#define LARGEST 100 /* rows of a table, unless all are asked for */
+#define NAMED   3   /* processes of a group that are named */
+
+#define MACHINE_TEXT_SIZE sizeof(((struct communication_machine *)0)->name)
+#define NAME_TEXT_SIZE    (NAME_SIZE + 1)
+#define PROCESS_TEXT_SIZE (NAME_TEXT_SIZE + MACHINE_TEXT_SIZE + 32)
+#define PARTY_TEXT_SIZE   (NAMED * PROCESS_TEXT_SIZE + ENDPOINT_SIZE)
+
+/* Cells of messages and bytes. */
+struct traffic_text {
+    char messages[UNIT_SIZE];
+    char bytes[UNIT_SIZE];
+};
+
+void machine_text(const struct communication *communication, uint32_t machine,
+                  char text[MACHINE_TEXT_SIZE]);
+
+void name_text(const struct communication_process *process, char text[NAME_TEXT_SIZE]);
+
+/* "name[pid]", of a group "name"; with several machines "name[pid]@machine". */
+void process_text(const struct communication *communication, uint32_t index,
+                  char text[PROCESS_TEXT_SIZE]);
+
+/* "a[1]", "a[1], b[2], c[3] and 5 others", or the address; "-" for nobody. */
+void party_text(const struct communication *communication, const struct party *party,
+                char text[PARTY_TEXT_SIZE]);
+
+void traffic_text(const struct traffic *traffic, struct traffic_text *text);
+void others_text(size_t count, char text[UNIT_SIZE]);
+
+/* How many of the rows are shown one by one. */
+size_t shown_rows(size_t count, const struct show_options *options);
+
+/* A heading over a table: bold on a terminal. */
+void print_title(FILE *file, const char *title);
+
+#endif
