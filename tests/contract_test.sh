@@ -75,11 +75,12 @@ check_equal "... and every path" 20 "$(jq -s '[.[] | select(.event == "PATH").pa
 # ---- kill -9 ----
 
 our_programs > before
+kills=${DPM_KILLS:-25}
 killed=0
 repaired=0
 readable=0
 foreign=0
-while [ "$killed" -lt 25 ]; do
+while [ "$killed" -lt "$kills" ]; do
     killed=$((killed + 1))
     rm -rf killed.trace
     "$dpm" run -o killed.trace -- "$load" 10000000 200 > out 2> err &
