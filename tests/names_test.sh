@@ -167,4 +167,35 @@ check_equal "where cgroup2 is mounted nowhere" "/dpm-names-$$/web.service" \
     "$(cgroup_of unshare --mount sh -c 'umount --lazy --all --types cgroup2 &&
         ! grep -q " cgroup2 " /proc/self/mounts &&
         exec "$1" run -o way.trace -- true' sh "$dpm")"
+# ---- names of hosts ----
+
+# A server that is not metered has an address, and with --resolve the name that the resolver knows.
+python3 -c '
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    connection, _ = listener.accept()
+    connection.sendall(connection.recv(100))
+' > server.port &
+server=$!
+wait_for 10 test -s server.port
+port=$(cat server.port)
+"$dpm" run -o client.trace -- python3 -c "
+import socket
+connection = socket.create_connection(('127.0.0.1', $port))
+connection.sendall(b'hello')
+connection.recv(100)" > out 2> err
+kill $server
+name=$(getent hosts 127.0.0.1 | awk '{ print $2; exit }')
+check_equal "an end that is not metered is told by its address" "127.0.0.1:$port" \
+    "$("$dpm" stats --json client.trace | jq -r '.pairs[].to | strings')"
+if [ -n "$name" ]; then
+    check_equal "--resolve tells its name" "$name:$port" \
+        "$("$dpm" stats --json --resolve client.trace | jq -r '.pairs[].to | strings')"
+    check_equal "... of paths, too" "$name:$port" \
+        "$("$dpm" stats --json --resolve client.trace | jq -r '.paths[].remote')"
+else
+    skip "--resolve" "the resolver knows no name of 127.0.0.1"
+fi
 finish

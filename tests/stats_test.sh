@@ -320,6 +320,17 @@ check_equal "--histogram has every message" true "$("$dpm" stats --json --histog
 check "--every and --histogram draw" sh -c "
     '$dpm' stats --every 10ms --histogram alpha 2> err | grep -q '##########'"
 
+# ---- names of hosts ----
+
+# The resolver of the machine is asked, and /etc/hosts knows 127.0.0.1 nearly everywhere; what is at
+# the other end of alpha's connections, 10.0.0.2 and 10.0.0.7, it hardly does.
+if getent hosts 10.0.0.2 > out; then
+    skip "--resolve" "somebody has given 10.0.0.2 a name here"
+else
+    check_equal "--resolve leaves what has no name" "$("$dpm" stats alpha 2> err)" \
+        "$("$dpm" stats --resolve alpha 2> err)"
+fi
+
 # ---- procedures ----
 
 # What dump says of each SEND and RECEIVE, summed up by hand.

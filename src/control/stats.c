@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stats.c: `dpm stats`: who sent how much to whom. See dpm-stats(1). */
 #include "control/command.h"
+#include "control/resolve.h"
 #include "show/show.h"
 #include "trace/trace.h"
 
@@ -41,6 +42,7 @@ struct stats_options {
     struct show_options show;
     enum communication_by by;
     uint64_t every; /* ns, 0: not asked for */
+    bool resolve;   /* names in place of addresses */
 };
 
 static int show_traces(const char *const *traces, size_t count, const struct stats_options *options)
@@ -54,6 +56,8 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
         result = communication_read(source, options->every, &communication, &problem);
     if (result == 0)
         result = group(&communication, options->by, &problem);
+    if (result == 0 && options->resolve && resolve_addresses(communication) < 0)
+        result = problem_set(&problem, -ENOMEM, "out of memory");
     if (result == 0) {
         result = show_statistics(communication, stdout, &options->show);
         if (result < 0)
@@ -146,6 +150,7 @@ enum {
     OPTION_EVERY,
     OPTION_HISTOGRAM,
     OPTION_JSON,
+    OPTION_RESOLVE,
     OPTION_SORT,
 };
 
@@ -166,6 +171,10 @@ static const struct command_option stats_options[] = {
      {"TIME", ARGUMENT_OTHER, NULL},
      "also what was sent in each stretch of this time"},
     {"histogram", OPTION_HISTOGRAM, {0}, "also how sizes and times are distributed"},
+    {"resolve",
+     OPTION_RESOLVE,
+     {0},
+     "names of hosts in place of addresses, where the resolver knows them"},
     {"json", OPTION_JSON, {0}, "one JSON object, always with everything"},
     {"csv", OPTION_CSV, {0}, "one table, of processes or what --by says, for spreadsheets"},
     {0},
@@ -195,6 +204,9 @@ static int command_stats(int argc, char **argv)
             break;
         case OPTION_JSON:
             asked.show.json = true;
+            break;
+        case OPTION_RESOLVE:
+            asked.resolve = true;
             break;
         case OPTION_SORT:
             error = read_order(optarg, &asked);
