@@ -264,12 +264,17 @@ static void show_communication(struct memory_source *memory, const struct totals
 {
     struct communication *communication;
     struct problem problem;
+    /* thousands of rows over time take long to show: of few inputs */
+    bool over_time = memory->size % 64 == 0;
 
-    PROMISE(communication_read(&memory->source, 1000000, &communication, &problem) == 0);
+    PROMISE(communication_read(&memory->source, over_time ? 1000000 : 0, &communication,
+                               &problem) == 0);
     check_sums(communication, totals);
     show_all(communication, &(struct show_options){0});
-    show_all(communication, &(struct show_options){.all = true});
-    show_all(communication, &(struct show_options){.json = true});
+    show_all(communication, &(struct show_options){.all = true, .histogram = true});
+    show_all(communication, &(struct show_options){.json = true, .histogram = true});
+    for (enum show_table table = TABLE_ALL; table <= TABLE_PROCEDURES; table++)
+        show_all(communication, &(struct show_options){.csv = true, .table = table});
     communication_free(communication);
 }
 
