@@ -546,7 +546,8 @@ static int print_tables(const struct communication *communication, FILE *file,
         result = print_pairs(communication, file, options);
     if (result == 0 && !ferror(file) && is_asked(options, TABLE_PATHS))
         result = print_paths(communication, file, options);
-    if (result == 0 && !ferror(file) && communication->procedure_count > 0 &&
+    /* what procedures are called stands at the end of a recording */
+    if (result == 0 && !ferror(file) && communication->procedure_count > 0 && !options->live &&
         is_asked(options, TABLE_PROCEDURES))
         result = print_procedures(communication, file, options);
     if (result == 0 && !ferror(file) && communication->interval != 0)
