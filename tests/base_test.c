@@ -130,6 +130,19 @@ static void test_array_refuses_what_overflows(void **unused)
 
 /* ---- problems ---- */
 
+/* ---- the hash ---- */
+
+/* The value for "foobar" is from the authors' list of test vectors of FNV-1a. */
+static void test_hash_goes_on_over_parts(void **unused)
+{
+    (void)unused;
+    assert_int_equal(hash_bytes(HASH_START, "", 0), HASH_START);
+    assert_int_equal(hash_bytes(HASH_START, "foobar", 6), 0x85944171f73967e8ULL);
+    for (size_t i = 0; i <= 6; i++)
+        assert_int_equal(hash_bytes(hash_bytes(HASH_START, "foobar", i), "foobar" + i, 6 - i),
+                         0x85944171f73967e8ULL);
+}
+
 static void test_problem_is_one_line_and_returns_the_error(void **unused)
 {
     struct problem problem;
@@ -152,6 +165,7 @@ int main(void)
         cmocka_unit_test(test_intern_is_fast_for_many_keys),
         cmocka_unit_test(test_array_grows_and_keeps_what_it_has),
         cmocka_unit_test(test_array_refuses_what_overflows),
+        cmocka_unit_test(test_hash_goes_on_over_parts),
         cmocka_unit_test(test_problem_is_one_line_and_returns_the_error),
     };
 

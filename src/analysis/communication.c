@@ -262,14 +262,6 @@ static uint32_t count_holders(const struct statistics *statistics, uint32_t path
     return count;
 }
 
-static int compare_numbers(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* Notes the processes that used the end as its party. */
 static int list_holders(struct builder *builder, struct connection_end *end)
 {
@@ -284,7 +276,7 @@ static int list_holders(struct builder *builder, struct connection_end *end)
         for (uint32_t use = statistics->paths[end->path].first_use; use != 0;
              use = statistics->uses[use - 1].next)
             *at++ = statistics->uses[use - 1].process;
-    qsort(holders, count, sizeof(*holders), compare_numbers);
+    sort_numbers(holders, count);
     end->party.processes = communication_keep(builder->result, holders, count * sizeof(*holders));
     end->party.count = count;
     free(holders);
@@ -513,107 +505,6 @@ static int build_connections(struct builder *builder)
     return result;
 }
 
-/* ---- order ---- */
-
-static int compare_parties(const struct party *a, const struct party *b)
-{
-    if (a->count == 0 && b->count == 0)
-        return strcmp(a->address, b->address);
-    for (uint32_t i = 0; i < a->count && i < b->count; i++)
-        if (a->processes[i] != b->processes[i])
-            return a->processes[i] < b->processes[i] ? -1 : 1;
-    return (a->count > b->count) - (a->count < b->count);
-}
-
-static int compare_pair_names(const void *left, const void *right)
-{
-    const struct communication_pair *a = left;
-    const struct communication_pair *b = right;
-    int difference = compare_parties(&a->from, &b->from);
-
-    return difference != 0 ? difference : compare_parties(&a->to, &b->to);
-}
-
-static int compare_traffic(uint64_t a_bytes, uint64_t a_messages, uint64_t b_bytes,
-                           uint64_t b_messages)
-{
-    if (a_bytes != b_bytes)
-        return a_bytes > b_bytes ? -1 : 1;
-    return (a_messages < b_messages) - (a_messages > b_messages);
-}
-
-static int compare_pairs(const void *left, const void *right)
-{
-    const struct communication_pair *a = left;
-    const struct communication_pair *b = right;
-    int difference =
-        compare_traffic(a->sent.bytes, a->sent.messages, b->sent.bytes, b->sent.messages);
-
-    return difference != 0 ? difference : compare_pair_names(left, right);
-}
-
-static int compare_paths(const void *left, const void *right)
-{
-    const struct communication_path *a = left;
-    const struct communication_path *b = right;
-    int difference =
-        compare_traffic(a->sent.bytes + a->received.bytes, a->sent.messages + a->received.messages,
-                        b->sent.bytes + b->received.bytes, b->sent.messages + b->received.messages);
-
-    if (difference == 0)
-        difference = (a->number > b->number) - (a->number < b->number);
-    return difference != 0 ? difference : strcmp(a->local, b->local);
-}
-
-/* Of pairs in the order of their names, those of one sender stand side by side. */
-static void sum_senders(struct communication *result)
-{
-    for (size_t i = 0, end; i < result->pair_count; i = end) {
-        uint64_t bytes = 0;
-        for (end = i; end < result->pair_count &&
-                      compare_parties(&result->pairs[i].from, &result->pairs[end].from) == 0;)
-            bytes += result->pairs[end++].sent.bytes;
-        for (size_t at = i; at < end; at++)
-            result->pairs[at].from_bytes = bytes;
-    }
-}
-
-/* One row for each pair of parties. */
-static int merge_pairs(struct communication *result)
-{
-    size_t merged = 0;
-    int error = 0;
-
-    qsort(result->pairs, result->pair_count, sizeof(*result->pairs), compare_pair_names);
-    for (size_t i = 0; i < result->pair_count; i++) {
-        struct communication_pair *next = &result->pairs[i];
-        struct communication_pair *row = merged == 0 ? NULL : &result->pairs[merged - 1];
-        if (row == NULL || compare_pair_names(row, next) != 0) {
-            result->pairs[merged++] = *next;
-        } else {
-            add_traffic(&row->sent, &next->sent);
-            row->local = row->local && next->local;
-            if (error == 0)
-                error = histogram_merge(&row->sizes, &next->sizes, HISTOGRAM_MOST);
-            histogram_done(&next->sizes);
-        }
-    }
-    result->pair_count = merged;
-    sum_senders(result);
-    qsort(result->pairs, result->pair_count, sizeof(*result->pairs), compare_pairs);
-    return error;
-}
-
-int communication_arrange(struct communication *communication)
-{
-    int result = communication->pair_count > 0 ? merge_pairs(communication) : 0;
-
-    if (communication->path_count > 0)
-        qsort(communication->paths, communication->path_count, sizeof(*communication->paths),
-              compare_paths);
-    return result;
-}
-
 /* ---- the recording as a whole ---- */
 
 /* One trace is measured by its own clock, which nobody sets; several only share wall time. */
@@ -775,73 +666,4 @@ done:
     else if (result < 0)
         problem_set(problem, result, "out of memory for the communication statistics");
     return result;
-}
-
-/* ---- what rows point to ---- */
-
-static uint64_t hash_bytes(const void *bytes, size_t size)
-{
-    uint64_t hash = 0xcbf29ce484222325ULL ^ size;
-
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3ULL; /* FNV-1a */
-    return hash;
-}
-
-/* Of different bytes with the same hash, which hardly ever are, the later ones ask for the next key. */
-const void *communication_keep(struct communication *communication, const void *bytes, size_t size)
-{
-    for (uint64_t key = hash_bytes(bytes, size);; key++) {
-        uint32_t count = communication->piece_keys.count;
-        if (array_reserve(&communication->pieces, &communication->piece_capacity, (size_t)count + 1,
-                          sizeof(*communication->pieces)) < 0)
-            return NULL;
-        int64_t index = intern_add(&communication->piece_keys, key);
-        if (index < 0)
-            return NULL;
-        struct communication_piece *piece = &communication->pieces[index];
-        if (piece->bytes == NULL) {
-            piece->size = size;
-            piece->bytes = malloc(size + 1);
-            if (piece->bytes != NULL && size > 0)
-                memcpy(piece->bytes, bytes, size);
-            return piece->bytes;
-        }
-        if (piece->size == size && memcmp(piece->bytes, bytes, size) == 0)
-            return piece->bytes;
-    }
-}
-
-const char *communication_keep_text(struct communication *communication, const char *text)
-{
-    return communication_keep(communication, text, strlen(text) + 1);
-}
-
-void answer_times_done(struct answer_times *answers)
-{
-    histogram_done(&answers->response);
-    histogram_done(&answers->request);
-}
-
-void communication_free(struct communication *communication)
-{
-    if (communication == NULL)
-        return;
-    for (size_t i = 0; i < communication->process_count; i++)
-        answer_times_done(&communication->processes[i].answers);
-    for (size_t i = 0; i < communication->pair_count; i++)
-        histogram_done(&communication->pairs[i].sizes);
-    for (size_t i = 0; i < communication->path_count; i++)
-        answer_times_done(&communication->paths[i].answers);
-    for (uint32_t i = 0; i < communication->piece_keys.count; i++)
-        free(communication->pieces[i].bytes);
-    free(communication->pieces);
-    intern_done(&communication->piece_keys);
-    free(communication->paths);
-    free(communication->pairs);
-    free(communication->processes);
-    free(communication->machines);
-    free(communication->intervals);
-    free(communication->procedures);
-    free(communication);
 }

@@ -57,19 +57,21 @@ static void key_by_text(struct group_key *key, const char *text, size_t length)
     key->length = length;
 }
 
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return text == NULL ? hash_bytes(hash, "", 1) : hash_bytes(hash, text, strlen(text) + 1);
+}
+
 uint64_t fold_key(const struct communication_process *process)
 {
-    const char *parts[] = {process->program == NULL ? "" : process->program,
-                           process->cgroup_name == NULL ? "" : process->cgroup_name};
-    uint64_t hash = 0xcbf29ce484222325ULL ^ process->machine ^ (uint64_t)process->user << 32 ^
-                    process->cgroup << 8;
+    uint64_t hash = hash_bytes(HASH_START, &process->machine, sizeof(process->machine));
 
-    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-        for (const char *at = parts[i]; *at != '\0'; at++)
-            hash = (hash ^ (unsigned char)*at) * 0x100000001b3ULL;
+    hash = hash_bytes(hash, &process->user, sizeof(process->user));
+    hash = hash_bytes(hash, &process->cgroup, sizeof(process->cgroup));
+    hash = hash_text(hash, process->program);
+    hash = hash_text(hash, process->cgroup_name);
     if (process->program == NULL)
-        for (size_t i = 0; i < sizeof(process->name); i++)
-            hash = (hash ^ (unsigned char)process->name[i]) * 0x100000001b3ULL;
+        hash = hash_bytes(hash, process->name, sizeof(process->name));
     return hash | 1ULL << 63; /* no number of a process, merging.c */
 }
 

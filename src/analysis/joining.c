@@ -45,15 +45,10 @@ struct key {
 
 _Static_assert(sizeof(struct key) == 80, "a key has no padding");
 
-/* FNV-1a. Equal keys are checked again by match(), so a collision costs time only. */
+/* Equal keys are checked again by match(), so a collision costs time only. */
 static uint64_t key_hash(const struct key *key)
 {
-    const unsigned char *bytes = (const unsigned char *)key;
-    uint64_t hash = 0xcbf29ce484222325ULL;
-
-    for (size_t i = 0; i < sizeof(*key); i++)
-        hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
-    return hash;
+    return hash_bytes(HASH_START, key, sizeof(*key));
 }
 
 /* The first 12 bytes of an IPv4 address in the long form. */

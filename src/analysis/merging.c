@@ -18,14 +18,6 @@
 
 /* ---- parties ---- */
 
-static int compare_numbers(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* Writes what the processes of a party are mapped to, each once, ascending; returns how many. */
 static uint32_t map_processes(const uint32_t *map, const struct party *party, uint32_t *mapped)
 {
@@ -33,7 +25,7 @@ static uint32_t map_processes(const uint32_t *map, const struct party *party, ui
 
     for (uint32_t i = 0; i < party->count; i++)
         mapped[i] = map[party->processes[i]];
-    qsort(mapped, party->count, sizeof(*mapped), compare_numbers);
+    sort_numbers(mapped, party->count);
     for (uint32_t i = 0; i < party->count; i++)
         if (count == 0 || mapped[count - 1] != mapped[i])
             mapped[count++] = mapped[i];

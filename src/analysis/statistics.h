@@ -209,6 +209,9 @@ int statistics_build(const struct statistics *statistics, bool leaving,
 /* Unites pairs of the same parties, and puts pairs and paths in order. Returns 0 or -ENOMEM. */
 int communication_arrange(struct communication *communication);
 
+/* Ascending: how a party lists its processes. */
+void sort_numbers(uint32_t *numbers, size_t count);
+
 void add_traffic(struct traffic *sum, const struct traffic *more);
 
 void add_network(struct network *sum, const struct network *more);

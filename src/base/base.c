@@ -99,6 +99,13 @@ uint64_t clock_now(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3ULL;
+    return hash;
+}
+
 int array_reserve(void *array, size_t *capacity, size_t count, size_t size)
 {
     if (count <= *capacity)

@@ -52,6 +52,13 @@ void intern_done(struct intern *table);
 /* Nanoseconds of a clock (CLOCK_MONOTONIC, CLOCK_REALTIME). */
 uint64_t clock_now(clockid_t clock);
 
+/* ---- hash ---- */
+
+#define HASH_START 0xcbf29ce484222325ULL
+
+/* Goes on with a hash (FNV-1a) over `size` more bytes; the first call gives HASH_START. */
+uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size);
+
 /* ---- growing array ---- */
 
 /* Makes room for at least `count` elements of `size` bytes in *array, whose present room is
