@@ -128,8 +128,6 @@ static void test_array_refuses_what_overflows(void **unused)
     free(array);
 }
 
-/* ---- problems ---- */
-
 /* ---- the hash ---- */
 
 /* The value for "foobar" is from the authors' list of test vectors of FNV-1a. */
@@ -142,6 +140,8 @@ static void test_hash_goes_on_over_parts(void **unused)
         assert_int_equal(hash_bytes(hash_bytes(HASH_START, "foobar", i), "foobar" + i, 6 - i),
                          0x85944171f73967e8ULL);
 }
+
+/* ---- problems ---- */
 
 static void test_problem_is_one_line_and_returns_the_error(void **unused)
 {

@@ -351,7 +351,6 @@ int survey_files(struct bpf_iter__task_file *context)
     struct task_struct *task = context->task;
     struct file *file = context->file;
     struct stream *stream;
-    struct socket *socket;
     struct sock *sk;
     uint64_t inode;
     uint32_t kind;
@@ -361,10 +360,7 @@ int survey_files(struct bpf_iter__task_file *context)
     stream = bpf_task_storage_get(&streams, task, NULL, 0);
     if (stream == NULL || stream->flags == 0)
         return 0;
-    socket = bpf_sock_from_file(file);
-    if (socket == NULL)
-        return 0;
-    sk = socket->sk;
+    sk = sock_of_file(file);
     if (sk == NULL)
         return 0;
     inode = BPF_CORE_READ(file, f_inode, i_ino);

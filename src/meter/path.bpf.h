@@ -555,6 +555,16 @@ static __noinline int tell_dropped(struct path *path, struct sock *sk, const str
     return 0;
 }
 
+/* ---- the socket behind a listed descriptor ---- */
+
+/* For iterators over files, whose pointers the kernel trusts. NULL: not a socket. */
+static __always_inline struct sock *sock_of_file(struct file *file)
+{
+    struct socket *socket = bpf_sock_from_file(file);
+
+    return socket == NULL ? NULL : socket->sk;
+}
+
 /* ---- a socket known by a blocked task's descriptor only ---- */
 
 /* Number of the path of a UDP socket: to its peer if it is connected, else that without a peer.

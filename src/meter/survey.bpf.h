@@ -63,7 +63,6 @@ int survey_connections(struct bpf_iter__task_file *context)
 {
     struct task_struct *task = context->task;
     struct file *file = context->file;
-    struct socket *socket;
     struct tcp_sock *tcp;
     struct record *line;
     struct path *path;
@@ -72,10 +71,7 @@ int survey_connections(struct bpf_iter__task_file *context)
 
     if (task == NULL || file == NULL || stream_of(task) == NULL)
         return 0;
-    socket = bpf_sock_from_file(file);
-    if (socket == NULL)
-        return 0;
-    sk = socket->sk;
+    sk = sock_of_file(file);
     if (sk == NULL || sk->sk_protocol != IPPROTO_TCP)
         return 0;
     path = bpf_sk_storage_get(&paths, sk, NULL, 0);
