@@ -58,8 +58,9 @@ echo "# seed $seed (DPM_SEED repeats it)"
 check_equal "the program runs" 0 $?
 "$dpm" stats --json answers.trace > stats.json
 
-# near WHAT LOG FILTER: count and, within 0.3 ms, mean, smallest and largest; quantiles lie where
-# their ranks are, within an eighth.
+# near WHAT LOG FILTER: count and, within 0.3 ms, mean; quantiles lie where their ranks are, within an
+# eighth. Who is kept from its CPU between a call and the look at its clock logs less than the
+# truth, so the smallest and the largest may be more than in the log.
 near() {
     jq -e --slurpfile log "$2" -n --slurpfile stats stats.json "
         def near(\$a; \$b; \$part): (\$a - \$b) | fabs <= 300000 + \$b * \$part;
@@ -67,7 +68,8 @@ near() {
         | (\$stats[0] | $3) as \$found
         | \$found.count == (\$times | length)
           and near(\$found.mean; (\$times | add / length); 0)
-          and near(\$found.min; \$times[0]; 0) and near(\$found.max; \$times[-1]; 0)
+          and \$found.min >= \$times[0] - 300000 and \$found.min <= \$found.p50
+          and \$found.max >= \$times[-1] - 300000 and \$found.max <= \$times[-1] + 20000000
           and near(\$found.p50; \$times[(\$times | length) * 50 / 100 | floor]; 0.125)
           and near(\$found.p90; \$times[(\$times | length) * 90 / 100 | floor]; 0.125)
           and near(\$found.p99; \$times[(\$times | length) * 99 / 100 | floor]; 0.125)" > verdict
