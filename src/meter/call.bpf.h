@@ -20,6 +20,16 @@ static __always_inline struct stream *stream_of(struct task_struct *task)
     return stream == NULL || stream->from_exec ? NULL : stream;
 }
 
+/* The same, of the current task in a call of its own: it runs. */
+static __always_inline struct stream *running_stream(struct task_struct *task)
+{
+    struct stream *stream = stream_of(task);
+
+    if (stream != NULL && stream->away)
+        arrive_unseen(stream);
+    return stream;
+}
+
 /* ---- streams begin and end ---- */
 
 static __always_inline struct stream *storage_of_task(struct task_struct *task)

@@ -271,9 +271,14 @@ struct unix_address {
     struct sockaddr_un name[0];
 };
 
+struct mutex {
+    atomic64_t owner; /* 0 = nobody holds it */
+};
+
 struct unix_sock {
     struct unix_address *addr;
     struct sock *peer;
+    struct mutex iolock; /* held while a message is taken from the queue and copied */
     unsigned int inq_len;
 };
 

@@ -28,6 +28,8 @@
 
 #define PASSES_THAT_AGREE 4
 #define LOOKS_OF_A_PASS   64
+#define LOOKS_AT_MESSAGES 32
+#define LOOKS_THAT_AGREE  8
 
 /* ---- marking ---- */
 
@@ -82,7 +84,6 @@ int mark_tasks(struct bpf_iter__task *context)
         stream->receivecall = sleeps_in_receive(task);
         stream->older_send = 1;
     }
-    stream->started = 1;
     stream->from_exec = mark_from_exec;
     stream->mark = mark_generation;
     enliven(stream, mark_flags);
@@ -114,8 +115,6 @@ static __noinline int list_path(struct seq_file *file, struct path *path,
     if (line == NULL || path->number != 0)
         return 0;
     entry.number = new_path_number();
-    /* a stream that begins to tell in the middle of its call takes what it finds */
-    path->state &= ~PATH_KNOWS_IN;
     path->moved = 0;
     path->number = entry.number;
     fill_path(line, path, facts, NULL, RECORD_OLDER, bpf_ktime_get_ns());
@@ -170,13 +169,6 @@ static __always_inline void believe_shift(struct path *sender, uint32_t shift, u
     sender->state |= PATH_SETTLED | (kind == PATH_UNIX_STREAM ? PATH_IN_DOUBT : 0);
 }
 
-static __always_inline uint32_t shift_now(struct path *sender, struct taken *taken,
-                                          struct unix_sock *receiver, uint32_t kind)
-{
-    return *(volatile uint32_t *)&taken->in + queued_in(receiver, kind) -
-           *(volatile uint32_t *)&sender->out;
-}
-
 /* Of a stream, calls between their steps only make the shift seem larger: a send has queued what it
  * has not counted, a receive has counted what it has not taken from the queue. So the least of many
  * looks is it, of those in which nothing changed meanwhile. */
@@ -188,13 +180,138 @@ static __always_inline uint32_t least_shift(struct path *sender, struct taken *t
     for (int look = 0; look < LOOKS_OF_A_PASS; look++) {
         uint32_t in = *(volatile uint32_t *)&taken->in;
         uint32_t out = *(volatile uint32_t *)&sender->out;
-        uint32_t shift = shift_now(sender, taken, receiver, PATH_UNIX_STREAM);
+        uint32_t shift = in + queued_in(receiver, PATH_UNIX_STREAM) - out;
 
         if (in == *(volatile uint32_t *)&taken->in && out == *(volatile uint32_t *)&sender->out &&
             (int32_t)(shift - least) < 0)
             least = shift;
     }
     return least;
+}
+
+/* ---- queues of messages ---- */
+
+struct queue_walk {
+    struct sk_buff *next;
+    uint64_t head;
+    uint64_t socket;  /* cookie of the receiver ... */
+    uint64_t address; /* ... and the socket's */
+    uint64_t sender;  /* cookie */
+    uint32_t passed;  /* messages */
+    uint32_t of_sender;
+};
+
+#define LONGEST_QUEUE 65536 /* messages; net.unix.max_dgram_qlen is 10 to 512 as a rule */
+
+static __always_inline void begin_walk(struct queue_walk *walk, struct sock *receiver)
+{
+    walk->head = (uint64_t)__builtin_preserve_access_index(&receiver->sk_receive_queue);
+    walk->next = BPF_CORE_READ(receiver, sk_receive_queue.next);
+}
+
+/* The next message's sender (cookie; 0 = a socket that nobody metered holds); false: there is none. */
+static __always_inline bool next_message(struct queue_walk *walk, uint64_t *ret_sender)
+{
+    struct sk_buff *message = walk->next;
+
+    if (message == NULL || (uint64_t)message == walk->head)
+        return false;
+    *ret_sender = BPF_CORE_READ(message, sk, __sk_common.skc_cookie.counter);
+    walk->next = BPF_CORE_READ(message, next);
+    walk->passed++;
+    return true;
+}
+
+static long count_of_sender(uint32_t index, struct queue_walk *walk)
+{
+    uint64_t sender;
+
+    if (!next_message(walk, &sender))
+        return 1;
+    walk->of_sender += sender == walk->sender;
+    return 0;
+}
+
+/* What one look at a queue of messages finds. */
+struct messages {
+    uint32_t in;      /* counted as taken by its receiver ... */
+    uint32_t out;     /* ... and as sent by one sender */
+    uint32_t waiting; /* of that sender, in the queue */
+    bool still;       /* nothing has changed during the look */
+};
+
+static __always_inline bool is_taken_from(struct sock *receiver)
+{
+    struct unix_sock *own = (struct unix_sock *)receiver;
+
+    return bpf_core_field_exists(own->iolock.owner.counter) &&
+           BPF_CORE_READ(own, iolock.owner.counter) != 0;
+}
+
+/* Looks at a queue again and again. */
+struct looks {
+    const uint32_t *in;
+    const uint32_t *out;
+    struct sock *receiver; /* may be known by its address only */
+    uint64_t from;         /* the sender's cookie; 0: nobody else sends */
+    struct messages last;
+    uint32_t run;     /* how many in a row found the same */
+    uint32_t longest; /* of the runs ... */
+    uint32_t shift;   /* ... and what came out */
+};
+
+static __always_inline void look_at_messages(struct messages *look, const struct looks *looks)
+{
+    struct sock *receiver = looks->receiver;
+    struct queue_walk walk = {.sender = looks->from};
+    uint32_t length = BPF_CORE_READ(receiver, sk_receive_queue.qlen);
+    bool taken = is_taken_from(receiver);
+
+    look->in = *(volatile const uint32_t *)looks->in;
+    look->out = *(volatile const uint32_t *)looks->out;
+    look->waiting = length;
+    if (looks->from != 0) {
+        begin_walk(&walk, receiver);
+        bpf_loop(LONGEST_QUEUE, count_of_sender, &walk, 0);
+        look->waiting = walk.of_sender;
+        taken |= walk.passed != length;
+    }
+    look->still = !taken && !is_taken_from(receiver) &&
+                  look->in == *(volatile const uint32_t *)looks->in &&
+                  look->out == *(volatile const uint32_t *)looks->out &&
+                  length == BPF_CORE_READ(receiver, sk_receive_queue.qlen);
+}
+
+static long look_again(uint32_t index, struct looks *looks)
+{
+    struct messages look = {};
+    bool same;
+
+    look_at_messages(&look, looks);
+    same = look.in == looks->last.in && look.out == looks->last.out &&
+           look.waiting == looks->last.waiting;
+    looks->last = look;
+    looks->run = !look.still ? 0 : same ? looks->run + 1 : 1;
+    if (looks->run > looks->longest) {
+        looks->longest = looks->run;
+        looks->shift = look.in + look.waiting - look.out;
+    }
+    return looks->longest == LOOKS_THAT_AGREE;
+}
+
+/* A call between its steps makes the shift of messages seem larger (queued, and not counted yet) or
+ * smaller (taken from the queue, and not counted yet). A receiver has locked the queue then, but for
+ * a last moment, and neither takes long: what was found most often in a row is it. */
+static __always_inline void settle_messages(struct path *sender, const uint32_t *in,
+                                            struct sock *receiver, uint64_t from)
+{
+    struct looks looks = {.in = in, .out = &sender->out, .receiver = receiver, .from = from};
+
+    bpf_loop(LOOKS_AT_MESSAGES, look_again, &looks, 0);
+    if (looks.longest == 0)
+        __sync_fetch_and_add(&unsettled, 1);
+    else
+        believe_shift(sender, looks.shift, PATH_UNIX_DATAGRAM);
 }
 
 /* One direction: `sender` is the storage of the sending socket, `key` its cookie. */
@@ -215,7 +332,7 @@ static __always_inline void settle(struct path *sender, uint64_t key, struct uni
     if (kind == PATH_UNIX_STREAM)
         believe_shift(sender, least_shift(sender, taken, receiver), kind);
     else
-        believe_shift(sender, shift_now(sender, taken, receiver, kind), kind);
+        settle_messages(sender, &taken->in, (struct sock *)receiver, 0);
 }
 
 /* Both directions of a connected UNIX stream or seqpacket socket; told when both are settled. */
@@ -256,12 +373,6 @@ static __always_inline int survey_unix(struct seq_file *file, struct sock *sk, u
 
 /* ---- UNIX datagrams: a queue holds those of several senders ---- */
 
-struct queue_walk {
-    uint64_t socket; /* cookie of the receiver */
-    uint64_t head;
-    struct sk_buff *next;
-};
-
 /* The pair, made if there is none. NULL: no memory. */
 static __always_inline struct path *pair_of(uint64_t socket, uint64_t peer)
 {
@@ -274,55 +385,45 @@ static __always_inline struct path *pair_of(uint64_t socket, uint64_t peer)
     return bpf_map_lookup_elem(&pairs, &key);
 }
 
-static long count_waiting(uint32_t index, struct queue_walk *walk)
+static long note_sender(uint32_t index, struct queue_walk *walk)
 {
-    struct sk_buff *message = walk->next;
     struct path *path;
     uint64_t sender;
 
-    if (message == NULL || (uint64_t)message == walk->head)
+    if (!next_message(walk, &sender))
         return 1;
-    sender = BPF_CORE_READ(message, sk, __sk_common.skc_cookie.counter);
-    walk->next = BPF_CORE_READ(message, next);
-    /* without a cookie it is a socket that nobody metered holds */
     path = sender == 0 ? NULL : pair_of(walk->socket, sender);
-    if (path == NULL)
-        return 0;
-    if (path->pass != survey_pass)
-        path->waiting = 0;
-    path->pass = survey_pass;
-    path->waiting++;
+    if (path != NULL)
+        path->socket = walk->address;
     return 0;
 }
 
-#define LONGEST_QUEUE 65536 /* messages; net.unix.max_dgram_qlen is 10 to 512 as a rule */
-
+/* Whose messages wait; settle_pair counts them. */
 static __always_inline int survey_datagrams(struct sock *sk)
 {
-    struct queue_walk walk = {};
+    struct queue_walk walk = {.address = (uint64_t)sk};
 
     /* what it has sent could not be told from what others have: the next pass can */
     if (sk->__sk_common.skc_cookie.counter == 0)
         __sync_fetch_and_add(&unsettled, 1);
     walk.socket = bpf_get_socket_cookie(sk);
-    walk.head = (uint64_t)__builtin_preserve_access_index(&sk->sk_receive_queue);
-    walk.next = BPF_CORE_READ(sk, sk_receive_queue.next);
-    bpf_loop(LONGEST_QUEUE, count_waiting, &walk, 0);
+    begin_walk(&walk, sk);
+    bpf_loop(LONGEST_QUEUE, note_sender, &walk, 0);
     return 0;
 }
 
 static long settle_pair(void *map, struct pair_key *key, struct path *receiver, void *context)
 {
-    uint32_t waiting = receiver->pass == survey_pass ? receiver->waiting : 0;
-    uint32_t in = *(volatile uint32_t *)&receiver->in;
+    struct sock *socket = (struct sock *)receiver->socket;
     struct path *sender;
 
-    if (key->peer == 0 || (waiting == 0 && in == 0))
+    /* nothing was received; or closed since, and its place may be another's */
+    if (key->peer == 0 || socket == NULL ||
+        (uint64_t)BPF_CORE_READ(socket, __sk_common.skc_cookie.counter) != key->socket)
         return 0;
     sender = pair_of(key->peer, key->socket);
     if (sender != NULL && (sender->state & PATH_SETTLED) == 0)
-        believe_shift(sender, in + waiting - *(volatile uint32_t *)&sender->out,
-                      PATH_UNIX_DATAGRAM);
+        settle_messages(sender, &receiver->in, socket, key->peer);
     return 0;
 }
 

@@ -178,7 +178,6 @@ static int tell_paths(struct beginning *beginning)
 
     for (;;) {
         meter->kernel->bss->unsettled = 0;
-        meter->kernel->bss->survey_pass++;
         int result = survey_files(beginning);
         if (result == 0)
             result = settle_pairs(meter);

@@ -335,7 +335,8 @@ static __always_inline void take_positions_behind(struct path *path, struct tcp_
     take_positions(path, tcp);
     if (start_in >= 0)
         path->start_in = start_in;
-    path->in = path->start_in;
+    if ((path->state & PATH_KNOWS_IN) == 0)
+        path->in = path->start_in;
     path->state |= PATH_KNOWS_IN;
     if (start_out >= 0)
         path->start_out = start_out;
@@ -439,7 +440,6 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
         struct path fresh = {};
 
         /* the other end may be making it at the same time: what counts is that it is there */
-        storage_of(sk);
         bpf_map_update_elem(&pairs, &key, &fresh, BPF_NOEXIST);
         path = bpf_map_lookup_elem(&pairs, &key);
         if (path == NULL) {
@@ -447,6 +447,8 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
             return NULL;
         }
     }
+    path->socket = (uint64_t)sk;
+    storage_of(sk);
     facts.sk = sk;
     facts.cookie = key.socket;
     facts.peer = peer;

@@ -12,7 +12,7 @@ SEC("tp_btf/task_newtask")
 int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
 {
     struct task_struct *task = bpf_get_current_task_btf();
-    struct stream *parent = stream_of(task), *stream;
+    struct stream *parent = running_stream(task), *stream;
     uint32_t thread = (clone_flags & CLONE_THREAD) != 0;
 
     if (parent == NULL)
@@ -30,7 +30,7 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
         stream->parent = parent->number;
         stream->image = parent->image;
         stream->mark = parent->mark;
-        stream->started = (flags_in_force & FLAGS_OF_SWITCH) == 0;
+        stream->away = (flags_in_force & FLAGS_OF_SWITCH) != 0 ? AWAY_NOT_STARTED : 0;
         enliven(stream, parent->flags);
         write_stream(stream, child);
     }
@@ -53,8 +53,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
     /* not write_process_event: these two never have a PC, which costs the verifier the most */
     if (stream->from_exec) {
         stream->from_exec = 0;
-        stream->started = 1;
-        stream->blocked_at = 0;
+        stream->away = 0;
         write_stream(stream, task);
         tell_process_event(stream, NULL, EVENT_STARTPROCESS, 0, 0);
     } else {
@@ -71,6 +70,8 @@ int BPF_PROG(sched_process_exit, struct task_struct *task, bool last)
 
     if (stream == NULL)
         return 0;
+    if (stream->away)
+        arrive_unseen(stream);
     tell_spliced(stream);
     if (!stream->from_exec && !has_user_registers(task))
         write_stream(stream, task); /* a thread of io_uring has named itself since its beginning */

@@ -62,8 +62,29 @@ static __always_inline void tell_spliced(struct stream *stream)
     call->when = 0;
 }
 
+/* A piece of the receive call in progress is complete, and the call goes on. */
+static __always_inline void end_piece(struct stream *stream, struct task_struct *task)
+{
+    struct receive_call *call = &stream->receive;
+
+    if (silent(stream) || call->next == call->first) {
+        call->behind = call->next;
+        call->untold = 1;
+    } else {
+        /* a UNIX message does not say which socket it came to: the call does */
+        if (call->path == 0)
+            call->path = path_of_descriptor(stream, receiving_descriptor(task));
+        if (call->path != 0)
+            write_receive(stream, call->next - call->first, false);
+        else
+            __sync_fetch_and_add(&lost_paths, 1);
+    }
+    call->done += call->next - call->first;
+}
+
 /* Adds [first, next) to what the receive call in progress has taken; what does not join on was
- * taken by another receiver in between, and the piece so far is told. */
+ * taken by another receiver in between, and the piece so far is complete. An empty range: of what it
+ * has taken only the end is known. */
 static __always_inline void take(struct stream *stream, struct task_struct *task, uint64_t socket,
                                  uint32_t path, uint32_t first, uint32_t next)
 {
@@ -73,18 +94,13 @@ static __always_inline void take(struct stream *stream, struct task_struct *task
         tell_spliced(stream);
         call->socket = socket;
         call->done = 0;
+        call->untold = 0;
+        call->older = first == next;
     } else if (call->next == first) {
         call->next = next;
         return;
     } else {
-        /* a UNIX message does not say which socket it came to: the call does */
-        if (call->path == 0)
-            call->path = path_of_descriptor(stream, receiving_descriptor(task));
-        if (call->path != 0)
-            write_receive(stream, call->next - call->first, false);
-        else
-            __sync_fetch_and_add(&lost_paths, 1);
-        call->done += call->next - call->first;
+        end_piece(stream, task);
     }
     call->path = path;
     call->first = first;
@@ -140,7 +156,7 @@ SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
 {
     struct task_struct *task = bpf_get_current_task_btf();
-    struct stream *stream = stream_of(task);
+    struct stream *stream = running_stream(task);
     struct tcp_sock *tcp;
     struct path *path;
     uint32_t next, first, call;
@@ -152,16 +168,18 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
     if (tcp == NULL)
         return 0;
     call = call_of(task, (struct pt_regs *)bpf_task_pt_regs(task));
-    path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+    path = silent(stream) ? storage_of(sk) : bpf_sk_storage_get(&paths, sk, NULL, 0);
     next = taken_up_to(sk, tcp);
     if ((path == NULL || path->number == 0) &&
         (is_splice(call) || (path != NULL && (path->state & PATH_ESTABLISHED))))
         path = tcp_path(stream, sk, -1, -1);
-    if (path == NULL || path->number == 0) {
+    if (path == NULL || (path->number == 0 && !silent(stream))) {
         /* how much was taken, and so where the path begins, is known when the call ends */
         stream->receive.socket = (uint64_t)sk;
         stream->receive.path = 0;
         stream->receive.next = next;
+        stream->receive.done = 0;
+        stream->receive.untold = 0;
         return 0;
     }
     tell_if_moved(stream, path, sk);
@@ -317,30 +335,55 @@ static __always_inline void write_tcp_receive(struct stream *stream, struct sock
     stream->receivecall = 0;
 }
 
+/* Bytes of the last piece of a call that has taken `result` bytes. */
+static __always_inline uint32_t last_piece(const struct receive_call *call, uint32_t result)
+{
+    return call->older && (call->done != 0 || call->untold) ? call->next - call->first
+                                                            : result - call->done;
+}
+
+/* What a call has taken while its stream was silent lies before what is told of the path. */
+static __always_inline void begin_behind_call(struct path *path, struct receive_call *call)
+{
+    if (path != NULL)
+        begin_behind(path, PATH_MOVED_IN, call->behind);
+    call->untold = 0;
+}
+
+/* The end of a call whose path was not known when it took its first bytes, if it has taken any: its
+ * stream was silent, or the path is told now. */
+static __always_inline bool tcp_received_first(struct stream *stream, struct sock *sk,
+                                               uint32_t bytes)
+{
+    struct receive_call *call = &stream->receive;
+    bool taken = call->socket == (uint64_t)sk;
+    struct path *path;
+
+    if (taken && call->untold)
+        begin_behind_call(bpf_sk_storage_get(&paths, sk, NULL, 0), call);
+    path = tcp_path(stream, sk, taken ? (int64_t)(uint32_t)(call->next - bytes) : -1, -1);
+    if (path == NULL)
+        return false;
+    if (taken && (int32_t)(call->next - path->in) > 0)
+        path->in = call->next;
+    call->path = path->number;
+    call->first = taken ? call->next - bytes : path->in;
+    call->flags = taken ? 0 : RECORD_END_OF_FILE;
+    if (!taken)
+        call->done = 0;
+    return true;
+}
+
 static __always_inline int tcp_received(struct stream *stream, struct sock *sk, int result)
 {
     struct receive_call *call = &stream->receive;
-    uint32_t bytes = result;
+    uint32_t bytes = call->socket == (uint64_t)sk ? last_piece(call, result) : result;
 
     if (call->socket != (uint64_t)sk || call->path == 0) {
-        /* the path's first receive; or end of file, nothing taken */
-        bool taken = call->socket == (uint64_t)sk;
-        struct path *path =
-            tcp_path(stream, sk, taken ? (int64_t)(uint32_t)(call->next - bytes) : -1, -1);
-
-        if (path == NULL)
+        if (!tcp_received_first(stream, sk, bytes))
             return 0;
-        if (taken) {
-            path->in = call->next;
-            path->state |= PATH_KNOWS_IN;
-        }
-        call->path = path->number;
-        call->first = path->in - bytes;
-        call->done = 0;
-        call->flags = taken ? 0 : RECORD_END_OF_FILE;
     } else {
-        bytes -= call->done;
-        if (call->done == 0) {
+        if (call->done == 0 && !call->untold) {
             /* also where the first piece's beginning was not known, or an urgent byte skipped */
             uint32_t first = call->next - bytes;
 
@@ -388,13 +431,15 @@ static __always_inline int unix_received(struct stream *stream, struct sock *sk,
                                          int result)
 {
     struct receive_call *call = &stream->receive;
-    struct path *path = unix_path(stream, sk, kind);
     struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
-    struct path *sender;
+    struct path *path, *sender;
     uint32_t bytes = result, next;
     struct sock *peer;
     uint64_t key;
 
+    if (call->untold)
+        begin_behind_call(bpf_sk_storage_get(&paths, sk, NULL, 0), call);
+    path = unix_path(stream, sk, kind);
     if (path == NULL || unix_socket == NULL)
         return 0;
     peer = unix_socket->peer;
@@ -602,7 +647,7 @@ SEC("tp_btf/sock_recv_length")
 int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
 {
     struct task_struct *task = bpf_get_current_task_btf();
-    struct stream *stream = stream_of(task);
+    struct stream *stream = running_stream(task);
     struct pt_regs *registers;
     uint32_t kind, call;
 

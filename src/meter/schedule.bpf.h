@@ -77,11 +77,11 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
                  (call == NO_CALL && stream->send.socket != 0);
     bool told = false;
 
+    if (stream->away)
+        arrive_unseen(stream);
     if (state & TASK_STOPPED_OR_TRACED) {
-        if (!stream->stopped) {
-            stream->stopped = 1;
-            write_process_event(stream, EVENT_STOPPROCESS, 0, 0);
-        }
+        write_process_event(stream, EVENT_STOPPROCESS, 0, 0);
+        stream->away = AWAY_STOPPED;
         return 0;
     }
     if (state == 0) {
@@ -106,22 +106,15 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         stream->block_state = state;
         stream->blocked_at = bpf_ktime_get_ns();
         stream->blocked_pc = stream_pc(stream, task);
+        stream->away = AWAY_BLOCKED;
     }
     return 0;
 }
 
-/* `task` is about to run: it starts, continues, or its BLOCK is over. */
+/* `task` is about to run. */
 static __noinline int enter(struct stream *stream, struct task_struct *task)
 {
-    if (!stream->started || stream->stopped) {
-        stream->started = 1;
-        stream->stopped = 0;
-        tell_process_event(stream, task, EVENT_STARTPROCESS, 0, 0);
-    }
-    if (stream->blocked_at != 0) {
-        write_block(stream, task);
-        stream->blocked_at = 0;
-    }
+    arrive(stream, task);
     return 0;
 }
 
@@ -139,7 +132,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
     if (stream != NULL)
         leave(stream, previous, preempt ? 0 : state);
     stream = stream_of(next);
-    if (stream != NULL && (!stream->started || stream->stopped || stream->blocked_at != 0))
+    if (stream != NULL && stream->away)
         enter(stream, next);
     return 0;
 }

@@ -63,7 +63,7 @@ SEC("tp_btf/tcp_sendmsg_locked")
 int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 {
     struct task_struct *task = bpf_get_current_task_btf();
-    struct stream *stream = stream_of(task);
+    struct stream *stream = running_stream(task);
     struct send_call *call;
     struct tcp_sock *tcp;
     uint32_t left, position;
@@ -202,7 +202,7 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
 {
     uint32_t family = sk->__sk_common.skc_family;
     struct task_struct *task = bpf_get_current_task_btf();
-    struct stream *stream = stream_of(task);
+    struct stream *stream = running_stream(task);
     struct pt_regs *registers;
     uint32_t kind, call;
 

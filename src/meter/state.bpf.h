@@ -48,6 +48,9 @@ struct receive_call {
     uint32_t copied; /* UNIX datagram, seqpacket: bytes handed over, plus 1; 0 = not seen */
     uint32_t flags;  /* RECORD_END_OF_FILE */
     uint64_t when;   /* what a worker of io_uring has taken: last time it did; else 0 */
+    uint32_t behind; /* offset after its last piece that nobody told ... */
+    uint8_t untold;  /* ... if there is one: it was taken while the stream was silent */
+    uint8_t older;   /* has taken more than is known, before `first` of its first piece */
 };
 
 /* Progress of a sendmmsg or recvmmsg call: one that stops before its last message ends with an
@@ -63,6 +66,13 @@ enum stream_life {
     STREAM_CLAIMED,   /* being filled in */
     STREAM_ALIVE,
     STREAM_ENDED,
+};
+
+/* What is to be told of a stream when it runs next. */
+enum stream_away {
+    AWAY_NOT_STARTED = 1,
+    AWAY_STOPPED = 2, /* by a signal */
+    AWAY_BLOCKED = 4, /* in a BLOCK */
 };
 
 /* Which UDP path: both ends as the packets name them. Of a socket without a peer, `remote` is
@@ -114,13 +124,12 @@ struct stream {
     uint32_t failed_sends;
     uint32_t failed_receives;
     uint8_t from_exec;   /* metering begins with the next exec */
-    uint8_t started;     /* has been on a CPU */
-    uint8_t stopped;     /* by a signal */
+    uint8_t away;        /* enum stream_away */
     uint8_t receivecall; /* the receive call in progress has made its RECEIVECALL */
     uint32_t block_call;
     uint32_t block_state;
-    uint64_t blocked_at; /* 0 = not in a BLOCK */
-    uint64_t blocked_pc; /* where, as user_pc() gives it */
+    uint64_t blocked_at; /* AWAY_BLOCKED: since when ... */
+    uint64_t blocked_pc; /* ... and where, as user_pc() gives it */
     uint64_t sent_by;    /* which sendfile or splice call made the last SEND, 0 = none did */
     uint64_t taken_by;   /* which splice call looked into a TCP socket last, 0 = not known */
     uint32_t has_taken;  /* ... and has taken bytes from it */
@@ -170,8 +179,7 @@ struct path {
     uint32_t early_in;
     uint32_t shift;   /* what `out` lacks to agree with the receiver's count */
     uint64_t settled; /* when that was made good, PATH_SETTLED */
-    uint32_t waiting; /* UNIX datagram: how many the survey's last pass found in the queue ... */
-    uint32_t pass;    /* ... and which pass that was */
+    uint64_t socket;  /* UNIX datagram: address of the socket, 0 = not known */
     /* A UDP socket's own storage. */
     uint64_t queued;   /* low half: how many datagrams came; high half: changes with each change */
     uint32_t taken;    /* how many of them are gone from the inbox for good */
@@ -324,7 +332,6 @@ uint64_t lost_paths;       /* paths that could not be remembered: no memory, or 
 uint32_t live;             /* metered streams alive */
 uint32_t marked;           /* streams a pass of the iterator newly marked */
 uint32_t unmarkable;       /* tasks there was no memory to mark */
-uint32_t survey_pass;      /* number of the pass over files that is going on */
 uint32_t resettled;        /* UNIX streams that turned out to have been settled wrongly */
 uint32_t unsettled;        /* directions of paths whose positions a pass found not to be settled */
 

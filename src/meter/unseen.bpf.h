@@ -66,7 +66,9 @@ static __always_inline uint32_t count_again(struct path *path, struct sock *sk, 
     receiver = peer == NULL ? NULL : bpf_skc_to_unix_sock(peer);
     if (taken != NULL && receiver != NULL)
         for (int look = 0; look < 4; look++) {
-            uint32_t seen = *(volatile uint32_t *)&taken->in + queued_in(receiver, kind);
+            /* in this order: what a receiver takes in between makes it more, not less */
+            uint32_t queued = queued_in(receiver, kind);
+            uint32_t seen = queued + *(volatile uint32_t *)&taken->in;
 
             if ((int32_t)(seen - end) < 0)
                 end = seen;

@@ -280,6 +280,27 @@ static __always_inline void write_block(struct stream *stream, struct task_struc
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+/* `task` is about to run, or runs: it starts, continues, or its BLOCK is over. */
+static __always_inline void arrive(struct stream *stream, struct task_struct *task)
+{
+    uint32_t away = stream->away;
+
+    stream->away = 0;
+    if (away & (AWAY_NOT_STARTED | AWAY_STOPPED))
+        tell_process_event(stream, task, EVENT_STARTPROCESS, 0, 0);
+    if (away & AWAY_BLOCKED)
+        write_block(stream, task);
+}
+
+/* The current task runs, but no hook has run when it got its CPU: kernels leave out a switch now and
+ * then. What was to be told then is told before its next event. */
+__noinline int arrive_unseen(struct stream *stream)
+{
+    if (stream != NULL)
+        arrive(stream, bpf_get_current_task_btf());
+    return 0;
+}
+
 /* A path event outside any task's own call: it belongs to the path alone. */
 static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t count)
 {

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# flow_test.sh BUILD_FOLDER: UNIX sockets taken over while messages flow through them without pause:
+# what is sent and what is received count from the same place.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+flow=$1/tests/flow
+cd "$scratch" || exit 1
+
+# Everything that the processes still send when they are metered is received before they end. So the
+# last byte or message of each path must have the same place at both its ends; no place may be left
+# out; and no path may be told twice, as if it had ended in between.
+examine() {
+    "$dpm" dump --json flow.trace 2> /dev/null | jq -r '
+        if .event == "PATH" then [.event, .path, .cookie, .peer]
+        elif .event == "SEND" or .event == "RECEIVE" then [.event, .path, .offset, .bytes]
+        else empty end | @tsv' | awk -v kind="$1" '
+        $1 == "PATH" {
+            if (!($2 in from) && told[$3, $4]++)
+                print $3 " > " $4 " is told twice"
+            from[$2] = $3
+            to[$2] = $4
+            next
+        }
+        $4 > 0 {
+            way = $1 == "SEND" ? from[$2] " > " to[$2] : to[$2] " > " from[$2]
+            if (($1, way) in place && place[$1, way] != $3)
+                print way ": " $1 " at " $3 ", not at " place[$1, way]
+            next_of[way] = 1
+            place[$1, way] = $3 + (kind == "stream" ? $4 : 1)
+        }
+        END {
+            for (way in next_of)
+                if (place["SEND", way] != place["RECEIVE", way])
+                    print way ": sent up to " place["SEND", way] ", received up to " place["RECEIVE", way]
+            if (length(next_of) == 0)
+                print "nothing was sent"
+        }' | head -n 5
+}
+
+# try KIND SENDERS BURST PAUSE: one flow, metered from its middle to its end.
+try() {
+    rm -rf flow.trace
+    "$flow" "$@" 2 &
+    pid=$!
+    wait_for 5 pgrep -P $pid
+    sleep 0.1
+    # shellcheck disable=SC2046
+    "$dpm" acquire -o flow.trace --flags send,receive --ring 64M $pid $(pgrep -P $pid) > out 2> err
+    check_equal "$*: it is metered to its end" 0 $?
+    wait $pid
+    check_equal "... of which nothing is lost" 1 "$(grep -c ' records, 0 lost' err)"
+    check_equal "... and both ends count from the same place" "" "$(examine "$1")"
+    sed -n '/settle/s/^/# /p' err
+}
+
+try datagram 1 1 30
+try datagram 1 3 100
+try datagram 1 20 1000
+try datagram 3 2 200
+try seqpacket 1 3 100
+try stream 1 3 100
+# without pause
+try datagram 1 1 0
+try seqpacket 1 1 0
+finish
