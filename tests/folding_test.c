@@ -305,6 +305,7 @@ static void memory_is_bounded(void **state)
         assert_in_range(life->statistics->path_numbers.numbers.count, 1, 2 * MOST_PATHS + 4 * 21);
         assert_in_range(life->statistics->process_numbers.numbers.count, 1,
                         MOST_PROCESSES + 4 * 21);
+        assert_in_range(life->statistics->past->piece_keys.count, 1, 1000);
         communication_free(result);
         statistics_free(life->statistics);
     }

@@ -6,6 +6,7 @@
 
 dpm=$1/dpm
 generate=$1/bench/generate
+measure=$1/bench/measure
 account=$(cd "$(dirname "$0")" && pwd)/generate_account.py
 seed=${DPM_SEED:-$(date +%s)}
 echo "# DPM_SEED=$seed"
@@ -120,4 +121,22 @@ refuses "an unknown option" 2 "unrecognized option '--size'" --size 3 a b
 refuses "one trace" 2 '^usage: generate' a
 refuses "a trace that exists" 1 'alpha: cannot be made: File exists' alpha c
 refuses "the same trace twice" 1 'twice: cannot be made: File exists' twice twice
+# ---- memory: 48 MiB, 512 bytes for each end of a path that lives, 1 KiB for each process ----
+
+# memory RECORDS CHURN: KiB that dpm stats takes for a trace in which all but 1,000 paths have ended.
+memory() {
+    rm -rf alpha beta
+    "$generate" --records "$1" --churn "$2" --seed "$seed" alpha beta > /dev/null
+    "$measure" measured "$dpm" stats --json alpha beta > /dev/null
+    awk '{ print $2 }' measured
+}
+
+if ldd "$dpm" | grep -q libasan; then
+    skip "memory does not grow with the length" "a sanitizer takes its own"
+else
+    for records in 1000000 5000000; do
+        used=$(memory $records 20)
+        check "of $records records: $used KiB" test "$used" -le $((48 * 1024 + 2000 / 2 + 64))
+    done
+fi
 finish

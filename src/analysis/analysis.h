@@ -61,6 +61,9 @@ struct histogram_bar {
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most);
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most);
 
+/* The same; `from` is empty then. */
+int histogram_take(struct histogram *to, struct histogram *from, unsigned most);
+
 uint64_t histogram_count(const struct histogram *histogram);
 
 /* The value below which this share (0 to 1) of the values lies; 0 of an empty one. */
@@ -186,6 +189,8 @@ struct communication {
     size_t process_count;
     struct communication_pair *pairs; /* most bytes first */
     size_t pair_count;
+    size_t pair_capacity;
+    struct intern pair_keys; /* of all pairs in their order, or empty */
     struct communication_path *paths; /* most bytes first */
     size_t path_count;
     struct communication_machine *machines;

@@ -8,6 +8,7 @@
  */
 #include "analysis/statistics.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,51 +75,114 @@ static int compare_paths(const void *left, const void *right)
     return difference != 0 ? difference : strcmp(a->local, b->local);
 }
 
-/* Of pairs in the order of their names, those of one sender stand side by side. */
-static void sum_senders(struct communication *result)
+/* ---- pairs by their parties ---- */
+
+/* Texts and lists are kept once: equal parties have the same. */
+static const void *party_identity(const struct party *party)
 {
-    for (size_t i = 0, end; i < result->pair_count; i = end) {
-        uint64_t bytes = 0;
-        for (end = i; end < result->pair_count &&
-                      compare_parties(&result->pairs[i].from, &result->pairs[end].from) == 0;)
-            bytes += result->pairs[end++].sent.bytes;
-        for (size_t at = i; at < end; at++)
-            result->pairs[at].from_bytes = bytes;
+    return party->count > 0 ? (const void *)party->processes : party->address;
+}
+
+static bool is_between(const struct communication_pair *pair, const struct party *from,
+                       const struct party *to)
+{
+    return party_identity(&pair->from) == party_identity(from) &&
+           party_identity(&pair->to) == party_identity(to);
+}
+
+/* Index of the pair of these parties; pair_count: there is none yet. Of different pairs with the same
+ * hash, which hardly ever are, the later ones ask for the next key. */
+static int64_t find_pair(struct communication *communication, const struct party *from,
+                         const struct party *to)
+{
+    const void *parties[] = {party_identity(from), party_identity(to)};
+
+    for (uint64_t key = hash_bytes(HASH_START, parties, sizeof(parties));; key++) {
+        int64_t index = intern_add(&communication->pair_keys, key);
+        if (index < 0 || (size_t)index == communication->pair_count ||
+            is_between(&communication->pairs[index], from, to))
+            return index;
     }
 }
 
-/* One row for each pair of parties. */
-static int merge_pairs(struct communication *result)
+/* After the pairs were put in another order. */
+static int find_all_pairs(struct communication *communication)
 {
-    size_t merged = 0;
-    int error = 0;
+    size_t count = communication->pair_count;
+    int64_t index = 0;
 
-    qsort(result->pairs, result->pair_count, sizeof(*result->pairs), compare_pair_names);
-    for (size_t i = 0; i < result->pair_count; i++) {
-        struct communication_pair *next = &result->pairs[i];
-        struct communication_pair *row = merged == 0 ? NULL : &result->pairs[merged - 1];
-        if (row == NULL || compare_pair_names(row, next) != 0) {
-            result->pairs[merged++] = *next;
-        } else {
-            add_traffic(&row->sent, &next->sent);
-            row->local = row->local && next->local;
-            if (error == 0)
-                error = histogram_merge(&row->sizes, &next->sizes, HISTOGRAM_MOST);
-            histogram_done(&next->sizes);
-        }
+    intern_done(&communication->pair_keys);
+    communication->pair_count = 0;
+    for (size_t i = 0; index >= 0 && i < count; i++, communication->pair_count++)
+        index = find_pair(communication, &communication->pairs[i].from, &communication->pairs[i].to);
+    communication->pair_count = count;
+    return index < 0 ? (int)index : 0;
+}
+
+struct communication_pair *communication_pair(struct communication *communication,
+                                              const struct party *from, const struct party *to)
+{
+    if (communication->pair_keys.count != communication->pair_count &&
+        find_all_pairs(communication) < 0)
+        return NULL;
+    if (array_reserve(&communication->pairs, &communication->pair_capacity,
+                      communication->pair_count + 1, sizeof(*communication->pairs)) < 0)
+        return NULL;
+    int64_t index = find_pair(communication, from, to);
+    if (index < 0)
+        return NULL;
+    struct communication_pair *pair = &communication->pairs[index];
+    if ((size_t)index == communication->pair_count) {
+        communication->pair_count++;
+        *pair = (struct communication_pair){
+            .from = *from,
+            .to = *to,
+            .local = true,
+            .shared = from->count > 1 || to->count > 1,
+        };
     }
-    result->pair_count = merged;
-    sum_senders(result);
-    qsort(result->pairs, result->pair_count, sizeof(*result->pairs), compare_pairs);
-    return error;
+    return pair;
+}
+
+/* ---- in order ---- */
+
+void communication_sort_pairs(struct communication *communication)
+{
+    if (communication->pair_count > 0)
+        qsort(communication->pairs, communication->pair_count, sizeof(*communication->pairs),
+              compare_pairs);
+    intern_done(&communication->pair_keys);
+}
+
+void communication_sort_paths(struct communication *communication)
+{
+    if (communication->path_count > 0)
+        qsort(communication->paths, communication->path_count, sizeof(*communication->paths),
+              compare_paths);
+}
+
+static int sum_senders(struct communication *communication)
+{
+    struct intern senders = {0};
+    uint64_t *sums = calloc(communication->pair_count + 1, sizeof(*sums));
+    int64_t index = sums == NULL ? -ENOMEM : 0;
+
+    for (size_t i = 0; index >= 0 && i < 2 * communication->pair_count; i++) {
+        struct communication_pair *pair = &communication->pairs[i % communication->pair_count];
+        index = intern_add(&senders, (uint64_t)(uintptr_t)party_identity(&pair->from));
+        if (index >= 0 && i < communication->pair_count)
+            sums[index] += pair->sent.bytes;
+        else if (index >= 0)
+            pair->from_bytes = sums[index];
+    }
+    intern_done(&senders);
+    free(sums);
+    return index < 0 ? (int)index : 0;
 }
 
 int communication_arrange(struct communication *communication)
 {
-    int result = communication->pair_count > 0 ? merge_pairs(communication) : 0;
-
-    if (communication->path_count > 0)
-        qsort(communication->paths, communication->path_count, sizeof(*communication->paths),
-              compare_paths);
-    return result;
+    communication_sort_pairs(communication);
+    communication_sort_paths(communication);
+    return sum_senders(communication);
 }

@@ -23,7 +23,6 @@ struct builder {
     struct communication *result;
     bool leaving; /* only paths that leave */
     size_t path_capacity;
-    size_t pair_capacity;
 };
 
 /* One end of the connection that is being built: its path, or none if that end was not metered. */
@@ -344,22 +343,14 @@ static bool sends_are_metered(const struct statistics *statistics, const struct 
 static int add_pair(struct builder *builder, const struct party *from, const struct party *to,
                     const struct traffic *sent, const struct histogram *sizes, bool local)
 {
-    struct communication *result = builder->result;
-
     if (sent->messages == 0 && sent->bytes == 0)
         return 0;
-    int error = array_reserve(&result->pairs, &builder->pair_capacity, result->pair_count + 1,
-                              sizeof(*result->pairs));
-    if (error < 0)
-        return error;
-    result->pairs[result->pair_count++] = (struct communication_pair){
-        .from = *from,
-        .to = *to,
-        .sent = *sent,
-        .local = local,
-        .shared = from->count > 1 || to->count > 1,
-    };
-    return histogram_merge(&result->pairs[result->pair_count - 1].sizes, sizes, HISTOGRAM_MOST);
+    struct communication_pair *pair = communication_pair(builder->result, from, to);
+    if (pair == NULL)
+        return -ENOMEM;
+    add_traffic(&pair->sent, sent);
+    pair->local = pair->local && local;
+    return histogram_merge(&pair->sizes, sizes, HISTOGRAM_MOST);
 }
 
 static int build_direction(struct builder *builder, const struct connection_end *from,
@@ -543,7 +534,7 @@ static int add_past(const struct statistics *statistics, struct communication **
     int result = all == NULL ? -ENOMEM : communication_merge(all, statistics->past);
 
     if (result == 0)
-        result = communication_merge(all, *now);
+        result = communication_take(all, *now);
     if (result < 0) {
         communication_free(all);
         communication_free(*now);
@@ -591,8 +582,6 @@ int statistics_build(const struct statistics *statistics, bool leaving,
         goto done;
     sum_processes(&builder);
     result = build_connections(&builder);
-    if (result == 0)
-        result = communication_arrange(builder.result);
     if (result < 0)
         goto done;
     *ret_communication = builder.result;
@@ -627,7 +616,7 @@ int statistics_finish(const struct statistics *statistics, const struct source_s
     if (result < 0)
         return result;
     build_totals(statistics, now, states, origins);
-    if (copy_intervals(statistics, now) < 0 ||
+    if (communication_arrange(now) < 0 || copy_intervals(statistics, now) < 0 ||
         procedures_build(&statistics->procedures, statistics->identities, now) < 0) {
         communication_free(now);
         return -ENOMEM;

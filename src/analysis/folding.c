@@ -358,27 +358,56 @@ static int unite_paths(struct communication *past, size_t keep, bool by_kind)
 
 static int fold_paths(struct communication *past, uint32_t most)
 {
+    communication_sort_paths(past);
     int result = unite_paths(past, most / 2, false);
-
-    if (result == 0)
-        result = communication_arrange(past);
-    if (result == 0 && past->path_count > most)
-        result = unite_paths(past, most / 2, true);
-    return result < 0 ? result : communication_arrange(past);
+    if (result < 0 || past->path_count <= most)
+        return result;
+    communication_sort_paths(past);
+    return unite_paths(past, most / 2, true);
 }
 
 /* The smallest pairs become one row. */
 static int fold_pairs(struct communication *past, uint32_t most)
 {
-    const char *others = communication_keep_text(past, "*");
+    struct party others = {.address = communication_keep_text(past, "*")};
+    struct communication_pair *row;
+    size_t count = past->pair_count;
+    int result = 0;
 
-    if (others == NULL)
+    if (others.address == NULL)
         return -ENOMEM;
-    for (size_t i = most / 2; i < past->pair_count; i++) {
-        past->pairs[i].from = past->pairs[i].to = (struct party){.address = others};
-        past->pairs[i].shared = false;
+    communication_sort_pairs(past);
+    past->pair_count = most / 2;
+    for (size_t i = most / 2; result == 0 && i < count; i++) {
+        struct communication_pair small = past->pairs[i];
+        row = communication_pair(past, &others, &others);
+        if (row == NULL)
+            return -ENOMEM;
+        add_traffic(&row->sent, &small.sent);
+        row->local = row->local && small.local;
+        result = histogram_take(&row->sizes, &small.sizes, HISTOGRAM_MOST);
     }
-    return communication_arrange(past);
+    return result;
+}
+
+/* Leaves behind the texts and lists that no row points to any more, once they are the greater part. */
+static int drop_unused(struct communication **past)
+{
+    size_t rows = (*past)->process_count + (*past)->path_count + (*past)->pair_count;
+    struct communication *fresh;
+
+    if ((*past)->piece_keys.count < 3 * rows)
+        return 0;
+    fresh = calloc(1, sizeof(*fresh));
+    int result = fresh == NULL ? -ENOMEM : communication_take(fresh, *past);
+    if (result < 0) {
+        communication_free(fresh);
+        return result;
+    }
+    add_totals(fresh, *past);
+    communication_free(*past);
+    *past = fresh;
+    return 0;
 }
 
 static int condense(struct statistics *statistics)
@@ -392,7 +421,7 @@ static int condense(struct statistics *statistics)
         result = fold_paths(statistics->past, limits->paths);
     if (result == 0 && statistics->past->pair_count > limits->pairs)
         result = fold_pairs(statistics->past, limits->pairs);
-    return result;
+    return result < 0 ? result : drop_unused(&statistics->past);
 }
 
 /* ---- all of it ---- */
@@ -406,7 +435,7 @@ static int add_to_past(struct statistics *statistics)
         return result;
     if (statistics->past == NULL)
         statistics->past = calloc(1, sizeof(*statistics->past));
-    result = statistics->past == NULL ? -ENOMEM : communication_merge(statistics->past, leaving);
+    result = statistics->past == NULL ? -ENOMEM : communication_take(statistics->past, leaving);
     if (result == 0) {
         add_totals(statistics->past, leaving);
         result = condense(statistics);

@@ -278,6 +278,8 @@ static struct communication *new_result(const struct communication *from, enum c
     result->piece_capacity = 0;
     result->piece_keys = (struct intern){0};
     result->pairs = NULL;
+    result->pair_capacity = 0;
+    result->pair_keys = (struct intern){0};
     result->paths = NULL;
     result->processes = calloc(from->process_count + 1, sizeof(*result->processes));
     result->machines = calloc(from->machine_count + 1, sizeof(*result->machines));
@@ -383,7 +385,13 @@ done:
 int communication_group(const struct communication *communication, enum communication_by by,
                         struct communication **ret_groups)
 {
-    return group(communication, by, NULL, ret_groups);
+    int result = group(communication, by, NULL, ret_groups);
+
+    if (result == 0 && communication_arrange(*ret_groups) < 0) {
+        communication_free(*ret_groups);
+        result = -ENOMEM;
+    }
+    return result;
 }
 
 int communication_fold_processes(const struct communication *communication, const bool *folds,

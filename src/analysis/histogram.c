@@ -16,6 +16,8 @@
 #include <string.h>
 
 #define PARTS_SHIFT 4 /* 16 parts an octave */
+#define MANY        32  /* a histogram that may have so many buckets has more guesses, behind them */
+#define GUESSES     256 /* a power of two */
 #define COUNT_BITS  48
 #define COUNT_MASK  ((1ULL << COUNT_BITS) - 1)
 
@@ -61,6 +63,19 @@ static void coarsen(struct histogram *histogram)
     histogram->used = (uint8_t)used;
 }
 
+static int resize(struct histogram *histogram, unsigned capacity)
+{
+    size_t guesses = capacity >= MANY ? GUESSES : 0;
+    uint64_t *resized = realloc(histogram->buckets, capacity * sizeof(*resized) + guesses);
+
+    if (resized == NULL)
+        return -ENOMEM;
+    memset(resized + capacity, 0, guesses);
+    histogram->buckets = resized;
+    histogram->capacity = (uint8_t)capacity;
+    return 0;
+}
+
 static int reserve(struct histogram *histogram, unsigned most)
 {
     unsigned wanted = histogram->capacity < 4 ? 8 : histogram->capacity * 2u;
@@ -69,12 +84,7 @@ static int reserve(struct histogram *histogram, unsigned most)
         return 0;
     if (wanted > most)
         wanted = most;
-    uint64_t *grown = realloc(histogram->buckets, wanted * sizeof(*grown));
-    if (grown == NULL)
-        return -ENOMEM;
-    histogram->buckets = grown;
-    histogram->capacity = (uint8_t)wanted;
-    return 0;
+    return resize(histogram, wanted);
 }
 
 /* Index of the first bucket whose place is not less. */
@@ -96,6 +106,8 @@ static unsigned find_bucket(const struct histogram *histogram, unsigned place)
 /* Where the bucket of this place was when it was last looked for: to be believed only if it is. */
 static uint8_t *guess_of(struct histogram *histogram, unsigned place)
 {
+    if (histogram->capacity >= MANY)
+        return (uint8_t *)(histogram->buckets + histogram->capacity) + place % GUESSES;
     return &histogram->guesses[place % ARRAY_SIZE(histogram->guesses)];
 }
 
@@ -104,10 +116,10 @@ static int add_at(struct histogram *histogram, unsigned place, uint64_t count, u
 {
     for (;;) {
         unsigned at = find_bucket(histogram, place >> histogram->shift);
-        *guess_of(histogram, place >> histogram->shift) = (uint8_t)at;
         if (at < histogram->used &&
             bucket_place(histogram->buckets[at]) == place >> histogram->shift) {
             histogram->buckets[at] += count;
+            *guess_of(histogram, place >> histogram->shift) = (uint8_t)at;
             return 0;
         }
         if (histogram->used < most) {
@@ -141,39 +153,81 @@ int histogram_add(struct histogram *histogram, uint64_t value, unsigned most)
     return add_at(histogram, place, 1, most);
 }
 
+/* The buckets of both, in order, with the same shift; returns how many. */
+static unsigned interleave(const struct histogram *a, const struct histogram *b, unsigned shift,
+                           uint64_t *buckets)
+{
+    unsigned used = 0, i = 0, k = 0;
+
+    while (i < a->used || k < b->used) {
+        uint64_t left = i < a->used ? (uint64_t)bucket_place(a->buckets[i]) << a->shift >> shift
+                                    : UINT64_MAX;
+        uint64_t right = k < b->used ? (uint64_t)bucket_place(b->buckets[k]) << b->shift >> shift
+                                     : UINT64_MAX;
+        uint64_t place = left < right ? left : right;
+        uint64_t count = (left <= right ? a->buckets[i++] : b->buckets[k++]) & COUNT_MASK;
+        if (used > 0 && bucket_place(buckets[used - 1]) == place)
+            buckets[used - 1] += count;
+        else
+            buckets[used++] = place << COUNT_BITS | count;
+    }
+    return used;
+}
+
 static int copy(struct histogram *to, const struct histogram *from)
 {
-    uint64_t *buckets = realloc(to->buckets, from->used * sizeof(*buckets));
+    struct histogram copied = *from;
 
-    if (buckets == NULL)
+    copied.buckets = to->buckets;
+    copied.capacity = to->capacity;
+    if (from->used > to->capacity && resize(&copied, from->used) < 0)
         return -ENOMEM;
-    memcpy(buckets, from->buckets, from->used * sizeof(*buckets));
-    *to = *from;
-    to->buckets = buckets;
-    to->capacity = from->used;
+    memcpy(copied.buckets, from->buckets, from->used * sizeof(*from->buckets));
+    *to = copied;
     return 0;
 }
 
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most)
 {
+    uint64_t buckets[2 * UINT8_MAX];
+    struct histogram merged = *to;
+
     if (from->used == 0)
         return 0;
     if (to->used == 0 && from->used <= most)
         return copy(to, from);
-    if (to->used == 0 || from->min < to->min)
-        to->min = from->min;
-    if (from->max > to->max)
-        to->max = from->max;
-    to->sum += from->sum;
-    while (to->shift < from->shift)
-        coarsen(to);
-    for (unsigned i = 0; i < from->used; i++) {
-        unsigned place = bucket_place(from->buckets[i]) << from->shift;
-        int result = add_at(to, place, from->buckets[i] & COUNT_MASK, most);
-        if (result < 0)
-            return result;
+    merged.shift = to->shift > from->shift ? to->shift : from->shift;
+    for (;; merged.shift++) {
+        unsigned used = interleave(to, from, merged.shift, buckets);
+        merged.used = (uint8_t)used;
+        if (used <= most)
+            break;
     }
+    if (merged.used > to->capacity && resize(&merged, merged.used) < 0)
+        return -ENOMEM;
+    memcpy(merged.buckets, buckets, merged.used * sizeof(*buckets));
+    if (to->used == 0 || from->min < to->min)
+        merged.min = from->min;
+    if (from->max > to->max)
+        merged.max = from->max;
+    merged.sum += from->sum;
+    *to = merged;
     return 0;
+}
+
+int histogram_take(struct histogram *to, struct histogram *from, unsigned most)
+{
+    int result = 0;
+
+    if (to->used == 0 && from->used <= most) {
+        free(to->buckets);
+        *to = *from;
+        *from = (struct histogram){0};
+    } else {
+        result = histogram_merge(to, from, most);
+    }
+    histogram_done(from);
+    return result;
 }
 
 uint64_t histogram_count(const struct histogram *histogram)

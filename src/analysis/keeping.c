@@ -60,6 +60,7 @@ void communication_free(struct communication *communication)
         free(communication->pieces[i].bytes);
     free(communication->pieces);
     intern_done(&communication->piece_keys);
+    intern_done(&communication->pair_keys);
     free(communication->paths);
     free(communication->pairs);
     free(communication->processes);

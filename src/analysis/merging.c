@@ -54,21 +54,32 @@ static int map_party(struct communication *result, const uint32_t *map, const st
 
 /* ---- pairs and paths ---- */
 
-static int transfer_pair(struct communication *result, const uint32_t *map,
-                         const struct communication_pair *from)
+/* `owned` is `from` where it may be taken over, else NULL; so are those of the functions below. */
+static int pass_on(struct histogram *to, const struct histogram *from, struct histogram *owned)
 {
-    struct communication_pair *pair = &result->pairs[result->pair_count++];
+    return owned != NULL ? histogram_take(to, owned, HISTOGRAM_MOST)
+                         : histogram_merge(to, from, HISTOGRAM_MOST);
+}
 
-    *pair = (struct communication_pair){.sent = from->sent, .local = from->local};
-    if (map_party(result, map, &from->from, &pair->from) < 0 ||
-        map_party(result, map, &from->to, &pair->to) < 0)
+static int transfer_pair(struct communication *result, const uint32_t *map,
+                         const struct communication_pair *from, struct communication_pair *owned)
+{
+    struct communication_pair *pair;
+    struct party sender, receiver;
+
+    if (map_party(result, map, &from->from, &sender) < 0 ||
+        map_party(result, map, &from->to, &receiver) < 0)
         return -ENOMEM;
-    pair->shared = pair->from.count > 1 || pair->to.count > 1;
-    return histogram_merge(&pair->sizes, &from->sizes, HISTOGRAM_MOST);
+    pair = communication_pair(result, &sender, &receiver);
+    if (pair == NULL)
+        return -ENOMEM;
+    add_traffic(&pair->sent, &from->sent);
+    pair->local = pair->local && from->local;
+    return pass_on(&pair->sizes, &from->sizes, owned == NULL ? NULL : &owned->sizes);
 }
 
 static int transfer_path(struct communication *result, const uint32_t *map,
-                         const struct communication_path *from)
+                         const struct communication_path *from, struct communication_path *owned)
 {
     struct communication_path *path = &result->paths[result->path_count++];
 
@@ -80,7 +91,11 @@ static int transfer_path(struct communication *result, const uint32_t *map,
         map_party(result, map, &from->ends[0], &path->ends[0]) < 0 ||
         map_party(result, map, &from->ends[1], &path->ends[1]) < 0)
         return -ENOMEM;
-    return add_answers(&path->answers, &from->answers);
+    int error = pass_on(&path->answers.response, &from->answers.response,
+                        owned == NULL ? NULL : &owned->answers.response);
+    return error < 0 ? error
+                     : pass_on(&path->answers.request, &from->answers.request,
+                               owned == NULL ? NULL : &owned->answers.request);
 }
 
 static int enlarge(void *array, size_t count, size_t more, size_t size)
@@ -96,19 +111,24 @@ static int enlarge(void *array, size_t count, size_t more, size_t size)
     return 0;
 }
 
+static int transfer(struct communication *result, const uint32_t *map,
+                    const struct communication *from, struct communication *owned)
+{
+    if (enlarge(&result->paths, result->path_count, from->path_count, sizeof(*result->paths)) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < from->pair_count; i++)
+        if (transfer_pair(result, map, &from->pairs[i], owned == NULL ? NULL : &owned->pairs[i]) < 0)
+            return -ENOMEM;
+    for (size_t i = 0; i < from->path_count; i++)
+        if (transfer_path(result, map, &from->paths[i], owned == NULL ? NULL : &owned->paths[i]) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
 int communication_transfer(struct communication *result, const uint32_t *map,
                            const struct communication *from)
 {
-    if (enlarge(&result->pairs, result->pair_count, from->pair_count, sizeof(*result->pairs)) < 0 ||
-        enlarge(&result->paths, result->path_count, from->path_count, sizeof(*result->paths)) < 0)
-        return -ENOMEM;
-    for (size_t i = 0; i < from->pair_count; i++)
-        if (transfer_pair(result, map, &from->pairs[i]) < 0)
-            return -ENOMEM;
-    for (size_t i = 0; i < from->path_count; i++)
-        if (transfer_path(result, map, &from->paths[i]) < 0)
-            return -ENOMEM;
-    return communication_arrange(result);
+    return transfer(result, map, from, NULL);
 }
 
 /* ---- processes ---- */
@@ -198,13 +218,24 @@ static int merge_processes(struct communication *into, const struct communicatio
     return result;
 }
 
-int communication_merge(struct communication *into, const struct communication *from)
+static int merge(struct communication *into, const struct communication *from,
+                 struct communication *owned)
 {
     uint32_t *map = calloc(from->process_count + 1, sizeof(*map));
     int result = map == NULL ? -ENOMEM : merge_processes(into, from, map);
 
     if (result == 0)
-        result = communication_transfer(into, map, from);
+        result = transfer(into, map, from, owned);
     free(map);
     return result;
+}
+
+int communication_merge(struct communication *into, const struct communication *from)
+{
+    return merge(into, from, NULL);
+}
+
+int communication_take(struct communication *into, struct communication *from)
+{
+    return merge(into, from, from);
 }

@@ -118,7 +118,7 @@ struct statistics_path {
     struct network network;
 };
 
-#define RECENT_NUMBERS 2048 /* a power of two */
+#define RECENT_NUMBERS 4096 /* a power of two */
 
 /* Numbers of an origin, found by number; those found lately are found again without a look-up. */
 struct number_table {
@@ -206,7 +206,16 @@ int statistics_fold(struct statistics *statistics);
 int statistics_build(const struct statistics *statistics, bool leaving,
                      struct communication **ret_communication);
 
-/* Unites pairs of the same parties, and puts pairs and paths in order. Returns 0 or -ENOMEM. */
+/* The pair of these parties, a new one if there is none: valid until the next is asked for. NULL: out
+ * of memory. */
+struct communication_pair *communication_pair(struct communication *communication,
+                                              const struct party *from, const struct party *to);
+
+/* Most bytes first. */
+void communication_sort_pairs(struct communication *communication);
+void communication_sort_paths(struct communication *communication);
+
+/* Both, and what each has sent in all: the last step to a result. Returns 0 or -ENOMEM. */
 int communication_arrange(struct communication *communication);
 
 /* Ascending: how a party lists its processes. */
@@ -228,6 +237,9 @@ int communication_transfer(struct communication *result, const uint32_t *map,
 
 /* Adds all rows of `from`, but none of its totals. */
 int communication_merge(struct communication *into, const struct communication *from);
+
+/* The same, and quicker: `from` can only be freed then. */
+int communication_take(struct communication *into, struct communication *from);
 
 /* Adds those totals that are sums over rows. */
 void add_totals(struct communication *sum, const struct communication *more);
