@@ -43,7 +43,6 @@ struct histogram {
     uint8_t used;
     uint8_t capacity;
     uint8_t shift;
-    uint8_t guesses[13]; /* where a place was found lately */
 };
 
 /* The most buckets of a histogram: of what there is much of, few. A bucket is a sixteenth of an octave,
@@ -63,6 +62,9 @@ int histogram_merge(struct histogram *to, const struct histogram *from, unsigned
 
 /* The same; `from` is empty then. */
 int histogram_take(struct histogram *to, struct histogram *from, unsigned most);
+
+/* Lets memory fetch what adding a value will need. */
+void histogram_fetch(const struct histogram *histogram);
 
 uint64_t histogram_count(const struct histogram *histogram);
 
@@ -190,7 +192,7 @@ struct communication {
     struct communication_pair *pairs; /* most bytes first */
     size_t pair_count;
     size_t pair_capacity;
-    struct intern pair_keys; /* of all pairs in their order, or empty */
+    struct intern pair_keys;          /* of all pairs in their order, or empty */
     struct communication_path *paths; /* most bytes first */
     size_t path_count;
     struct communication_machine *machines;
@@ -251,7 +253,7 @@ int statistics_add(struct statistics *statistics, const struct event *event);
 
 /* The result so far; more records may be added afterwards. `states` says what is known of each
  * origin. Returns 0 or -ENOMEM. The result stands alone: free it with communication_free. */
-int statistics_finish(const struct statistics *statistics, const struct source_state *states,
+int statistics_finish(struct statistics *statistics, const struct source_state *states,
                       uint32_t origins, struct communication **ret_communication);
 
 /* All of it: reads a source that has an end to that end; `every` is statistics_every()'s, or 0.

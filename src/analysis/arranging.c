@@ -114,7 +114,8 @@ static int find_all_pairs(struct communication *communication)
     intern_done(&communication->pair_keys);
     communication->pair_count = 0;
     for (size_t i = 0; index >= 0 && i < count; i++, communication->pair_count++)
-        index = find_pair(communication, &communication->pairs[i].from, &communication->pairs[i].to);
+        index =
+            find_pair(communication, &communication->pairs[i].from, &communication->pairs[i].to);
     communication->pair_count = count;
     return index < 0 ? (int)index : 0;
 }

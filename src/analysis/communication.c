@@ -605,11 +605,14 @@ static int copy_intervals(const struct statistics *statistics, struct communicat
     return result->intervals == NULL ? -ENOMEM : 0;
 }
 
-int statistics_finish(const struct statistics *statistics, const struct source_state *states,
+int statistics_finish(struct statistics *statistics, const struct source_state *states,
                       uint32_t origins, struct communication **ret_communication)
 {
     struct communication *now;
-    int result = statistics_build(statistics, false, &now);
+    int result = statistics_bring_in(statistics);
+
+    if (result == 0)
+        result = statistics_build(statistics, false, &now);
 
     if (result == 0 && statistics->past != NULL)
         result = add_past(statistics, &now);

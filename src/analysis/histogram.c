@@ -16,8 +16,6 @@
 #include <string.h>
 
 #define PARTS_SHIFT 4 /* 16 parts an octave */
-#define MANY        32  /* a histogram that may have so many buckets has more guesses, behind them */
-#define GUESSES     256 /* a power of two */
 #define COUNT_BITS  48
 #define COUNT_MASK  ((1ULL << COUNT_BITS) - 1)
 
@@ -65,12 +63,10 @@ static void coarsen(struct histogram *histogram)
 
 static int resize(struct histogram *histogram, unsigned capacity)
 {
-    size_t guesses = capacity >= MANY ? GUESSES : 0;
-    uint64_t *resized = realloc(histogram->buckets, capacity * sizeof(*resized) + guesses);
+    uint64_t *resized = realloc(histogram->buckets, capacity * sizeof(*resized));
 
     if (resized == NULL)
         return -ENOMEM;
-    memset(resized + capacity, 0, guesses);
     histogram->buckets = resized;
     histogram->capacity = (uint8_t)capacity;
     return 0;
@@ -87,28 +83,27 @@ static int reserve(struct histogram *histogram, unsigned most)
     return resize(histogram, wanted);
 }
 
-/* Index of the first bucket whose place is not less. */
+/* Index of the first bucket whose place is not less. (Without a branch, which nobody could predict.) */
 static unsigned find_bucket(const struct histogram *histogram, unsigned place)
 {
-    unsigned low = 0;
-    unsigned high = histogram->used;
+    const uint64_t *buckets = histogram->buckets;
+    uint64_t wanted = (uint64_t)place << COUNT_BITS;
+    unsigned at = 0;
 
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (bucket_place(histogram->buckets[middle]) < place)
-            low = middle + 1;
-        else
-            high = middle;
+    for (unsigned left = histogram->used; left > 0;) {
+        unsigned half = (left + 1) / 2;
+        at += (buckets[at + half - 1] < wanted) * half;
+        left -= half;
     }
-    return low;
+    return at;
 }
 
-/* Where the bucket of this place was when it was last looked for: to be believed only if it is. */
-static uint8_t *guess_of(struct histogram *histogram, unsigned place)
+void histogram_fetch(const struct histogram *histogram)
 {
-    if (histogram->capacity >= MANY)
-        return (uint8_t *)(histogram->buckets + histogram->capacity) + place % GUESSES;
-    return &histogram->guesses[place % ARRAY_SIZE(histogram->guesses)];
+    const char *buckets = (const char *)histogram->buckets;
+
+    for (size_t at = 0; at < histogram->used * sizeof(*histogram->buckets); at += 64)
+        __builtin_prefetch(buckets + at);
 }
 
 /* `place` is one without shift. */
@@ -119,7 +114,6 @@ static int add_at(struct histogram *histogram, unsigned place, uint64_t count, u
         if (at < histogram->used &&
             bucket_place(histogram->buckets[at]) == place >> histogram->shift) {
             histogram->buckets[at] += count;
-            *guess_of(histogram, place >> histogram->shift) = (uint8_t)at;
             return 0;
         }
         if (histogram->used < most) {
@@ -144,12 +138,6 @@ int histogram_add(struct histogram *histogram, uint64_t value, unsigned most)
     if (value > histogram->max)
         histogram->max = value;
     histogram->sum += value;
-    uint8_t guess = *guess_of(histogram, place >> histogram->shift);
-    if (guess < histogram->used &&
-        bucket_place(histogram->buckets[guess]) == place >> histogram->shift) {
-        histogram->buckets[guess]++;
-        return 0;
-    }
     return add_at(histogram, place, 1, most);
 }
 
@@ -160,10 +148,10 @@ static unsigned interleave(const struct histogram *a, const struct histogram *b,
     unsigned used = 0, i = 0, k = 0;
 
     while (i < a->used || k < b->used) {
-        uint64_t left = i < a->used ? (uint64_t)bucket_place(a->buckets[i]) << a->shift >> shift
-                                    : UINT64_MAX;
-        uint64_t right = k < b->used ? (uint64_t)bucket_place(b->buckets[k]) << b->shift >> shift
-                                     : UINT64_MAX;
+        uint64_t left =
+            i < a->used ? (uint64_t)bucket_place(a->buckets[i]) << a->shift >> shift : UINT64_MAX;
+        uint64_t right =
+            k < b->used ? (uint64_t)bucket_place(b->buckets[k]) << b->shift >> shift : UINT64_MAX;
         uint64_t place = left < right ? left : right;
         uint64_t count = (left <= right ? a->buckets[i++] : b->buckets[k++]) & COUNT_MASK;
         if (used > 0 && bucket_place(buckets[used - 1]) == place)

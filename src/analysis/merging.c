@@ -117,10 +117,12 @@ static int transfer(struct communication *result, const uint32_t *map,
     if (enlarge(&result->paths, result->path_count, from->path_count, sizeof(*result->paths)) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < from->pair_count; i++)
-        if (transfer_pair(result, map, &from->pairs[i], owned == NULL ? NULL : &owned->pairs[i]) < 0)
+        if (transfer_pair(result, map, &from->pairs[i], owned == NULL ? NULL : &owned->pairs[i]) <
+            0)
             return -ENOMEM;
     for (size_t i = 0; i < from->path_count; i++)
-        if (transfer_path(result, map, &from->paths[i], owned == NULL ? NULL : &owned->paths[i]) < 0)
+        if (transfer_path(result, map, &from->paths[i], owned == NULL ? NULL : &owned->paths[i]) <
+            0)
             return -ENOMEM;
     return 0;
 }

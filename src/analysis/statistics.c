@@ -78,15 +78,28 @@ static uint64_t number_key(uint32_t origin, uint32_t number)
     return (uint64_t)origin << 32 | number;
 }
 
+static uint32_t recent_place(uint32_t origin, uint32_t number)
+{
+    return (number + origin * 61) % RECENT_NUMBERS;
+}
+
+/* Index of a number that was asked for lately; -1: not known here. */
+static int64_t recent_index(const struct number_table *table, uint32_t origin, uint32_t number)
+{
+    uint32_t recent = recent_place(origin, number);
+
+    return table->recent[recent].key == number_key(origin, number)
+               ? (int64_t)table->recent[recent].index_and_1 - 1
+               : -1;
+}
+
 /* Index of a number of an origin. One that is new has the index that was the table's count. */
 static int64_t number_index(struct number_table *table, uint32_t origin, uint32_t number)
 {
     uint64_t key = number_key(origin, number);
-    uint32_t recent = (number + origin * 61) % RECENT_NUMBERS;
-
-    if (table->recent[recent].key == key && table->recent[recent].index_and_1 != 0)
-        return table->recent[recent].index_and_1 - 1;
+    uint32_t recent = recent_place(origin, number);
     int64_t index = intern_add(&table->numbers, key);
+
     if (index < 0)
         return index;
     table->recent[recent].key = key;
@@ -97,7 +110,10 @@ static int64_t number_index(struct number_table *table, uint32_t origin, uint32_
 int64_t statistics_process_index(struct statistics *statistics, uint32_t origin, uint32_t number)
 {
     uint32_t count = statistics->process_numbers.numbers.count;
+    int64_t known = recent_index(&statistics->process_numbers, origin, number);
 
+    if (known >= 0)
+        return known;
     if (array_reserve(&statistics->processes, &statistics->process_capacity, (size_t)count + 1,
                       sizeof(*statistics->processes)) < 0)
         return -ENOMEM;
@@ -112,7 +128,10 @@ int64_t statistics_stream_index(struct statistics *statistics, uint32_t origin, 
                                 uint32_t process_number)
 {
     uint32_t count = statistics->stream_numbers.numbers.count;
+    int64_t known = recent_index(&statistics->stream_numbers, origin, number);
 
+    if (known >= 0)
+        return known;
     if (array_reserve(&statistics->streams, &statistics->stream_capacity, (size_t)count + 1,
                       sizeof(*statistics->streams)) < 0)
         return -ENOMEM;
@@ -129,7 +148,10 @@ int64_t statistics_stream_index(struct statistics *statistics, uint32_t origin, 
 int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, uint32_t number)
 {
     uint32_t count = statistics->path_numbers.numbers.count;
+    int64_t known = recent_index(&statistics->path_numbers, origin, number);
 
+    if (known >= 0)
+        return known;
     if (array_reserve(&statistics->paths, &statistics->path_capacity, (size_t)count + 1,
                       sizeof(*statistics->paths)) < 0)
         return -ENOMEM;
@@ -451,15 +473,12 @@ static struct histogram *sizes_of(const struct statistics_path *path, struct sta
 }
 
 /* A record in which a process uses a path. */
-static int add_use(struct statistics *statistics, const struct event *event, uint32_t process)
+static int add_use(struct statistics *statistics, const struct record *record, uint32_t index,
+                   uint32_t process)
 {
-    const struct record *record = (const struct record *)event->header;
     unsigned id = record->header.id;
-    int64_t index = statistics_path_index(statistics, event->origin, record->message.path);
+    struct statistics_use *use = statistics_find_use(statistics, index, process);
 
-    if (index < 0)
-        return (int)index;
-    struct statistics_use *use = statistics_find_use(statistics, (uint32_t)index, process);
     if (use == NULL)
         return -ENOMEM;
     struct statistics_path *path = &statistics->paths[index];
@@ -493,9 +512,9 @@ static void double_interval(struct statistics *statistics)
 
 /* Traces of several machines may tell of times before the first record's: these count for the first
  * stretch. */
-static int count_in_time(struct statistics *statistics, const struct event *event)
+static int count_in_time(struct statistics *statistics, const struct waiting_event *event)
 {
-    const struct record *record = (const struct record *)event->header;
+    const struct record *record = &event->record;
     int64_t wall = (int64_t)(record->header.time + (uint64_t)event->wall_offset);
 
     if (statistics->interval_count == 0)
@@ -535,47 +554,139 @@ static void end_stream(struct statistics *statistics, struct statistics_stream *
     process->failed_receives += record->termination.failed_receives;
 }
 
-static int add_event(struct statistics *statistics, const struct event *event)
+static void end_path(struct statistics *statistics, const struct waiting_event *event)
 {
-    const struct record_header *header = event->header;
+    int64_t path = intern_find(&statistics->path_numbers.numbers,
+                               number_key(event->origin, event->record.message.path));
+
+    if (path < 0)
+        return;
+    joiner_destroyed(&statistics->joiner, (uint32_t)path);
+    statistics->ended++;
+}
+
+static int add_event(struct statistics *statistics, const struct waiting_event *event)
+{
+    const struct record *record = &event->record;
+    const struct record_header *header = &record->header;
     bool is_message = header->id == EVENT_SEND || header->id == EVENT_RECEIVE;
 
     statistics->events++;
-    if (header->id == EVENT_DESTROYPATH) {
-        int64_t path =
-            intern_find(&statistics->path_numbers.numbers,
-                        number_key(event->origin, ((const struct record *)header)->message.path));
-        if (path >= 0) {
-            joiner_destroyed(&statistics->joiner, (uint32_t)path);
-            statistics->ended++;
-        }
-    }
-    if (header->flags & RECORD_NO_STREAM) {
+    if (header->id == EVENT_DESTROYPATH)
+        end_path(statistics, event);
+    if (event->stream == NO_END) {
         if (header->id == EVENT_RECEIVE)
-            statistics->unseen_bytes += ((const struct record *)header)->message.bytes;
+            statistics->unseen_bytes += record->message.bytes;
         else
             statistics->unknown_streams += is_message;
         return 0;
     }
-    /* A stream without identity counts as a process of its own: in a process of one stream it is
-     * its first, and the identity will find it when it comes late. */
-    int64_t index =
-        statistics_stream_index(statistics, event->origin, header->stream, header->stream);
-    if (index < 0)
-        return (int)index;
-    struct statistics_stream *stream = &statistics->streams[index];
+    struct statistics_stream *stream = &statistics->streams[event->stream];
     note_cpu_time(statistics, stream, record_proc_time(header));
     if (header->id == EVENT_TERMINATION)
-        end_stream(statistics, stream, (const struct record *)header);
+        end_stream(statistics, stream, record);
     statistics->unknown_streams += is_message && !stream->known;
     if (is_message &&
         procedures_count(&statistics->procedures, &stream->recent[header->id == EVENT_RECEIVE],
-                         event->origin, stream->image, (const struct record *)header) < 0)
+                         event->origin, stream->image, record) < 0)
         return -ENOMEM;
     if (header->id == EVENT_SEND && statistics->interval != 0 &&
         count_in_time(statistics, event) < 0)
         return -ENOMEM;
-    return uses_path(header->id) ? add_use(statistics, event, stream->process) : 0;
+    return event->path == NO_END ? 0 : add_use(statistics, record, event->path, stream->process);
+}
+
+/* ---- what waits ---- */
+
+/* A stream without identity counts as a process of its own: in a process of one stream it is its
+ * first, and the identity will find it when it comes late. */
+static int find_tables(struct statistics *statistics, struct waiting_event *event)
+{
+    const struct record *record = &event->record;
+    int64_t index;
+
+    event->stream = event->path = NO_END;
+    if (record->header.flags & RECORD_NO_STREAM)
+        return 0;
+    index = statistics_stream_index(statistics, event->origin, record->header.stream,
+                                    record->header.stream);
+    if (index < 0)
+        return (int)index;
+    event->stream = (uint32_t)index;
+    if (!uses_path(record->header.id))
+        return 0;
+    index = statistics_path_index(statistics, event->origin, record->message.path);
+    if (index < 0)
+        return (int)index;
+    event->path = (uint32_t)index;
+    __builtin_prefetch(&statistics->paths[index]);
+    return 0;
+}
+
+/* The use that an event most likely belongs to; NULL: nothing tells. */
+static const struct statistics_use *likely_use(const struct statistics *statistics,
+                                               const struct waiting_event *event)
+{
+    uint32_t use = event->path == NO_END ? 0 : statistics->paths[event->path].last_used;
+
+    return use == 0 ? NULL : &statistics->uses[use - 1];
+}
+
+static void fetch_uses(const struct statistics *statistics)
+{
+    for (uint32_t i = 0; i < statistics->waiting.count; i++) {
+        const char *use = (const char *)likely_use(statistics, &statistics->waiting.list[i]);
+        for (size_t at = 0; use != NULL && at < sizeof(struct statistics_use); at += 64)
+            __builtin_prefetch(use + at);
+    }
+}
+
+static void fetch_histograms(const struct statistics *statistics)
+{
+    for (uint32_t i = 0; i < statistics->waiting.count; i++) {
+        const struct waiting_event *event = &statistics->waiting.list[i];
+        const struct statistics_use *use = likely_use(statistics, event);
+        if (use == NULL)
+            continue;
+        histogram_fetch(event->record.header.id == EVENT_SEND ? &use->sizes_sent
+                                                              : &use->sizes_received);
+        histogram_fetch(&use->answers);
+    }
+}
+
+int statistics_bring_in(struct statistics *statistics)
+{
+    struct waiting_events *waiting = &statistics->waiting;
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
+        result = find_tables(statistics, &waiting->list[i]);
+    if (result == 0) {
+        fetch_uses(statistics);
+        fetch_histograms(statistics);
+    }
+    for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
+        result = add_event(statistics, &waiting->list[i]);
+    waiting->count = 0;
+    if (result == 0 && statistics->ended > statistics->limits.ended)
+        result = statistics_fold(statistics);
+    return result;
+}
+
+static int wait(struct statistics *statistics, const struct event *event)
+{
+    struct waiting_event *last = &statistics->waiting.list[statistics->waiting.count++];
+
+    memcpy(&last->record, event->header, sizeof(last->record));
+    last->origin = event->origin;
+    last->wall_offset = event->wall_offset;
+    return statistics->waiting.count < WAITING_MOST ? 0 : statistics_bring_in(statistics);
+}
+
+/* What tells of events, by and by; all else may say what they mean, and comes after those before. */
+static bool is_event(unsigned id)
+{
+    return id >= EVENT_SEND && id <= EVENT_TERMINATION;
 }
 
 int statistics_add(struct statistics *statistics, const struct event *event)
@@ -585,15 +696,16 @@ int statistics_add(struct statistics *statistics, const struct event *event)
     if (origin == NULL)
         return -ENOMEM;
     note_time(origin, event);
-    if (statistics->ended > statistics->limits.ended) {
-        int result = statistics_fold(statistics);
-        if (result < 0)
-            return result;
-    }
+    if (is_event(event->header->id) && origin->machine_known)
+        return wait(statistics, event);
+    int result = statistics_bring_in(statistics);
+    if (result < 0)
+        return result;
+    origin = &statistics->origins[event->origin];
     if (event->header->id == EVENT_MACHINE)
         return add_machine(statistics, event);
     if (!origin->machine_known) {
-        int result = note_machine(statistics, origin, NULL);
+        result = note_machine(statistics, origin, NULL);
         if (result < 0)
             return result;
     }
@@ -619,6 +731,6 @@ int statistics_add(struct statistics *statistics, const struct event *event)
     case EVENT_END:
         return 0;
     default:
-        return add_event(statistics, event);
+        return wait(statistics, event);
     }
 }

@@ -129,6 +129,21 @@ struct number_table {
     } recent[RECENT_NUMBERS];
 };
 
+#define WAITING_MOST 32
+
+/* Records of events that are not in the tables yet. What each needs of these is somewhere else in
+ * memory: when all of them wait for it at the same time, it takes hardly longer than for one. */
+struct waiting_events {
+    struct waiting_event {
+        struct record record;
+        uint32_t origin;
+        int64_t wall_offset;
+        uint32_t stream; /* index into streams ... */
+        uint32_t path;   /* ... and into paths; NO_END: it has none */
+    } list[WAITING_MOST];
+    uint32_t count;
+};
+
 /* When what has ended is taken out of the tables, and how many rows it may have then. */
 struct statistics_limits {
     uint32_t ended; /* paths and processes in the tables */
@@ -161,6 +176,7 @@ struct statistics {
     struct statistics_use *uses;
     size_t use_capacity;
     struct joiner joiner; /* ends are numbered like paths */
+    struct waiting_events waiting;
     struct own_cost own_cost;
     struct procedures procedures;
     struct traffic *intervals;
@@ -197,6 +213,9 @@ int procedures_build(const struct procedures *procedures, const struct identitie
 void procedures_done(struct procedures *procedures);
 
 /* ---- what makers of a result share ---- */
+
+/* Brings what waits into the tables. Returns 0 or -ENOMEM. */
+int statistics_bring_in(struct statistics *statistics);
 
 /* Takes what has ended out of the tables; its rows are in statistics->past from then on.
  * Returns 0 or -ENOMEM. */
