@@ -189,7 +189,7 @@ static struct communication *live(struct life *life, uint64_t first_seed, unsign
     memset(life, 0, sizeof(*life));
     seed = first_seed;
     assert_int_equal(statistics_new(&life->statistics), 0);
-    life->statistics->limits = limits;
+    life->statistics->lasting.limits = limits;
     for (unsigned i = 0; i < steps; i++) {
         switch (pick(12)) {
         case 0:

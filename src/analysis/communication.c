@@ -55,13 +55,13 @@ static int build_machines(struct builder *builder)
     const struct statistics *statistics = builder->statistics;
     struct communication *result = builder->result;
 
-    result->machine_count = statistics->machine_count;
+    result->machine_count = statistics->lasting.machine_count;
     result->machines = calloc(result->machine_count + 1, sizeof(*result->machines));
     if (result->machines == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < result->machine_count; i++) {
         char name[MACHINE_NAME_SIZE + 1] = "";
-        memcpy(name, statistics->machines[i].name, MACHINE_NAME_SIZE);
+        memcpy(name, statistics->lasting.machines[i].name, MACHINE_NAME_SIZE);
         name_machine(result, i, name[0] == '\0' ? "unknown" : name);
     }
     return 0;
@@ -124,7 +124,7 @@ static int build_processes(struct builder *builder)
         const struct statistics_process *from = &statistics->processes[i];
         struct communication_process *to = &result->processes[i];
         to->origin = from->origin;
-        to->machine = statistics->origins[from->origin].machine;
+        to->machine = statistics->lasting.origins[from->origin].machine;
         to->pid = from->pid;
         to->stream = from->number;
         to->parent = parent_of(statistics, i);
@@ -336,7 +336,7 @@ static bool sends_are_metered(const struct statistics *statistics, const struct 
 {
     if (end->party.count == 0)
         return false;
-    uint32_t flags = statistics->origins[statistics->paths[end->path].origin].meter_flags;
+    uint32_t flags = statistics->lasting.origins[statistics->paths[end->path].origin].meter_flags;
     return flags == 0 || flags & EVENT_FLAG(EVENT_SEND);
 }
 
@@ -501,14 +501,14 @@ static int build_connections(struct builder *builder)
 /* One trace is measured by its own clock, which nobody sets; several only share wall time. */
 static uint64_t duration(const struct statistics *statistics)
 {
-    const struct statistics_origin *first = statistics->origins;
+    const struct statistics_origin *first = statistics->lasting.origins;
     int64_t begin = INT64_MAX;
     int64_t end = INT64_MIN;
 
-    if (statistics->origin_count == 1)
+    if (statistics->lasting.origin_count == 1)
         return first->last_time - first->first_time;
-    for (uint32_t i = 0; i < statistics->origin_count; i++) {
-        const struct statistics_origin *origin = &statistics->origins[i];
+    for (uint32_t i = 0; i < statistics->lasting.origin_count; i++) {
+        const struct statistics_origin *origin = &statistics->lasting.origins[i];
         if (origin->seen && origin->first_wall < begin)
             begin = origin->first_wall;
         if (origin->seen && origin->last_wall > end)
@@ -557,11 +557,11 @@ static void build_totals(const struct statistics *statistics, struct communicati
         result->cpu += result->processes[i].cpu;
         add_traffic(&result->sent, &result->processes[i].sent);
     }
-    result->own_cost = statistics->own_cost;
+    result->own_cost = statistics->lasting.own_cost;
     result->traces = origins;
-    result->events = statistics->events;
-    result->unknown_streams = statistics->unknown_streams;
-    result->unseen_bytes = statistics->unseen_bytes;
+    result->events = statistics->lasting.events;
+    result->unknown_streams = statistics->lasting.unknown_streams;
+    result->unseen_bytes = statistics->lasting.unseen_bytes;
     result->duration = duration(statistics);
     result->complete = true;
     for (uint32_t i = 0; i < origins; i++) {
@@ -593,15 +593,15 @@ done:
 
 static int copy_intervals(const struct statistics *statistics, struct communication *result)
 {
-    size_t size = statistics->interval_count * sizeof(*result->intervals);
+    size_t size = statistics->lasting.interval_count * sizeof(*result->intervals);
 
-    if (statistics->interval == 0)
+    if (statistics->lasting.interval == 0)
         return 0;
-    result->interval = statistics->interval;
-    result->interval_count = statistics->interval_count;
+    result->interval = statistics->lasting.interval;
+    result->interval_count = statistics->lasting.interval_count;
     result->intervals = malloc(size + 1);
     if (result->intervals != NULL && size > 0)
-        memcpy(result->intervals, statistics->intervals, size);
+        memcpy(result->intervals, statistics->lasting.intervals, size);
     return result->intervals == NULL ? -ENOMEM : 0;
 }
 
@@ -620,7 +620,7 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
         return result;
     build_totals(statistics, now, states, origins);
     if (communication_arrange(now) < 0 || copy_intervals(statistics, now) < 0 ||
-        procedures_build(&statistics->procedures, statistics->identities, now) < 0) {
+        procedures_build(&statistics->lasting.procedures, statistics->identities, now) < 0) {
         communication_free(now);
         return -ENOMEM;
     }

@@ -65,24 +65,8 @@ static int keep_machines(struct statistics *from, struct statistics *to)
 {
     int result = 0;
 
-    to->limits = from->limits;
-    to->origins = from->origins;
-    to->origin_capacity = from->origin_capacity;
-    to->origin_count = from->origin_count;
-    to->machines = from->machines;
-    to->machine_capacity = from->machine_capacity;
-    to->machine_count = from->machine_count;
-    to->own_cost = from->own_cost;
-    to->procedures = from->procedures;
-    to->intervals = from->intervals;
-    to->interval_count = from->interval_count;
-    to->interval_capacity = from->interval_capacity;
-    to->interval = from->interval;
-    to->interval_begin = from->interval_begin;
-    to->events = from->events;
-    to->unknown_streams = from->unknown_streams;
-    to->unseen_bytes = from->unseen_bytes;
-    for (uint32_t i = 0; result == 0 && i < from->origin_count; i++) {
+    to->lasting = from->lasting;
+    for (uint32_t i = 0; result == 0 && i < from->lasting.origin_count; i++) {
         const struct machine_record *machine = identities_machine(from->identities, i);
         result = add_identity(to->identities, i, machine == NULL ? NULL : &machine->header);
     }
@@ -221,9 +205,9 @@ static int keep_what_lives(struct statistics *from, struct statistics *to)
     for (uint32_t i = 0; result == 0 && i < paths; i++)
         if (!from->paths[i].leaves)
             result = keep_joined(from, i, to);
-    for (uint32_t i = 0; result == 0 && i < from->procedures.keys.count; i++)
-        result = keep_image(from, from->procedures.counters[i].origin,
-                            from->procedures.counters[i].image, to);
+    for (uint32_t i = 0; result == 0 && i < from->lasting.procedures.keys.count; i++)
+        result = keep_image(from, from->lasting.procedures.counters[i].origin,
+                            from->lasting.procedures.counters[i].image, to);
     return result < 0 ? result : identities_copy_names(from->identities, to->identities);
 }
 
@@ -412,7 +396,7 @@ static int drop_unused(struct communication **past)
 
 static int condense(struct statistics *statistics)
 {
-    const struct statistics_limits *limits = &statistics->limits;
+    const struct statistics_limits *limits = &statistics->lasting.limits;
     int result = 0;
 
     if (statistics->past->process_count > limits->processes)
@@ -463,10 +447,7 @@ int statistics_fold(struct statistics *statistics)
         *fresh = old;
     }
     fresh->past = NULL;
-    fresh->origins = NULL;
-    fresh->machines = NULL;
-    fresh->intervals = NULL;
-    memset(&fresh->procedures, 0, sizeof(fresh->procedures));
+    memset(&fresh->lasting, 0, sizeof(fresh->lasting));
     statistics_free(fresh);
     return result;
 }

@@ -27,7 +27,7 @@ int statistics_new(struct statistics **ret_statistics)
         free(statistics);
         return result;
     }
-    statistics->limits = default_limits;
+    statistics->lasting.limits = default_limits;
     *ret_statistics = statistics;
     return 0;
 }
@@ -41,7 +41,7 @@ static void use_done(struct statistics_use *use)
 
 void statistics_every(struct statistics *statistics, uint64_t interval)
 {
-    statistics->interval = interval;
+    statistics->lasting.interval = interval;
 }
 
 void statistics_free(struct statistics *statistics)
@@ -49,8 +49,8 @@ void statistics_free(struct statistics *statistics)
     if (statistics == NULL)
         return;
     identities_free(statistics->identities);
-    free(statistics->origins);
-    free(statistics->machines);
+    free(statistics->lasting.origins);
+    free(statistics->lasting.machines);
     for (uint32_t i = 0;
          i < statistics->process_numbers.numbers.count && i < statistics->process_capacity; i++)
         answer_times_done(&statistics->processes[i].answers);
@@ -66,8 +66,8 @@ void statistics_free(struct statistics *statistics)
     intern_done(&statistics->use_keys);
     joiner_done(&statistics->joiner);
     communication_free(statistics->past);
-    free(statistics->intervals);
-    procedures_done(&statistics->procedures);
+    free(statistics->lasting.intervals);
+    procedures_done(&statistics->lasting.procedures);
     free(statistics);
 }
 
@@ -201,12 +201,12 @@ struct statistics_use *statistics_find_use(struct statistics *statistics, uint32
 
 static struct statistics_origin *find_origin(struct statistics *statistics, uint32_t number)
 {
-    if (array_reserve(&statistics->origins, &statistics->origin_capacity, (size_t)number + 1,
-                      sizeof(*statistics->origins)) < 0)
+    if (array_reserve(&statistics->lasting.origins, &statistics->lasting.origin_capacity,
+                      (size_t)number + 1, sizeof(*statistics->lasting.origins)) < 0)
         return NULL;
-    if (number >= statistics->origin_count)
-        statistics->origin_count = number + 1;
-    return &statistics->origins[number];
+    if (number >= statistics->lasting.origin_count)
+        statistics->lasting.origin_count = number + 1;
+    return &statistics->lasting.origins[number];
 }
 
 static void note_time(struct statistics_origin *origin, const struct event *event)
@@ -251,14 +251,14 @@ static int note_machine(struct statistics *statistics, struct statistics_origin 
         memcpy(machine.boot_id, record->boot_id, sizeof(machine.boot_id));
         memcpy(machine.name, record->name, sizeof(machine.name));
     }
-    while (index < statistics->machine_count &&
-           !same_machine(&statistics->machines[index], &machine))
+    while (index < statistics->lasting.machine_count &&
+           !same_machine(&statistics->lasting.machines[index], &machine))
         index++;
-    if (array_reserve(&statistics->machines, &statistics->machine_capacity, (size_t)index + 1,
-                      sizeof(*statistics->machines)) < 0)
+    if (array_reserve(&statistics->lasting.machines, &statistics->lasting.machine_capacity,
+                      (size_t)index + 1, sizeof(*statistics->lasting.machines)) < 0)
         return -ENOMEM;
-    if (index == statistics->machine_count)
-        statistics->machines[statistics->machine_count++] = machine;
+    if (index == statistics->lasting.machine_count)
+        statistics->lasting.machines[statistics->lasting.machine_count++] = machine;
     origin->machine = index;
     origin->machine_known = true;
     return 0;
@@ -270,7 +270,7 @@ static int note_machine(struct statistics *statistics, struct statistics_origin 
 static int add_machine(struct statistics *statistics, const struct event *event)
 {
     const struct machine_record *record = (const struct machine_record *)event->header;
-    struct statistics_origin *origin = &statistics->origins[event->origin];
+    struct statistics_origin *origin = &statistics->lasting.origins[event->origin];
 
     if (origin->machine_known)
         return 0;
@@ -363,7 +363,7 @@ static int add_path(struct statistics *statistics, const struct event *event)
     path->byte_stream = record->kind == PATH_TCP || record->kind == PATH_UNIX_STREAM;
     result = joiner_add(&statistics->joiner, (uint32_t)index,
                         identities_path(statistics->identities, event->origin, record->path),
-                        statistics->origins[event->origin].machine);
+                        statistics->lasting.origins[event->origin].machine);
     uint32_t partner = joiner_end(&statistics->joiner, (uint32_t)index).partner;
     if (result == 0 && partner != NO_END) {
         note_used(statistics, (uint32_t)index);
@@ -389,8 +389,8 @@ static int add_dropped(struct statistics *statistics, const struct event *event)
 static void add_cost(struct statistics *statistics, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
-    uint64_t records = statistics->origins[event->origin].records;
-    struct own_cost *sum = &statistics->own_cost;
+    uint64_t records = statistics->lasting.origins[event->origin].records;
+    struct own_cost *sum = &statistics->lasting.own_cost;
 
     sum->recordings++;
     sum->cpu += record->cost.cpu;
@@ -496,18 +496,18 @@ static int add_use(struct statistics *statistics, const struct record *record, u
 
 static void double_interval(struct statistics *statistics)
 {
-    for (size_t i = 0; i < statistics->interval_count; i++) {
-        struct traffic one = statistics->intervals[i];
+    for (size_t i = 0; i < statistics->lasting.interval_count; i++) {
+        struct traffic one = statistics->lasting.intervals[i];
         if (i % 2 == 0)
-            statistics->intervals[i / 2] = one;
+            statistics->lasting.intervals[i / 2] = one;
         else
-            add_traffic(&statistics->intervals[i / 2], &one);
+            add_traffic(&statistics->lasting.intervals[i / 2], &one);
     }
-    size_t left = (statistics->interval_count + 1) / 2;
-    memset(&statistics->intervals[left], 0,
-           (statistics->interval_count - left) * sizeof(*statistics->intervals));
-    statistics->interval_count = left;
-    statistics->interval *= 2;
+    size_t left = (statistics->lasting.interval_count + 1) / 2;
+    memset(&statistics->lasting.intervals[left], 0,
+           (statistics->lasting.interval_count - left) * sizeof(*statistics->lasting.intervals));
+    statistics->lasting.interval_count = left;
+    statistics->lasting.interval *= 2;
 }
 
 /* Traces of several machines may tell of times before the first record's: these count for the first
@@ -517,20 +517,21 @@ static int count_in_time(struct statistics *statistics, const struct waiting_eve
     const struct record *record = &event->record;
     int64_t wall = (int64_t)(record->header.time + (uint64_t)event->wall_offset);
 
-    if (statistics->interval_count == 0)
-        statistics->interval_begin = wall;
-    uint64_t since = wall > statistics->interval_begin
-                         ? (uint64_t)wall - (uint64_t)statistics->interval_begin
+    if (statistics->lasting.interval_count == 0)
+        statistics->lasting.interval_begin = wall;
+    uint64_t since = wall > statistics->lasting.interval_begin
+                         ? (uint64_t)wall - (uint64_t)statistics->lasting.interval_begin
                          : 0;
-    while (since / statistics->interval >= MOST_INTERVALS && statistics->interval_count > 0)
+    while (since / statistics->lasting.interval >= MOST_INTERVALS &&
+           statistics->lasting.interval_count > 0)
         double_interval(statistics);
-    size_t index = since / statistics->interval;
-    if (array_reserve(&statistics->intervals, &statistics->interval_capacity, index + 1,
-                      sizeof(*statistics->intervals)) < 0)
+    size_t index = since / statistics->lasting.interval;
+    if (array_reserve(&statistics->lasting.intervals, &statistics->lasting.interval_capacity,
+                      index + 1, sizeof(*statistics->lasting.intervals)) < 0)
         return -ENOMEM;
-    if (index >= statistics->interval_count)
-        statistics->interval_count = index + 1;
-    return count_message(&statistics->intervals[index], NULL, record);
+    if (index >= statistics->lasting.interval_count)
+        statistics->lasting.interval_count = index + 1;
+    return count_message(&statistics->lasting.intervals[index], NULL, record);
 }
 
 static bool uses_path(unsigned id)
@@ -571,26 +572,26 @@ static int add_event(struct statistics *statistics, const struct waiting_event *
     const struct record_header *header = &record->header;
     bool is_message = header->id == EVENT_SEND || header->id == EVENT_RECEIVE;
 
-    statistics->events++;
+    statistics->lasting.events++;
     if (header->id == EVENT_DESTROYPATH)
         end_path(statistics, event);
     if (event->stream == NO_END) {
         if (header->id == EVENT_RECEIVE)
-            statistics->unseen_bytes += record->message.bytes;
+            statistics->lasting.unseen_bytes += record->message.bytes;
         else
-            statistics->unknown_streams += is_message;
+            statistics->lasting.unknown_streams += is_message;
         return 0;
     }
     struct statistics_stream *stream = &statistics->streams[event->stream];
     note_cpu_time(statistics, stream, record_proc_time(header));
     if (header->id == EVENT_TERMINATION)
         end_stream(statistics, stream, record);
-    statistics->unknown_streams += is_message && !stream->known;
-    if (is_message &&
-        procedures_count(&statistics->procedures, &stream->recent[header->id == EVENT_RECEIVE],
-                         event->origin, stream->image, record) < 0)
+    statistics->lasting.unknown_streams += is_message && !stream->known;
+    if (is_message && procedures_count(&statistics->lasting.procedures,
+                                       &stream->recent[header->id == EVENT_RECEIVE], event->origin,
+                                       stream->image, record) < 0)
         return -ENOMEM;
-    if (header->id == EVENT_SEND && statistics->interval != 0 &&
+    if (header->id == EVENT_SEND && statistics->lasting.interval != 0 &&
         count_in_time(statistics, event) < 0)
         return -ENOMEM;
     return event->path == NO_END ? 0 : add_use(statistics, record, event->path, stream->process);
@@ -668,7 +669,7 @@ int statistics_bring_in(struct statistics *statistics)
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
         result = add_event(statistics, &waiting->list[i]);
     waiting->count = 0;
-    if (result == 0 && statistics->ended > statistics->limits.ended)
+    if (result == 0 && statistics->ended > statistics->lasting.limits.ended)
         result = statistics_fold(statistics);
     return result;
 }
@@ -701,7 +702,7 @@ int statistics_add(struct statistics *statistics, const struct event *event)
     int result = statistics_bring_in(statistics);
     if (result < 0)
         return result;
-    origin = &statistics->origins[event->origin];
+    origin = &statistics->lasting.origins[event->origin];
     if (event->header->id == EVENT_MACHINE)
         return add_machine(statistics, event);
     if (!origin->machine_known) {

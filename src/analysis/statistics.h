@@ -152,17 +152,32 @@ struct statistics_limits {
     uint32_t paths;
 };
 
-struct statistics {
+/* What does not grow with the paths and processes: a folding leaves it as it is. */
+struct statistics_lasting {
     struct statistics_limits limits;
-    uint32_t ended;                /* paths and processes that have ended since the last folding */
-    struct communication *past;    /* what was taken out; NULL: nothing yet */
-    struct identities *identities; /* of paths, machines, images, users and cgroups */
     struct statistics_origin *origins;
     size_t origin_capacity;
     uint32_t origin_count;
     struct statistics_machine *machines;
     size_t machine_capacity;
     uint32_t machine_count;
+    struct own_cost own_cost;
+    struct procedures procedures;
+    struct traffic *intervals;
+    size_t interval_count;
+    size_t interval_capacity;
+    uint64_t interval;      /* ns, 0: not asked for */
+    int64_t interval_begin; /* of the first, wall time */
+    uint64_t events;
+    uint64_t unknown_streams;
+    uint64_t unseen_bytes;
+};
+
+struct statistics {
+    struct statistics_lasting lasting;
+    uint32_t ended;                /* paths and processes that have ended since the last folding */
+    struct communication *past;    /* what was taken out; NULL: nothing yet */
+    struct identities *identities; /* of paths, machines, images, users and cgroups */
     struct number_table process_numbers;
     struct statistics_process *processes;
     size_t process_capacity;
@@ -177,16 +192,6 @@ struct statistics {
     size_t use_capacity;
     struct joiner joiner; /* ends are numbered like paths */
     struct waiting_events waiting;
-    struct own_cost own_cost;
-    struct procedures procedures;
-    struct traffic *intervals;
-    size_t interval_count;
-    size_t interval_capacity;
-    uint64_t interval;      /* ns, 0: not asked for */
-    int64_t interval_begin; /* of the first, wall time */
-    uint64_t events;
-    uint64_t unknown_streams;
-    uint64_t unseen_bytes;
 };
 
 /* ---- the tables: index of a number of an origin, new or known; a negative errno: out of memory ---- */
