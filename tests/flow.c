@@ -2,7 +2,7 @@
 /*
  * flow.c: messages that never stop flowing through UNIX sockets, to be acquired in the middle.
  *
- *      usage: flow KIND SENDERS BURST PAUSE SECONDS
+ *      usage: flow KIND SENDERS BURST PAUSE
  *
  *      child 1 --\
  *      child 2 ---- parent, receives until every child has said that it ends
@@ -10,16 +10,27 @@
  *
  * KIND is stream, seqpacket (a socket pair for all children) or datagram (a socket for each, without
  * a name, sending to that of the parent). Every child sends BURST messages of 64 bytes, rests PAUSE
- * microseconds (0: not at all), and so on for SECONDS; its last message is one of 1 byte.
+ * microseconds (0: not at all), and so on until SIGUSR1 (for a minute at most); its last message is
+ * one of 1 byte.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#define MOST_SECONDS 60
+
+static volatile sig_atomic_t over;
+
+static void note_over(int signal)
+{
+    (void)signal;
+    over = 1;
+}
 
 static void fail(const char *what)
 {
@@ -27,20 +38,17 @@ static void fail(const char *what)
     exit(1);
 }
 
-static void send_until(int descriptor, int burst, unsigned pause, time_t seconds)
+static void send_all(int descriptor, int burst, unsigned pause)
 {
     char message[64] = "message";
-    struct timespec begin, now;
 
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    do {
+    while (!over) {
         for (int i = 0; i < burst; i++)
             if (send(descriptor, message, sizeof(message), 0) < 0)
                 fail("send");
         if (pause > 0)
             usleep(pause);
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (now.tv_sec - begin.tv_sec < seconds);
+    }
     if (send(descriptor, "", 1, 0) < 0)
         fail("send");
 }
@@ -96,8 +104,8 @@ static int childs_end(int parents)
 
 int main(int count, char **arguments)
 {
-    if (count != 6) {
-        fprintf(stderr, "usage: flow stream|seqpacket|datagram SENDERS BURST PAUSE SECONDS\n");
+    if (count != 5) {
+        fprintf(stderr, "usage: flow stream|seqpacket|datagram SENDERS BURST PAUSE\n");
         return 2;
     }
     int type = strcmp(arguments[1], "stream") == 0      ? SOCK_STREAM
@@ -111,8 +119,11 @@ int main(int count, char **arguments)
         if (pid < 0)
             fail("fork");
         if (pid == 0) {
-            send_until(other >= 0 ? other : childs_end(parents), atoi(arguments[3]),
-                       (unsigned)atoi(arguments[4]), atoi(arguments[5]));
+            signal(SIGUSR1, note_over);
+            signal(SIGALRM, note_over);
+            alarm(MOST_SECONDS);
+            send_all(other >= 0 ? other : childs_end(parents), atoi(arguments[3]),
+                     (unsigned)atoi(arguments[4]));
             return 0;
         }
     }

@@ -39,15 +39,26 @@ examine() {
         }' | head -n 5
 }
 
+# all_send COUNT: whether so many children of $pid are there.
+all_send() {
+    [ "$(pgrep -c -P "$pid")" = "$1" ]
+}
+
 # try KIND SENDERS BURST PAUSE: one flow, metered from its middle to its end.
 try() {
     rm -rf flow.trace
-    "$flow" "$@" 2 &
+    "$flow" "$@" &
     pid=$!
-    wait_for 5 pgrep -P $pid
+    wait_for 5 all_send "$2"
     sleep 0.1
+    : > err
     # shellcheck disable=SC2046
-    "$dpm" acquire -o flow.trace --flags send,receive --ring 64M $pid $(pgrep -P $pid) > out 2> err
+    "$dpm" acquire -o flow.trace --flags send,receive --ring 64M $pid $(pgrep -P $pid) > out 2> err &
+    acquirer=$!
+    wait_for 30 grep -q '^dpm: metering' err
+    sleep 0.7
+    pkill -USR1 -P $pid
+    wait $acquirer
     check_equal "$*: it is metered to its end" 0 $?
     wait $pid
     check_equal "... of which nothing is lost" 1 "$(grep -c ' records, 0 lost' err)"

@@ -172,21 +172,27 @@ static __always_inline void believe_shift(struct path *sender, uint32_t shift, u
 /* Of a stream, calls between their steps only make the shift seem larger: a send has queued what it
  * has not counted, a receive has counted what it has not taken from the queue. So the least of many
  * looks is it, of those in which nothing changed meanwhile. */
-static __always_inline uint32_t least_shift(struct path *sender, struct taken *taken,
-                                            struct unix_sock *receiver)
+static __always_inline void settle_bytes(struct path *sender, struct taken *taken,
+                                         struct unix_sock *receiver)
 {
-    uint32_t least = sender->settling == 0 ? 0x7fffffff : sender->shift;
+    bool known = sender->settling != 0;
+    uint32_t least = sender->shift;
 
     for (int look = 0; look < LOOKS_OF_A_PASS; look++) {
         uint32_t in = *(volatile uint32_t *)&taken->in;
         uint32_t out = *(volatile uint32_t *)&sender->out;
         uint32_t shift = in + queued_in(receiver, PATH_UNIX_STREAM) - out;
 
-        if (in == *(volatile uint32_t *)&taken->in && out == *(volatile uint32_t *)&sender->out &&
-            (int32_t)(shift - least) < 0)
-            least = shift;
+        if (in != *(volatile uint32_t *)&taken->in || out != *(volatile uint32_t *)&sender->out ||
+            (known && (int32_t)(shift - least) >= 0))
+            continue;
+        least = shift;
+        known = true;
     }
-    return least;
+    if (known)
+        believe_shift(sender, least, PATH_UNIX_STREAM);
+    else
+        __sync_fetch_and_add(&unsettled, 1);
 }
 
 /* ---- queues of messages ---- */
@@ -240,14 +246,6 @@ struct messages {
     bool still;       /* nothing has changed during the look */
 };
 
-static __always_inline bool is_taken_from(struct sock *receiver)
-{
-    struct unix_sock *own = (struct unix_sock *)receiver;
-
-    return bpf_core_field_exists(own->iolock.owner.counter) &&
-           BPF_CORE_READ(own, iolock.owner.counter) != 0;
-}
-
 /* Looks at a queue again and again. */
 struct looks {
     const uint32_t *in;
@@ -265,7 +263,7 @@ static __always_inline void look_at_messages(struct messages *look, const struct
     struct sock *receiver = looks->receiver;
     struct queue_walk walk = {.sender = looks->from};
     uint32_t length = BPF_CORE_READ(receiver, sk_receive_queue.qlen);
-    bool taken = is_taken_from(receiver);
+    bool taken = is_taken_from((struct unix_sock *)receiver);
 
     look->in = *(volatile const uint32_t *)looks->in;
     look->out = *(volatile const uint32_t *)looks->out;
@@ -276,7 +274,7 @@ static __always_inline void look_at_messages(struct messages *look, const struct
         look->waiting = walk.of_sender;
         taken |= walk.passed != length;
     }
-    look->still = !taken && !is_taken_from(receiver) &&
+    look->still = !taken && !is_taken_from((struct unix_sock *)receiver) &&
                   look->in == *(volatile const uint32_t *)looks->in &&
                   look->out == *(volatile const uint32_t *)looks->out &&
                   length == BPF_CORE_READ(receiver, sk_receive_queue.qlen);
@@ -330,7 +328,7 @@ static __always_inline void settle(struct path *sender, uint64_t key, struct uni
         return;
     }
     if (kind == PATH_UNIX_STREAM)
-        believe_shift(sender, least_shift(sender, taken, receiver), kind);
+        settle_bytes(sender, taken, receiver);
     else
         settle_messages(sender, &taken->in, (struct sock *)receiver, 0);
 }

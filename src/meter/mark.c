@@ -126,15 +126,15 @@ static int tell_path(const void *line, void *context)
 {
     struct beginning *beginning = context;
     struct path_record path = *(const struct path_record *)line;
+    /* at the time it was listed: its holder may have been created since the others were */
     struct record creation = {
-        .header = {.time = beginning->time,
+        .header = {.time = path.header.time,
                    .id = EVENT_CREATEPATH,
                    .flags = RECORD_NO_STREAM | RECORD_OLDER,
                    .stream = path.header.stream},
         .message = {.path = path.path},
     };
 
-    path.header.time = beginning->time;
     path.header.stream = 0;
     int result = own_records_add(&beginning->meter->own, &path.header);
     if (result < 0 || (beginning->meter->flags & EVENT_FLAG(EVENT_CREATEPATH)) == 0)

@@ -69,7 +69,7 @@ static __always_inline void end_piece(struct stream *stream, struct task_struct 
 
     if (silent(stream) || call->next == call->first) {
         call->behind = call->next;
-        call->untold = 1;
+        call->untold = UNTOLD_PIECES;
     } else {
         /* a UNIX message does not say which socket it came to: the call does */
         if (call->path == 0)
@@ -80,6 +80,15 @@ static __always_inline void end_piece(struct stream *stream, struct task_struct 
             __sync_fetch_and_add(&lost_paths, 1);
     }
     call->done += call->next - call->first;
+}
+
+/* What a call has taken while its stream was silent lies before what is told of the path. */
+static __always_inline void begin_behind_call(struct path *path, struct receive_call *call)
+{
+    if (call->untold != UNTOLD_PIECES || path == NULL)
+        return;
+    begin_behind(path, PATH_MOVED_IN, call->behind);
+    call->untold = UNTOLD_BEHIND;
 }
 
 /* Adds [first, next) to what the receive call in progress has taken; what does not join on was
@@ -94,7 +103,7 @@ static __always_inline void take(struct stream *stream, struct task_struct *task
         tell_spliced(stream);
         call->socket = socket;
         call->done = 0;
-        call->untold = 0;
+        call->untold = UNTOLD_NONE;
         call->older = first == next;
     } else if (call->next == first) {
         call->next = next;
@@ -179,9 +188,11 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
         stream->receive.path = 0;
         stream->receive.next = next;
         stream->receive.done = 0;
-        stream->receive.untold = 0;
+        stream->receive.untold = UNTOLD_NONE;
         return 0;
     }
+    if (stream->receive.socket == (uint64_t)sk && !silent(stream))
+        begin_behind_call(path, &stream->receive);
     tell_if_moved(stream, path, sk);
     knows_in = (path->state & PATH_KNOWS_IN) != 0;
     first = knows_in ? path->in : next;
@@ -338,16 +349,9 @@ static __always_inline void write_tcp_receive(struct stream *stream, struct sock
 /* Bytes of the last piece of a call that has taken `result` bytes. */
 static __always_inline uint32_t last_piece(const struct receive_call *call, uint32_t result)
 {
-    return call->older && (call->done != 0 || call->untold) ? call->next - call->first
-                                                            : result - call->done;
-}
-
-/* What a call has taken while its stream was silent lies before what is told of the path. */
-static __always_inline void begin_behind_call(struct path *path, struct receive_call *call)
-{
-    if (path != NULL)
-        begin_behind(path, PATH_MOVED_IN, call->behind);
-    call->untold = 0;
+    return call->older && (call->done != 0 || call->untold != UNTOLD_NONE)
+               ? call->next - call->first
+               : result - call->done;
 }
 
 /* The end of a call whose path was not known when it took its first bytes, if it has taken any: its
@@ -359,7 +363,7 @@ static __always_inline bool tcp_received_first(struct stream *stream, struct soc
     bool taken = call->socket == (uint64_t)sk;
     struct path *path;
 
-    if (taken && call->untold)
+    if (taken && call->untold == UNTOLD_PIECES)
         begin_behind_call(bpf_sk_storage_get(&paths, sk, NULL, 0), call);
     path = tcp_path(stream, sk, taken ? (int64_t)(uint32_t)(call->next - bytes) : -1, -1);
     if (path == NULL)
@@ -383,7 +387,7 @@ static __always_inline int tcp_received(struct stream *stream, struct sock *sk, 
         if (!tcp_received_first(stream, sk, bytes))
             return 0;
     } else {
-        if (call->done == 0 && !call->untold) {
+        if (call->done == 0 && call->untold == UNTOLD_NONE) {
             /* also where the first piece's beginning was not known, or an urgent byte skipped */
             uint32_t first = call->next - bytes;
 
@@ -437,7 +441,7 @@ static __always_inline int unix_received(struct stream *stream, struct sock *sk,
     struct sock *peer;
     uint64_t key;
 
-    if (call->untold)
+    if (call->untold == UNTOLD_PIECES)
         begin_behind_call(bpf_sk_storage_get(&paths, sk, NULL, 0), call);
     path = unix_path(stream, sk, kind);
     if (path == NULL || unix_socket == NULL)

@@ -37,6 +37,13 @@ struct send_call {
     uint32_t unused;
 };
 
+/* Whether a receive call has pieces that nobody told. */
+enum untold {
+    UNTOLD_NONE,
+    UNTOLD_PIECES,
+    UNTOLD_BEHIND, /* what is told of the path begins behind them, since then */
+};
+
 /* A receive call in progress. */
 struct receive_call {
     uint64_t socket; /* address; 0 = nothing taken yet */
@@ -49,7 +56,7 @@ struct receive_call {
     uint32_t flags;  /* RECORD_END_OF_FILE */
     uint64_t when;   /* what a worker of io_uring has taken: last time it did; else 0 */
     uint32_t behind; /* offset after its last piece that nobody told ... */
-    uint8_t untold;  /* ... if there is one: it was taken while the stream was silent */
+    uint8_t untold;  /* ... enum untold: it was taken while the stream was silent */
     uint8_t older;   /* has taken more than is known, before `first` of its first piece */
 };
 

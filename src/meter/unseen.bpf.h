@@ -46,35 +46,58 @@ static __always_inline void write_unseen(uint32_t path, uint32_t first, uint32_t
 static __always_inline uint32_t queued_in(struct unix_sock *receiver, uint32_t kind)
 {
     if (kind == PATH_UNIX_STREAM)
-        return bpf_core_field_exists(receiver->inq_len) ? receiver->inq_len : 0;
+        return bpf_core_field_exists(receiver->inq_len) ? BPF_CORE_READ(receiver, inq_len) : 0;
     return BPF_CORE_READ((struct sock *)receiver, sk_receive_queue.qlen);
+}
+
+/* Whether a receiver is between the steps of its call: taken, and not out of the queue yet. `receiver`
+ * may be known by its address only. */
+static __always_inline bool is_taken_from(struct unix_sock *receiver)
+{
+    return bpf_core_field_exists(receiver->iolock.owner.counter) &&
+           BPF_CORE_READ(receiver, iolock.owner.counter) != 0;
+}
+
+#define LOOKS_FOR_END 1000
+
+struct end_of_sent {
+    struct taken *taken;
+    struct unix_sock *receiver;
+    uint32_t kind;
+    uint32_t end;
+};
+
+/* A receiver between its steps makes it seem to be more: so it is the least of many looks, or what
+ * is seen while there is none. */
+static long look_for_end(uint32_t index, struct end_of_sent *sent)
+{
+    bool taken_from = is_taken_from(sent->receiver);
+    uint32_t before = *(volatile uint32_t *)&sent->taken->in;
+    uint32_t queued = queued_in(sent->receiver, sent->kind);
+    uint32_t in = *(volatile uint32_t *)&sent->taken->in;
+
+    if ((int32_t)(queued + in - sent->end) < 0)
+        sent->end = queued + in;
+    return !taken_from && before == in && !is_taken_from(sent->receiver);
 }
 
 /* A send of [first, first + bytes) that was in progress when its path's positions were settled ends:
  * part of it had been counted already, as queued. Returns `first`, and counts on from its end: that
- * is what has been taken and what is queued. A receiver between the two steps of its call makes
- * it seem to be more, for a moment. */
+ * is what has been taken and what is queued. */
 static __always_inline uint32_t count_again(struct path *path, struct sock *sk, uint32_t kind,
                                             uint32_t bytes)
 {
-    struct unix_sock *own = bpf_skc_to_unix_sock(sk), *receiver;
+    struct unix_sock *own = bpf_skc_to_unix_sock(sk);
     uint64_t key = bpf_get_socket_cookie(sk);
-    struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
     struct sock *peer = own == NULL ? NULL : own->peer;
-    uint32_t end = path->out + bytes;
+    struct end_of_sent sent = {.kind = kind, .end = path->out + bytes};
 
-    receiver = peer == NULL ? NULL : bpf_skc_to_unix_sock(peer);
-    if (taken != NULL && receiver != NULL)
-        for (int look = 0; look < 4; look++) {
-            /* in this order: what a receiver takes in between makes it more, not less */
-            uint32_t queued = queued_in(receiver, kind);
-            uint32_t seen = queued + *(volatile uint32_t *)&taken->in;
-
-            if ((int32_t)(seen - end) < 0)
-                end = seen;
-        }
-    path->out = end;
-    return end - bytes;
+    sent.taken = bpf_map_lookup_elem(&incoming, &key);
+    sent.receiver = (struct unix_sock *)peer;
+    if (sent.taken != NULL && sent.receiver != NULL)
+        bpf_loop(LOOKS_FOR_END, look_for_end, &sent, 0);
+    path->out = sent.end;
+    return sent.end - bytes;
 }
 
 /* A look at the stream of bytes of a sender. */
