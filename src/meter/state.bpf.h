@@ -185,7 +185,7 @@ struct path {
     uint64_t early;
     uint32_t early_in;
     uint32_t shift;   /* what `out` lacks to agree with the receiver's count */
-    uint64_t settled; /* when that was made good, PATH_SETTLED */
+    uint64_t settled; /* when that was made good, PATH_SETTLED, and when it was found right */
     uint64_t socket;  /* UNIX datagram: address of the socket, 0 = not known */
     /* A UDP socket's own storage. */
     uint64_t queued;   /* low half: how many datagrams came; high half: changes with each change */

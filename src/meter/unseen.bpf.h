@@ -115,10 +115,13 @@ static __always_inline struct look look_at_queue(const struct path *sender,
     return look;
 }
 
+/* What sends still in progress have queued is counted now; they count again when they end. */
 static __always_inline void end_doubt(struct path *sender, const struct look *look, uint32_t in)
 {
-    if ((sender->state & PATH_IN_DOUBT) && look->least == look->out && in == look->out)
-        sender->state &= ~PATH_IN_DOUBT;
+    if ((sender->state & PATH_IN_DOUBT) == 0 || look->least != look->out || in != look->out)
+        return;
+    sender->state &= ~PATH_IN_DOUBT;
+    sender->settled = bpf_ktime_get_ns();
 }
 
 /* Counts the bytes before look->least as taken; returns how many nobody had counted. */

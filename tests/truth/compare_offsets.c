@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const direction_names[DIRECTION_COUNT] = {"SEND", "RECEIVE"};
 
@@ -125,16 +126,27 @@ bool ranges_have_one_stream(const struct ranges *ranges)
     return true;
 }
 
+/* What several streams were sending over an old UNIX stream while the metering began cannot be
+ * counted exactly: the meter mends it when the queue is first empty, and says so. */
+#define MOST_MENDED 2
+
+static bool is_mended(const struct direction_check *check, bool one_stream)
+{
+    return check->path->older && check->direction == DIRECTION_OUT && !one_stream &&
+           strcmp(check->path->kind, "unix-stream") == 0;
+}
+
 /* The first difference of a path is enough, the rest follow it. */
 static void check_direction(const struct direction_check *check, struct ranges *ranges)
 {
     uint64_t expected = check->path->start[check->direction];
     uint64_t start = expected + (check->path->older ? BEFORE_START : 0);
+    unsigned mended = 0;
 
     if (ranges->count == 0 || !can_be_told(check, ranges) || !check_order(check, ranges))
         return;
     qsort(ranges->list, ranges->count, sizeof(*ranges->list), order_ranges);
-    bool one_reader = ranges_have_one_stream(ranges);
+    bool one_stream = ranges_have_one_stream(ranges);
     expected = start;
     for (size_t i = 0; i < ranges->count; i++) {
         const struct range *range = &ranges->list[i];
@@ -146,13 +158,15 @@ static void check_direction(const struct direction_check *check, struct ranges *
                 expected = range->offset + range->bytes;
             continue;
         }
-        if (!check_range(check, range, expected))
+        if (range->offset != expected && is_mended(check, one_stream) && mended++ < MOST_MENDED)
+            expected = range->offset;
+        else if (!check_range(check, range, expected))
             return;
         expected += check->path->counts_messages ? 1 : range->bytes;
     }
     for (size_t i = 0; i < ranges->count; i++)
         if (is_end_of_file(check, &ranges->list[i]) &&
-            !check_end_of_file(check, &ranges->list[i], expected, one_reader))
+            !check_end_of_file(check, &ranges->list[i], expected, one_stream))
             return;
 }
 
