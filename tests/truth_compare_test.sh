@@ -366,6 +366,40 @@ udp
 change "$logs/101-2000.log" 's/\[101:0:9\]/[101:16:9]/'
 finds "another datagram than the log says" "whose SEND is not on the other end's path"
 
+# ---- an old UNIX stream that several send over ----
+
+# shared OLDER OFFSET...: streams 2 and 3 send two messages of 10 bytes each, besides.
+shared() {
+    sed -i 's/"time_ns":41,\(.*\)"event":"BLOCK"/"time_ns":41,\1"event":"BLOCK"/' "$dump"
+    sed '/"time_ns":25,/,$d' "$dump" > "$scratch/head"
+    sed -n '/"time_ns":25,/,$p' "$dump" | sed 's/"time_ns":25,\(.*\)"sequence":5,/"time_ns":37,\1"sequence":7,/
+        s/"time_ns":42,\(.*\)"sequence":1,/"time_ns":45,\1"sequence":3,/' > "$scratch/tail"
+    {
+        cat "$scratch/head"
+        echo '{"event":"PATH","time_ns":30,"path":8,"kind":"unix-stream","inode":30,"start_out":100,"start_in":0'"$1}"
+        record SEND 2 5 31 "$(message 8 unix-stream 30 "$2" 10)"
+        record SEND 2 6 32 "$(message 8 unix-stream 30 "$3" 10)"
+        sed '/"time_ns":45,/,$d' "$scratch/tail"
+        record SEND 3 1 43 "$(message 8 unix-stream 30 "$4" 10)"
+        record SEND 3 2 44 "$(message 8 unix-stream 30 "$5" 10)"
+        sed -n '/"time_ns":45,/,$p' "$scratch/tail"
+    } > "$dump"
+    sed -i '/^FAILED/,$d' "$logs/101-2000.log"
+    printf '%s\n' 'SEND 30 10 send 31000 31000' 'SEND 30 10 send 32000 32000' 'FAILED SEND 2' \
+        'FAILED RECEIVE 1' 'TERMINATION 0' >> "$logs/101-2000.log"
+    printf '%s\n' 'SEND 30 10 send 43000 43000' 'SEND 30 10 send 44000 44000' 'TERMINATION 9' \
+        > "$logs/100-3000.log"
+}
+
+shared "" 100 110 120 130
+is_equal "a UNIX stream that two send over"
+shared "" 100 110 115 125
+finds "a place that two have sent to" "an overlap: offset 115"
+shared ',"older":true' 100 110 115 125
+is_equal "... of an old one it is mended"
+shared ',"older":true' 100 115 120 128
+finds "... but not again and again" "an overlap: offset"
+
 # ---- what cannot be read ----
 echo '{"event":"SEND",' >> "$dump"
 refuses "a line that is no object" "not a JSON object on one line"
