@@ -674,7 +674,7 @@ int statistics_bring_in(struct statistics *statistics)
     return result;
 }
 
-static int wait(struct statistics *statistics, const struct event *event)
+static int let_wait(struct statistics *statistics, const struct event *event)
 {
     struct waiting_event *last = &statistics->waiting.list[statistics->waiting.count++];
 
@@ -698,7 +698,7 @@ int statistics_add(struct statistics *statistics, const struct event *event)
         return -ENOMEM;
     note_time(origin, event);
     if (is_event(event->header->id) && origin->machine_known)
-        return wait(statistics, event);
+        return let_wait(statistics, event);
     int result = statistics_bring_in(statistics);
     if (result < 0)
         return result;
@@ -732,6 +732,6 @@ int statistics_add(struct statistics *statistics, const struct event *event)
     case EVENT_END:
         return 0;
     default:
-        return wait(statistics, event);
+        return let_wait(statistics, event);
     }
 }
