@@ -115,11 +115,14 @@ static __noinline int list_path(struct seq_file *file, struct path *path,
     if (line == NULL || path->number != 0)
         return 0;
     entry.number = new_path_number();
+    if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0) {
+        __sync_fetch_and_add(&unsettled, 1); /* no memory just now: the next pass tries again */
+        return 0;
+    }
     path->moved = 0;
     path->number = entry.number;
     fill_path(line, path, facts, NULL, RECORD_OLDER, bpf_ktime_get_ns());
     line->header.stream = holder;
-    bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY);
     bpf_seq_write(file, line, sizeof(*line));
     return 0;
 }
