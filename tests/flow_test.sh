@@ -69,6 +69,7 @@ try() {
 try datagram 1 1 30
 try datagram 1 3 100
 try datagram 1 20 1000
+try datagram 3 2 200
 try seqpacket 1 3 100
 try stream 1 3 100
 # without pause

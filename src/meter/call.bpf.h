@@ -25,7 +25,10 @@ static __always_inline struct stream *running_stream(struct task_struct *task)
 {
     struct stream *stream = stream_of(task);
 
-    if (stream != NULL && stream->away)
+    if (stream == NULL)
+        return NULL;
+    look_whether_silent(stream);
+    if (stream->away)
         arrive_unseen(stream);
     return stream;
 }

@@ -116,7 +116,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
         new_state != TCP_LAST_ACK)
         return 0;
     /* connect, listen and close run in their caller */
-    stream = stream_of(task);
+    stream = running_stream(task);
     if (stream == NULL)
         return 0;
     if (new_state == TCP_SYN_SENT)

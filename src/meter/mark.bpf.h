@@ -86,6 +86,7 @@ int mark_tasks(struct bpf_iter__task *context)
     }
     stream->from_exec = mark_from_exec;
     stream->mark = mark_generation;
+    look_whether_silent(stream);
     enliven(stream, mark_flags);
     if (task->flags & PF_EXITING)
         end_stream(stream); /* the hook that ends it may have come before it was alive */

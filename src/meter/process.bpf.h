@@ -30,6 +30,7 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
         stream->parent = parent->number;
         stream->image = parent->image;
         stream->mark = parent->mark;
+        stream->silent = parent->silent;
         stream->away = (flags_in_force & FLAGS_OF_SWITCH) != 0 ? AWAY_NOT_STARTED : 0;
         enliven(stream, parent->flags);
         write_stream(stream, child);
@@ -46,6 +47,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
 
     if (stream == NULL)
         return 0;
+    look_whether_silent(stream);
     for (uint32_t i = 0; i < PC_MEMORIES; i++)
         stream->pcs[i].ip = 0;
     stream->image =
@@ -70,6 +72,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task, bool last)
 
     if (stream == NULL)
         return 0;
+    look_whether_silent(stream);
     if (stream->away)
         arrive_unseen(stream);
     tell_spliced(stream);

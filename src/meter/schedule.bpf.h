@@ -77,6 +77,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
                  (call == NO_CALL && stream->send.socket != 0);
     bool told = false;
 
+    look_whether_silent(stream);
     if (stream->away)
         arrive_unseen(stream);
     if (state & TASK_STOPPED_OR_TRACED) {
@@ -114,6 +115,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
 /* `task` is about to run. */
 static __noinline int enter(struct stream *stream, struct task_struct *task)
 {
+    look_whether_silent(stream);
     arrive(stream, task);
     return 0;
 }

@@ -132,6 +132,7 @@ struct stream {
     uint32_t failed_receives;
     uint8_t from_exec;   /* metering begins with the next exec */
     uint8_t away;        /* enum stream_away */
+    uint8_t silent;      /* in the hook that runs, see silent() */
     uint8_t receivecall; /* the receive call in progress has made its RECEIVECALL */
     uint32_t block_call;
     uint32_t block_state;

@@ -24,7 +24,7 @@ int survey_streams(struct bpf_iter__task *context)
     line.lost[0] = stream->lost[0];
     line.lost[1] = stream->lost[1];
     line.sequence = stream->sequence;
-    line.silent = silent(stream);
+    line.silent = is_silent_now(stream);
     line.load = BPF_CORE_READ(task, mm, start_code);
     line.inode = BPF_CORE_READ(task, mm, exe_file, f_inode, i_ino);
     line.device = BPF_CORE_READ(task, mm, exe_file, f_inode, i_sb, s_dev);

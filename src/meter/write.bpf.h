@@ -97,9 +97,21 @@ static __always_inline void count_lost(struct stream *stream, uint32_t ring)
 }
 
 /* Marked, but the marking of all is not complete yet. */
-static __always_inline bool silent(const struct stream *stream)
+static __always_inline bool is_silent_now(const struct stream *stream)
 {
     return stream->mark > begun;
+}
+
+/* The same, for all of a hook: if the metering began in its middle, half of it would tell of a path that
+ * the other half has not told. Looked at where a hook of the stream's own begins. */
+static __always_inline bool silent(const struct stream *stream)
+{
+    return stream->silent;
+}
+
+static __always_inline void look_whether_silent(struct stream *stream)
+{
+    stream->silent = is_silent_now(stream);
 }
 
 /* Fills the 32 bytes that every record begins with. */
