@@ -74,7 +74,7 @@ static uint32_t parent_of(const struct statistics *statistics, uint32_t index)
     if (process->parent == 0)
         return NO_PROCESS;
     int64_t stream = intern_find(&statistics->stream_numbers.numbers,
-                                 (uint64_t)process->origin << 32 | process->parent);
+                                 number_key(process->origin, process->parent));
     if (stream < 0 || statistics->streams[stream].process == index)
         return NO_PROCESS;
     return statistics->streams[stream].process;

@@ -79,7 +79,7 @@ static uint32_t number_of_parent(const struct statistics *statistics,
                                  const struct statistics_process *process)
 {
     int64_t stream = intern_find(&statistics->stream_numbers.numbers,
-                                 (uint64_t)process->origin << 32 | process->parent);
+                                 number_key(process->origin, process->parent));
 
     return process->parent == 0 || stream < 0
                ? process->parent
@@ -171,9 +171,8 @@ static uint32_t kept_index(const struct statistics *from, uint32_t path,
 {
     if (path == NO_END)
         return NO_END;
-    int64_t index =
-        intern_find(&to->path_numbers.numbers,
-                    (uint64_t)from->paths[path].origin << 32 | from->paths[path].number);
+    int64_t index = intern_find(&to->path_numbers.numbers,
+                                number_key(from->paths[path].origin, from->paths[path].number));
     return index < 0 ? NO_END : (uint32_t)index;
 }
 

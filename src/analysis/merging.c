@@ -155,7 +155,7 @@ int copy_process(struct communication *result, const struct communication_proces
 static uint64_t process_key(const struct communication_process *process)
 {
     return process->group != NULL ? fold_key(process)
-                                  : (uint64_t)process->origin << 32 | process->stream;
+                                  : number_key(process->origin, process->stream);
 }
 
 /* What is told of a process lately is more than what was. */
@@ -209,7 +209,7 @@ static int merge_processes(struct communication *into, const struct communicatio
     for (size_t i = 0; result == 0 && i < from->process_count; i++) {
         const struct communication_process *process = &from->processes[i];
         struct communication_process *to = &into->processes[map[i]];
-        uint64_t key = (uint64_t)process->origin << 32 | process->parent_number;
+        uint64_t key = number_key(process->origin, process->parent_number);
         int64_t parent = process->parent != NO_PROCESS ? (int64_t)map[process->parent]
                          : process->parent_number != 0 ? intern_find(&keys, key)
                                                        : -ENOENT;

@@ -22,10 +22,12 @@ int statistics_new(struct statistics **ret_statistics)
 
     if (statistics == NULL)
         return -ENOMEM;
-    int result = identities_new(&statistics->identities);
-    if (result < 0) {
-        free(statistics);
-        return result;
+    if (number_table_new(&statistics->process_numbers) < 0 ||
+        number_table_new(&statistics->stream_numbers) < 0 ||
+        number_table_new(&statistics->path_numbers) < 0 ||
+        identities_new(&statistics->identities) < 0) {
+        statistics_free(statistics);
+        return -ENOMEM;
     }
     statistics->lasting.limits = default_limits;
     *ret_statistics = statistics;
@@ -55,10 +57,10 @@ void statistics_free(struct statistics *statistics)
          i < statistics->process_numbers.numbers.count && i < statistics->process_capacity; i++)
         answer_times_done(&statistics->processes[i].answers);
     free(statistics->processes);
-    intern_done(&statistics->process_numbers.numbers);
-    intern_done(&statistics->stream_numbers.numbers);
+    number_table_done(&statistics->process_numbers);
+    number_table_done(&statistics->stream_numbers);
     free(statistics->streams);
-    intern_done(&statistics->path_numbers.numbers);
+    number_table_done(&statistics->path_numbers);
     free(statistics->paths);
     for (uint32_t i = 0; i < statistics->use_keys.count && i < statistics->use_capacity; i++)
         use_done(&statistics->uses[i]);
@@ -69,132 +71,6 @@ void statistics_free(struct statistics *statistics)
     free(statistics->lasting.intervals);
     procedures_done(&statistics->lasting.procedures);
     free(statistics);
-}
-
-/* ---- tables ---- */
-
-static uint64_t number_key(uint32_t origin, uint32_t number)
-{
-    return (uint64_t)origin << 32 | number;
-}
-
-static uint32_t recent_place(uint32_t origin, uint32_t number)
-{
-    return (number + origin * 61) % RECENT_NUMBERS;
-}
-
-/* Index of a number that was asked for lately; -1: not known here. */
-static int64_t recent_index(const struct number_table *table, uint32_t origin, uint32_t number)
-{
-    uint32_t recent = recent_place(origin, number);
-
-    return table->recent[recent].key == number_key(origin, number)
-               ? (int64_t)table->recent[recent].index_and_1 - 1
-               : -1;
-}
-
-/* Index of a number of an origin. One that is new has the index that was the table's count. */
-static int64_t number_index(struct number_table *table, uint32_t origin, uint32_t number)
-{
-    uint64_t key = number_key(origin, number);
-    uint32_t recent = recent_place(origin, number);
-    int64_t index = intern_add(&table->numbers, key);
-
-    if (index < 0)
-        return index;
-    table->recent[recent].key = key;
-    table->recent[recent].index_and_1 = (uint32_t)index + 1;
-    return index;
-}
-
-int64_t statistics_process_index(struct statistics *statistics, uint32_t origin, uint32_t number)
-{
-    uint32_t count = statistics->process_numbers.numbers.count;
-    int64_t known = recent_index(&statistics->process_numbers, origin, number);
-
-    if (known >= 0)
-        return known;
-    if (array_reserve(&statistics->processes, &statistics->process_capacity, (size_t)count + 1,
-                      sizeof(*statistics->processes)) < 0)
-        return -ENOMEM;
-    int64_t index = number_index(&statistics->process_numbers, origin, number);
-    if (index == count)
-        statistics->processes[index] =
-            (struct statistics_process){.origin = origin, .number = number};
-    return index;
-}
-
-int64_t statistics_stream_index(struct statistics *statistics, uint32_t origin, uint32_t number,
-                                uint32_t process_number)
-{
-    uint32_t count = statistics->stream_numbers.numbers.count;
-    int64_t known = recent_index(&statistics->stream_numbers, origin, number);
-
-    if (known >= 0)
-        return known;
-    if (array_reserve(&statistics->streams, &statistics->stream_capacity, (size_t)count + 1,
-                      sizeof(*statistics->streams)) < 0)
-        return -ENOMEM;
-    int64_t index = number_index(&statistics->stream_numbers, origin, number);
-    if (index == count) {
-        int64_t process = statistics_process_index(statistics, origin, process_number);
-        if (process < 0)
-            return process;
-        statistics->streams[index] = (struct statistics_stream){.process = (uint32_t)process};
-    }
-    return index;
-}
-
-int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, uint32_t number)
-{
-    uint32_t count = statistics->path_numbers.numbers.count;
-    int64_t known = recent_index(&statistics->path_numbers, origin, number);
-
-    if (known >= 0)
-        return known;
-    if (array_reserve(&statistics->paths, &statistics->path_capacity, (size_t)count + 1,
-                      sizeof(*statistics->paths)) < 0)
-        return -ENOMEM;
-    int64_t index = number_index(&statistics->path_numbers, origin, number);
-    if (index == count)
-        statistics->paths[index] = (struct statistics_path){.origin = origin, .number = number};
-    return index;
-}
-
-/* Tells the other end that this one is used. */
-static void note_used(struct statistics *statistics, uint32_t path)
-{
-    uint32_t partner = joiner_end(&statistics->joiner, path).partner;
-
-    if (partner != NO_END && partner != path && statistics->paths[path].first_use != 0)
-        statistics->paths[partner].partner_used = true;
-}
-
-struct statistics_use *statistics_find_use(struct statistics *statistics, uint32_t path_number,
-                                           uint32_t process)
-{
-    struct statistics_path *path = &statistics->paths[path_number];
-
-    if (path->last_used != 0 && statistics->uses[path->last_used - 1].process == process)
-        return &statistics->uses[path->last_used - 1];
-    uint32_t count = statistics->use_keys.count;
-    if (array_reserve(&statistics->uses, &statistics->use_capacity, (size_t)count + 1,
-                      sizeof(*statistics->uses)) < 0)
-        return NULL;
-    int64_t index = intern_add(&statistics->use_keys, (uint64_t)path_number << 32 | process);
-    if (index < 0)
-        return NULL;
-    if (index == count) {
-        statistics->uses[index] = (struct statistics_use){
-            .path = path_number,
-            .process = process,
-            .next = path->first_use,
-        };
-        path->first_use = (uint32_t)index + 1;
-        note_used(statistics, path_number);
-    }
-    path->last_used = (uint32_t)index + 1;
-    return &statistics->uses[index];
 }
 
 /* ---- origins and machines ---- */
@@ -366,8 +242,8 @@ static int add_path(struct statistics *statistics, const struct event *event)
                         statistics->lasting.origins[event->origin].machine);
     uint32_t partner = joiner_end(&statistics->joiner, (uint32_t)index).partner;
     if (result == 0 && partner != NO_END) {
-        note_used(statistics, (uint32_t)index);
-        note_used(statistics, partner);
+        statistics_note_used(statistics, (uint32_t)index);
+        statistics_note_used(statistics, partner);
     }
     return result;
 }
@@ -414,124 +290,6 @@ static int add_network_record(struct statistics *statistics, const struct event 
         .unacknowledged = record->network.unacknowledged,
     };
     return 0;
-}
-
-static int count_message(struct traffic *traffic, struct histogram *sizes,
-                         const struct record *record)
-{
-    traffic->bytes += record->message.bytes;
-    if (record->header.flags & RECORD_CONTINUED)
-        return 0;
-    traffic->messages++;
-    return sizes == NULL ? 0 : histogram_add(sizes, record->message.bytes, HISTOGRAM_FEW);
-}
-
-static int add_answer(struct statistics_process *process, struct statistics_use *use, uint64_t time)
-{
-    int result = histogram_add(&use->answers, time, HISTOGRAM_SOME);
-
-    return result < 0
-               ? result
-               : histogram_add(use->serves ? &process->answers.response : &process->answers.request,
-                               time, HISTOGRAM_MOST);
-}
-
-/* A server answers what it has received, a client is answered what it has sent. Who the server is the
- * path says; else it is who receives first. */
-static int note_answer(struct statistics_process *process, struct statistics_use *use,
-                       const struct statistics_path *path, const struct record *record)
-{
-    uint64_t time = record->header.time - record->message.span;
-    int result = 0;
-
-    if (use->last == 0)
-        use->serves = path->role == PATH_ROLE_ACCEPTED ||
-                      (path->role == PATH_ROLE_UNKNOWN && record->header.id == EVENT_RECEIVE);
-    else if (use->last == (use->serves ? EVENT_RECEIVE : EVENT_SEND) &&
-             use->last != record->header.id && time >= use->last_time)
-        result = add_answer(process, use, time - use->last_time);
-    use->last = record->header.id;
-    use->last_time = time;
-    return result;
-}
-
-/* Of a path that was never described the kind is not known: 0 bytes are then taken for the end of
- * file, which is the commoner case by far. */
-static bool is_message(const struct statistics_path *path, const struct record *record)
-{
-    return record->header.id == EVENT_SEND || record->message.bytes != 0 ||
-           ((record->header.flags & RECORD_END_OF_FILE) == 0 && path->known && !path->byte_stream);
-}
-
-/* What was sent is counted where it was sent, if that end is metered and used. */
-static struct histogram *sizes_of(const struct statistics_path *path, struct statistics_use *use,
-                                  unsigned id)
-{
-    if (id == EVENT_SEND)
-        return &use->sizes_sent;
-    return path->partner_used ? NULL : &use->sizes_received;
-}
-
-/* A record in which a process uses a path. */
-static int add_use(struct statistics *statistics, const struct record *record, uint32_t index,
-                   uint32_t process)
-{
-    unsigned id = record->header.id;
-    struct statistics_use *use = statistics_find_use(statistics, index, process);
-
-    if (use == NULL)
-        return -ENOMEM;
-    struct statistics_path *path = &statistics->paths[index];
-    if (id != EVENT_SEND && id != EVENT_RECEIVE)
-        return 0;
-    path->messages++;
-    if (!is_message(path, record))
-        return 0;
-    int result = count_message(id == EVENT_SEND ? &use->sent : &use->received,
-                               sizes_of(path, use, id), record);
-    return result < 0 ? result : note_answer(&statistics->processes[process], use, path, record);
-}
-
-/* ---- over time ---- */
-
-static void double_interval(struct statistics *statistics)
-{
-    for (size_t i = 0; i < statistics->lasting.interval_count; i++) {
-        struct traffic one = statistics->lasting.intervals[i];
-        if (i % 2 == 0)
-            statistics->lasting.intervals[i / 2] = one;
-        else
-            add_traffic(&statistics->lasting.intervals[i / 2], &one);
-    }
-    size_t left = (statistics->lasting.interval_count + 1) / 2;
-    memset(&statistics->lasting.intervals[left], 0,
-           (statistics->lasting.interval_count - left) * sizeof(*statistics->lasting.intervals));
-    statistics->lasting.interval_count = left;
-    statistics->lasting.interval *= 2;
-}
-
-/* Traces of several machines may tell of times before the first record's: these count for the first
- * stretch. */
-static int count_in_time(struct statistics *statistics, const struct waiting_event *event)
-{
-    const struct record *record = &event->record;
-    int64_t wall = (int64_t)(record->header.time + (uint64_t)event->wall_offset);
-
-    if (statistics->lasting.interval_count == 0)
-        statistics->lasting.interval_begin = wall;
-    uint64_t since = wall > statistics->lasting.interval_begin
-                         ? (uint64_t)wall - (uint64_t)statistics->lasting.interval_begin
-                         : 0;
-    while (since / statistics->lasting.interval >= MOST_INTERVALS &&
-           statistics->lasting.interval_count > 0)
-        double_interval(statistics);
-    size_t index = since / statistics->lasting.interval;
-    if (array_reserve(&statistics->lasting.intervals, &statistics->lasting.interval_capacity,
-                      index + 1, sizeof(*statistics->lasting.intervals)) < 0)
-        return -ENOMEM;
-    if (index >= statistics->lasting.interval_count)
-        statistics->lasting.interval_count = index + 1;
-    return count_message(&statistics->lasting.intervals[index], NULL, record);
 }
 
 static bool uses_path(unsigned id)
@@ -592,9 +350,11 @@ static int add_event(struct statistics *statistics, const struct waiting_event *
                                        stream->image, record) < 0)
         return -ENOMEM;
     if (header->id == EVENT_SEND && statistics->lasting.interval != 0 &&
-        count_in_time(statistics, event) < 0)
+        statistics_count_in_time(statistics, event) < 0)
         return -ENOMEM;
-    return event->path == NO_END ? 0 : add_use(statistics, record, event->path, stream->process);
+    return event->path == NO_END
+               ? 0
+               : statistics_add_use(statistics, record, event->path, stream->process);
 }
 
 /* ---- what waits ---- */

@@ -118,16 +118,20 @@ struct statistics_path {
     struct network network;
 };
 
-#define RECENT_NUMBERS 4096 /* a power of two */
+#define RECENT_NUMBERS 16384 /* a power of two */
 
 /* Numbers of an origin, found by number; those found lately are found again without a look-up. */
 struct number_table {
     struct intern numbers;
-    struct {
+    struct recent_number {
         uint64_t key;
         uint32_t index_and_1; /* 0: none */
-    } recent[RECENT_NUMBERS];
+    } * recent;               /* [RECENT_NUMBERS] */
 };
+
+/* Return 0 or -ENOMEM; one that is all zero is done already. */
+int number_table_new(struct number_table *table);
+void number_table_done(struct number_table *table);
 
 #define WAITING_MOST 32
 
@@ -196,6 +200,9 @@ struct statistics {
 
 /* ---- the tables: index of a number of an origin, new or known; a negative errno: out of memory ---- */
 
+uint64_t number_key(uint32_t origin,
+                    uint32_t number); /* by which they are found in a number_table */
+
 int64_t statistics_process_index(struct statistics *statistics, uint32_t origin, uint32_t number);
 int64_t statistics_stream_index(struct statistics *statistics, uint32_t origin, uint32_t number,
                                 uint32_t process_number);
@@ -204,6 +211,18 @@ int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, ui
 /* The counters of a process at an end of a path, or NULL: out of memory. */
 struct statistics_use *statistics_find_use(struct statistics *statistics, uint32_t path_number,
                                            uint32_t process);
+
+/* Tells the other end of a path that this one is used. */
+void statistics_note_used(struct statistics *statistics, uint32_t path);
+
+/* ---- messages.c: these return 0 or -ENOMEM ---- */
+
+/* Counts a record in which a process uses a path, both known by their index. */
+int statistics_add_use(struct statistics *statistics, const struct record *record, uint32_t index,
+                       uint32_t process);
+
+/* Counts a SEND in its stretch of time. */
+int statistics_count_in_time(struct statistics *statistics, const struct waiting_event *event);
 
 /* ---- procedures.c ---- */
 

@@ -12,11 +12,12 @@
  *      udp_inbox.bpf.h   and as they come
  *      unseen.bpf.h      what was received and no hook told of
  *      send.bpf.h        SEND
- *      receive.bpf.h     RECEIVE
+ *      receive.bpf.h     RECEIVE (receive_call.bpf.h: taken in pieces; udp_receive.bpf.h)
  *      connection.bpf.h  the beginning and end of TCP connections
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
  *      mark.bpf.h        iterators: marking processes that run already, and the sockets they hold
+ *      settle.bpf.h      from where those count
  *      survey.bpf.h      iterators: who is metered, who is alive
  *
  * A message has a pair of hooks: the first runs where positions are exact (the socket is locked, or

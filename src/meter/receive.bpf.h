@@ -12,109 +12,9 @@
 #ifndef DPM_RECEIVE_BPF_H
 #define DPM_RECEIVE_BPF_H
 
-#include "meter/udp_inbox.bpf.h"
+#include "meter/receive_call.bpf.h"
+#include "meter/udp_receive.bpf.h"
 #include "meter/unseen.bpf.h"
-
-/* Tells of `bytes` that the receive call in progress has taken; `ends`: and of no more. (Not static:
- * the verifier then looks at it once.) */
-__noinline int write_receive(struct stream *stream, uint32_t bytes, bool ends)
-{
-    struct message message = {.bytes = bytes};
-    struct receive_call *call;
-
-    if (stream == NULL)
-        return 0;
-    call = &stream->receive;
-    message.path = call->path;
-    message.offset = call->first;
-    message.flags = call->flags | (call->done != 0 ? RECORD_CONTINUED : 0);
-    message.begin = call->when;
-    if (call->done == 0 && !stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
-        message.flags |= RECORD_CALL_IMPLIED;
-    write_message(stream, EVENT_RECEIVE, &message);
-    if (ends) {
-        stream->receivecall = 0;
-        call->flags = 0;
-    }
-    return 0;
-}
-
-/* Descriptor that a receive call was given; NO_CALL, which is none: the task is in no such call. */
-static __always_inline uint32_t receiving_descriptor(struct task_struct *task)
-{
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-
-    return is_receive(call_of(task, registers)) ? registers->di : NO_CALL;
-}
-
-/* A worker of io_uring does not say which request it works on. What it took of a TCP socket was
- * spliced, if it comes to something else than the result of a receive: it is told then. */
-static __always_inline void tell_spliced(struct stream *stream)
-{
-    struct receive_call *call = &stream->receive;
-
-    if (call->when == 0)
-        return;
-    if (call->socket != 0 && call->path != 0 && call->next != call->first)
-        write_receive(stream, call->next - call->first, true);
-    call->socket = 0;
-    call->done = 0;
-    call->when = 0;
-}
-
-/* A piece of the receive call in progress is complete, and the call goes on. */
-static __always_inline void end_piece(struct stream *stream, struct task_struct *task)
-{
-    struct receive_call *call = &stream->receive;
-
-    if (silent(stream) || call->next == call->first) {
-        call->behind = call->next;
-        call->untold = UNTOLD_PIECES;
-    } else {
-        /* a UNIX message does not say which socket it came to: the call does */
-        if (call->path == 0)
-            call->path = path_of_descriptor(stream, receiving_descriptor(task));
-        if (call->path != 0)
-            write_receive(stream, call->next - call->first, false);
-        else
-            __sync_fetch_and_add(&lost_paths, 1);
-    }
-    call->done += call->next - call->first;
-}
-
-/* What a call has taken while its stream was silent lies before what is told of the path. */
-static __always_inline void begin_behind_call(struct path *path, struct receive_call *call)
-{
-    if (call->untold != UNTOLD_PIECES || path == NULL)
-        return;
-    begin_behind(path, PATH_MOVED_IN, call->behind);
-    call->untold = UNTOLD_BEHIND;
-}
-
-/* Adds [first, next) to what the receive call in progress has taken; what does not join on was
- * taken by another receiver in between, and the piece so far is complete. An empty range: of what it
- * has taken only the end is known. */
-static __always_inline void take(struct stream *stream, struct task_struct *task, uint64_t socket,
-                                 uint32_t path, uint32_t first, uint32_t next)
-{
-    struct receive_call *call = &stream->receive;
-
-    if (call->socket != socket || (call->when != 0 && call->next != first)) {
-        tell_spliced(stream);
-        call->socket = socket;
-        call->done = 0;
-        call->untold = UNTOLD_NONE;
-        call->older = first == next;
-    } else if (call->next == first) {
-        call->next = next;
-        return;
-    } else {
-        end_piece(stream, task);
-    }
-    call->path = path;
-    call->first = first;
-    call->next = next;
-}
 
 /* Calls that take bytes of a TCP socket without a sock_recv_length in the end; the last is
  * TCP_ZEROCOPY_RECEIVE. */
@@ -311,16 +211,6 @@ static __always_inline void unpeek(struct task_struct *task, struct sock *sk, in
         __sync_fetch_and_add(&taken->in, sk->sk_type == SOCK_STREAM ? -result : -1);
 }
 
-/* Bytes handed over of a message that may have been cut: a caller that asks for the true length
- * (MSG_TRUNC) gets that as its result. */
-static __always_inline uint32_t bytes_copied(struct receive_call *call, uint32_t result)
-{
-    uint32_t copied = call->copied;
-
-    call->copied = 0;
-    return copied != 0 && copied - 1 < result ? copied - 1 : result;
-}
-
 /* Tells the other end that bytes of a send still in progress have been received. */
 static __always_inline void note_early(struct path *sender, uint32_t in)
 {
@@ -344,14 +234,6 @@ static __always_inline void write_tcp_receive(struct stream *stream, struct sock
         begin_behind(path, PATH_MOVED_IN, stream->receive.first + bytes);
     stream->receive.flags = 0;
     stream->receivecall = 0;
-}
-
-/* Bytes of the last piece of a call that has taken `result` bytes. */
-static __always_inline uint32_t last_piece(const struct receive_call *call, uint32_t result)
-{
-    return call->older && (call->done != 0 || call->untold != UNTOLD_NONE)
-               ? call->next - call->first
-               : result - call->done;
 }
 
 /* The end of a call whose path was not known when it took its first bytes, if it has taken any: its
@@ -527,123 +409,6 @@ static __always_inline int datagram_received(struct stream *stream, struct sock 
     if (sender != NULL)
         note_early(sender, call->first + 1);
     write_receive(stream, bytes_copied(call, result), true);
-    return 0;
-}
-
-/* ---- UDP ---- */
-
-struct user_vector {
-    uint64_t base;
-    uint64_t length;
-};
-
-struct user_message {
-    uint64_t name;
-    uint64_t name_length;
-    uint64_t vectors;
-    uint64_t vector_count;
-    uint64_t control;
-    uint64_t control_length;
-    uint64_t flags;
-    uint64_t length; /* recvmmsg only */
-};
-
-#define VECTOR_LIMIT 64
-
-/* Room the receive call in progress has for a message; so much that it does not matter where that
- * cannot be told. */
-static __noinline uint64_t room_of_call(struct task_struct *task, uint32_t message_number)
-{
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    uint32_t call = call_of(task, registers);
-    struct user_message message = {};
-    struct user_vector vector = {};
-    uint64_t room = 0;
-
-    if (call == CALL_RECVFROM)
-        return registers->dx;
-    if (call != CALL_RECVMSG && call != CALL_RECVMMSG)
-        return 0xffffffff;
-    /* the two structs begin alike; recvmsg is given the shorter one */
-    if (bpf_probe_read_user(
-            &message, sizeof(message) - sizeof(message.length),
-            (void *)(registers->si +
-                     (call == CALL_RECVMMSG ? message_number * sizeof(message) : 0))) != 0 ||
-        message.vector_count > VECTOR_LIMIT)
-        return 0xffffffff;
-    for (uint32_t i = 0; i < VECTOR_LIMIT && i < message.vector_count; i++) {
-        if (bpf_probe_read_user(&vector, sizeof(vector),
-                                (void *)(message.vectors + i * sizeof(vector))) != 0)
-            return 0xffffffff;
-        room += vector.length;
-    }
-    return room;
-}
-
-/* A caller that asks for the true length (MSG_TRUNC) gets that as its result. */
-static __always_inline uint32_t bytes_handed(struct stream *stream, struct task_struct *task,
-                                             uint32_t result, int flags)
-{
-    uint64_t room;
-
-    if ((flags & MSG_TRUNC) == 0)
-        return result;
-    room = room_of_call(task, stream->receive_many.count - 1);
-    return room < result ? room : result;
-}
-
-#define DROPPED_INTERVAL 100000000ULL /* ns */
-
-static __always_inline int udp_received(struct stream *stream, struct task_struct *task,
-                                        struct sock *sk, int result, int flags)
-{
-    struct path *own = storage_of(sk), *path;
-    struct datagram *datagram = &stream->datagram;
-    struct message message = {};
-    struct taker taker = {.sk = sk, .result = result};
-    enum taking taking;
-
-    if (own == NULL) {
-        __sync_fetch_and_add(&lost_paths, 1);
-        return 0;
-    }
-    taker.socket = bpf_get_socket_cookie(sk);
-    taking = take_datagram(own, &taker, datagram);
-    if (taking != TAKING_KNOWN) {
-        /* older than the noting of what comes; or nothing at all: the socket is shut down */
-        __builtin_memset(datagram, 0, sizeof(*datagram));
-        datagram->segments = 1;
-        key_of_socket(&datagram->key, sk, taker.socket);
-        if (result == 0 && taking == TAKING_NOTHING && (own->state & PATH_INBOX))
-            message.flags = RECORD_END_OF_FILE;
-        open_inbox(own, sk);
-    }
-    path = udp_path(stream, own, sk, &datagram->key);
-    if (path == NULL)
-        return 0;
-    if (path->dropped != path->told && bpf_ktime_get_ns() - path->told_at > DROPPED_INTERVAL)
-        tell_dropped(path, sk, &datagram->key);
-    if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
-        message.flags |= RECORD_CALL_IMPLIED;
-    message.path = path->number;
-    write_datagrams(stream, EVENT_RECEIVE, &message, bytes_handed(stream, task, result, flags));
-    stream->receivecall = 0;
-    return 0;
-}
-
-/* What a stream that is not metered takes from a known queue; and what was taken, but could not be
- * copied to where the program said. */
-static __noinline int udp_passed_over(struct sock *sk, int result, int flags)
-{
-    struct path *own = bpf_sk_storage_get(&paths, sk, NULL, 0);
-    struct taker taker = {.sk = sk, .result = result};
-    struct datagram datagram = {};
-
-    if (own == NULL || (own->state & PATH_INBOX) == 0 || (flags & (MSG_PEEK | MSG_ERRQUEUE)) ||
-        (result < 0 && result != -EFAULT))
-        return 0;
-    taker.socket = bpf_get_socket_cookie(sk);
-    take_datagram(own, &taker, &datagram);
     return 0;
 }
 

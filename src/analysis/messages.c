@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * messages.c: counts a message: what a process has sent and received on a path, how long it took to
+ * answer, and how much was sent in each stretch of time. See statistics.h.
+ */
+#include "analysis/statistics.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int count_message(struct traffic *traffic, struct histogram *sizes,
+                         const struct record *record)
+{
+    traffic->bytes += record->message.bytes;
+    if (record->header.flags & RECORD_CONTINUED)
+        return 0;
+    traffic->messages++;
+    return sizes == NULL ? 0 : histogram_add(sizes, record->message.bytes, HISTOGRAM_FEW);
+}
+
+static int add_answer(struct statistics_process *process, struct statistics_use *use, uint64_t time)
+{
+    int result = histogram_add(&use->answers, time, HISTOGRAM_SOME);
+
+    return result < 0
+               ? result
+               : histogram_add(use->serves ? &process->answers.response : &process->answers.request,
+                               time, HISTOGRAM_MOST);
+}
+
+/* A server answers what it has received, a client is answered what it has sent. Who the server is the
+ * path says; else it is who receives first. */
+static int note_answer(struct statistics_process *process, struct statistics_use *use,
+                       const struct statistics_path *path, const struct record *record)
+{
+    uint64_t time = record->header.time - record->message.span;
+    int result = 0;
+
+    if (use->last == 0)
+        use->serves = path->role == PATH_ROLE_ACCEPTED ||
+                      (path->role == PATH_ROLE_UNKNOWN && record->header.id == EVENT_RECEIVE);
+    else if (use->last == (use->serves ? EVENT_RECEIVE : EVENT_SEND) &&
+             use->last != record->header.id && time >= use->last_time)
+        result = add_answer(process, use, time - use->last_time);
+    use->last = record->header.id;
+    use->last_time = time;
+    return result;
+}
+
+/* Of a path that was never described the kind is not known: 0 bytes are then taken for the end of
+ * file, which is the commoner case by far. */
+static bool is_message(const struct statistics_path *path, const struct record *record)
+{
+    return record->header.id == EVENT_SEND || record->message.bytes != 0 ||
+           ((record->header.flags & RECORD_END_OF_FILE) == 0 && path->known && !path->byte_stream);
+}
+
+/* What was sent is counted where it was sent, if that end is metered and used. */
+static struct histogram *sizes_of(const struct statistics_path *path, struct statistics_use *use,
+                                  unsigned id)
+{
+    if (id == EVENT_SEND)
+        return &use->sizes_sent;
+    return path->partner_used ? NULL : &use->sizes_received;
+}
+
+int statistics_add_use(struct statistics *statistics, const struct record *record, uint32_t index,
+                       uint32_t process)
+{
+    unsigned id = record->header.id;
+    struct statistics_use *use = statistics_find_use(statistics, index, process);
+
+    if (use == NULL)
+        return -ENOMEM;
+    struct statistics_path *path = &statistics->paths[index];
+    if (id != EVENT_SEND && id != EVENT_RECEIVE)
+        return 0;
+    path->messages++;
+    if (!is_message(path, record))
+        return 0;
+    int result = count_message(id == EVENT_SEND ? &use->sent : &use->received,
+                               sizes_of(path, use, id), record);
+    return result < 0 ? result : note_answer(&statistics->processes[process], use, path, record);
+}
+
+/* ---- over time ---- */
+
+static void double_interval(struct statistics *statistics)
+{
+    for (size_t i = 0; i < statistics->lasting.interval_count; i++) {
+        struct traffic one = statistics->lasting.intervals[i];
+        if (i % 2 == 0)
+            statistics->lasting.intervals[i / 2] = one;
+        else
+            add_traffic(&statistics->lasting.intervals[i / 2], &one);
+    }
+    size_t left = (statistics->lasting.interval_count + 1) / 2;
+    memset(&statistics->lasting.intervals[left], 0,
+           (statistics->lasting.interval_count - left) * sizeof(*statistics->lasting.intervals));
+    statistics->lasting.interval_count = left;
+    statistics->lasting.interval *= 2;
+}
+
+/* Traces of several machines may tell of times before the first record's: these count for the first
+ * stretch. */
+int statistics_count_in_time(struct statistics *statistics, const struct waiting_event *event)
+{
+    const struct record *record = &event->record;
+    int64_t wall = (int64_t)(record->header.time + (uint64_t)event->wall_offset);
+
+    if (statistics->lasting.interval_count == 0)
+        statistics->lasting.interval_begin = wall;
+    uint64_t since = wall > statistics->lasting.interval_begin
+                         ? (uint64_t)wall - (uint64_t)statistics->lasting.interval_begin
+                         : 0;
+    while (since / statistics->lasting.interval >= MOST_INTERVALS &&
+           statistics->lasting.interval_count > 0)
+        double_interval(statistics);
+    size_t index = since / statistics->lasting.interval;
+    if (array_reserve(&statistics->lasting.intervals, &statistics->lasting.interval_capacity,
+                      index + 1, sizeof(*statistics->lasting.intervals)) < 0)
+        return -ENOMEM;
+    if (index >= statistics->lasting.interval_count)
+        statistics->lasting.interval_count = index + 1;
+    return count_message(&statistics->lasting.intervals[index], NULL, record);
+}

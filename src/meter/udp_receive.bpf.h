@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* udp_receive.bpf.h: RECEIVE of UDP datagrams, and what others than metered streams take of them. */
+#ifndef DPM_UDP_RECEIVE_BPF_H
+#define DPM_UDP_RECEIVE_BPF_H
+
+#include "meter/call.bpf.h"
+#include "meter/udp_inbox.bpf.h"
+
+struct user_vector {
+    uint64_t base;
+    uint64_t length;
+};
+
+struct user_message {
+    uint64_t name;
+    uint64_t name_length;
+    uint64_t vectors;
+    uint64_t vector_count;
+    uint64_t control;
+    uint64_t control_length;
+    uint64_t flags;
+    uint64_t length; /* recvmmsg only */
+};
+
+#define VECTOR_LIMIT 64
+
+/* Room the receive call in progress has for a message; so much that it does not matter where that
+ * cannot be told. */
+static __noinline uint64_t room_of_call(struct task_struct *task, uint32_t message_number)
+{
+    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    uint32_t call = call_of(task, registers);
+    struct user_message message = {};
+    struct user_vector vector = {};
+    uint64_t room = 0;
+
+    if (call == CALL_RECVFROM)
+        return registers->dx;
+    if (call != CALL_RECVMSG && call != CALL_RECVMMSG)
+        return 0xffffffff;
+    /* the two structs begin alike; recvmsg is given the shorter one */
+    if (bpf_probe_read_user(
+            &message, sizeof(message) - sizeof(message.length),
+            (void *)(registers->si +
+                     (call == CALL_RECVMMSG ? message_number * sizeof(message) : 0))) != 0 ||
+        message.vector_count > VECTOR_LIMIT)
+        return 0xffffffff;
+    for (uint32_t i = 0; i < VECTOR_LIMIT && i < message.vector_count; i++) {
+        if (bpf_probe_read_user(&vector, sizeof(vector),
+                                (void *)(message.vectors + i * sizeof(vector))) != 0)
+            return 0xffffffff;
+        room += vector.length;
+    }
+    return room;
+}
+
+/* A caller that asks for the true length (MSG_TRUNC) gets that as its result. */
+static __always_inline uint32_t bytes_handed(struct stream *stream, struct task_struct *task,
+                                             uint32_t result, int flags)
+{
+    uint64_t room;
+
+    if ((flags & MSG_TRUNC) == 0)
+        return result;
+    room = room_of_call(task, stream->receive_many.count - 1);
+    return room < result ? room : result;
+}
+
+#define DROPPED_INTERVAL 100000000ULL /* ns */
+
+static __always_inline int udp_received(struct stream *stream, struct task_struct *task,
+                                        struct sock *sk, int result, int flags)
+{
+    struct path *own = storage_of(sk), *path;
+    struct datagram *datagram = &stream->datagram;
+    struct message message = {};
+    struct taker taker = {.sk = sk, .result = result};
+    enum taking taking;
+
+    if (own == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return 0;
+    }
+    taker.socket = bpf_get_socket_cookie(sk);
+    taking = take_datagram(own, &taker, datagram);
+    if (taking != TAKING_KNOWN) {
+        /* older than the noting of what comes; or nothing at all: the socket is shut down */
+        __builtin_memset(datagram, 0, sizeof(*datagram));
+        datagram->segments = 1;
+        key_of_socket(&datagram->key, sk, taker.socket);
+        if (result == 0 && taking == TAKING_NOTHING && (own->state & PATH_INBOX))
+            message.flags = RECORD_END_OF_FILE;
+        open_inbox(own, sk);
+    }
+    path = udp_path(stream, own, sk, &datagram->key);
+    if (path == NULL)
+        return 0;
+    if (path->dropped != path->told && bpf_ktime_get_ns() - path->told_at > DROPPED_INTERVAL)
+        tell_dropped(path, sk, &datagram->key);
+    if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
+        message.flags |= RECORD_CALL_IMPLIED;
+    message.path = path->number;
+    write_datagrams(stream, EVENT_RECEIVE, &message, bytes_handed(stream, task, result, flags));
+    stream->receivecall = 0;
+    return 0;
+}
+
+/* What a stream that is not metered takes from a known queue; and what was taken, but could not be
+ * copied to where the program said. */
+static __noinline int udp_passed_over(struct sock *sk, int result, int flags)
+{
+    struct path *own = bpf_sk_storage_get(&paths, sk, NULL, 0);
+    struct taker taker = {.sk = sk, .result = result};
+    struct datagram datagram = {};
+
+    if (own == NULL || (own->state & PATH_INBOX) == 0 || (flags & (MSG_PEEK | MSG_ERRQUEUE)) ||
+        (result < 0 && result != -EFAULT))
+        return 0;
+    taker.socket = bpf_get_socket_cookie(sk);
+    take_datagram(own, &taker, &datagram);
+    return 0;
+}
+
+#endif
