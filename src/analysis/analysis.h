@@ -63,9 +63,6 @@ int histogram_merge(struct histogram *to, const struct histogram *from, unsigned
 /* The same; `from` is empty then. */
 int histogram_take(struct histogram *to, struct histogram *from, unsigned most);
 
-/* Lets memory fetch what adding a value will need. */
-void histogram_fetch(const struct histogram *histogram);
-
 uint64_t histogram_count(const struct histogram *histogram);
 
 /* The value below which this share (0 to 1) of the values lies; 0 of an empty one. */

@@ -149,10 +149,18 @@ void add_traffic(struct traffic *sum, const struct traffic *more)
 }
 
 /* A use is a server's or a client's. */
-static int add_use_answers(struct answer_times *answers, const struct statistics_use *use)
+static struct histogram *answers_of(struct answer_times *answers, const struct statistics_use *use)
 {
-    return histogram_merge(use->serves ? &answers->response : &answers->request, &use->answers,
-                           HISTOGRAM_MOST);
+    return use->serves ? &answers->response : &answers->request;
+}
+
+/* Adds all values of a kind that a use has. */
+static int add_values(const struct statistics_use *use, enum value_kind kind,
+                      struct histogram *histogram)
+{
+    int result = histogram_merge(histogram, &use->histograms[kind], HISTOGRAM_MOST);
+
+    return result < 0 ? result : statistics_add_latest(use, kind, histogram);
 }
 
 void add_network(struct network *sum, const struct network *more)
@@ -181,7 +189,7 @@ int add_process_sums(struct communication_process *sum, const struct communicati
     return add_answers(&sum->answers, &more->answers);
 }
 
-static void sum_processes(struct builder *builder)
+static int sum_processes(struct builder *builder)
 {
     const struct statistics *statistics = builder->statistics;
 
@@ -192,7 +200,11 @@ static void sum_processes(struct builder *builder)
             continue;
         add_traffic(&process->sent, &use->sent);
         add_traffic(&process->received, &use->received);
+        int result = statistics_add_latest(use, VALUE_ANSWER, answers_of(&process->answers, use));
+        if (result < 0)
+            return result;
     }
+    return 0;
 }
 
 /* ---- the two ends of a connection ---- */
@@ -341,8 +353,10 @@ static bool sends_are_metered(const struct statistics *statistics, const struct 
 }
 
 static int add_pair(struct builder *builder, const struct party *from, const struct party *to,
-                    const struct traffic *sent, const struct histogram *sizes, bool local)
+                    const struct statistics_use *use, enum value_kind kind, bool local)
 {
+    const struct traffic *sent = kind == VALUE_SENT ? &use->sent : &use->received;
+
     if (sent->messages == 0 && sent->bytes == 0)
         return 0;
     struct communication_pair *pair = communication_pair(builder->result, from, to);
@@ -350,7 +364,7 @@ static int add_pair(struct builder *builder, const struct party *from, const str
         return -ENOMEM;
     add_traffic(&pair->sent, sent);
     pair->local = pair->local && local;
-    return histogram_merge(&pair->sizes, sizes, HISTOGRAM_MOST);
+    return add_values(use, kind, &pair->sizes);
 }
 
 static int build_direction(struct builder *builder, const struct connection_end *from,
@@ -375,7 +389,7 @@ static int build_direction(struct builder *builder, const struct connection_end 
         add_traffic(ret_sum, traffic);
         add_traffic(local ? &builder->result->local : &builder->result->remote, traffic);
         result = add_pair(builder, by_sends ? &user : &from->party, by_sends ? &to->party : &user,
-                          traffic, by_sends ? &use->sizes_sent : &use->sizes_received, local);
+                          use, by_sends ? VALUE_SENT : VALUE_RECEIVED, local);
         at = use->next;
     }
     return result;
@@ -425,8 +439,10 @@ static int sum_answers(struct builder *builder, const struct connection_end ends
         if (ends[i].path == NO_END || (i == 1 && ends[1].path == ends[0].path))
             continue;
         for (uint32_t at = statistics->paths[ends[i].path].first_use; result == 0 && at != 0;
-             at = statistics->uses[at - 1].next)
-            result = add_use_answers(&path->answers, &statistics->uses[at - 1]);
+             at = statistics->uses[at - 1].next) {
+            const struct statistics_use *use = &statistics->uses[at - 1];
+            result = add_values(use, VALUE_ANSWER, answers_of(&path->answers, use));
+        }
     }
     return result;
 }
@@ -580,8 +596,9 @@ int statistics_build(const struct statistics *statistics, bool leaving,
 
     if (builder.result == NULL || build_machines(&builder) < 0 || build_processes(&builder) < 0)
         goto done;
-    sum_processes(&builder);
-    result = build_connections(&builder);
+    result = sum_processes(&builder);
+    if (result == 0)
+        result = build_connections(&builder);
     if (result < 0)
         goto done;
     *ret_communication = builder.result;

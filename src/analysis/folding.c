@@ -144,9 +144,7 @@ static int keep_uses(struct statistics *from, uint32_t path, struct statistics *
         copy->path = kept;
         copy->process = (uint32_t)index;
         copy->next = next;
-        memset(&use->sizes_sent, 0, sizeof(use->sizes_sent));
-        memset(&use->sizes_received, 0, sizeof(use->sizes_received));
-        memset(&use->answers, 0, sizeof(use->answers));
+        memset(use->histograms, 0, sizeof(use->histograms));
     }
     return 0;
 }

@@ -98,14 +98,6 @@ static unsigned find_bucket(const struct histogram *histogram, unsigned place)
     return at;
 }
 
-void histogram_fetch(const struct histogram *histogram)
-{
-    const char *buckets = (const char *)histogram->buckets;
-
-    for (size_t at = 0; at < histogram->used * sizeof(*histogram->buckets); at += 64)
-        __builtin_prefetch(buckets + at);
-}
-
 /* `place` is one without shift. */
 static int add_at(struct histogram *histogram, unsigned place, uint64_t count, unsigned most)
 {

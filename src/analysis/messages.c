@@ -8,25 +8,74 @@
 #include <errno.h>
 #include <string.h>
 
-static int count_message(struct traffic *traffic, struct histogram *sizes,
-                         const struct record *record)
+/* ---- values: the latest wait until there are many, which short paths do not live to see ---- */
+
+static unsigned most_buckets(enum value_kind kind)
 {
-    traffic->bytes += record->message.bytes;
-    if (record->header.flags & RECORD_CONTINUED)
-        return 0;
-    traffic->messages++;
-    return sizes == NULL ? 0 : histogram_add(sizes, record->message.bytes, HISTOGRAM_FEW);
+    return kind == VALUE_ANSWER ? HISTOGRAM_SOME : HISTOGRAM_FEW;
 }
 
-static int add_answer(struct statistics_process *process, struct statistics_use *use, uint64_t time)
+static struct histogram *answers_of(struct statistics_process *process,
+                                    const struct statistics_use *use)
 {
-    int result = histogram_add(&use->answers, time, HISTOGRAM_SOME);
+    return use->serves ? &process->answers.response : &process->answers.request;
+}
 
-    return result < 0
+static int add_to_histogram(struct statistics_process *process, struct statistics_use *use,
+                            enum value_kind kind, uint64_t value)
+{
+    int result = histogram_add(&use->histograms[kind], value, most_buckets(kind));
+
+    return result < 0 || kind != VALUE_ANSWER
                ? result
-               : histogram_add(use->serves ? &process->answers.response : &process->answers.request,
-                               time, HISTOGRAM_MOST);
+               : histogram_add(answers_of(process, use), value, HISTOGRAM_MOST);
 }
+
+static enum value_kind kind_of(uint32_t latest)
+{
+    return latest & 3;
+}
+
+static uint64_t value_of(uint32_t latest)
+{
+    return latest >> 2;
+}
+
+static int add_latest(struct statistics_process *process, struct statistics_use *use)
+{
+    int result = 0;
+
+    for (unsigned i = 0; result == 0 && i < use->latest_count; i++)
+        result = add_to_histogram(process, use, kind_of(use->latest[i]), value_of(use->latest[i]));
+    use->latest_count = 0;
+    return result;
+}
+
+static int add_value(struct statistics_process *process, struct statistics_use *use,
+                     enum value_kind kind, uint64_t value)
+{
+    int result = 0;
+
+    if (value >> VALUE_BITS != 0)
+        return add_to_histogram(process, use, kind, value);
+    if (use->latest_count == LATEST_MOST)
+        result = add_latest(process, use);
+    use->latest[use->latest_count++] = (uint32_t)value << 2 | kind;
+    return result;
+}
+
+int statistics_add_latest(const struct statistics_use *use, enum value_kind kind,
+                          struct histogram *histogram)
+{
+    int result = 0;
+
+    for (unsigned i = 0; result == 0 && i < use->latest_count; i++)
+        if (kind_of(use->latest[i]) == kind)
+            result = histogram_add(histogram, value_of(use->latest[i]), HISTOGRAM_MOST);
+    return result;
+}
+
+/* ---- messages ---- */
 
 /* A server answers what it has received, a client is answered what it has sent. Who the server is the
  * path says; else it is who receives first. */
@@ -41,7 +90,7 @@ static int note_answer(struct statistics_process *process, struct statistics_use
                       (path->role == PATH_ROLE_UNKNOWN && record->header.id == EVENT_RECEIVE);
     else if (use->last == (use->serves ? EVENT_RECEIVE : EVENT_SEND) &&
              use->last != record->header.id && time >= use->last_time)
-        result = add_answer(process, use, time - use->last_time);
+        result = add_value(process, use, VALUE_ANSWER, time - use->last_time);
     use->last = record->header.id;
     use->last_time = time;
     return result;
@@ -55,13 +104,21 @@ static bool is_message(const struct statistics_path *path, const struct record *
            ((record->header.flags & RECORD_END_OF_FILE) == 0 && path->known && !path->byte_stream);
 }
 
-/* What was sent is counted where it was sent, if that end is metered and used. */
-static struct histogram *sizes_of(const struct statistics_path *path, struct statistics_use *use,
-                                  unsigned id)
+static void count_message(struct traffic *traffic, const struct record *record)
 {
-    if (id == EVENT_SEND)
-        return &use->sizes_sent;
-    return path->partner_used ? NULL : &use->sizes_received;
+    traffic->bytes += record->message.bytes;
+    traffic->messages += (record->header.flags & RECORD_CONTINUED) == 0;
+}
+
+/* What was sent is counted where it was sent, if that end is metered and used. */
+static int note_size(struct statistics_process *process, struct statistics_use *use,
+                     const struct statistics_path *path, const struct record *record)
+{
+    bool is_send = record->header.id == EVENT_SEND;
+
+    if (record->header.flags & RECORD_CONTINUED || (!is_send && path->partner_used))
+        return 0;
+    return add_value(process, use, is_send ? VALUE_SENT : VALUE_RECEIVED, record->message.bytes);
 }
 
 int statistics_add_use(struct statistics *statistics, const struct record *record, uint32_t index,
@@ -73,14 +130,15 @@ int statistics_add_use(struct statistics *statistics, const struct record *recor
     if (use == NULL)
         return -ENOMEM;
     struct statistics_path *path = &statistics->paths[index];
+    struct statistics_process *user = &statistics->processes[process];
     if (id != EVENT_SEND && id != EVENT_RECEIVE)
         return 0;
     path->messages++;
     if (!is_message(path, record))
         return 0;
-    int result = count_message(id == EVENT_SEND ? &use->sent : &use->received,
-                               sizes_of(path, use, id), record);
-    return result < 0 ? result : note_answer(&statistics->processes[process], use, path, record);
+    count_message(id == EVENT_SEND ? &use->sent : &use->received, record);
+    int result = note_size(user, use, path, record);
+    return result < 0 ? result : note_answer(user, use, path, record);
 }
 
 /* ---- over time ---- */
@@ -122,5 +180,6 @@ int statistics_count_in_time(struct statistics *statistics, const struct waiting
         return -ENOMEM;
     if (index >= statistics->lasting.interval_count)
         statistics->lasting.interval_count = index + 1;
-    return count_message(&statistics->lasting.intervals[index], NULL, record);
+    count_message(&statistics->lasting.intervals[index], record);
+    return 0;
 }

@@ -10,7 +10,7 @@
 
 /* About 10 MB of tables and as much of rows. */
 static const struct statistics_limits default_limits = {
-    .ended = 16384,
+    .ended = 12288,
     .processes = 8192,
     .pairs = 16384,
     .paths = 8192,
@@ -36,9 +36,8 @@ int statistics_new(struct statistics **ret_statistics)
 
 static void use_done(struct statistics_use *use)
 {
-    histogram_done(&use->sizes_sent);
-    histogram_done(&use->sizes_received);
-    histogram_done(&use->answers);
+    for (unsigned kind = 0; kind < VALUE_KINDS; kind++)
+        histogram_done(&use->histograms[kind]);
 }
 
 void statistics_every(struct statistics *statistics, uint64_t interval)
@@ -397,21 +396,9 @@ static void fetch_uses(const struct statistics *statistics)
 {
     for (uint32_t i = 0; i < statistics->waiting.count; i++) {
         const char *use = (const char *)likely_use(statistics, &statistics->waiting.list[i]);
-        for (size_t at = 0; use != NULL && at < sizeof(struct statistics_use); at += 64)
+        for (size_t at = 0; use != NULL && at < offsetof(struct statistics_use, histograms);
+             at += 64)
             __builtin_prefetch(use + at);
-    }
-}
-
-static void fetch_histograms(const struct statistics *statistics)
-{
-    for (uint32_t i = 0; i < statistics->waiting.count; i++) {
-        const struct waiting_event *event = &statistics->waiting.list[i];
-        const struct statistics_use *use = likely_use(statistics, event);
-        if (use == NULL)
-            continue;
-        histogram_fetch(event->record.header.id == EVENT_SEND ? &use->sizes_sent
-                                                              : &use->sizes_received);
-        histogram_fetch(&use->answers);
     }
 }
 
@@ -422,10 +409,8 @@ int statistics_bring_in(struct statistics *statistics)
 
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
         result = find_tables(statistics, &waiting->list[i]);
-    if (result == 0) {
+    if (result == 0)
         fetch_uses(statistics);
-        fetch_histograms(statistics);
-    }
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
         result = add_event(statistics, &waiting->list[i]);
     waiting->count = 0;

@@ -86,19 +86,30 @@ struct statistics_stream {
     struct recent_pc recent[2]; /* of its sends, of its receives */
 };
 
+/* What there is a histogram of. */
+enum value_kind {
+    VALUE_SENT,     /* bytes of a message */
+    VALUE_RECEIVED, /* the same, only where sends are not metered: what the others sent */
+    VALUE_ANSWER,   /* ns; of a server or a client */
+    VALUE_KINDS,
+};
+
+#define LATEST_MOST 44
+#define VALUE_BITS  30
+
 /* One process at one end of a path. What each record changes comes first. */
 struct statistics_use {
-    uint32_t path;      /* index into paths */
-    uint32_t process;   /* index into processes */
-    uint32_t next;      /* index into uses + 1 of the same path, 0: last */
-    uint8_t last;       /* EVENT_SEND, EVENT_RECEIVE, 0: nothing yet */
-    bool serves;        /* a server */
+    uint32_t path;    /* index into paths */
+    uint32_t process; /* index into processes */
+    uint32_t next;    /* index into uses + 1 of the same path, 0: last */
+    uint8_t last;     /* EVENT_SEND, EVENT_RECEIVE, 0: nothing yet */
+    bool serves;      /* a server */
+    uint8_t latest_count;
     uint64_t last_time; /* of its last message */
     struct traffic sent;
     struct traffic received;
-    struct histogram answers; /* ns; of a server or a client */
-    struct histogram sizes_sent;
-    struct histogram sizes_received; /* only where sends are not metered: what the others sent */
+    uint32_t latest[LATEST_MOST]; /* value << 2 | kind: not in the histograms yet */
+    struct histogram histograms[VALUE_KINDS];
 };
 
 struct statistics_path {
@@ -220,6 +231,10 @@ void statistics_note_used(struct statistics *statistics, uint32_t path);
 /* Counts a record in which a process uses a path, both known by their index. */
 int statistics_add_use(struct statistics *statistics, const struct record *record, uint32_t index,
                        uint32_t process);
+
+/* Adds those of a kind that are not in the use's histograms yet, nor answers in its process's. */
+int statistics_add_latest(const struct statistics_use *use, enum value_kind kind,
+                          struct histogram *histogram);
 
 /* Counts a SEND in its stretch of time. */
 int statistics_count_in_time(struct statistics *statistics, const struct waiting_event *event);
