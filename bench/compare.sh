@@ -148,10 +148,14 @@ compare() {
     row "$title" < "$scratch/pairs"
 }
 
+# compare_dpm KIND: dpm, of a load that uses this kind of paths.
 compare_dpm() {
     compare "dpm: send receive, coarse CPU time" dpm --flags "send receive" --cpu-time coarse
+    compare "the same, $1 only" dpm --flags "send receive" --cpu-time coarse --kinds "$1"
     compare "dpm: send receive pc" dpm --flags "send receive pc"
+    compare "the same, $1 only" dpm --flags "send receive pc" --kinds "$1"
     compare "dpm: all flags" dpm --flags all
+    compare "the same, $1 only" dpm --flags all --kinds "$1"
 }
 
 compare_peers() {

@@ -6,5 +6,5 @@
 
 use_nginx
 heading request
-compare_dpm
+compare_dpm tcp
 compare_peers

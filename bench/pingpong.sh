@@ -39,9 +39,11 @@ record_all() {
 for kind in tcp udp unix; do
     use_pingpong $kind
     heading "round trip"
-    compare_dpm
+    compare_dpm $kind
     compare "neighbour of dpm: send receive pc" neighbour --flags "send receive pc"
+    compare "the same, $kind only" neighbour --flags "send receive pc" --kinds $kind
     compare "neighbour of dpm: all flags" neighbour --flags all
+    compare "the same, $kind only" neighbour --flags all --kinds $kind
     [ $kind != udp ] || continue # to them it is like TCP
     compare_peers
     record_all

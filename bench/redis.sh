@@ -7,6 +7,6 @@
 for pipeline in 1 16; do
     use_redis $pipeline
     heading request
-    compare_dpm
+    compare_dpm tcp
     compare_peers
 done

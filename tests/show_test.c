@@ -392,9 +392,11 @@ static void statistics_json_has_its_keys(void **state)
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
     expect_keys(json, "trace processes pairs paths procedures");
-    expect_keys(json_object_get(json, "trace"),
-                "events lost dropped unseen_bytes duration_ns complete by machines local remote "
-                "connections ended own_cost");
+    expect_keys(
+        json_object_get(json, "trace"),
+        "events lost dropped unseen_bytes not_metered duration_ns complete by machines local "
+        "remote "
+        "connections ended own_cost");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process,
                 "id machine pid parent name user user_name cgroup cgroup_name container "
@@ -649,7 +651,7 @@ static void records_have_their_keys(void **state)
         [EVENT_PATH] = HEAD "path kind family role name_end cookie peer inode network local_port "
                             "remote_port local remote start_out start_in unix_name",
         [EVENT_IMAGE] = HEAD "image device inode load_address file",
-        [EVENT_MACHINE] = HEAD "machine_id boot_id meter_flags system addresses",
+        [EVENT_MACHINE] = HEAD "machine_id boot_id meter_flags kinds_left_out system addresses",
         [EVENT_END] = HEAD "records lost reason",
         [EVENT_MODULE] = HEAD "module device inode text build_id file",
         [EVENT_PROCEDURE] = HEAD "module image address offset procedure",

@@ -219,6 +219,7 @@ struct communication {
     bool complete;            /* every recording ended in order, with END_COMPLETE */
     uint64_t unknown_streams; /* messages of streams whose identity record is missing: they count
                                  for a process of their own */
+    uint32_t kinds_left_out;  /* METER_TCP ...: some recording did not meter them */
     uint64_t unseen_bytes;    /* received by a call the kernel does not tell of: they count for no
                                  process */
     uint64_t unknown_paths;   /* messages on paths whose identity record is missing: they count for

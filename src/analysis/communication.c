@@ -580,6 +580,8 @@ static void build_totals(const struct statistics *statistics, struct communicati
     result->unseen_bytes = statistics->lasting.unseen_bytes;
     result->duration = duration(statistics);
     result->complete = true;
+    for (uint32_t i = 0; i < statistics->lasting.origin_count; i++)
+        result->kinds_left_out |= statistics->lasting.origins[i].kinds_left_out;
     for (uint32_t i = 0; i < origins; i++) {
         result->lost += states[i].lost;
         result->complete =

@@ -149,7 +149,8 @@ static int add_machine(struct statistics *statistics, const struct event *event)
 
     if (origin->machine_known)
         return 0;
-    origin->meter_flags = (uint32_t)record->meter_flags;
+    origin->meter_flags = record->meter_flags;
+    origin->kinds_left_out = record->kinds_left_out;
     int result = identities_add(statistics->identities, event);
     return result < 0 ? result : note_machine(statistics, origin, record);
 }

@@ -17,6 +17,7 @@ struct statistics_origin {
     bool machine_known;
     uint32_t machine; /* index into machines */
     uint32_t meter_flags;
+    uint32_t kinds_left_out;
     uint64_t records;
     uint64_t first_time; /* of its records, ns monotonic */
     uint64_t last_time;

@@ -36,6 +36,10 @@ const struct command_option recording_options[] = {
      RECORDING_FLAGS,
      {"LIST", ARGUMENT_LIST, meter_flag_word},
      "events to meter, by name: all, send, receive, fork ... (all)"},
+    {"kinds",
+     RECORDING_KINDS,
+     {"LIST", ARGUMENT_LIST, meter_kind_word},
+     "paths to meter, by kind: all, tcp, udp, unix (all)"},
     {"interval",
      RECORDING_INTERVAL_OPTION,
      {"TIME"},
@@ -58,7 +62,8 @@ const struct command_option recording_options[] = {
 
 void recording_options_init(struct recording_options *options)
 {
-    *options = (struct recording_options){.flags = "all", .max_size = DEFAULT_MAX_SIZE};
+    *options =
+        (struct recording_options){.flags = "all", .kinds = "all", .max_size = DEFAULT_MAX_SIZE};
 }
 
 static int read_ring_size(const char *command, struct recording_options *options)
@@ -88,6 +93,9 @@ int recording_option(const char *command, int option, struct recording_options *
     case RECORDING_FLAGS:
         options->flags = optarg;
         return -1;
+    case RECORDING_KINDS:
+        options->kinds = optarg;
+        return -1;
     case RECORDING_REPORT:
         options->report = optarg;
         return -1;
@@ -114,10 +122,14 @@ int recording_options_done(const char *command, struct recording_options *option
 {
     struct problem problem;
 
-    if (meter_flags_parse(options->flags, &options->meter.flags, &problem) < 0)
+    if (meter_flags_parse(options->flags, &options->meter.flags, &problem) < 0 ||
+        meter_kinds_parse(options->kinds, &options->meter.kinds, &problem) < 0)
         return command_usage_error(command, "%s", problem.text);
     if ((options->meter.flags & METER_EVENT_FLAGS) == 0)
         return command_usage_error(command, "no meter flag is left: nothing would be recorded");
+    if (options->meter.kinds == 0)
+        return command_usage_error(command,
+                                   "no kind of path is left: no message would be recorded");
     return -1;
 }
 
@@ -316,7 +328,7 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
 
     if (result < 0)
         return result;
-    if (meter_missing(options->meter.flags, tell_missing, NULL) > 0)
+    if (meter_missing(options->meter.flags, options->meter.kinds, tell_missing, NULL) > 0)
         return problem_set(problem, -ENOTSUP, "the kernel meter does not run here: see above");
     result = meter_open(&options->meter, &recording->meter, problem);
     if (result < 0)
@@ -325,6 +337,7 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
         command_error("%s", meter_left_out(recording->meter));
     machine_describe(&machine);
     machine.meter_flags = options->meter.flags;
+    machine.kinds_left_out = METER_ALL_KINDS & ~meter_kinds(recording->meter);
     result =
         trace_writer_new(recording->path, &machine, options->max_size, &recording->writer, problem);
     if (result >= 0 && (options->meter.flags & METER_FLAG_PC) != 0 &&

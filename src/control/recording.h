@@ -31,6 +31,7 @@ struct recording_options {
     const char *trace;  /* NULL = made from a name and a pid */
     const char *report; /* NULL = standard error */
     const char *flags;
+    const char *kinds;
     uint64_t max_size;
     uint64_t interval; /* ns between reports while it goes on, 0 = none */
     struct meter_options meter;
@@ -59,6 +60,7 @@ struct recording {
 /* The options that both commands have; recording_option reads them. */
 enum recording_option_value {
     RECORDING_FLAGS = OPTION_HELP + 1,
+    RECORDING_KINDS,
     RECORDING_REPORT,
     RECORDING_RING,
     RECORDING_MAX_SIZE,

@@ -58,6 +58,7 @@ uint64_t event_field_value(const struct event_field *field, const void *record);
 /* Flags of every event type that can be metered, and all flags there are. */
 #define METER_EVENT_FLAGS ((EVENT_FLAG(EVENT_TERMINATION + 1) - 1) & ~1u)
 #define METER_ALL_FLAGS   (METER_EVENT_FLAGS | METER_FLAG_PC)
+#define METER_ALL_KINDS   (METER_TCP | METER_UDP | METER_UNIX)
 
 /* Reads a list of flag names, separated by commas or blanks, in the words of both papers ("send
  * receivecall fork", "all", "-send"), any case. Starts from *flags and unites; "-name" takes away.
@@ -69,6 +70,13 @@ int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem
 const char *meter_flag_word(size_t index);
 
 #define METER_FLAGS_TEXT_SIZE 256
+
+/* The same for kinds of paths, METER_TCP ...: "tcp unix", "all,-udp". */
+int meter_kinds_parse(const char *list, uint32_t *kinds, struct problem *problem);
+const char *meter_kind_word(size_t index);
+
+/* The kinds one by one: a name, and in *ret_kind its bit; NULL behind the last. */
+const char *meter_kind(size_t index, uint32_t *ret_kind);
 
 /* Writes these flags as meter_flags_parse reads them: "all", "send,receive", "" if there is none. */
 void meter_flags_text(uint32_t flags, char text[METER_FLAGS_TEXT_SIZE]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * meter_flags.c: meter flags by name. A flag is the bit of the event type it records; the papers'
- * names cover groups of them ("fork", "socket"). See event.h.
+ * meter_flags.c: meter flags by name, and kinds of paths. A flag is the bit of the event type it
+ * records; the papers' names cover groups of them ("fork", "socket"). See event.h.
  */
 #include "event/event.h"
 
@@ -58,22 +58,68 @@ const char *meter_flag_word(size_t index)
     return NULL;
 }
 
-static int unknown_word(const char *word, int length, struct problem *problem)
+/* ---- kinds of paths ---- */
+
+static const struct {
+    const char *name;
+    uint32_t kinds;
+} kinds_by_name[] = {
+    {"all", METER_ALL_KINDS},
+    {"tcp", METER_TCP},
+    {"udp", METER_UDP},
+    {"unix", METER_UNIX},
+};
+
+const char *meter_kind_word(size_t index)
+{
+    return index < ARRAY_SIZE(kinds_by_name) ? kinds_by_name[index].name : NULL;
+}
+
+const char *meter_kind(size_t index, uint32_t *ret_kind)
+{
+    if (++index >= ARRAY_SIZE(kinds_by_name))
+        return NULL;
+    *ret_kind = kinds_by_name[index].kinds;
+    return kinds_by_name[index].name;
+}
+
+static uint32_t kinds_of_word(const char *word)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(kinds_by_name); i++)
+        if (strcasecmp(word, kinds_by_name[i].name) == 0)
+            return kinds_by_name[i].kinds;
+    return 0;
+}
+
+/* ---- lists of words ---- */
+
+struct vocabulary {
+    const char *what; /* a word of it is */
+    uint32_t (*bits)(const char *word);
+    const char *(*word)(size_t index);
+};
+
+static const struct vocabulary flag_words = {"meter flag", flags_of_word, meter_flag_word};
+static const struct vocabulary kind_words = {"kind of path", kinds_of_word, meter_kind_word};
+
+static int unknown_word(const struct vocabulary *vocabulary, const char *word, int length,
+                        struct problem *problem)
 {
     char names[METER_FLAGS_TEXT_SIZE] = "";
     const char *name;
 
-    for (size_t i = 0; (name = meter_flag_word(i)) != NULL; i++)
+    for (size_t i = 0; (name = vocabulary->word(i)) != NULL; i++)
         append_flag(name, names);
     return problem_set(problem, -EINVAL,
-                       "'%.*s' is no meter flag; there are: %s; '-' before a flag takes it away",
-                       length < 40 ? length : 40, word, names);
+                       "'%.*s' is no %s; there are: %s; '-' before a word takes it away",
+                       length < 40 ? length : 40, word, vocabulary->what, names);
 }
 
-int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem)
+static int parse(const struct vocabulary *vocabulary, const char *list, uint32_t *bits,
+                 struct problem *problem)
 {
     static const char separators[] = ", \t\n";
-    uint32_t result = *flags;
+    uint32_t result = *bits;
 
     for (const char *at = list + strspn(list, separators); *at != '\0';
          at += strspn(at, separators)) {
@@ -82,14 +128,24 @@ int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem
         char word[32] = "";
         if (length - take_away < sizeof(word))
             memcpy(word, at + take_away, length - take_away);
-        uint32_t bits = flags_of_word(word);
-        if (bits == 0)
-            return unknown_word(at, (int)length, problem);
-        result = take_away ? result & ~bits : result | bits;
+        uint32_t named = vocabulary->bits(word);
+        if (named == 0)
+            return unknown_word(vocabulary, at, (int)length, problem);
+        result = take_away ? result & ~named : result | named;
         at += length;
     }
-    *flags = result;
+    *bits = result;
     return 0;
+}
+
+int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem)
+{
+    return parse(&flag_words, list, flags, problem);
+}
+
+int meter_kinds_parse(const char *list, uint32_t *kinds, struct problem *problem)
+{
+    return parse(&kind_words, list, kinds, problem);
 }
 
 void meter_flags_text(uint32_t flags, char text[METER_FLAGS_TEXT_SIZE])

@@ -65,6 +65,11 @@ enum event_id {
 /* The meter flag that is no type's: records carry the PC. */
 #define METER_FLAG_PC (1u << 31)
 
+/* Kinds of paths that can be metered apart from the others. */
+#define METER_TCP  1u
+#define METER_UDP  2u
+#define METER_UNIX 4u
+
 /* Bits of record_header.flags. */
 enum record_flag {
     RECORD_CONTINUED = 1,    /* continues the call of this stream's previous SEND or RECEIVE on this
@@ -293,7 +298,8 @@ struct machine_record {
     struct record_header header;
     uint8_t machine_id[16];
     uint8_t boot_id[16];
-    uint64_t meter_flags; /* the flags in force when the recording began */
+    uint32_t meter_flags;    /* the flags in force when the recording began */
+    uint32_t kinds_left_out; /* METER_TCP, METER_UDP, METER_UNIX: not metered */
     char name[MACHINE_NAME_SIZE];
     char system[MACHINE_NAME_SIZE];         /* kernel and architecture */
     char addresses[MACHINE_ADDRESSES_SIZE]; /* separated by blanks */

@@ -19,24 +19,26 @@
 
 #define MESSAGES (SENDING | RECEIVING)
 
+#define ANY_KIND METER_ALL_KINDS
+
 const struct hook hooks[] = {
-    {"task_newtask", 0, "3.4", false},
-    {"sched_process_exec", 0, "3.4", false},
-    {"sched_process_exit", 0, "2.6.32", false},
-    {"tcp_sendmsg_locked", SENDING, "6.16", false},
-    {"sk_data_ready", SENDING, "6.3", false},
-    {"sock_send_length", SENDING, "6.3", false},
-    {"tcp_rcv_space_adjust", RECEIVING, "4.18", false},
-    {"skb_copy_datagram_iovec", RECEIVING, "2.6.32", false},
-    {"sock_recv_length", RECEIVING, "6.3", false},
-    {"inet_sock_set_state", SENDING | RECEIVING | PATHS, "4.16", false},
-    {"tcp_destroy_sock", SENDING | RECEIVING | PATHS, "4.16", false},
-    {"sched_switch", SWITCHING, "5.18", false},
-    {"kfree_skb", RECEIVING, "6.11", true},
-    {"udp_egress", SENDING, NULL, true},
-    {"udp_ingress", RECEIVING, NULL, true},
-    {"udp_create", MESSAGES, NULL, true},
-    {"udp_release", MESSAGES, NULL, true},
+    {"task_newtask", 0, ANY_KIND, "3.4"},
+    {"sched_process_exec", 0, ANY_KIND, "3.4"},
+    {"sched_process_exit", 0, ANY_KIND, "2.6.32"},
+    {"tcp_sendmsg_locked", SENDING, METER_TCP, "6.16"},
+    {"sk_data_ready", SENDING, METER_UNIX, "6.3"},
+    {"sock_send_length", SENDING, ANY_KIND, "6.3"},
+    {"tcp_rcv_space_adjust", RECEIVING, METER_TCP, "4.18"},
+    {"skb_copy_datagram_iovec", RECEIVING, METER_UNIX, "2.6.32"},
+    {"sock_recv_length", RECEIVING, ANY_KIND, "6.3"},
+    {"inet_sock_set_state", SENDING | RECEIVING | PATHS, METER_TCP, "4.16"},
+    {"tcp_destroy_sock", SENDING | RECEIVING | PATHS, METER_TCP, "4.16"},
+    {"sched_switch", SWITCHING, ANY_KIND, "5.18"},
+    {"kfree_skb", RECEIVING, METER_UDP, "6.11"},
+    {"udp_egress", SENDING, METER_UDP, NULL},
+    {"udp_ingress", RECEIVING, METER_UDP, NULL},
+    {"udp_create", MESSAGES, METER_UDP, NULL},
+    {"udp_release", MESSAGES, METER_UDP, NULL},
 };
 const size_t hook_count = ARRAY_SIZE(hooks);
 
@@ -57,14 +59,14 @@ bool iterator_exists(const struct btf *types, const char *name)
 }
 
 /* Tells of each hook that the flags need and the kernel lacks; returns how many. */
-static int missing_hooks(const struct btf *types, uint32_t flags,
+static int missing_hooks(const struct btf *types, uint32_t flags, uint32_t kinds,
                          void (*tell)(const char *sentence, void *context), void *context)
 {
     char text[256];
     int missing = 0;
 
     for (size_t i = 0; i < hook_count; i++) {
-        if (!hook_needed(&hooks[i], flags) || hooks[i].since == NULL ||
+        if (!hook_needed(&hooks[i], flags, kinds) || hooks[i].since == NULL ||
             tracepoint_exists(types, hooks[i].program))
             continue;
         snprintf(text, sizeof(text),
@@ -77,7 +79,8 @@ static int missing_hooks(const struct btf *types, uint32_t flags,
     return missing;
 }
 
-int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *context), void *context)
+int meter_missing(uint32_t flags, uint32_t kinds, void (*tell)(const char *sentence, void *context),
+                  void *context)
 {
     quiet_libbpf();
     struct btf *types = btf__load_vmlinux_btf();
@@ -89,7 +92,7 @@ int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *conte
              context);
         missing = 1;
     } else {
-        missing = missing_hooks(types, flags, tell, context);
+        missing = missing_hooks(types, flags, kinds, tell, context);
         btf__free(types);
     }
     if (missing > 0)

@@ -85,7 +85,7 @@ static int cannot_load(int error, struct problem *problem)
 
 static bool is_used(const struct meter *meter, const struct hook *hook)
 {
-    return hook_needed(hook, meter->flags) && (!hook->udp || meter->cgroup >= 0);
+    return hook_needed(hook, meter->flags, meter->kinds);
 }
 
 static int attach_hooks(struct meter *meter, struct problem *problem)
@@ -107,6 +107,13 @@ static int attach_hooks(struct meter *meter, struct problem *problem)
     return 0;
 }
 
+static void leave_out_udp(struct meter *meter, const char *need, const char *why)
+{
+    meter->kinds &= ~METER_UDP;
+    snprintf(meter->left_out, sizeof(meter->left_out), "UDP is not metered: its hooks need %s%s",
+             need, why);
+}
+
 /* UDP needs hooks on packets, which need more than the rest of the meter. */
 static void open_cgroup(struct meter *meter)
 {
@@ -114,19 +121,16 @@ static void open_cgroup(struct meter *meter)
 
     meter->cgroup = -1;
     for (size_t i = 0; i < hook_count; i++)
-        needed = needed || (hooks[i].udp && hook_needed(&hooks[i], meter->flags));
+        needed = needed || (hooks[i].since == NULL && is_used(meter, &hooks[i]));
     if (!needed)
         return;
     if (!have_capability(CAP_NET_ADMIN)) {
-        snprintf(meter->left_out, sizeof(meter->left_out),
-                 "UDP is not metered: its hooks need the capability CAP_NET_ADMIN");
+        leave_out_udp(meter, "the capability CAP_NET_ADMIN", "");
         return;
     }
     meter->cgroup = cgroup_root_open();
     if (meter->cgroup < 0)
-        snprintf(meter->left_out, sizeof(meter->left_out),
-                 "UDP is not metered: its hooks need the cgroup2 hierarchy: %s",
-                 strerror(-meter->cgroup));
+        leave_out_udp(meter, "the cgroup2 hierarchy: ", strerror(-meter->cgroup));
 }
 
 static int open_rings(struct meter *meter)
@@ -148,7 +152,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     uint32_t sizes[RING_COUNT];
 
     quiet_libbpf();
-    if (meter_missing(options->flags, keep_first, missing) > 0)
+    if (meter_missing(meter->flags, meter->kinds, keep_first, missing) > 0)
         return problem_set(problem, -ENOTSUP, "%s (dpm check tells more)", missing);
     meter->kernel = meter_bpf__open();
     if (meter->kernel == NULL)
@@ -159,7 +163,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     ring_sizes(options->ring_size, sizes);
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
-    meter->kernel->rodata->meters_udp = meter->cgroup >= 0;
+    meter->kernel->rodata->kinds_in_force = meter->kinds;
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(
             bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program),
@@ -182,6 +186,7 @@ int meter_open(const struct meter_options *options, struct meter **ret_meter,
         return problem_set(problem, -ENOMEM, "out of memory");
     meter->cost.counting = -1;
     meter->flags = options->flags;
+    meter->kinds = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
     meter->source = (struct source){meter_next, 1, &meter->state};
     meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
     open_sockets_init(&meter->sockets);
@@ -215,6 +220,11 @@ uint64_t meter_lost_paths(const struct meter *meter)
 uint64_t meter_lost_datagrams(const struct meter *meter)
 {
     return __atomic_load_n(&meter->kernel->bss->lost_datagrams, __ATOMIC_RELAXED);
+}
+
+uint32_t meter_kinds(const struct meter *meter)
+{
+    return meter->kinds;
 }
 
 const char *meter_left_out(const struct meter *meter)

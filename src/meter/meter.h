@@ -18,15 +18,17 @@ struct meter;
 
 struct meter_options {
     uint32_t flags;     /* EVENT_FLAG bits and METER_FLAG_PC, in force for all processes marked */
+    uint32_t kinds;     /* METER_TCP ...: no other path is known to the meter; 0 = all */
     uint32_t ring_size; /* bytes of the data ring, rounded up to a power of two; 0 = 16 MiB. The
                            control ring has a quarter of it, at least 1 MiB */
     uint32_t first_sequence; /* number of each stream's first record; for tests */
     bool coarse_time;        /* CPU time as of the scheduler's last look, up to a tick old */
 };
 
-/* Says what the meter needs and this machine lacks for `flags`: calls `tell` once for each, with
+/* Says what the meter needs and this machine lacks for `flags` and `kinds`: calls `tell` once for each, with
  * one sentence, and once more to say where to read on. Returns how many things are lacking. */
-int meter_missing(uint32_t flags, void (*tell)(const char *sentence, void *context), void *context);
+int meter_missing(uint32_t flags, uint32_t kinds, void (*tell)(const char *sentence, void *context),
+                  void *context);
 
 /* Loads the kernel programs and attaches those that options->flags need. Until a process is marked
  * nothing is recorded. Needs CAP_BPF and CAP_PERFMON (or root); for UDP see meter_left_out().
@@ -94,6 +96,9 @@ uint64_t meter_lost_datagrams(const struct meter *meter);
 /* What this meter does not record though its flags ask for it, and why, in one line; NULL: nothing.
  * UDP needs CAP_NET_ADMIN. Valid as long as the meter. */
 const char *meter_left_out(const struct meter *meter);
+
+/* The kinds of paths that are metered: those asked for, but for what is left out. */
+uint32_t meter_kinds(const struct meter *meter);
 
 /* Measures what the hooks cost, now and then for a moment: to be called a hundred times a second, with
  * the time (CLOCK_MONOTONIC). */

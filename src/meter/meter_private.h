@@ -15,16 +15,16 @@
 struct hook {
     const char *program; /* its name on the kernel side; a tracepoint's is the tracepoint's */
     uint32_t flags;      /* attached if any of these is in force; 0 = always */
+    uint32_t kinds;      /* ... and any of these is metered */
     const char *since;   /* first kernel that has the tracepoint; NULL: a hook of the cgroup */
-    bool udp;            /* for UDP alone */
 };
 
 extern const struct hook hooks[];
 extern const size_t hook_count;
 
-static inline bool hook_needed(const struct hook *hook, uint32_t flags)
+static inline bool hook_needed(const struct hook *hook, uint32_t flags, uint32_t kinds)
 {
-    return hook->flags == 0 || (hook->flags & flags) != 0;
+    return (hook->flags == 0 || (hook->flags & flags) != 0) && (hook->kinds & kinds) != 0;
 }
 
 struct btf;
@@ -107,6 +107,7 @@ struct meter {
     uint64_t told_lost;  /* by the LOST records handed out */
     int64_t wall_offset;
     uint32_t flags;
+    uint32_t kinds;
     int cgroup;                   /* the root of the hierarchy; negative: UDP is not metered */
     char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */
     bool collected;               /* since next() last said "none yet" */

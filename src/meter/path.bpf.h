@@ -19,17 +19,19 @@ static __always_inline uint64_t inode_of_socket(struct sock *sk)
     return socket == NULL ? 0 : BPF_CORE_READ(socket, vfs_inode.i_ino);
 }
 
+/* 0: of a kind that is not metered. */
 static __always_inline uint8_t kind_of_socket(uint32_t family, uint32_t type, uint32_t protocol)
 {
-    if (family == AF_UNIX)
+    if (family == AF_UNIX && (kinds_in_force & METER_UNIX))
         return type == SOCK_STREAM      ? PATH_UNIX_STREAM
                : type == SOCK_DGRAM     ? PATH_UNIX_DATAGRAM
                : type == SOCK_SEQPACKET ? PATH_UNIX_SEQPACKET
                                         : 0;
-    if ((family == AF_INET || family == AF_INET6) && protocol == IPPROTO_TCP)
+    if (family != AF_INET && family != AF_INET6)
+        return 0;
+    if (protocol == IPPROTO_TCP && (kinds_in_force & METER_TCP))
         return PATH_TCP;
-    if ((family == AF_INET || family == AF_INET6) && protocol == IPPROTO_UDP &&
-        type == SOCK_DGRAM && meters_udp)
+    if (protocol == IPPROTO_UDP && type == SOCK_DGRAM && (kinds_in_force & METER_UDP))
         return PATH_UDP;
     return 0;
 }
@@ -612,7 +614,7 @@ __noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
     if ((BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
         return 0;
     facts.inode = BPF_CORE_READ(file, f_inode, i_ino);
-    if (meters_udp) {
+    if (kinds_in_force & METER_UDP) {
         int number = udp_path_of_file(stream, file);
 
         if (number >= 0)

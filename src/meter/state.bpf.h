@@ -314,7 +314,7 @@ struct {
 const volatile uint32_t flags_in_force = 0; /* union of all streams' flags */
 const volatile uint32_t first_sequence = 0; /* number of a stream's first record */
 const volatile bool coarse_time = false;    /* CPU time as of the scheduler's last look */
-const volatile uint32_t meters_udp = 0;     /* the cgroup hooks are there */
+const volatile uint32_t kinds_in_force = 0; /* METER_TCP ...: of the paths that are metered */
 
 #define FLAGS_OF_SWITCH                                                                            \
     (EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) |        \

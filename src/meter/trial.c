@@ -162,6 +162,7 @@ int trial_one(const char *name, char ret_reason[TRIAL_REASON_SIZE])
     int result = kernel == NULL ? -errno : 0;
     if (result == 0) {
         kernel->rodata->flags_in_force = METER_ALL_FLAGS;
+        kernel->rodata->kinds_in_force = METER_ALL_KINDS;
         bpf_map__set_max_entries(kernel->maps.data_ring, (uint32_t)sysconf(_SC_PAGESIZE));
         bpf_map__set_max_entries(kernel->maps.control_ring, (uint32_t)sysconf(_SC_PAGESIZE));
         bpf_object__for_each_program(program, kernel->obj)

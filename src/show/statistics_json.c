@@ -127,13 +127,26 @@ static json_t *own_cost(const struct own_cost *from)
                                 : json_real((double)from->hook / (double)from->hook_records));
 }
 
+static json_t *kind_names(uint32_t kinds)
+{
+    json_t *names = json_array();
+    const char *name;
+    uint32_t kind;
+
+    for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++)
+        if (kinds & kind)
+            json_array_append_new(names, json_string(name));
+    return names;
+}
+
 static json_t *recording(const struct communication *communication)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "events",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "events",
         count(communication->events), "lost", count(communication->lost), "dropped",
         count(communication->dropped), "unseen_bytes", count(communication->unseen_bytes),
-        "duration_ns", count(communication->duration), "complete", communication->complete, "by",
+        "not_metered", kind_names(communication->kinds_left_out), "duration_ns",
+        count(communication->duration), "complete", communication->complete, "by",
         communication_by_name(communication->by), "machines", machines(communication), "local",
         traffic(&communication->local), "remote", traffic(&communication->remote), "connections",
         count(communication->connections), "ended", count(communication->ended), "own_cost",

@@ -506,6 +506,21 @@ static void print_unseen(FILE *file, uint64_t bytes)
             text);
 }
 
+static void print_left_out(FILE *file, uint32_t kinds)
+{
+    const char *before = "\nPaths of these kinds were not metered: ";
+    const char *name;
+    uint32_t kind;
+
+    for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++)
+        if (kinds & kind) {
+            fprintf(file, "%s%s", before, name);
+            before = ", ";
+        }
+    if (kinds & METER_ALL_KINDS)
+        fputs(".\n", file);
+}
+
 /* One line on what DPM itself has cost. */
 static void print_own_cost(const struct communication *communication, FILE *file)
 {
@@ -570,6 +585,7 @@ int show_statistics_tables(const struct communication *communication, FILE *file
         print_unknown(file, communication->unknown_paths, "paths",
                       "they count for their processes only");
         print_unseen(file, communication->unseen_bytes);
+        print_left_out(file, communication->kinds_left_out);
         print_own_cost(communication, file);
     }
     return result;

@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# kinds_test.sh BUILD_FOLDER: metering only some kinds of paths: what is told of them is what a meter of
+# all kinds tells of them at the same time, nothing is told of others, and only their hooks are there.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+program=$1/tests/truth/truth-program
+cd "$scratch" || exit 1
+seed=${DPM_SEED:-$(($(date +%s) % 100000))}
+echo "# seed $seed (DPM_SEED repeats it)"
+
+# messages KINDS TRACE: of each thread's sends and receives on paths of these kinds (a pattern) what was
+# moved on which socket, and where it stands; but for sockets on which several may send at the same time:
+# there two meters may see them come in another order.
+messages() {
+    "$dpm" dump --json "$2" 2> dump.err | jq -c -s --arg kinds "$1" '
+        (map(select(.event == "PATH")) | map({key: (.path | tostring), value: .}) | from_entries) as $paths |
+        .[] | select(.event == "SEND" or .event == "RECEIVE") | $paths[.path | tostring] as $path |
+        select($path.kind | test($kinds)) | [.event, .tid, $path.cookie, .bytes,
+            if $path.kind == "tcp" then .offset else null end]' | sort
+}
+
+# kinds_of TRACE: of its paths.
+kinds_of() {
+    "$dpm" dump --json --type path "$1" 2> dump.err | jq -r .kind | sort -u | tr '\n' ' '
+}
+
+# only LIST PATTERN KINDS LEFT_OUT: metering this list.
+only() {
+    rm -rf all.trace some.trace log
+    mkdir log
+    "$dpm" run -o all.trace --flags "all -pc" --ring 64M --report all.report -- \
+        "$dpm" run -o some.trace --kinds "$1" --flags "all -pc" --ring 64M --report some.report --wait -- \
+        "$program" --seed "$seed" --log log > out 2> err
+    check_equal "$1: metered twice, the program ends in order" 0 $?
+    check_equal "... with all kinds there are others" "tcp udp unix-datagram unix-seqpacket unix-stream " \
+        "$(kinds_of all.trace)"
+    check_equal "... with $1 there are only its own" "$3" "$(kinds_of some.trace)"
+    messages "$2" all.trace > all
+    messages "$2" some.trace > some
+    check "... there are messages" test "$(wc -l < some)" -gt 500
+    check_equal "... every message as when all are metered" "" "$(diff all some | head -n 5)"
+    check "... the report says what is not metered" \
+        grep -qx "Paths of these kinds were not metered: $4\." some.report
+    check_equal "... and the JSON object" "$4" \
+        "$("$dpm" stats --json some.trace 2> err | jq -r '.trace.not_metered | join(", ")')"
+}
+
+only tcp '^tcp' 'tcp ' 'udp, unix'
+only udp '^udp' 'udp ' 'tcp, unix'
+only unix '^unix' 'unix-datagram unix-seqpacket unix-stream ' 'tcp, udp'
+only all,-udp '^tcp|^unix' 'tcp unix-datagram unix-seqpacket unix-stream ' udp
+
+"$dpm" stats --json all.trace 2> err > stats.json
+check_equal "of all kinds nothing is left out" '[]' "$(jq -c .trace.not_metered stats.json)"
+check_not "... nor does the report speak of it" grep -q 'were not metered' all.report
+
+# hooks LIST: those that see messages and paths, of the meter that meters this list.
+cat > hooks.sh <<'SCRIPT'
+for file in /proc/$PPID/fdinfo/*; do
+    sed -n 's/^prog_id:[[:blank:]]*//p' "$file"
+done | sort -u | while read -r number; do
+    bpftool prog show id "$number"
+done | sed -n 's/^[0-9]*: .* name \([^ ]*\) .*/\1/p' |
+    grep -E '^(tcp_|udp_|sk_data_ready|skb_copy|kfree_skb|inet_sock_|sock_)' | sort | tr '\n' ' '
+SCRIPT
+hooks() {
+    rm -rf hooks.trace
+    "$dpm" run -o hooks.trace --kinds "$1" --flags "send receive" -- sh hooks.sh 2> err
+}
+if command -v bpftool > bpftool.path; then
+    check_equal "TCP alone has hooks of its own" \
+        "inet_sock_set_state sock_recv_length sock_send_length tcp_destroy_sock tcp_rcv_space_adjust tcp_sendmsg_locked " \
+        "$(hooks tcp)"
+    check_equal "... so has UDP" \
+        "kfree_skb sock_recv_length sock_send_length udp_create udp_egress udp_ingress udp_release " \
+        "$(hooks udp)"
+    check_equal "... and UNIX sockets" \
+        "sk_data_ready skb_copy_datagram_iovec sock_recv_length sock_send_length " "$(hooks unix)"
+else
+    skip "which hooks there are" "bpftool is not installed"
+fi
+
+refuse() {
+    "$dpm" run --kinds "$1" -- true > out 2> err
+    check_equal "--kinds $1 is wrong usage" 2 $?
+    check "... and says so" grep -q "$2" err
+}
+refuse pigeon "'pigeon' is no kind of path; there are: all,tcp,udp,unix"
+refuse tcp,-tcp 'no kind of path is left'
+finish
