@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flags_fuzz.c: the input is a list of meter flags, as a user types it. Whatever it is, it is
- * understood or refused in one line that names a word of it; and since each word sets or clears
- * bits, a list is a function of each bit alone.
+ * flags_fuzz.c: the input is a list of meter flags, or of kinds of paths, as a user types it. Whatever
+ * it is, it is understood or refused in one line that names a word of it; and since each word sets or
+ * clears bits, a list is a function of each bit alone.
  */
 #include "event/event.h"
 #include "fuzz.h"
@@ -11,12 +11,23 @@
 #include <errno.h>
 #include <string.h>
 
+static const struct language {
+    int (*parse)(const char *list, uint32_t *bits, struct problem *problem);
+    const char *refusal;
+    uint32_t all;
+} languages[] = {
+    {meter_flags_parse, "' is no meter flag", METER_ALL_FLAGS},
+    {meter_kinds_parse, "' is no kind of path", METER_ALL_KINDS},
+};
+
+static const struct language *language; /* that is tried */
+
 static void check_refusal(const char *list, uint32_t before, uint32_t after,
                           const struct problem *problem)
 {
     static const char last_words[] = "takes it away";
     size_t length = strlen(problem->text);
-    const char *word_end = strstr(problem->text, "' is no meter flag");
+    const char *word_end = strstr(problem->text, language->refusal);
     char word[41];
 
     PROMISE(after == before);
@@ -36,7 +47,7 @@ static bool parse(const char *list, uint32_t *flags)
 {
     struct problem problem = {""};
     uint32_t before = *flags;
-    int result = meter_flags_parse(list, flags, &problem);
+    int result = language->parse(list, flags, &problem);
 
     PROMISE(result == 0 || result == -EINVAL);
     if (result < 0)
@@ -54,7 +65,7 @@ static void check_last_word(const char *list, uint32_t start, const char *word, 
         abort();
     snprintf(longer, size, "%s,%s", list, word);
     PROMISE(parse(longer, &start));
-    PROMISE((start & METER_ALL_FLAGS) == expected);
+    PROMISE((start & language->all) == expected);
     free(longer);
 }
 
@@ -65,11 +76,11 @@ static void check_understood(char *list, uint32_t start)
     uint32_t some = start;
 
     PROMISE(parse(list, &none) && parse(list, &every) && parse(list, &some));
-    PROMISE((none & ~METER_ALL_FLAGS) == 0);
-    PROMISE((~every & ~METER_ALL_FLAGS) == 0);
+    PROMISE((none & ~language->all) == 0);
+    PROMISE((~every & ~language->all) == 0);
     PROMISE((none & ~every) == 0);
     PROMISE(some == ((start & every) | none));
-    check_last_word(list, start, "all", METER_ALL_FLAGS);
+    check_last_word(list, start, "all", language->all);
     check_last_word(list, start, "-ALL", 0);
     uint32_t again = some;
     PROMISE(parse(list, &again) && again == some);
@@ -91,9 +102,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     list[size] = '\0';
     for (size_t i = 0; i < size; i++)
         start = start * 31 + bytes[i];
-    uint32_t flags = start;
-    if (parse(list, &flags))
-        check_understood(list, start);
+    for (language = languages; language < languages + ARRAY_SIZE(languages); language++) {
+        uint32_t flags = start;
+        if (parse(list, &flags))
+            check_understood(list, start);
+    }
     free(list);
     return 0;
 }

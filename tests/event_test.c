@@ -434,6 +434,41 @@ static void test_wrong_flags_are_named(void **unused)
     assert_non_null(strstr(problem.text, "'recieve'"));
 }
 
+static void check_kinds(const char *list, int expected, uint32_t kinds)
+{
+    struct problem problem = {""};
+    uint32_t found = METER_UDP;
+
+    assert_int_equal(meter_kinds_parse(list, &found, &problem), expected);
+    assert_int_equal(found, kinds);
+    assert_int_equal(strstr(problem.text, "is no kind of path; there are: all,tcp,udp,unix") !=
+                         NULL,
+                     expected < 0);
+}
+
+static void test_kinds_are_parsed(void **unused)
+{
+    uint32_t all = 0;
+    const char *name;
+    uint32_t kind;
+
+    (void)unused;
+    check_kinds("", 0, METER_UDP);
+    check_kinds("tcp", 0, METER_UDP | METER_TCP);
+    check_kinds("-udp UNIX", 0, METER_UNIX);
+    check_kinds("all,-tcp", 0, METER_UDP | METER_UNIX);
+    check_kinds("tcp,pipe", -EINVAL, METER_UDP);
+    check_kinds("send", -EINVAL, METER_UDP);
+    for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++) {
+        uint32_t parsed = 0;
+        assert_int_equal(meter_kinds_parse(name, &parsed, NULL), 0);
+        assert_int_equal(parsed, kind);
+        assert_int_equal(all & kind, 0);
+        all |= kind;
+    }
+    assert_int_equal(all, METER_ALL_KINDS);
+}
+
 /* ---- identities ---- */
 
 static void test_identities_keep_the_latest_of_each_number(void **unused)
@@ -806,6 +841,7 @@ int main(void)
         cmocka_unit_test(test_flags_are_the_types),
         cmocka_unit_test(test_flag_words_are_known),
         cmocka_unit_test(test_flags_are_written),
+        cmocka_unit_test(test_kinds_are_parsed),
         cmocka_unit_test(test_wrong_flags_are_named),
         cmocka_unit_test(test_identities_keep_the_latest_of_each_number),
         cmocka_unit_test(test_identities_know_names),
