@@ -130,15 +130,55 @@ static void test_array_refuses_what_overflows(void **unused)
 
 /* ---- the hash ---- */
 
-/* The value for "foobar" is from the authors' list of test vectors of FNV-1a. */
-static void test_hash_goes_on_over_parts(void **unused)
+static void check_new(struct intern *seen, uint64_t hash)
 {
+    uint32_t count = seen->count;
+
+    assert_int_equal(intern_add(seen, hash), count);
+}
+
+/* Whatever differs, the bytes, how many there are or what came before: the hash does, too. */
+static void test_hash_tells_apart(void **unused)
+{
+    uint8_t bytes[200] = {0};
+    struct intern seen = {0};
+
     (void)unused;
-    assert_int_equal(hash_bytes(HASH_START, "", 0), HASH_START);
-    assert_int_equal(hash_bytes(HASH_START, "foobar", 6), 0x85944171f73967e8ULL);
-    for (size_t i = 0; i <= 6; i++)
-        assert_int_equal(hash_bytes(hash_bytes(HASH_START, "foobar", i), "foobar" + i, 6 - i),
-                         0x85944171f73967e8ULL);
+    for (size_t size = 0; size <= sizeof(bytes); size++)
+        for (uint64_t before = 0; before < 3; before++)
+            check_new(&seen, hash_bytes(before, bytes, size));
+    for (size_t at = 0; at < sizeof(bytes); at++) {
+        bytes[at] = 1;
+        check_new(&seen, hash_bytes(0, bytes, sizeof(bytes)));
+        assert_int_equal(hash_bytes(7, bytes, at), hash_bytes(7, bytes, at));
+        bytes[at] = 0;
+    }
+    intern_done(&seen);
+}
+
+/* ---- the arena ---- */
+
+static void test_arena_gives_memory_of_its_own_to_each(void **unused)
+{
+    enum { PIECES = 3000 };
+    static uint8_t *pieces[PIECES];
+    static size_t sizes[PIECES];
+    struct arena arena = {0};
+    uint64_t state = seed_of_run("arena");
+
+    (void)unused;
+    for (size_t i = 0; i < PIECES; i++) {
+        sizes[i] = random_below(&state, random_below(&state, 100) == 0 ? 200000 : 300);
+        pieces[i] = arena_allocate(&arena, sizes[i]);
+        assert_non_null(pieces[i]);
+        assert_int_equal((uintptr_t)pieces[i] % _Alignof(max_align_t), 0);
+        memset(pieces[i], (int)(i % 251), sizes[i]);
+    }
+    for (size_t i = 0; i < PIECES; i++)
+        for (size_t at = 0; at < sizes[i]; at++)
+            assert_int_equal(pieces[i][at], i % 251);
+    arena_done(&arena);
+    assert_null(arena.block);
 }
 
 /* ---- problems ---- */
@@ -165,7 +205,8 @@ int main(void)
         cmocka_unit_test(test_intern_is_fast_for_many_keys),
         cmocka_unit_test(test_array_grows_and_keeps_what_it_has),
         cmocka_unit_test(test_array_refuses_what_overflows),
-        cmocka_unit_test(test_hash_goes_on_over_parts),
+        cmocka_unit_test(test_hash_tells_apart),
+        cmocka_unit_test(test_arena_gives_memory_of_its_own_to_each),
         cmocka_unit_test(test_problem_is_one_line_and_returns_the_error),
     };
 

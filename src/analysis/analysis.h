@@ -194,6 +194,7 @@ struct communication {
     size_t path_count;
     struct communication_machine *machines;
     size_t machine_count;
+    struct arena memory;                /* of the pieces */
     struct communication_piece *pieces; /* texts and lists that rows point into */
     size_t piece_capacity;
     struct intern piece_keys;

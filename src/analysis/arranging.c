@@ -97,7 +97,7 @@ static int64_t find_pair(struct communication *communication, const struct party
 {
     const void *parties[] = {party_identity(from), party_identity(to)};
 
-    for (uint64_t key = hash_bytes(HASH_START, parties, sizeof(parties));; key++) {
+    for (uint64_t key = hash_bytes(0, parties, sizeof(parties));; key++) {
         int64_t index = intern_add(&communication->pair_keys, key);
         if (index < 0 || (size_t)index == communication->pair_count ||
             is_between(&communication->pairs[index], from, to))

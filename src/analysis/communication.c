@@ -262,6 +262,15 @@ static const char *end_address(struct builder *builder, const struct connection_
     return communication_keep_text(builder->result, text);
 }
 
+/* A party of processes, which are in order. NULL in it: out of memory. */
+static struct party party_of(struct builder *builder, const uint32_t *processes, uint32_t count)
+{
+    return (struct party){
+        .processes = communication_keep(builder->result, processes, count * sizeof(*processes)),
+        .count = count,
+    };
+}
+
 static uint32_t count_holders(const struct statistics *statistics, uint32_t path)
 {
     uint32_t count = 0;
@@ -273,12 +282,15 @@ static uint32_t count_holders(const struct statistics *statistics, uint32_t path
     return count;
 }
 
+#define FEW_HOLDERS 16
+
 /* Notes the processes that used the end as its party. */
 static int list_holders(struct builder *builder, struct connection_end *end)
 {
     const struct statistics *statistics = builder->statistics;
     uint32_t count = count_holders(statistics, end->path);
-    uint32_t *holders = calloc((size_t)count + 1, sizeof(*holders));
+    uint32_t few[FEW_HOLDERS];
+    uint32_t *holders = count <= FEW_HOLDERS ? few : calloc(count, sizeof(*holders));
     uint32_t *at = holders;
 
     if (holders == NULL)
@@ -288,9 +300,9 @@ static int list_holders(struct builder *builder, struct connection_end *end)
              use = statistics->uses[use - 1].next)
             *at++ = statistics->uses[use - 1].process;
     sort_numbers(holders, count);
-    end->party.processes = communication_keep(builder->result, holders, count * sizeof(*holders));
-    end->party.count = count;
-    free(holders);
+    end->party = party_of(builder, holders, count);
+    if (holders != few)
+        free(holders);
     return end->party.processes == NULL ? -ENOMEM : 0;
 }
 
@@ -380,10 +392,7 @@ static int build_direction(struct builder *builder, const struct connection_end 
     for (uint32_t at = statistics->paths[path].first_use; result == 0 && at != 0;) {
         const struct statistics_use *use = &statistics->uses[at - 1];
         const struct traffic *traffic = by_sends ? &use->sent : &use->received;
-        struct party user = {
-            .processes = communication_keep(builder->result, &use->process, sizeof(use->process)),
-            .count = 1,
-        };
+        struct party user = party_of(builder, &use->process, 1);
         if (user.processes == NULL)
             return -ENOMEM;
         add_traffic(ret_sum, traffic);

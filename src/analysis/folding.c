@@ -301,6 +301,8 @@ static const char *without_port(struct communication *past, const char *address)
  * the same kind. */
 static int make_common(struct communication *past, struct communication_path *path, bool by_kind)
 {
+    if (path->number == 0 && !by_kind)
+        return 0; /* it has no number since it was made so */
     path->number = 0;
     path->local = by_kind ? communication_keep_text(past, "*") : without_port(past, path->local);
     if (by_kind)
@@ -425,6 +427,31 @@ static int add_to_past(struct statistics *statistics)
     return result;
 }
 
+/* Empty tables; those that were emptied by the folding before have their memory already. */
+static int take_spare(struct statistics *statistics, struct statistics **ret_spare)
+{
+    if (statistics->spare == NULL)
+        return statistics_new(ret_spare);
+    int result = identities_new(&statistics->spare->identities);
+    if (result < 0)
+        return result;
+    *ret_spare = statistics->spare;
+    statistics->spare = NULL;
+    return 0;
+}
+
+/* What was in `old` has gone over; its tables serve again. */
+static void keep_spare(struct statistics *statistics, struct statistics *old)
+{
+    identities_free(old->identities);
+    old->identities = NULL;
+    old->past = NULL;
+    old->spare = NULL;
+    memset(&old->lasting, 0, sizeof(old->lasting));
+    statistics_clear(old);
+    statistics->spare = old;
+}
+
 int statistics_fold(struct statistics *statistics)
 {
     struct statistics *fresh;
@@ -432,19 +459,19 @@ int statistics_fold(struct statistics *statistics)
     choose(statistics);
     int result = add_to_past(statistics);
     if (result == 0)
-        result = statistics_new(&fresh);
+        result = take_spare(statistics, &fresh);
     if (result < 0)
         return result;
     result = keep_what_lives(statistics, fresh);
-    /* what both have now belongs to the one that goes on */
-    struct statistics old = *statistics;
-    if (result == 0) {
-        fresh->past = statistics->past;
-        *statistics = *fresh;
-        *fresh = old;
+    if (result < 0) {
+        memset(&fresh->lasting, 0, sizeof(fresh->lasting)); /* belongs to both */
+        statistics_free(fresh);
+        return result;
     }
-    fresh->past = NULL;
-    memset(&fresh->lasting, 0, sizeof(fresh->lasting));
-    statistics_free(fresh);
-    return result;
+    struct statistics old = *statistics;
+    *statistics = *fresh;
+    *fresh = old;
+    statistics->past = fresh->past;
+    keep_spare(statistics, fresh);
+    return 0;
 }

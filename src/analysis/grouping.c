@@ -64,7 +64,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 
 uint64_t fold_key(const struct communication_process *process)
 {
-    uint64_t hash = hash_bytes(HASH_START, &process->machine, sizeof(process->machine));
+    uint64_t hash = hash_bytes(0, &process->machine, sizeof(process->machine));
 
     hash = hash_bytes(hash, &process->user, sizeof(process->user));
     hash = hash_bytes(hash, &process->cgroup, sizeof(process->cgroup));
@@ -274,6 +274,7 @@ static struct communication *new_result(const struct communication *from, enum c
     *result = *from; /* all totals */
     result->by = by;
     result->process_count = result->pair_count = result->path_count = 0;
+    result->memory = (struct arena){0};
     result->pieces = NULL;
     result->piece_capacity = 0;
     result->piece_keys = (struct intern){0};

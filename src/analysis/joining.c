@@ -48,7 +48,7 @@ _Static_assert(sizeof(struct key) == 80, "a key has no padding");
 /* Equal keys are checked again by match(), so a collision costs time only. */
 static uint64_t key_hash(const struct key *key)
 {
-    return hash_bytes(HASH_START, key, sizeof(*key));
+    return hash_bytes(0, key, sizeof(*key));
 }
 
 /* The first 12 bytes of an IPv4 address in the long form. */
@@ -351,6 +351,16 @@ struct path_end joiner_end(const struct joiner *joiner, uint32_t index)
     if (index < joiner->end_capacity)
         return joiner->ends[index];
     return (struct path_end){.partner = NO_END};
+}
+
+void joiner_clear(struct joiner *joiner)
+{
+    for (size_t i = 0; i < joiner->end_capacity; i++)
+        joiner->ends[i] = (struct path_end){.partner = NO_END};
+    if (joiner->heads != NULL)
+        memset(joiner->heads, 0, joiner->head_capacity * sizeof(*joiner->heads));
+    intern_clear(&joiner->keys);
+    joiner->waiting_count = 0;
 }
 
 void joiner_done(struct joiner *joiner)

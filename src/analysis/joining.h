@@ -58,6 +58,9 @@ void long_address(unsigned family, const uint8_t *address, uint8_t to[16]);
 /* Whether a long address means the host itself. */
 bool is_loopback(const uint8_t address[16]);
 
+/* Forgets all ends, and keeps the memory. */
+void joiner_clear(struct joiner *joiner);
+
 void joiner_done(struct joiner *joiner);
 
 #endif

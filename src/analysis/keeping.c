@@ -14,7 +14,7 @@
 /* Of different bytes with the same hash, which hardly ever are, the later ones ask for the next key. */
 const void *communication_keep(struct communication *communication, const void *bytes, size_t size)
 {
-    for (uint64_t key = hash_bytes(HASH_START ^ size, bytes, size);; key++) {
+    for (uint64_t key = hash_bytes(size, bytes, size);; key++) {
         uint32_t count = communication->piece_keys.count;
         if (array_reserve(&communication->pieces, &communication->piece_capacity, (size_t)count + 1,
                           sizeof(*communication->pieces)) < 0)
@@ -25,7 +25,7 @@ const void *communication_keep(struct communication *communication, const void *
         struct communication_piece *piece = &communication->pieces[index];
         if (piece->bytes == NULL) {
             piece->size = size;
-            piece->bytes = malloc(size + 1);
+            piece->bytes = arena_allocate(&communication->memory, size + 1);
             if (piece->bytes != NULL && size > 0)
                 memcpy(piece->bytes, bytes, size);
             return piece->bytes;
@@ -56,8 +56,7 @@ void communication_free(struct communication *communication)
         histogram_done(&communication->pairs[i].sizes);
     for (size_t i = 0; i < communication->path_count; i++)
         answer_times_done(&communication->paths[i].answers);
-    for (uint32_t i = 0; i < communication->piece_keys.count; i++)
-        free(communication->pieces[i].bytes);
+    arena_done(&communication->memory);
     free(communication->pieces);
     intern_done(&communication->piece_keys);
     intern_done(&communication->pair_keys);

@@ -45,30 +45,49 @@ void statistics_every(struct statistics *statistics, uint64_t interval)
     statistics->lasting.interval = interval;
 }
 
+/* What the rows of the tables own. */
+static void rows_done(struct statistics *statistics)
+{
+    for (uint32_t i = 0;
+         i < statistics->process_numbers.numbers.count && i < statistics->process_capacity; i++)
+        answer_times_done(&statistics->processes[i].answers);
+    for (uint32_t i = 0; i < statistics->use_keys.count && i < statistics->use_capacity; i++)
+        use_done(&statistics->uses[i]);
+}
+
+void statistics_clear(struct statistics *statistics)
+{
+    rows_done(statistics);
+    number_table_clear(&statistics->process_numbers);
+    number_table_clear(&statistics->stream_numbers);
+    number_table_clear(&statistics->path_numbers);
+    intern_clear(&statistics->use_keys);
+    joiner_clear(&statistics->joiner);
+    statistics->ended = 0;
+    statistics->waiting.count = 0;
+}
+
 void statistics_free(struct statistics *statistics)
 {
     if (statistics == NULL)
         return;
+    rows_done(statistics);
     identities_free(statistics->identities);
     free(statistics->lasting.origins);
     free(statistics->lasting.machines);
-    for (uint32_t i = 0;
-         i < statistics->process_numbers.numbers.count && i < statistics->process_capacity; i++)
-        answer_times_done(&statistics->processes[i].answers);
     free(statistics->processes);
     number_table_done(&statistics->process_numbers);
     number_table_done(&statistics->stream_numbers);
     free(statistics->streams);
     number_table_done(&statistics->path_numbers);
     free(statistics->paths);
-    for (uint32_t i = 0; i < statistics->use_keys.count && i < statistics->use_capacity; i++)
-        use_done(&statistics->uses[i]);
     free(statistics->uses);
     intern_done(&statistics->use_keys);
     joiner_done(&statistics->joiner);
     communication_free(statistics->past);
     free(statistics->lasting.intervals);
     procedures_done(&statistics->lasting.procedures);
+    statistics_free(statistics->spare);
     free(statistics);
 }
 

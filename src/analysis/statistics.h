@@ -143,6 +143,7 @@ struct number_table {
 
 /* Return 0 or -ENOMEM; one that is all zero is done already. */
 int number_table_new(struct number_table *table);
+void number_table_clear(struct number_table *table);
 void number_table_done(struct number_table *table);
 
 #define WAITING_MOST 32
@@ -193,6 +194,7 @@ struct statistics {
     struct statistics_lasting lasting;
     uint32_t ended;                /* paths and processes that have ended since the last folding */
     struct communication *past;    /* what was taken out; NULL: nothing yet */
+    struct statistics *spare;      /* tables for the next folding, empty; NULL: none yet */
     struct identities *identities; /* of paths, machines, images, users and cgroups */
     struct number_table process_numbers;
     struct statistics_process *processes;
@@ -256,6 +258,9 @@ void procedures_done(struct procedures *procedures);
 
 /* Brings what waits into the tables. Returns 0 or -ENOMEM. */
 int statistics_bring_in(struct statistics *statistics);
+
+/* Empties the tables, and keeps their memory; the rest is as it was. */
+void statistics_clear(struct statistics *statistics);
 
 /* Takes what has ended out of the tables; its rows are in statistics->past from then on.
  * Returns 0 or -ENOMEM. */

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t number_key(uint32_t origin, uint32_t number)
 {
@@ -21,6 +22,12 @@ int number_table_new(struct number_table *table)
 {
     *table = (struct number_table){.recent = calloc(RECENT_NUMBERS, sizeof(*table->recent))};
     return table->recent == NULL ? -ENOMEM : 0;
+}
+
+void number_table_clear(struct number_table *table)
+{
+    intern_clear(&table->numbers);
+    memset(table->recent, 0, RECENT_NUMBERS * sizeof(*table->recent));
 }
 
 void number_table_done(struct number_table *table)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base.c: problems, the interning table, the growing array. See base.h. */
+/* base.c: problems, the interning table, clocks, the hash, arenas, the growing array. See base.h. */
 #include "base/base.h"
 
 #include <errno.h>
@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL /* nothing to link with */
+#include <xxhash.h>
 
 int problem_set(struct problem *problem, int error, const char *format, ...)
 {
@@ -84,6 +87,13 @@ int64_t intern_find(const struct intern *table, uint64_t key)
     return value == 0 ? -ENOENT : (int64_t)value - 1;
 }
 
+void intern_clear(struct intern *table)
+{
+    if (table->slots != NULL)
+        memset(table->slots, 0, table->slot_count * sizeof(*table->slots));
+    table->count = 0;
+}
+
 void intern_done(struct intern *table)
 {
     free(table->keys);
@@ -101,9 +111,50 @@ uint64_t clock_now(clockid_t clock)
 
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3ULL;
-    return hash;
+    return XXH3_64bits_withSeed(bytes, size, hash);
+}
+
+#define ARENA_BLOCK 65536
+
+struct arena_block {
+    struct arena_block *next; /* filled before */
+    size_t size;
+    _Alignas(max_align_t) char bytes[];
+};
+
+static int add_block(struct arena *arena, size_t least)
+{
+    size_t size = least > ARENA_BLOCK ? least : ARENA_BLOCK;
+    struct arena_block *block = malloc(sizeof(*block) + size);
+
+    if (block == NULL)
+        return -ENOMEM;
+    block->next = arena->block;
+    block->size = size;
+    arena->block = block;
+    arena->used = 0;
+    return 0;
+}
+
+void *arena_allocate(struct arena *arena, size_t size)
+{
+    size_t whole = (size + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
+
+    if ((arena->block == NULL || whole > arena->block->size - arena->used) &&
+        add_block(arena, whole) < 0)
+        return NULL;
+    void *memory = arena->block->bytes + arena->used;
+    arena->used += whole;
+    return memory;
+}
+
+void arena_done(struct arena *arena)
+{
+    for (struct arena_block *block = arena->block, *next; block != NULL; block = next) {
+        next = block->next;
+        free(block);
+    }
+    *arena = (struct arena){0};
 }
 
 int array_reserve(void *array, size_t *capacity, size_t count, size_t size)

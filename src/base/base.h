@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * base.h: the little that no library gives: problems (error texts), an interning table, clocks as
- * numbers, and a growing array. Depends on nothing but the C library.
+ * numbers, a growing array, and memory for what is freed together.
  *
  * Convention of all DPM libraries: functions that can fail return 0 or a positive result, or a
  * negative errno; `ret_` parameters are written only on success; libraries never print and never
@@ -45,6 +45,9 @@ int64_t intern_add(struct intern *table, uint64_t key);
 /* Index of `key`, or -ENOENT. */
 int64_t intern_find(const struct intern *table, uint64_t key);
 
+/* Takes all keys out, and keeps the memory. */
+void intern_clear(struct intern *table);
+
 void intern_done(struct intern *table);
 
 /* ---- clocks ---- */
@@ -54,10 +57,21 @@ uint64_t clock_now(clockid_t clock);
 
 /* ---- hash ---- */
 
-#define HASH_START 0xcbf29ce484222325ULL
-
-/* Goes on with a hash (FNV-1a) over `size` more bytes; the first call gives HASH_START. */
+/* Of `size` bytes (XXH3), after those that gave `hash`; 0 before the first. */
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size);
+
+/* ---- memory for what is freed together ---- */
+
+/* An all-zero one is empty. */
+struct arena {
+    struct arena_block *block; /* that is being filled */
+    size_t used;               /* bytes of it */
+};
+
+/* Memory for any type, as it comes, or NULL. It stays until the arena is done. */
+void *arena_allocate(struct arena *arena, size_t size);
+
+void arena_done(struct arena *arena);
 
 /* ---- growing array ---- */
 

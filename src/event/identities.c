@@ -23,6 +23,7 @@ struct entries {
 };
 
 struct identities {
+    struct arena memory; /* of the copies */
     struct entries numbered;
     struct entries files;       /* modules by a hash of what file they are */
     struct entries procedures;  /* by where they stand */
@@ -31,8 +32,6 @@ struct identities {
 
 static void entries_done(struct entries *entries)
 {
-    for (uint32_t index = 0; index < entries->keys.count && index < entries->capacity; index++)
-        free(entries->records[index]);
     free(entries->records);
     intern_done(&entries->keys);
 }
@@ -46,8 +45,9 @@ static void end_text(struct record_header *header)
         ((struct image_record *)header)->name[IMAGE_NAME_SIZE - 1] = '\0';
 }
 
-/* Keeps a copy of the record, in place of an older one with the same key. */
-static int entries_set(struct entries *entries, uint64_t key, const struct record_header *header)
+/* Keeps a copy of the record, in place of an older one with the same key, which is of the same type. */
+static int set(struct identities *identities, struct entries *entries, uint64_t key,
+               const struct record_header *header)
 {
     size_t size = event_size(header->id);
     int64_t index = intern_add(&entries->keys, key);
@@ -58,7 +58,7 @@ static int entries_set(struct entries *entries, uint64_t key, const struct recor
                       sizeof(*entries->records)) < 0)
         return -ENOMEM;
     if (entries->records[index] == NULL) {
-        entries->records[index] = malloc(size);
+        entries->records[index] = arena_allocate(&identities->memory, size);
         if (entries->records[index] == NULL)
             return -ENOMEM;
     }
@@ -93,6 +93,7 @@ void identities_free(struct identities *identities)
     entries_done(&identities->files);
     entries_done(&identities->procedures);
     intern_done(&identities->long_numbers);
+    arena_done(&identities->memory);
     free(identities);
 }
 
@@ -142,8 +143,8 @@ static int add_name(struct identities *identities, uint32_t origin, const struct
     if (index < 0)
         return (int)index;
     return number < 0 ? 0
-                      : entries_set(&identities->numbered,
-                                    key_of(EVENT_NAME, origin, (uint32_t)number), &name->header);
+                      : set(identities, &identities->numbered,
+                            key_of(EVENT_NAME, origin, (uint32_t)number), &name->header);
 }
 
 /* ---- where procedures stand ---- */
@@ -190,7 +191,7 @@ static int add_procedure(struct identities *identities, uint32_t origin,
     if (!key_of_address(identities, own ? EVENT_MODULE : EVENT_IMAGE, origin,
                         own ? procedure->module : procedure->image, procedure->address, &key))
         return 0;
-    return entries_set(&identities->procedures, key, &procedure->header);
+    return set(identities, &identities->procedures, key, &procedure->header);
 }
 
 int identities_add(struct identities *identities, const struct event *event)
@@ -200,11 +201,11 @@ int identities_add(struct identities *identities, const struct event *event)
     int result = 0;
 
     if (is_numbered(header->id))
-        result = entries_set(&identities->numbered,
-                             key_of(header->id, event->origin, number_of(header)), header);
+        result = set(identities, &identities->numbered,
+                     key_of(header->id, event->origin, number_of(header)), header);
     if (result == 0 && header->id == EVENT_MODULE)
-        result = entries_set(&identities->files,
-                             key_of_file(event->origin, module->device, module->inode), header);
+        result = set(identities, &identities->files,
+                     key_of_file(event->origin, module->device, module->inode), header);
     if (header->id == EVENT_PROCEDURE)
         result = add_procedure(identities, event->origin, (const struct procedure_record *)header);
     if (header->id == EVENT_NAME)
