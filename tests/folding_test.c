@@ -273,6 +273,26 @@ static void folding_is_not_seen(void **state)
     free(life);
 }
 
+static bool same_party(const struct party *a, const struct party *b)
+{
+    return a->count == b->count && a->processes == b->processes &&
+           (a->count > 0 || strcmp(a->address, b->address) == 0);
+}
+
+/* Connections that share a row share it with all their like. */
+static void check_no_two_alike(const struct communication *result)
+{
+    for (size_t i = 0; i < result->path_count; i++)
+        for (size_t k = 0; k < i; k++) {
+            const struct communication_path *a = &result->paths[i];
+            const struct communication_path *b = &result->paths[k];
+            assert_false(a->connections > 1 && b->connections > 1 && a->kind == b->kind &&
+                         strcmp(a->local, b->local) == 0 && strcmp(a->remote, b->remote) == 0 &&
+                         same_party(&a->ends[0], &b->ends[0]) &&
+                         same_party(&a->ends[1], &b->ends[1]));
+        }
+}
+
 /* With few rows the sums stay right, and neither rows nor tables grow with the length. */
 static void memory_is_bounded(void **state)
 {
@@ -299,6 +319,7 @@ static void memory_is_bounded(void **state)
         assert_int_equal(sums[1], life->messages);
         assert_int_equal(sums[2], life->bytes);
         assert_int_equal(sums[3], life->opened);
+        check_no_two_alike(result);
         /* the limits, and beside them what lives and what has ended since the last folding */
         assert_in_range(result->path_count, 1, 16 + MOST_PATHS + 20 + 40);
         assert_in_range(result->process_count, 1, 16 + MOST_PROCESSES + 20 + 40);

@@ -155,11 +155,10 @@ void communication_sort_pairs(struct communication *communication)
     intern_done(&communication->pair_keys);
 }
 
-void communication_sort_paths(struct communication *communication)
+void communication_sort_paths(struct communication_path *paths, size_t count)
 {
-    if (communication->path_count > 0)
-        qsort(communication->paths, communication->path_count, sizeof(*communication->paths),
-              compare_paths);
+    if (count > 0)
+        qsort(paths, count, sizeof(*paths), compare_paths);
 }
 
 static int sum_senders(struct communication *communication)
@@ -184,6 +183,6 @@ static int sum_senders(struct communication *communication)
 int communication_arrange(struct communication *communication)
 {
     communication_sort_pairs(communication);
-    communication_sort_paths(communication);
+    communication_sort_paths(communication->paths, communication->path_count);
     return sum_senders(communication);
 }

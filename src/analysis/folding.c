@@ -297,56 +297,95 @@ static const char *without_port(struct communication *past, const char *address)
     return communication_keep_text(past, text);
 }
 
-/* Makes a row say only what it has in common with others of the same parties; or, in the end, of
- * the same kind. */
-static int make_common(struct communication *past, struct communication_path *path, bool by_kind)
+/* Whether connections share the row: it has the number of none. */
+static bool is_shared(const struct communication_path *path)
 {
-    if (path->number == 0 && !by_kind)
-        return 0; /* it has no number since it was made so */
+    return path->number == 0;
+}
+
+/* Makes a row say only what it has in common with others of the same parties. */
+static int share_with_parties(struct communication *past, struct communication_path *path)
+{
+    if (is_shared(path))
+        return 0;
     path->number = 0;
-    path->local = by_kind ? communication_keep_text(past, "*") : without_port(past, path->local);
-    if (by_kind)
-        path->remote = path->local;
+    path->local = without_port(past, path->local);
     if (path->local == NULL)
         return -ENOMEM;
     for (int i = 0; i < 2; i++)
-        if (by_kind)
-            path->ends[i] = (struct party){.address = path->local};
-        else if (path->ends[i].count == 0)
+        if (path->ends[i].count == 0)
             path->ends[i].address = i == 0 ? path->local : path->remote;
     return 0;
 }
 
-/* Rows from `keep` on become one with their like; returns 0 or -ENOMEM. */
-static int unite_paths(struct communication *past, size_t keep, bool by_kind)
+/* The same, of the same kind. */
+static int share_with_kind(struct communication *past, struct communication_path *path)
 {
-    size_t united = keep;
+    path->number = 0;
+    path->local = path->remote = communication_keep_text(past, "*");
+    if (path->local == NULL)
+        return -ENOMEM;
+    for (int i = 0; i < 2; i++)
+        path->ends[i] = (struct party){.address = path->local};
+    return 0;
+}
+
+/* Rows from `first` on become one with their like, and are sorted; returns 0 or -ENOMEM. */
+static int unite_paths(struct communication *past, size_t first)
+{
+    size_t united = first;
     int error = 0;
 
-    for (size_t i = keep; error == 0 && i < past->path_count; i++)
-        error = make_common(past, &past->paths[i], by_kind);
-    if (error < 0)
-        return error;
-    qsort(past->paths + keep, past->path_count - keep, sizeof(*past->paths), compare_like);
-    for (size_t i = keep; i < past->path_count; i++) {
-        struct communication_path *row = united == keep ? NULL : &past->paths[united - 1];
+    qsort(past->paths + first, past->path_count - first, sizeof(*past->paths), compare_like);
+    for (size_t i = first; i < past->path_count; i++) {
+        struct communication_path *row = united == first ? NULL : &past->paths[united - 1];
         if (row != NULL && compare_like(row, &past->paths[i]) == 0)
             add_to_row(row, &past->paths[i], &error);
         else
             past->paths[united++] = past->paths[i];
     }
     past->path_count = united;
+    communication_sort_paths(past->paths + first, united - first);
     return error;
 }
 
+static void swap_paths(struct communication_path *a, struct communication_path *b)
+{
+    struct communication_path path = *a;
+
+    *a = *b;
+    *b = path;
+}
+
+/* Puts the `most` largest rows of one connection first; all others are shared. Returns how many there
+ * are, or -ENOMEM. */
+static int64_t keep_largest(struct communication *past, size_t most)
+{
+    size_t kept = 0;
+    int result = 0;
+
+    communication_sort_paths(past->paths, past->path_count);
+    for (size_t i = 0; result == 0 && i < past->path_count; i++) {
+        if (kept < most && !is_shared(&past->paths[i]))
+            swap_paths(&past->paths[kept++], &past->paths[i]);
+        else
+            result = share_with_parties(past, &past->paths[i]);
+    }
+    return result < 0 ? result : (int64_t)kept;
+}
+
+/* A quarter of the rows is for the largest connections, a quarter for the largest of what the same
+ * parties share: theirs are full of values. */
 static int fold_paths(struct communication *past, uint32_t most)
 {
-    communication_sort_paths(past);
-    int result = unite_paths(past, most / 2, false);
+    int64_t first = keep_largest(past, most / 4);
+    int result = first < 0 ? (int)first : unite_paths(past, (size_t)first);
+
     if (result < 0 || past->path_count <= most)
         return result;
-    communication_sort_paths(past);
-    return unite_paths(past, most / 2, true);
+    for (size_t i = (size_t)first + most / 4; result == 0 && i < past->path_count; i++)
+        result = share_with_kind(past, &past->paths[i]);
+    return result < 0 ? result : unite_paths(past, (size_t)first);
 }
 
 /* The smallest pairs become one row. */

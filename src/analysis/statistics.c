@@ -13,7 +13,7 @@ static const struct statistics_limits default_limits = {
     .ended = 12288,
     .processes = 8192,
     .pairs = 16384,
-    .paths = 8192,
+    .paths = 4096,
 };
 
 int statistics_new(struct statistics **ret_statistics)

@@ -277,7 +277,7 @@ struct communication_pair *communication_pair(struct communication *communicatio
 
 /* Most bytes first. */
 void communication_sort_pairs(struct communication *communication);
-void communication_sort_paths(struct communication *communication);
+void communication_sort_paths(struct communication_path *paths, size_t count);
 
 /* Both, and what each has sent in all: the last step to a result. Returns 0 or -ENOMEM. */
 int communication_arrange(struct communication *communication);
