@@ -168,8 +168,11 @@ if changed "$no_types" true 2> err; then
     check_equal "... is found" "missing ok" \
         "$(state_of tcp_sendmsg_locked) $(state_of sock_send_length)"
     check_equal "... with what it costs" "send sendcall" "$(jq -r '.lost_flags | join(" ")' check.json)"
-    check_equal "... and the version that has it" "use Linux 6.16 or later" \
+    check_equal "... the version that has it, and what does without" \
+        "use Linux 6.16 or later, or meter what does without: --kinds udp,unix" \
         "$(advice_of tcp_sendmsg_locked)"
+    check "... which works" \
+        changed "$no_hook" "$dpm" run -o recordings/kinds --kinds udp,unix --flags all -- true
     flags=$(jq -r '.flags | join(",")' check.json)
     check "the flags that are left do work" \
         changed "$no_hook" "$dpm" run -o recordings/left --flags "$flags" -- true

@@ -487,18 +487,54 @@ static bool is_of_groups(const struct trial_program *program)
     return strncmp(program->section, "cgroup", 6) == 0;
 }
 
-static void check_program(const struct trial_program *program, struct meter_check *check)
+/* The names of these kinds of paths, or of all others. */
+static void name_kinds(uint32_t kinds, char *text, size_t size)
+{
+    const char *name;
+    uint32_t kind;
+
+    text[0] = '\0';
+    for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++)
+        if (kinds & kind)
+            snprintf(text + strlen(text), size - strlen(text), "%s%s", text[0] == '\0' ? "" : ",",
+                     name);
+}
+
+/* What a program is for: flags, and of which kinds of paths. */
+static void name_purpose(const struct trial_program *program, char *text, size_t size)
 {
     const struct hook *hook = find_hook(program->name);
     char flags[METER_FLAGS_TEXT_SIZE];
+    char kinds[32];
 
     meter_flags_text(flags_of(program->name), flags);
+    name_kinds(hook == NULL ? METER_ALL_KINDS : hook->kinds, kinds, sizeof(kinds));
+    if (hook == NULL || hook->kinds == METER_ALL_KINDS)
+        snprintf(text, size, "%s", flags);
+    else
+        snprintf(text, size, "%s of %s", flags, kinds);
+}
+
+static void advise_newer(const struct hook *hook, struct meter_check *check)
+{
+    char others[32];
+
+    name_kinds(hook == NULL ? 0 : METER_ALL_KINDS & ~hook->kinds, others, sizeof(others));
+    advise(check, "use Linux %s or later%s%s",
+           hook == NULL || hook->since == NULL ? OLDEST_ITERATORS : hook->since,
+           others[0] == '\0' ? "" : ", or meter what does without: --kinds ", others);
+}
+
+static void check_program(const struct trial_program *program, struct meter_check *check)
+{
+    char purpose[METER_FLAGS_TEXT_SIZE + 40];
+
+    name_purpose(program, purpose, sizeof(purpose));
     if (program->taken == ANSWER_YES) {
-        judge(check, METER_CHECK_OK, "accepted; for the flags: %s", flags);
+        judge(check, METER_CHECK_OK, "accepted; for the flags: %s", purpose);
     } else if (program->offered == ANSWER_NO) {
-        judge(check, METER_CHECK_MISSING, "this kernel does not have it; lost flags: %s", flags);
-        advise(check, "use Linux %s or later",
-               hook == NULL || hook->since == NULL ? OLDEST_ITERATORS : hook->since);
+        judge(check, METER_CHECK_MISSING, "this kernel does not have it; lost flags: %s", purpose);
+        advise_newer(find_hook(program->name), check);
     } else if (program->taken == ANSWER_NO && is_of_groups(program)) {
         judge(check, METER_CHECK_LIMITED, "the kernel refuses it: %s; the meter goes without",
               program->reason);
@@ -506,13 +542,13 @@ static void check_program(const struct trial_program *program, struct meter_chec
                       "e.g. setcap cap_bpf,cap_perfmon,cap_net_admin+ep");
     } else if (program->taken == ANSWER_NO) {
         judge(check, METER_CHECK_MISSING, "the kernel refuses it: %s; lost flags: %s",
-              program->reason, flags);
+              program->reason, purpose);
         advise(check, "DPM_DEBUG=1 dpm check shows all that the kernel says");
     } else {
         judge(check, METER_CHECK_UNKNOWN, "%s; for the flags: %s",
               program->offered == ANSWER_YES ? "this kernel has it, but it could not be tried"
                                              : "could not be looked for",
-              flags);
+              purpose);
     }
 }
 
