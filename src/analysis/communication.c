@@ -148,12 +148,6 @@ void add_traffic(struct traffic *sum, const struct traffic *more)
     sum->bytes += more->bytes;
 }
 
-/* A use is a server's or a client's. */
-static struct histogram *answers_of(struct answer_times *answers, const struct statistics_use *use)
-{
-    return use->serves ? &answers->response : &answers->request;
-}
-
 /* Adds all values of a kind that a use has. */
 static int add_values(const struct statistics_use *use, enum value_kind kind,
                       struct histogram *histogram)

@@ -432,13 +432,24 @@ static int drop_unused(struct communication **past)
     return 0;
 }
 
+/* Processes that share rows now have made rows of paths alike. */
+static int unite_shared_paths(struct communication *past)
+{
+    int64_t first = keep_largest(past, past->path_count);
+
+    return first < 0 ? (int)first : unite_paths(past, (size_t)first);
+}
+
 static int condense(struct statistics *statistics)
 {
     const struct statistics_limits *limits = &statistics->lasting.limits;
     int result = 0;
 
-    if (statistics->past->process_count > limits->processes)
+    if (statistics->past->process_count > limits->processes) {
         result = fold_processes(&statistics->past, limits->processes);
+        if (result == 0)
+            result = unite_shared_paths(statistics->past);
+    }
     if (result == 0 && statistics->past->path_count > limits->paths)
         result = fold_paths(statistics->past, limits->paths);
     if (result == 0 && statistics->past->pair_count > limits->pairs)
@@ -479,7 +490,10 @@ static int take_spare(struct statistics *statistics, struct statistics **ret_spa
     return 0;
 }
 
-/* What was in `old` has gone over; its tables serve again. */
+#define SPARE_MOST 65536 /* rows of a table */
+
+/* What was in `old` has gone over; its tables serve again, unless much more lived in them than ends
+ * between two foldings. */
 static void keep_spare(struct statistics *statistics, struct statistics *old)
 {
     identities_free(old->identities);
@@ -487,6 +501,11 @@ static void keep_spare(struct statistics *statistics, struct statistics *old)
     old->past = NULL;
     old->spare = NULL;
     memset(&old->lasting, 0, sizeof(old->lasting));
+    if (old->path_capacity > SPARE_MOST || old->use_capacity > SPARE_MOST ||
+        old->stream_capacity > SPARE_MOST || old->process_capacity > SPARE_MOST) {
+        statistics_free(old);
+        return;
+    }
     statistics_clear(old);
     statistics->spare = old;
 }

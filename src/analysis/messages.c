@@ -15,10 +15,9 @@ static unsigned most_buckets(enum value_kind kind)
     return kind == VALUE_ANSWER ? HISTOGRAM_SOME : HISTOGRAM_FEW;
 }
 
-static struct histogram *answers_of(struct statistics_process *process,
-                                    const struct statistics_use *use)
+struct histogram *answers_of(struct answer_times *answers, const struct statistics_use *use)
 {
-    return use->serves ? &process->answers.response : &process->answers.request;
+    return use->serves ? &answers->response : &answers->request;
 }
 
 static int add_to_histogram(struct statistics_process *process, struct statistics_use *use,
@@ -28,20 +27,20 @@ static int add_to_histogram(struct statistics_process *process, struct statistic
 
     return result < 0 || kind != VALUE_ANSWER
                ? result
-               : histogram_add(answers_of(process, use), value, HISTOGRAM_MOST);
+               : histogram_add(answers_of(&process->answers, use), value, HISTOGRAM_MOST);
 }
 
 static enum value_kind kind_of(uint32_t latest)
 {
-    return latest & 3;
+    return latest % (1 << KIND_BITS);
 }
 
 static uint64_t value_of(uint32_t latest)
 {
-    return latest >> 2;
+    return latest >> KIND_BITS;
 }
 
-static int add_latest(struct statistics_process *process, struct statistics_use *use)
+static int spill_latest(struct statistics_process *process, struct statistics_use *use)
 {
     int result = 0;
 
@@ -59,8 +58,8 @@ static int add_value(struct statistics_process *process, struct statistics_use *
     if (value >> VALUE_BITS != 0)
         return add_to_histogram(process, use, kind, value);
     if (use->latest_count == LATEST_MOST)
-        result = add_latest(process, use);
-    use->latest[use->latest_count++] = (uint32_t)value << 2 | kind;
+        result = spill_latest(process, use);
+    use->latest[use->latest_count++] = (uint32_t)value << KIND_BITS | kind;
     return result;
 }
 

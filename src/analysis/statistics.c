@@ -8,7 +8,7 @@
 
 #define PROC_TIME_MASK 0xffffffffffffULL
 
-/* About 10 MB of tables and as much of rows. */
+/* Some 10 MB of tables, twice, and as much of rows. */
 static const struct statistics_limits default_limits = {
     .ended = 12288,
     .processes = 8192,

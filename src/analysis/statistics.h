@@ -95,8 +95,12 @@ enum value_kind {
     VALUE_KINDS,
 };
 
+/* A path of some hundred messages needs no histograms: more would cost more memory than it saves time. */
 #define LATEST_MOST 44
-#define VALUE_BITS  30
+#define KIND_BITS   2
+#define VALUE_BITS  (32 - KIND_BITS)
+
+_Static_assert(VALUE_KINDS <= 1 << KIND_BITS && LATEST_MOST <= UINT8_MAX, "latest has room");
 
 /* One process at one end of a path. What each record changes comes first. */
 struct statistics_use {
@@ -109,7 +113,7 @@ struct statistics_use {
     uint64_t last_time; /* of its last message */
     struct traffic sent;
     struct traffic received;
-    uint32_t latest[LATEST_MOST]; /* value << 2 | kind: not in the histograms yet */
+    uint32_t latest[LATEST_MOST]; /* value << KIND_BITS | kind: not in the histograms yet */
     struct histogram histograms[VALUE_KINDS];
 };
 
@@ -234,6 +238,9 @@ void statistics_note_used(struct statistics *statistics, uint32_t path);
 /* Counts a record in which a process uses a path, both known by their index. */
 int statistics_add_use(struct statistics *statistics, const struct record *record, uint32_t index,
                        uint32_t process);
+
+/* A use is a server's or a client's. */
+struct histogram *answers_of(struct answer_times *answers, const struct statistics_use *use);
 
 /* Adds those of a kind that are not in the use's histograms yet, nor answers in its process's. */
 int statistics_add_latest(const struct statistics_use *use, enum value_kind kind,

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL /* nothing to link with */
 #include <xxhash.h>
 
 int problem_set(struct problem *problem, int error, const char *format, ...)

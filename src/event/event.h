@@ -78,6 +78,11 @@ const char *meter_kind_word(size_t index);
 /* The kinds one by one: a name, and in *ret_kind its bit; NULL behind the last. */
 const char *meter_kind(size_t index, uint32_t *ret_kind);
 
+#define METER_KINDS_TEXT_SIZE 32
+
+/* Writes these kinds as meter_kinds_parse reads them: "tcp,udp", "" if there is none. */
+void meter_kinds_text(uint32_t kinds, char text[METER_KINDS_TEXT_SIZE]);
+
 /* Writes these flags as meter_flags_parse reads them: "all", "send,receive", "" if there is none. */
 void meter_flags_text(uint32_t flags, char text[METER_FLAGS_TEXT_SIZE]);
 

@@ -46,8 +46,8 @@ static void end_text(struct record_header *header)
 }
 
 /* Keeps a copy of the record, in place of an older one with the same key, which is of the same type. */
-static int set(struct identities *identities, struct entries *entries, uint64_t key,
-               const struct record_header *header)
+static int keep_record(struct identities *identities, struct entries *entries, uint64_t key,
+                       const struct record_header *header)
 {
     size_t size = event_size(header->id);
     int64_t index = intern_add(&entries->keys, key);
@@ -143,8 +143,8 @@ static int add_name(struct identities *identities, uint32_t origin, const struct
     if (index < 0)
         return (int)index;
     return number < 0 ? 0
-                      : set(identities, &identities->numbered,
-                            key_of(EVENT_NAME, origin, (uint32_t)number), &name->header);
+                      : keep_record(identities, &identities->numbered,
+                                    key_of(EVENT_NAME, origin, (uint32_t)number), &name->header);
 }
 
 /* ---- where procedures stand ---- */
@@ -191,7 +191,7 @@ static int add_procedure(struct identities *identities, uint32_t origin,
     if (!key_of_address(identities, own ? EVENT_MODULE : EVENT_IMAGE, origin,
                         own ? procedure->module : procedure->image, procedure->address, &key))
         return 0;
-    return set(identities, &identities->procedures, key, &procedure->header);
+    return keep_record(identities, &identities->procedures, key, &procedure->header);
 }
 
 int identities_add(struct identities *identities, const struct event *event)
@@ -201,11 +201,11 @@ int identities_add(struct identities *identities, const struct event *event)
     int result = 0;
 
     if (is_numbered(header->id))
-        result = set(identities, &identities->numbered,
-                     key_of(header->id, event->origin, number_of(header)), header);
+        result = keep_record(identities, &identities->numbered,
+                             key_of(header->id, event->origin, number_of(header)), header);
     if (result == 0 && header->id == EVENT_MODULE)
-        result = set(identities, &identities->files,
-                     key_of_file(event->origin, module->device, module->inode), header);
+        result = keep_record(identities, &identities->files,
+                             key_of_file(event->origin, module->device, module->inode), header);
     if (header->id == EVENT_PROCEDURE)
         result = add_procedure(identities, event->origin, (const struct procedure_record *)header);
     if (header->id == EVENT_NAME)

@@ -34,11 +34,12 @@ static uint32_t flags_of_word(const char *word)
     return type == NULL ? 0 : EVENT_FLAG(type->id) & METER_EVENT_FLAGS;
 }
 
-static void append_flag(const char *name, char text[METER_FLAGS_TEXT_SIZE])
+/* Adds a word to a list, if there is room. */
+static void append_word(const char *name, char *text, size_t size)
 {
     size_t length = strlen(text);
 
-    if (length + strlen(name) + 2 > METER_FLAGS_TEXT_SIZE)
+    if (length + strlen(name) + 2 > size)
         return;
     if (length > 0)
         text[length++] = ',';
@@ -91,6 +92,17 @@ static uint32_t kinds_of_word(const char *word)
     return 0;
 }
 
+void meter_kinds_text(uint32_t kinds, char text[METER_KINDS_TEXT_SIZE])
+{
+    const char *name;
+    uint32_t kind;
+
+    text[0] = '\0';
+    for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++)
+        if (kinds & kind)
+            append_word(name, text, METER_KINDS_TEXT_SIZE);
+}
+
 /* ---- lists of words ---- */
 
 struct vocabulary {
@@ -109,14 +121,14 @@ static int unknown_word(const struct vocabulary *vocabulary, const char *word, i
     const char *name;
 
     for (size_t i = 0; (name = vocabulary->word(i)) != NULL; i++)
-        append_flag(name, names);
+        append_word(name, names, METER_FLAGS_TEXT_SIZE);
     return problem_set(problem, -EINVAL,
                        "'%.*s' is no %s; there are: %s; '-' before a word takes it away",
                        length < 40 ? length : 40, word, vocabulary->what, names);
 }
 
-static int parse(const struct vocabulary *vocabulary, const char *list, uint32_t *bits,
-                 struct problem *problem)
+static int parse_list(const struct vocabulary *vocabulary, const char *list, uint32_t *bits,
+                      struct problem *problem)
 {
     static const char separators[] = ", \t\n";
     uint32_t result = *bits;
@@ -140,24 +152,24 @@ static int parse(const struct vocabulary *vocabulary, const char *list, uint32_t
 
 int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem)
 {
-    return parse(&flag_words, list, flags, problem);
+    return parse_list(&flag_words, list, flags, problem);
 }
 
 int meter_kinds_parse(const char *list, uint32_t *kinds, struct problem *problem)
 {
-    return parse(&kind_words, list, kinds, problem);
+    return parse_list(&kind_words, list, kinds, problem);
 }
 
 void meter_flags_text(uint32_t flags, char text[METER_FLAGS_TEXT_SIZE])
 {
     text[0] = '\0';
     if ((flags & METER_ALL_FLAGS) == METER_ALL_FLAGS) {
-        append_flag("all", text);
+        append_word("all", text, METER_FLAGS_TEXT_SIZE);
         return;
     }
     for (unsigned id = 1; id < 31; id++)
         if ((flags & METER_EVENT_FLAGS & EVENT_FLAG(id)) != 0)
-            append_flag(event_type(id)->name, text);
+            append_word(event_type(id)->name, text, METER_FLAGS_TEXT_SIZE);
     if ((flags & METER_FLAG_PC) != 0)
-        append_flag("pc", text);
+        append_word("pc", text, METER_FLAGS_TEXT_SIZE);
 }

@@ -487,39 +487,23 @@ static bool is_of_groups(const struct trial_program *program)
     return strncmp(program->section, "cgroup", 6) == 0;
 }
 
-/* The names of these kinds of paths, or of all others. */
-static void name_kinds(uint32_t kinds, char *text, size_t size)
-{
-    const char *name;
-    uint32_t kind;
-
-    text[0] = '\0';
-    for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++)
-        if (kinds & kind)
-            snprintf(text + strlen(text), size - strlen(text), "%s%s", text[0] == '\0' ? "" : ",",
-                     name);
-}
-
 /* What a program is for: flags, and of which kinds of paths. */
 static void name_purpose(const struct trial_program *program, char *text, size_t size)
 {
     const struct hook *hook = find_hook(program->name);
     char flags[METER_FLAGS_TEXT_SIZE];
-    char kinds[32];
+    char kinds[METER_KINDS_TEXT_SIZE];
 
     meter_flags_text(flags_of(program->name), flags);
-    name_kinds(hook == NULL ? METER_ALL_KINDS : hook->kinds, kinds, sizeof(kinds));
-    if (hook == NULL || hook->kinds == METER_ALL_KINDS)
-        snprintf(text, size, "%s", flags);
-    else
-        snprintf(text, size, "%s of %s", flags, kinds);
+    meter_kinds_text(hook == NULL ? 0 : hook->kinds, kinds);
+    snprintf(text, size, "%s%s%s", flags, kinds[0] == '\0' ? "" : " of ", kinds);
 }
 
 static void advise_newer(const struct hook *hook, struct meter_check *check)
 {
-    char others[32];
+    char others[METER_KINDS_TEXT_SIZE];
 
-    name_kinds(hook == NULL ? 0 : METER_ALL_KINDS & ~hook->kinds, others, sizeof(others));
+    meter_kinds_text(hook == NULL || hook->kinds == 0 ? 0 : METER_ALL_KINDS & ~hook->kinds, others);
     advise(check, "use Linux %s or later%s%s",
            hook == NULL || hook->since == NULL ? OLDEST_ITERATORS : hook->since,
            others[0] == '\0' ? "" : ", or meter what does without: --kinds ", others);
@@ -527,7 +511,7 @@ static void advise_newer(const struct hook *hook, struct meter_check *check)
 
 static void check_program(const struct trial_program *program, struct meter_check *check)
 {
-    char purpose[METER_FLAGS_TEXT_SIZE + 40];
+    char purpose[METER_FLAGS_TEXT_SIZE + METER_KINDS_TEXT_SIZE + 8];
 
     name_purpose(program, purpose, sizeof(purpose));
     if (program->taken == ANSWER_YES) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.c: which hooks the meter has, which flags need them, and whether this kernel offers them.
+ * hooks.c: which hooks the meter has, which flags and kinds of paths need them, and whether this kernel offers them.
  * Another kernel's hook for the same event would be one more row here and one more program in
  * the kernel side (meter.bpf.c lists its files).
  */
@@ -19,21 +19,19 @@
 
 #define MESSAGES (SENDING | RECEIVING)
 
-#define ANY_KIND METER_ALL_KINDS
-
 const struct hook hooks[] = {
-    {"task_newtask", 0, ANY_KIND, "3.4"},
-    {"sched_process_exec", 0, ANY_KIND, "3.4"},
-    {"sched_process_exit", 0, ANY_KIND, "2.6.32"},
+    {"task_newtask", 0, 0, "3.4"},
+    {"sched_process_exec", 0, 0, "3.4"},
+    {"sched_process_exit", 0, 0, "2.6.32"},
     {"tcp_sendmsg_locked", SENDING, METER_TCP, "6.16"},
     {"sk_data_ready", SENDING, METER_UNIX, "6.3"},
-    {"sock_send_length", SENDING, ANY_KIND, "6.3"},
+    {"sock_send_length", SENDING, 0, "6.3"},
     {"tcp_rcv_space_adjust", RECEIVING, METER_TCP, "4.18"},
     {"skb_copy_datagram_iovec", RECEIVING, METER_UNIX, "2.6.32"},
-    {"sock_recv_length", RECEIVING, ANY_KIND, "6.3"},
+    {"sock_recv_length", RECEIVING, 0, "6.3"},
     {"inet_sock_set_state", SENDING | RECEIVING | PATHS, METER_TCP, "4.16"},
     {"tcp_destroy_sock", SENDING | RECEIVING | PATHS, METER_TCP, "4.16"},
-    {"sched_switch", SWITCHING, ANY_KIND, "5.18"},
+    {"sched_switch", SWITCHING, 0, "5.18"},
     {"kfree_skb", RECEIVING, METER_UDP, "6.11"},
     {"udp_egress", SENDING, METER_UDP, NULL},
     {"udp_ingress", RECEIVING, METER_UDP, NULL},
@@ -63,16 +61,19 @@ static int missing_hooks(const struct btf *types, uint32_t flags, uint32_t kinds
                          void (*tell)(const char *sentence, void *context), void *context)
 {
     char text[256];
+    char kind[METER_KINDS_TEXT_SIZE];
     int missing = 0;
 
     for (size_t i = 0; i < hook_count; i++) {
         if (!hook_needed(&hooks[i], flags, kinds) || hooks[i].since == NULL ||
             tracepoint_exists(types, hooks[i].program))
             continue;
+        meter_kinds_text(hooks[i].kinds, kind);
         snprintf(text, sizeof(text),
                  "This kernel has no tracepoint %s (Linux %s and later have it), which the flags "
-                 "asked for need.",
-                 hooks[i].program, hooks[i].since);
+                 "asked for need%s%s.",
+                 hooks[i].program, hooks[i].since, kind[0] == '\0' ? "" : " for paths of the kind ",
+                 kind);
         tell(text, context);
         missing++;
     }

@@ -163,7 +163,8 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     ring_sizes(options->ring_size, sizes);
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
-    meter->kernel->rodata->kinds_in_force = meter->kinds;
+    meter->kernel->rodata->kinds_in_force =
+        meter->cgroup >= 0 ? meter->kinds : meter->kinds & ~METER_UDP;
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(
             bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program),
@@ -191,7 +192,10 @@ int meter_open(const struct meter_options *options, struct meter **ret_meter,
     meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
     open_sockets_init(&meter->sockets);
     open_cgroup(meter);
-    int result = load(meter, options, problem);
+    int result =
+        meter->kinds == 0
+            ? problem_set(problem, -EPERM, "%s, and nothing else is asked for", meter->left_out)
+            : load(meter, options, problem);
     if (result == 0)
         result = attach_hooks(meter, problem);
     if (result < 0) {

@@ -30,7 +30,7 @@ struct meter_options {
 int meter_missing(uint32_t flags, uint32_t kinds, void (*tell)(const char *sentence, void *context),
                   void *context);
 
-/* Loads the kernel programs and attaches those that options->flags need. Until a process is marked
+/* Loads the kernel programs and attaches those that options->flags and kinds need. Until a process is marked
  * nothing is recorded. Needs CAP_BPF and CAP_PERFMON (or root); for UDP see meter_left_out().
  * Errors: -EPERM, -ENOTSUP (kernel), -ENOMEM ..., with a line in `problem`; nothing stays in the
  * kernel. Whatever way the caller ends, even by kill -9, the kernel removes everything. */

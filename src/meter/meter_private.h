@@ -10,12 +10,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* ---- hooks.c: which kernel program is needed for which flags ---- */
+/* ---- hooks.c: which kernel program is needed for which flags and kinds of paths ---- */
 
 struct hook {
     const char *program; /* its name on the kernel side; a tracepoint's is the tracepoint's */
     uint32_t flags;      /* attached if any of these is in force; 0 = always */
-    uint32_t kinds;      /* ... and any of these is metered */
+    uint32_t kinds;      /* ... and any of these is metered; 0 = whatever is */
     const char *since;   /* first kernel that has the tracepoint; NULL: a hook of the cgroup */
 };
 
@@ -24,7 +24,8 @@ extern const size_t hook_count;
 
 static inline bool hook_needed(const struct hook *hook, uint32_t flags, uint32_t kinds)
 {
-    return (hook->flags == 0 || (hook->flags & flags) != 0) && (hook->kinds & kinds) != 0;
+    return (hook->flags == 0 || (hook->flags & flags) != 0) &&
+           (hook->kinds == 0 || (hook->kinds & kinds) != 0);
 }
 
 struct btf;
@@ -108,7 +109,7 @@ struct meter {
     int64_t wall_offset;
     uint32_t flags;
     uint32_t kinds;
-    int cgroup;                   /* the root of the hierarchy; negative: UDP is not metered */
+    int cgroup; /* the root of the hierarchy; negative: no hook on packets is needed, or allowed */
     char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */
     bool collected;               /* since next() last said "none yet" */
     bool detached;

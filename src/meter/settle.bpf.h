@@ -16,6 +16,7 @@
 #define DPM_SETTLE_BPF_H
 
 #include "meter/call.bpf.h"
+#include "meter/unseen.bpf.h"
 
 #define PASSES_THAT_AGREE 4
 #define LOOKS_OF_A_PASS   64

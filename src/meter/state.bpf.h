@@ -174,7 +174,7 @@ struct path {
     uint8_t kind;
     uint8_t role;
     uint8_t state;    /* enum path_state */
-    uint8_t settling; /* how often `shift` came out the same, mark.bpf.h */
+    uint8_t settling; /* how often `shift` came out the same, settle.bpf.h */
     uint32_t out;     /* UNIX: offset of the next byte or message sent; UDP: number of the last */
     uint32_t in;      /* offset of the next byte or message received; UDP: number of the last */
     uint32_t start_out;

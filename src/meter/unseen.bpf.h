@@ -13,7 +13,7 @@
  * later; never more.
  *
  * What a stream older than the metering has sent is counted from where its positions were settled
- * (mark.bpf.h), and if several were sending then, too much may be counted. Until its queue was once
+ * (settle.bpf.h), and if several were sending then, too much may be counted. Until its queue was once
  * empty and the counts agreed, what seems to be missing is therefore taken from the count.
  */
 #ifndef DPM_UNSEEN_BPF_H

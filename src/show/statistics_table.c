@@ -506,19 +506,14 @@ static void print_unseen(FILE *file, uint64_t bytes)
             text);
 }
 
-static void print_left_out(FILE *file, uint32_t kinds)
+static void print_left_out(const struct communication *communication, FILE *file)
 {
-    const char *before = "\nPaths of these kinds were not metered: ";
-    const char *name;
-    uint32_t kind;
+    char kinds[METER_KINDS_TEXT_SIZE];
 
-    for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++)
-        if (kinds & kind) {
-            fprintf(file, "%s%s", before, name);
-            before = ", ";
-        }
-    if (kinds & METER_ALL_KINDS)
-        fputs(".\n", file);
+    meter_kinds_text(communication->kinds_left_out, kinds);
+    if (kinds[0] != '\0')
+        fprintf(file, "\n%s of these kinds were not metered: %s.\n",
+                communication->traces > 1 ? "In a part of the traces paths" : "Paths", kinds);
 }
 
 /* One line on what DPM itself has cost. */
@@ -585,7 +580,7 @@ int show_statistics_tables(const struct communication *communication, FILE *file
         print_unknown(file, communication->unknown_paths, "paths",
                       "they count for their processes only");
         print_unseen(file, communication->unseen_bytes);
-        print_left_out(file, communication->kinds_left_out);
+        print_left_out(communication, file);
         print_own_cost(communication, file);
     }
     return result;
