@@ -107,6 +107,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int result)
 {
     struct send_call *call = &stream->send;
+    uint32_t bytes;
 
     if (call->socket != (uint64_t)sk) {
         /* no turn of the loop was seen: nothing to send, or metered since */
@@ -126,14 +127,17 @@ static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int 
         call->socket = 0;
         return 0;
     }
-    if ((uint32_t)result < call->done + call->left) {
+    bytes = result - call->done;
+    if ((uint32_t)result < call->done + call->left)
         /* a message sent in part ends a sendmmsg call without an error */
         stream->send_many.identity = 0;
-    } else {
+    else if (call->done == 0)
         /* more than the call had left when it was first seen: it is older than the metering */
-        call->first -= result - call->done - call->left;
-    }
-    write_tcp_send(stream, sk, result - call->done);
+        call->first -= bytes - call->left;
+    else
+        /* the same, but other senders have got in between since: nobody knows where the rest lies */
+        bytes = call->left;
+    write_tcp_send(stream, sk, bytes);
     call->socket = 0;
     return 0;
 }
