@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow.c: messages that never stop flowing through UNIX sockets, to be acquired in the middle.
+ * flow.c: messages that never stop flowing through sockets, to be acquired in the middle.
  *
  *      usage: flow KIND SENDERS BURST PAUSE
  *
@@ -8,12 +8,16 @@
  *      child 2 ---- parent, receives until every child has said that it ends
  *      child N --/
  *
- * KIND is stream, seqpacket (a socket pair for all children) or datagram (a socket for each, without
- * a name, sending to that of the parent). Every child sends BURST messages of 64 bytes, rests PAUSE
- * microseconds (0: not at all), and so on until SIGUSR1 (for a minute at most); its last message is
- * one of 1 byte.
+ * KIND is stream, seqpacket (a UNIX socket pair for all children), datagram (a UNIX socket for each,
+ * without a name, sending to that of the parent) or tcp (a connection of all children). Every child
+ * sends BURST messages of 64 bytes, over TCP of a million so that each send waits for room, rests
+ * PAUSE microseconds (0: not at all), and so on until SIGUSR1 (for a minute at most); its last message
+ * is one of 1 byte.
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,13 +42,13 @@ static void fail(const char *what)
     exit(1);
 }
 
-static void send_all(int descriptor, int burst, unsigned pause)
+static void send_all(int descriptor, size_t size, int burst, unsigned pause)
 {
-    char message[64] = "message";
+    static char message[1000000] = "message";
 
     while (!over) {
         for (int i = 0; i < burst; i++)
-            if (send(descriptor, message, sizeof(message), 0) < 0)
+            if (send(descriptor, message, size, 0) < 0)
                 fail("send");
         if (pause > 0)
             usleep(pause);
@@ -53,19 +57,38 @@ static void send_all(int descriptor, int burst, unsigned pause)
         fail("send");
 }
 
-static void receive_all(int descriptor, int senders)
+static void receive_all(int descriptor, bool to_end_of_file, int senders)
 {
     char buffer[64];
 
-    /* bytes of a stream come in other pieces than they were sent: only the last ends it */
+    /* bytes of a stream come in other pieces than they were sent, but those of 64 never in one of 1 */
     for (ssize_t size; senders > 0;) {
         size = recv(descriptor, buffer, sizeof(buffer), 0);
         if (size < 0)
             fail("recv");
         if (size == 0)
             return;
-        senders -= size == 1;
+        senders -= !to_end_of_file && size == 1;
     }
+}
+
+static int tcp_connection(int *ret_other)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(name);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    int other = socket(AF_INET, SOCK_STREAM, 0);
+
+    if (bind(listener, (struct sockaddr *)&name, length) < 0 || listen(listener, 1) < 0 ||
+        getsockname(listener, (struct sockaddr *)&name, &length) < 0 ||
+        connect(other, (struct sockaddr *)&name, length) < 0)
+        fail("connect");
+    int descriptor = accept(listener, NULL, NULL);
+    if (descriptor < 0)
+        fail("accept");
+    close(listener);
+    *ret_other = other;
+    return descriptor;
 }
 
 /* The ends: the parent's, and that of a child or all; a datagram socket is bound to a name of the
@@ -105,14 +128,15 @@ static int childs_end(int parents)
 int main(int count, char **arguments)
 {
     if (count != 5) {
-        fprintf(stderr, "usage: flow stream|seqpacket|datagram SENDERS BURST PAUSE\n");
+        fprintf(stderr, "usage: flow stream|seqpacket|datagram|tcp SENDERS BURST PAUSE\n");
         return 2;
     }
     int type = strcmp(arguments[1], "stream") == 0      ? SOCK_STREAM
                : strcmp(arguments[1], "seqpacket") == 0 ? SOCK_SEQPACKET
                                                         : SOCK_DGRAM;
+    bool tcp = strcmp(arguments[1], "tcp") == 0;
     int senders = atoi(arguments[2]), other;
-    int parents = parents_end(type, &other);
+    int parents = tcp ? tcp_connection(&other) : parents_end(type, &other);
 
     for (int i = 0; i < senders; i++) {
         pid_t pid = fork();
@@ -122,14 +146,14 @@ int main(int count, char **arguments)
             signal(SIGUSR1, note_over);
             signal(SIGALRM, note_over);
             alarm(MOST_SECONDS);
-            send_all(other >= 0 ? other : childs_end(parents), atoi(arguments[3]),
-                     (unsigned)atoi(arguments[4]));
+            send_all(other >= 0 ? other : childs_end(parents), tcp ? 1000000 : 64,
+                     atoi(arguments[3]), (unsigned)atoi(arguments[4]));
             return 0;
         }
     }
     if (other >= 0)
         close(other);
-    receive_all(parents, senders);
+    receive_all(parents, tcp, senders);
     close(parents);
     while (wait(NULL) > 0)
         continue;

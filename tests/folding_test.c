@@ -333,11 +333,39 @@ static void memory_is_bounded(void **state)
     free(life);
 }
 
+/* There are more processes than rows, and not one path. */
+static void processes_without_paths(void **state)
+{
+    struct source_state end = {.complete = true, .end_reason = END_COMPLETE};
+    struct life *life = calloc(1, sizeof(*life));
+    struct communication *result;
+    uint64_t processes = 0;
+
+    (void)state;
+    assert_non_null(life);
+    seed = seed_of_run("processes");
+    assert_int_equal(statistics_new(&life->statistics), 0);
+    life->statistics->lasting.limits = (struct statistics_limits){20, 16, 16, 16};
+    for (unsigned i = 0; i < 300; i++) {
+        create_process(life);
+        end_process(life);
+    }
+    assert_int_equal(statistics_finish(life->statistics, &end, 1, &result), 0);
+    for (size_t i = 0; i < result->process_count; i++)
+        processes += result->processes[i].group_size;
+    assert_int_equal(processes, life->last_stream);
+    assert_in_range(result->process_count, 1, 100);
+    communication_free(result);
+    statistics_free(life->statistics);
+    free(life);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folding_is_not_seen),
         cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(processes_without_paths),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

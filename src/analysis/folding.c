@@ -336,6 +336,8 @@ static int unite_paths(struct communication *past, size_t first)
     size_t united = first;
     int error = 0;
 
+    if (past->path_count == first)
+        return 0;
     qsort(past->paths + first, past->path_count - first, sizeof(*past->paths), compare_like);
     for (size_t i = first; i < past->path_count; i++) {
         struct communication_path *row = united == first ? NULL : &past->paths[united - 1];

@@ -104,6 +104,14 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     return 0;
 }
 
+/* Of a connection. */
+static __always_inline bool is_seen_from_its_beginning(struct sock *sk)
+{
+    struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+
+    return path != NULL && (path->state & PATH_ESTABLISHED) && path->established >= begun_at;
+}
+
 static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int result)
 {
     struct send_call *call = &stream->send;
@@ -131,11 +139,11 @@ static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int 
     if ((uint32_t)result < call->done + call->left)
         /* a message sent in part ends a sendmmsg call without an error */
         stream->send_many.identity = 0;
-    else if (call->done == 0)
-        /* more than the call had left when it was first seen: it is older than the metering */
-        call->first -= bytes - call->left;
+    else if (bytes != call->left && is_seen_from_its_beginning(sk))
+        call->first -= bytes - call->left; /* fast open: they were in the first packet */
     else
-        /* the same, but other senders have got in between since: nobody knows where the rest lies */
+        /* what a call older than the metering had sent before it was first seen lies nobody knows where,
+         * for other senders may have got in between; and before what is told of the path */
         bytes = call->left;
     write_tcp_send(stream, sk, bytes);
     call->socket = 0;
