@@ -97,6 +97,7 @@ try datagram 3 2 200
 try seqpacket 1 3 100
 try stream 1 3 100
 for run in 1 2 3 4 5; do
+    echo "# tcp, run $run"
     try tcp 4 1 0
 done
 # without pause

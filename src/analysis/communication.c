@@ -217,8 +217,10 @@ static int role_rank(const struct statistics *statistics, const struct connectio
 {
     switch (statistics->paths[end->path].role) {
     case PATH_ROLE_CONNECTED:
+    case PATH_ROLE_WRITES:
         return 2;
     case PATH_ROLE_ACCEPTED:
+    case PATH_ROLE_READS:
         return 0;
     default:
         return 1;
@@ -230,7 +232,7 @@ static bool is_local_end(const struct statistics *statistics, const struct conne
                          const struct connection_end *other)
 {
     if (other->path == NO_END)
-        return statistics->paths[end->path].role != PATH_ROLE_ACCEPTED;
+        return role_rank(statistics, end) != 0;
     int difference = role_rank(statistics, end) - role_rank(statistics, other);
     if (difference != 0)
         return difference > 0;
@@ -329,7 +331,7 @@ static bool peer_is_local(const struct statistics *statistics, const struct conn
     uint8_t local[16];
     uint8_t remote[16];
 
-    if (record->family == AF_UNIX)
+    if (record->kind != PATH_TCP && record->kind != PATH_UDP)
         return true;
     long_address(record->family, record->local, local);
     long_address(record->family, record->remote, remote);

@@ -10,7 +10,7 @@
 #define DPM_STATISTICS_H
 
 #include "analysis/analysis.h"
-#include "analysis/joining.h"
+#include "history/joining.h"
 
 struct statistics_origin {
     bool seen;

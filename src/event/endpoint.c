@@ -16,6 +16,8 @@ const char *path_kind_name(unsigned kind)
         [PATH_UNIX_DATAGRAM] = "unix-datagram",
         [PATH_UNIX_SEQPACKET] = "unix-seqpacket",
         [PATH_UDP] = "udp",
+        [PATH_PIPE] = "pipe",
+        [PATH_FIFO] = "fifo",
     };
     return kind < PATH_KIND_END && names[kind] != NULL ? names[kind] : "unknown";
 }
@@ -47,9 +49,27 @@ static void unix_endpoint(const struct path_record *path, uint64_t cookie, bool 
     text[length] = '\0';
 }
 
+/* Both ends are the same: the file, or of a pipe without one what /proc calls it. */
+static void pipe_endpoint(const struct path_record *path, char text[ENDPOINT_SIZE])
+{
+    size_t length = strnlen(path->name, sizeof(path->name));
+
+    if (length == 0)
+        snprintf(text, ENDPOINT_SIZE, "pipe:[%" PRIu64 "]", path->inode);
+    else
+        snprintf(text, ENDPOINT_SIZE, "%.*s", (int)length, path->name);
+}
+
+static bool is_pipe(const struct path_record *path)
+{
+    return path->kind == PATH_PIPE || path->kind == PATH_FIFO;
+}
+
 void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
-    if (path->family == AF_UNIX)
+    if (is_pipe(path))
+        pipe_endpoint(path, text);
+    else if (path->family == AF_UNIX)
         unix_endpoint(path, path->cookie, path->name_end == PATH_NAME_LOCAL, text);
     else
         internet_endpoint(path->family, path->local, path->local_port, text);
@@ -57,7 +77,9 @@ void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 
 void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
-    if (path->family == AF_UNIX)
+    if (is_pipe(path))
+        pipe_endpoint(path, text);
+    else if (path->family == AF_UNIX)
         unix_endpoint(path, path->peer, path->name_end == PATH_NAME_REMOTE, text);
     else
         internet_endpoint(path->family, path->remote, path->remote_port, text);

@@ -69,6 +69,7 @@ enum event_id {
 #define METER_TCP  1u
 #define METER_UDP  2u
 #define METER_UNIX 4u
+#define METER_PIPE 8u
 
 /* Bits of record_header.flags. */
 enum record_flag {
@@ -196,13 +197,17 @@ enum path_kind {
     PATH_UNIX_DATAGRAM = 3,
     PATH_UNIX_SEQPACKET = 4,
     PATH_UDP = 5,
-    PATH_KIND_END = 6, /* not a kind */
+    PATH_PIPE = 6,
+    PATH_FIFO = 7,     /* a pipe with a name in the file system */
+    PATH_KIND_END = 8, /* not a kind */
 };
 
 enum path_role {
     PATH_ROLE_UNKNOWN = 0,
     PATH_ROLE_CONNECTED = 1, /* this end called connect */
     PATH_ROLE_ACCEPTED = 2,  /* this end was handed out by accept */
+    PATH_ROLE_WRITES = 3,    /* this end of a pipe is written to */
+    PATH_ROLE_READS = 4,     /* this end of a pipe is read */
 };
 
 enum path_name_end {
@@ -213,8 +218,8 @@ enum path_name_end {
 
 #define PATH_NAME_SIZE 112
 
-/* One end of a path: a socket. The two ends of a connection are two PATH records, joined by
- * addresses (TCP, UDP) or by the sockets' cookies (UNIX). */
+/* One end of a path: a socket, or one side of a pipe. The two ends of a connection are two PATH records,
+ * joined by addresses (TCP, UDP) or by cookies (UNIX, pipes). */
 struct path_record {
     struct record_header header;
     uint32_t path;
@@ -222,17 +227,17 @@ struct path_record {
     uint8_t family;      /* AF_INET, AF_INET6, AF_UNIX */
     uint8_t role;        /* enum path_role */
     uint8_t name_end;    /* enum path_name_end: whose address `name` is */
-    uint64_t cookie;     /* of this socket */
-    uint64_t peer;       /* cookie of the socket at the other end, 0 = not known */
-    uint64_t inode;      /* of this socket */
-    uint32_t network;    /* inode of the network namespace */
+    uint64_t cookie;     /* of this socket; of this end of a pipe: a number that no other has */
+    uint64_t peer;       /* that of the other end, 0 = not known */
+    uint64_t inode;      /* of this socket, of the pipe */
+    uint32_t network;    /* inode of the network namespace; of a FIFO: device of its file system */
     uint16_t local_port; /* host byte order */
     uint16_t remote_port;
     uint8_t local[16]; /* IPv4 in the first 4 bytes */
     uint8_t remote[16];
     uint32_t start_out;        /* offset of the first byte or message sent */
     uint32_t start_in;         /* offset of the first byte or message received */
-    char name[PATH_NAME_SIZE]; /* UNIX address; '@' = abstract */
+    char name[PATH_NAME_SIZE]; /* UNIX address, '@' = abstract; of a FIFO its file's name */
 };
 
 #define IMAGE_NAME_SIZE 128
@@ -299,7 +304,7 @@ struct machine_record {
     uint8_t machine_id[16];
     uint8_t boot_id[16];
     uint32_t meter_flags;    /* the flags in force when the recording began */
-    uint32_t kinds_left_out; /* METER_TCP, METER_UDP, METER_UNIX: not metered */
+    uint32_t kinds_left_out; /* METER_TCP, METER_UDP ...: not metered */
     char name[MACHINE_NAME_SIZE];
     char system[MACHINE_NAME_SIZE];         /* kernel and architecture */
     char addresses[MACHINE_ADDRESSES_SIZE]; /* separated by blanks */

@@ -181,6 +181,8 @@ static void print_path_identity(const struct record_face *face, const struct pat
     static const char *const roles[] = {
         [PATH_ROLE_CONNECTED] = ", connected",
         [PATH_ROLE_ACCEPTED] = ", accepted",
+        [PATH_ROLE_WRITES] = ", written to",
+        [PATH_ROLE_READS] = ", read",
     };
 
     print_path(face, path, path->path);

@@ -2,7 +2,7 @@
 /*
  * joining.c: joins the two ends of a connection.
  *
- *      TCP, UDP                                     UNIX
+ *      TCP, UDP                                     UNIX, pipes
  *      A 10.0.0.1:4000 > 10.0.0.2:80                A cookie 7, peer 8
  *      B 10.0.0.2:80   > 10.0.0.1:4000              B cookie 8, peer 7 (or 0: not known)
  *
@@ -20,7 +20,7 @@
  *      KEY_COOKIE       its own cookie, of ends that do not know their peer
  *      KEY_PEER         the peer's cookie
  */
-#include "analysis/joining.h"
+#include "history/joining.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * history.h: the program history: ties each RECEIVE to the SENDs whose bytes it took, and hands out all
+ * events in an order in which no effect stands before its cause (the causal stream).
+ *
+ *      source of machine A --+                      +--> event, with the edges that lead to it
+ *      source of machine B --+--> history_next() ---+
+ *      ...                   |                      '--> event ...
+ *                            '- matched by positions, never by clocks
+ *
+ *      stream 1  o------o SEND [0,100)-------------o
+ *                        \ edge: 60 bytes, exact
+ *      stream 2  o--------o RECEIVE [0,60) ---o RECEIVE [60,100)
+ *
+ * An analysis sees this, and neither files nor rings: the sources may be finished traces or live ones.
+ * Memory is bounded by what lives: streams, paths, and messages in flight.
+ */
+#ifndef DPM_HISTORY_H
+#define DPM_HISTORY_H
+
+#include "event/event.h"
+
+struct history;
+
+/* How sure an edge is. */
+enum edge_kind {
+    EDGE_EXACT, /* never wrong */
+    EDGE_ORDERED, /* several were sending into one path, or receiving from it, and whose call came first
+                         cannot be told: the true sender is always among these */
+    EDGE_INFERRED, /* by order alone: UDP between machines after a loss, where numbers are not unique */
+    EDGE_CREATION,    /* from CREATEPROCESS to the first event of what it created */
+    EDGE_TERMINATION, /* from a child's TERMINATION to the end of its parent's wait (BLOCK) */
+    EDGE_KIND_COUNT,
+};
+
+/* "exact", "ordered", ... */
+const char *edge_kind_name(enum edge_kind kind);
+
+/* From where an event comes. The event at its other end has been handed out before. */
+struct history_edge {
+    enum edge_kind kind;
+    uint32_t origin; /* of the event it begins at ... */
+    uint32_t stream; /* ... the number of its stream there; 0: of no stream ... */
+    uint32_t sequence;
+    uint32_t path;  /* ... of a message: the number of the sender's end there */
+    uint32_t bytes; /* of the message, how many may be its: of an exact one, how many are */
+    uint64_t
+        number; /* ... its number in the causal stream. Of a call still in progress it is that of the
+                           SENDCALL, else of the SEND, or of its first piece (RECORD_CONTINUED) that counts */
+    uint64_t time;      /* ... when it happened (time - span), ns, its origin's clock */
+    uint64_t proc_time; /* ... CPU time its stream had used then, ns, unwrapped */
+};
+
+/* Why bytes of a RECEIVE have no edge. */
+enum history_rest {
+    REST_NONE,       /* all have one */
+    REST_EXTERNAL,   /* the other end is not metered, or was used before the metering began */
+    REST_UNSELECTED, /* a selection has removed what sent them (DISCARDED) */
+    REST_UNMATCHED,  /* lost, or sent by somebody who is not metered and shares the path */
+};
+
+struct history_event {
+    struct event event; /* the record; origin is the index of its source */
+    uint64_t number;    /* in the causal stream: 0, 1, 2 ... */
+    uint64_t when;      /* it happened: time - span, ns, its origin's clock */
+    uint64_t proc_time; /* CPU time its stream has used, ns, unwrapped; 0: it has no stream */
+    const struct history_edge *edges; /* [edge_count], by position; valid until the next call */
+    uint32_t edge_count;
+    uint32_t rest_bytes;    /* RECEIVE: bytes without an edge ... */
+    enum history_rest rest; /* ... and why */
+};
+
+/* What became of messages so far. An edge is counted once; what has none, once for each RECEIVE or SEND
+ * of which bytes are left over. */
+struct history_counts {
+    uint64_t events; /* handed out */
+    uint64_t exact;  /* edges */
+    uint64_t ordered;
+    uint64_t inferred;
+    uint64_t external;   /* RECEIVEs, and SENDs that will not be received by anybody metered */
+    uint64_t unselected; /* RECEIVEs and SENDs */
+    uint64_t
+        unmatched_sends; /* never received as far as is known, of paths with two metered ends; final at the end */
+    uint64_t unmatched_receives;
+    uint64_t lost;      /* records that were lost, as LOST records tell */
+    uint64_t discarded; /* removed by a selection, as DISCARDED records tell */
+    uint64_t stalls; /* RECEIVEs released because nothing else could go on; 0 of lossless traces */
+};
+
+/* `sources`: one for each machine or trace, each with one origin; they stay the caller's, must live as
+ * long as the history, and are read as they are needed, none far ahead of the others. Traces of one machine
+ * (machine id and boot id) may be several: their paths are joined, too.
+ * Errors: -ENOMEM, -EINVAL (a source with several origins). */
+int history_new(struct source *const *sources, size_t count, struct history **ret_history,
+                struct problem *problem);
+void history_free(struct history *history);
+
+/* The next event. Returns an enum source_result, or a negative errno with a line in `problem` (a source's,
+ * or -ENOMEM). SOURCE_NONE_YET: of live sources, ask again later. Every record of every source is
+ * handed out once, and those of one stream in their order. */
+int history_next(struct history *history, struct history_event *ret_event, struct problem *problem);
+
+/* Who and what the events speak of; identities are noted when their record is handed out. */
+const struct identities *history_identities(const struct history *history);
+
+void history_counts(const struct history *history, struct history_counts *ret_counts);
+
+/* What the sources say of themselves, [count]. */
+const struct source_state *history_state(const struct history *history, uint32_t origin);
+
+/* ---- clocks ---- */
+
+/* What to add to a time of this origin to have that of the first origin's clock, as messages in both
+ * directions tell so far: *ret_offset ns, at most *ret_error ns wrong (UINT64_MAX: no messages went both ways, and the
+ * offset is that of the wall clocks). Origins of one machine have one clock. */
+void history_clock(const struct history *history, uint32_t origin, uint64_t time,
+                   int64_t *ret_offset, uint64_t *ret_error);
+
+#endif
