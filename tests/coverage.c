@@ -2,9 +2,9 @@
 /*
  * coverage.c: every way to send and to receive, one way a run:
  *
- *      coverage WAY tcp|unix LOG
+ *      coverage WAY tcp|unix|pipe|fifo LOG
  *
- * makes a connected pair of sockets, goes that way, and logs what it did as the calls gave it:
+ * makes a connected pair of sockets, or a pipe, goes that way, and logs what it did as the calls gave it:
  *
  *      SEND inode bytes        END inode 0             the end of file
  *      RECEIVE inode bytes     FAILED_SEND inode 0     and FAILED_RECEIVE
@@ -271,12 +271,14 @@ static int short_many(const int *pair)
 
 /* ---- splice and its kin ---- */
 
-/* What splice takes out of a UNIX stream socket no hook tells of. */
-static void spliced(int socket, ssize_t result, ssize_t expected)
+/* What splice takes out of a UNIX stream socket no hook tells of; that it goes into a pipe is seen. */
+static void spliced(int socket, int to, ssize_t result, ssize_t expected)
 {
     must(result == expected);
     if (is_tcp || result != 0)
         note(!is_tcp ? "UNSEEN" : result == 0 ? "END" : "RECEIVE", socket, result);
+    if (result != 0)
+        note("SEND", to, result);
 }
 
 static void let_queue_be_looked_at(void)
@@ -301,16 +303,16 @@ static int splice_out(const int *pair)
     receive_bytes(to, 10);
     send_bytes(pair[SENDER], 300);
     for (int i = 0; i < 3; i++)
-        spliced(to, splice(to, NULL, pipes[1], NULL, 100, 0), 100);
-    must(read(pipes[0], buffer, 1000) == 300);
+        spliced(to, pipes[1], splice(to, NULL, pipes[1], NULL, 100, 0), 100);
+    received(pipes[0], read(pipes[0], buffer, 1000), 300);
     send_bytes(pair[SENDER], 7);
     receive_bytes(to, 7);
     send_bytes(pair[SENDER], 100);
-    spliced(to, splice(to, NULL, pipes[1], NULL, 30, SPLICE_F_NONBLOCK), 30);
+    spliced(to, pipes[1], splice(to, NULL, pipes[1], NULL, 30, SPLICE_F_NONBLOCK), 30);
     receive_bytes(to, 70);
     in_child(send_later, pair);
-    spliced(to, splice(to, NULL, pipes[1], NULL, 1000, 0), 50);
-    spliced(to, splice(to, NULL, pipes[1], NULL, 1000, 0), 0);
+    spliced(to, pipes[1], splice(to, NULL, pipes[1], NULL, 1000, 0), 50);
+    spliced(to, pipes[1], splice(to, NULL, pipes[1], NULL, 1000, 0), 0);
     wait_for_child();
     if (!is_tcp)
         let_queue_be_looked_at();
@@ -327,7 +329,7 @@ static int splice_last(const int *pair)
     send_bytes(to, 3);
     receive_bytes(pair[SENDER], 3);
     send_bytes(pair[SENDER], 500);
-    spliced(to, splice(to, NULL, pipes[1], NULL, 1000, 0), 500);
+    spliced(to, pipes[1], splice(to, NULL, pipes[1], NULL, 1000, 0), 500);
     let_queue_be_looked_at();
     return 0;
 }
@@ -350,11 +352,12 @@ static int splice_bulk(const int *pair)
     for (ssize_t all = 0; all < BULK;) {
         ssize_t got = splice(to, NULL, pipes[1], NULL, WIDE, 0);
         must(got > 0);
-        spliced(to, got, got);
+        spliced(to, pipes[1], got, got);
         all += got;
         for (ssize_t left = got; left > 0;) {
             ssize_t drained = read(pipes[0], buffer, sizeof(buffer));
             must(drained > 0);
+            received(pipes[0], drained, drained);
             left -= drained;
         }
     }
@@ -379,13 +382,15 @@ static int splice_in(const int *pair)
 
     must(pipe(pipes) == 0 && fcntl(pipes[1], F_SETPIPE_SZ, WIDE) == WIDE);
     for (int i = 0; i < 2; i++) {
-        must(write(pipes[1], buffer, 100) == 100);
+        sent(pipes[1], write(pipes[1], buffer, 100), 100);
         sent(from, splice(pipes[0], NULL, from, NULL, 100, 0), 100);
+        note("RECEIVE", pipes[0], 100);
         receive_bytes(pair[RECEIVER], 100);
     }
     in_child(receive_wide, pair);
-    must(write(pipes[1], buffer, WIDE) == WIDE);
+    sent(pipes[1], write(pipes[1], buffer, WIDE), WIDE);
     sent(from, splice(pipes[0], NULL, from, NULL, WIDE, 0), WIDE);
+    note("RECEIVE", pipes[0], WIDE);
     wait_for_child();
     return 0;
 }
@@ -397,11 +402,13 @@ static int vmsplice_tee(const int *pair)
     struct iovec vector = {buffer, 100};
 
     must(pipe(first) == 0 && pipe(second) == 0);
-    must(vmsplice(first[1], &vector, 1, 0) == 100);
-    must(tee(first[0], second[1], 100, 0) == 100);
+    sent(first[1], vmsplice(first[1], &vector, 1, 0), 100);
+    sent(second[1], tee(first[0], second[1], 100, 0), 100);
     sent(from, splice(first[0], NULL, from, NULL, 100, 0), 100);
+    note("RECEIVE", first[0], 100);
     receive_bytes(pair[RECEIVER], 100);
     sent(from, splice(second[0], NULL, from, NULL, 100, 0), 100);
+    note("RECEIVE", second[0], 100);
     receive_bytes(pair[RECEIVER], 100);
     return 0;
 }
@@ -661,6 +668,11 @@ int main(int argc, char **argv)
         {"uring-async", uring_async},
         {"uring-sqpoll", uring_sqpoll},
         {"uring-splice", uring_splice},
+        {"pipe-calls", pipe_calls},
+        {"pipe-splice", pipe_splice},
+        {"pipe-would-block", pipe_would_block},
+        {"pipe-blocked", pipe_blocked},
+        {"pipe-packets", pipe_packets},
     };
     int pair[2];
 
@@ -671,9 +683,12 @@ int main(int argc, char **argv)
         is_tcp = strcmp(argv[2], "tcp") == 0;
         log_file = open(argv[3], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         must(log_file >= 0);
-        make_pair(pair);
+        if (strcmp(argv[2], "fifo") == 0 || strcmp(argv[2], "pipe") == 0)
+            make_pipe(strcmp(argv[2], "fifo") == 0, pair);
+        else
+            make_pair(pair);
         return ways[i].go(pair);
     }
-    fprintf(stderr, "usage: coverage WAY tcp|unix LOG\n");
+    fprintf(stderr, "usage: coverage WAY tcp|unix|pipe|fifo LOG\n");
     return 2;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* coverage.h: what the two halves of the coverage program share. See coverage.c. */
+/* coverage.h: what the parts of the coverage program share. See coverage.c. */
 #ifndef DPM_COVERAGE_H
 #define DPM_COVERAGE_H
 
@@ -34,5 +34,13 @@ extern char buffer[1 << 20];
 /* coverage_uring.c: `how` is plain, poll, async or sqpoll. Returns 77 if io_uring is not to be had. */
 int through_uring(const char *how, const int *pair);
 int splice_through_uring(const char *how, const int *pair);
+
+/* coverage_pipe.c: pair[SENDER] is written, pair[RECEIVER] read. */
+void make_pipe(bool named, int pair[2]);
+int pipe_calls(const int *pair);
+int pipe_splice(const int *pair);
+int pipe_would_block(const int *pair);
+int pipe_blocked(const int *pair);
+int pipe_packets(const int *pair);
 
 #endif

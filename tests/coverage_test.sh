@@ -95,6 +95,12 @@ for name in splice-bulk map-received zero-copy urgent urgent-in-line discard low
     uring-splice; do
     way "$name" tcp
 done
+for kind in pipe fifo; do
+    for way in pipe-calls pipe-splice pipe-would-block pipe-blocked; do
+        way "$way" "$kind"
+    done
+done
+way pipe-packets pipe
 for name in short-many splice-last abstract; do
     way "$name" unix
 done

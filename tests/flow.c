@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow.c: messages that never stop flowing through sockets, to be acquired in the middle.
+ * flow.c: messages that never stop flowing through sockets or a pipe, to be acquired in the middle.
  *
  *      usage: flow KIND SENDERS BURST PAUSE
  *
@@ -9,10 +9,10 @@
  *      child N --/
  *
  * KIND is stream, seqpacket (a UNIX socket pair for all children), datagram (a UNIX socket for each,
- * without a name, sending to that of the parent) or tcp (a connection of all children). Every child
- * sends BURST messages of 64 bytes, over TCP of a million so that each send waits for room, rests
- * PAUSE microseconds (0: not at all), and so on until SIGUSR1 (for a minute at most); its last message
- * is one of 1 byte.
+ * without a name, sending to that of the parent), tcp (a connection of all children), pipe or
+ * pipe-large. Every child sends BURST messages of 64 bytes, over tcp and pipe-large of a million so that
+ * each send waits for room, rests PAUSE microseconds (0: not at all), and so on until SIGUSR1 (for a minute
+ * at most); its last message is one of 1 byte.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -48,13 +48,13 @@ static void send_all(int descriptor, size_t size, int burst, unsigned pause)
 
     while (!over) {
         for (int i = 0; i < burst; i++)
-            if (send(descriptor, message, size, 0) < 0)
-                fail("send");
+            if (write(descriptor, message, size) < 0)
+                fail("write");
         if (pause > 0)
             usleep(pause);
     }
-    if (send(descriptor, "", 1, 0) < 0)
-        fail("send");
+    if (write(descriptor, "", 1) < 0)
+        fail("write");
 }
 
 static void receive_all(int descriptor, bool to_end_of_file, int senders)
@@ -63,9 +63,9 @@ static void receive_all(int descriptor, bool to_end_of_file, int senders)
 
     /* bytes of a stream come in other pieces than they were sent, but those of 64 never in one of 1 */
     for (ssize_t size; senders > 0;) {
-        size = recv(descriptor, buffer, sizeof(buffer), 0);
+        size = read(descriptor, buffer, sizeof(buffer));
         if (size < 0)
-            fail("recv");
+            fail("read");
         if (size == 0)
             return;
         senders -= !to_end_of_file && size == 1;
@@ -89,6 +89,16 @@ static int tcp_connection(int *ret_other)
     close(listener);
     *ret_other = other;
     return descriptor;
+}
+
+static int parents_end_of_pipe(int *ret_other)
+{
+    int ends[2];
+
+    if (pipe(ends) < 0)
+        fail("pipe");
+    *ret_other = ends[1];
+    return ends[0];
 }
 
 /* The ends: the parent's, and that of a child or all; a datagram socket is bound to a name of the
@@ -128,15 +138,20 @@ static int childs_end(int parents)
 int main(int count, char **arguments)
 {
     if (count != 5) {
-        fprintf(stderr, "usage: flow stream|seqpacket|datagram|tcp SENDERS BURST PAUSE\n");
+        fprintf(stderr,
+                "usage: flow stream|seqpacket|datagram|tcp|pipe|pipe-large SENDERS BURST PAUSE\n");
         return 2;
     }
     int type = strcmp(arguments[1], "stream") == 0      ? SOCK_STREAM
                : strcmp(arguments[1], "seqpacket") == 0 ? SOCK_SEQPACKET
                                                         : SOCK_DGRAM;
     bool tcp = strcmp(arguments[1], "tcp") == 0;
+    bool large = tcp || strcmp(arguments[1], "pipe-large") == 0;
+    bool is_pipe = strncmp(arguments[1], "pipe", 4) == 0;
     int senders = atoi(arguments[2]), other;
-    int parents = tcp ? tcp_connection(&other) : parents_end(type, &other);
+    int parents = tcp       ? tcp_connection(&other)
+                  : is_pipe ? parents_end_of_pipe(&other)
+                            : parents_end(type, &other);
 
     for (int i = 0; i < senders; i++) {
         pid_t pid = fork();
@@ -146,14 +161,14 @@ int main(int count, char **arguments)
             signal(SIGUSR1, note_over);
             signal(SIGALRM, note_over);
             alarm(MOST_SECONDS);
-            send_all(other >= 0 ? other : childs_end(parents), tcp ? 1000000 : 64,
+            send_all(other >= 0 ? other : childs_end(parents), large ? 1000000 : 64,
                      atoi(arguments[3]), (unsigned)atoi(arguments[4]));
             return 0;
         }
     }
     if (other >= 0)
         close(other);
-    receive_all(parents, tcp, senders);
+    receive_all(parents, tcp || is_pipe, senders);
     close(parents);
     while (wait(NULL) > 0)
         continue;

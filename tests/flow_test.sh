@@ -28,7 +28,7 @@ examine() {
             if (($1, way) in place && place[$1, way] != $3)
                 print way ": " $1 " at " $3 ", not at " place[$1, way]
             next_of[way] = 1
-            place[$1, way] = $3 + (kind == "stream" ? $4 : 1)
+            place[$1, way] = $3 + (kind ~ /^(stream|pipe)/ ? $4 : 1)
         }
         END {
             for (way in next_of)
@@ -73,7 +73,7 @@ try() {
     sleep 0.1
     : > err
     # shellcheck disable=SC2046
-    "$dpm" acquire -o flow.trace --flags send,receive --ring 64M $pid $(pgrep -P $pid) > out 2> err &
+    "$dpm" acquire -o flow.trace --flags send,receive --kinds all --ring 64M $pid $(pgrep -P $pid) > out 2> err &
     acquirer=$!
     wait_for 30 grep -q '^dpm: metering' err
     sleep 0.7
@@ -100,7 +100,10 @@ for run in 1 2 3 4 5; do
     echo "# tcp, run $run"
     try tcp 4 1 0
 done
+try pipe 1 3 100
+try pipe-large 1 1 0
 # without pause
+try pipe 1 1 0
 try datagram 1 1 0
 try seqpacket 1 1 0
 finish

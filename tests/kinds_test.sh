@@ -26,6 +26,9 @@ kinds_of() {
     "$dpm" dump --json --type path "$1" 2> dump.err | jq -r .kind | sort -u | tr '\n' ' '
 }
 
+others="pipe tcp udp unix-datagram unix-seqpacket unix-stream "
+without_udp="tcp unix-datagram unix-seqpacket unix-stream "
+
 # only LIST PATTERN KINDS LEFT_OUT: metering this list.
 only() {
     rm -rf all.trace some.trace log
@@ -34,8 +37,7 @@ only() {
         "$dpm" run -o some.trace --kinds "$1" --flags "all -pc" --ring 64M --report some.report --wait -- \
         "$program" --seed "$seed" --log log > out 2> err
     check_equal "$1: metered twice, the program ends in order" 0 $?
-    check_equal "... with all kinds there are others" "tcp udp unix-datagram unix-seqpacket unix-stream " \
-        "$(kinds_of all.trace)"
+    check_equal "... with all kinds there are others" "$others" "$(kinds_of all.trace)"
     check_equal "... with $1 there are only its own" "$3" "$(kinds_of some.trace)"
     messages "$2" all.trace > all
     messages "$2" some.trace > some
@@ -47,10 +49,10 @@ only() {
         "$("$dpm" stats --json some.trace 2> err | jq -r '.trace.not_metered | join(", ")')"
 }
 
-only tcp '^tcp' 'tcp ' 'udp, unix'
-only udp '^udp' 'udp ' 'tcp, unix'
-only unix '^unix' 'unix-datagram unix-seqpacket unix-stream ' 'tcp, udp'
-only all,-udp '^tcp|^unix' 'tcp unix-datagram unix-seqpacket unix-stream ' udp
+only tcp '^tcp' 'tcp ' 'udp, unix, pipe'
+only udp '^udp' 'udp ' 'tcp, unix, pipe'
+only unix '^unix' 'unix-datagram unix-seqpacket unix-stream ' 'tcp, udp, pipe'
+only all,-udp '^tcp|^unix' "$without_udp" udp
 
 "$dpm" stats --json all.trace 2> err > stats.json
 check_equal "of all kinds nothing is left out" '[]' "$(jq -c .trace.not_metered stats.json)"
@@ -63,7 +65,7 @@ for file in /proc/$PPID/fdinfo/*; do
 done | sort -u | while read -r number; do
     bpftool prog show id "$number"
 done | sed -n 's/^[0-9]*: .* name \([^ ]*\) .*/\1/p' |
-    grep -E '^(tcp_|udp_|sk_data_ready|skb_copy|kfree_skb|inet_sock_|sock_)' | sort | tr '\n' ' '
+    grep -E '^(tcp_|udp_|sk_data_ready|skb_copy|kfree_skb|inet_sock_|sock_|sys_)' | sort | tr '\n' ' '
 SCRIPT
 hooks() {
     rm -rf hooks.trace
@@ -78,6 +80,7 @@ if command -v bpftool > bpftool.path; then
         "$(hooks udp)"
     check_equal "... and UNIX sockets" \
         "sk_data_ready skb_copy_datagram_iovec sock_recv_length sock_send_length " "$(hooks unix)"
+    check_equal "... and pipes" "sys_exit " "$(hooks pipe)"
 else
     skip "which hooks there are" "bpftool is not installed"
 fi
@@ -92,7 +95,7 @@ if $less true 2> err; then
     check "... and why" grep -q 'UDP is not metered: .* CAP_NET_ADMIN, and nothing else is asked for' err
     $less "$dpm" run -o less.trace --kinds tcp,udp --flags all --wait -- true > out 2> err
     check_equal "with TCP the rest is metered" 0 $?
-    check_equal "... and the trace says what is not" "udp, unix" \
+    check_equal "... and the trace says what is not" "udp, unix, pipe" \
         "$("$dpm" stats --json less.trace 2> err | jq -r '.trace.not_metered | join(", ")')"
 else
     skip "without CAP_NET_ADMIN" "$(cat err)"
@@ -103,6 +106,6 @@ refuse() {
     check_equal "--kinds $1 is wrong usage" 2 $?
     check "... and says so" grep -q "$2" err
 }
-refuse pigeon "'pigeon' is no kind of path; there are: all,tcp,udp,unix"
+refuse pigeon "'pigeon' is no kind of path; there are: all,tcp,udp,unix,pipe"
 refuse tcp,-tcp 'no kind of path is left'
 finish

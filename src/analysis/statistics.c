@@ -311,13 +311,14 @@ static int add_network_record(struct statistics *statistics, const struct event 
     return 0;
 }
 
-static bool uses_path(unsigned id)
+/* A RECEIVECALL of no path waits for any of several. */
+static bool uses_path(const struct record *record)
 {
     const uint32_t users = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
                            EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
                            EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
 
-    return users >> id & 1;
+    return (users >> record->header.id & 1) && record->message.path != 0;
 }
 
 static void end_stream(struct statistics *statistics, struct statistics_stream *stream,
@@ -393,7 +394,7 @@ static int find_tables(struct statistics *statistics, struct waiting_event *even
     if (index < 0)
         return (int)index;
     event->stream = (uint32_t)index;
-    if (!uses_path(record->header.id))
+    if (!uses_path(record))
         return 0;
     index = statistics_path_index(statistics, event->origin, record->message.path);
     if (index < 0)

@@ -58,7 +58,7 @@ uint64_t event_field_value(const struct event_field *field, const void *record);
 /* Flags of every event type that can be metered, and all flags there are. */
 #define METER_EVENT_FLAGS ((EVENT_FLAG(EVENT_TERMINATION + 1) - 1) & ~1u)
 #define METER_ALL_FLAGS   (METER_EVENT_FLAGS | METER_FLAG_PC)
-#define METER_ALL_KINDS   (METER_TCP | METER_UDP | METER_UNIX)
+#define METER_ALL_KINDS   (METER_TCP | METER_UDP | METER_UNIX | METER_PIPE)
 
 /* Reads a list of flag names, separated by commas or blanks, in the words of both papers ("send
  * receivecall fork", "all", "-send"), any case. Starts from *flags and unites; "-name" takes away.

@@ -69,6 +69,7 @@ static const struct {
     {"tcp", METER_TCP},
     {"udp", METER_UDP},
     {"unix", METER_UNIX},
+    {"pipe", METER_PIPE},
 };
 
 const char *meter_kind_word(size_t index)

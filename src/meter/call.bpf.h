@@ -125,6 +125,30 @@ static __always_inline bool is_receive(uint32_t call)
            call == CALL_READ || call == CALL_READV;
 }
 
+/* ---- a receiver may be quicker than the hooks of the sender ---- */
+
+/* Tells the sender, who has counted `out`, that bytes of a send still in progress were received, up to `in`. */
+static __always_inline void note_early(struct early *early, uint32_t in, uint32_t out)
+{
+    if ((int32_t)(in - out) <= 0 || early->time != 0)
+        return;
+    early->in = in;
+    early->time = bpf_ktime_get_ns();
+}
+
+/* When a message became visible: `begin`, or as a quicker receiver has noted. */
+static __always_inline uint64_t visible_since(struct early *early, uint32_t first, uint64_t begin)
+{
+    uint64_t time = early->time;
+
+    if (time == 0)
+        return begin;
+    early->time = 0;
+    return (int32_t)(early->in - first) > 0 && (begin == 0 || time < begin) ? time : begin;
+}
+
+/* ---- which call ---- */
+
 /* What tells the system call that `task` is in from its others; 0: nothing does. The kernel shifts
  * its stack by an amount that it draws anew for each call. Where it does not, it still counts the
  * calls that wrote, which sendfile is at its end. */

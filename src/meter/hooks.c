@@ -18,6 +18,7 @@
     (BIT(SENDCALL) | BIT(RECEIVECALL) | BIT(BLOCK) | BIT(STARTPROCESS) | BIT(STOPPROCESS))
 
 #define MESSAGES (SENDING | RECEIVING)
+#define SOCKETS  (METER_TCP | METER_UDP | METER_UNIX)
 
 const struct hook hooks[] = {
     {"task_newtask", 0, 0, "3.4"},
@@ -25,13 +26,14 @@ const struct hook hooks[] = {
     {"sched_process_exit", 0, 0, "2.6.32"},
     {"tcp_sendmsg_locked", SENDING, METER_TCP, "6.16"},
     {"sk_data_ready", SENDING, METER_UNIX, "6.3"},
-    {"sock_send_length", SENDING, 0, "6.3"},
+    {"sock_send_length", SENDING, SOCKETS, "6.3"},
     {"tcp_rcv_space_adjust", RECEIVING, METER_TCP, "4.18"},
     {"skb_copy_datagram_iovec", RECEIVING, METER_UNIX, "2.6.32"},
-    {"sock_recv_length", RECEIVING, 0, "6.3"},
+    {"sock_recv_length", RECEIVING, SOCKETS, "6.3"},
     {"inet_sock_set_state", SENDING | RECEIVING | PATHS, METER_TCP, "4.16"},
     {"tcp_destroy_sock", SENDING | RECEIVING | PATHS, METER_TCP, "4.16"},
     {"sched_switch", SWITCHING, 0, "5.18"},
+    {"sys_exit", SENDING | RECEIVING, METER_PIPE, "3.4"},
     {"kfree_skb", RECEIVING, METER_UDP, "6.11"},
     {"udp_egress", SENDING, METER_UDP, NULL},
     {"udp_ingress", RECEIVING, METER_UDP, NULL},

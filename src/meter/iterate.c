@@ -33,6 +33,13 @@ static int read_lines(int fd, size_t size, int (*line)(const void *line, void *c
     }
 }
 
+int run_once(const struct bpf_program *program)
+{
+    LIBBPF_OPTS(bpf_test_run_opts, options);
+
+    return bpf_prog_test_run_opts(bpf_program__fd(program), &options);
+}
+
 int iterate(const struct bpf_program *program, pid_t pid, size_t size,
             int (*line)(const void *line, void *context), void *context)
 {

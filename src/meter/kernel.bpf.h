@@ -97,15 +97,66 @@ struct super_block {
     unsigned int s_dev;
 };
 
+typedef struct {
+    int64_t counter;
+} atomic64_t;
+
+typedef struct {
+    int counter;
+} atomic_t;
+
+struct pipe_buffer {
+    unsigned int len;
+};
+
+struct mutex {
+    atomic64_t owner; /* 0 = nobody holds it */
+};
+
+struct pipe_inode_info {
+    struct mutex mutex; /* held while bytes are put in or taken out */
+    struct {
+        unsigned int head; /* a short where longs have 32 bits */
+        unsigned int tail;
+    };
+    unsigned int max_usage; /* buffers that may be filled ... */
+    unsigned int ring_size; /* ... of these, a power of two */
+    unsigned int r_counter; /* how often it was opened, plus 1 */
+    unsigned int w_counter;
+    struct pipe_buffer *bufs;
+};
+
 struct inode {
     unsigned short i_mode;
     struct super_block *i_sb;
     unsigned long i_ino;
+    union {
+        struct pipe_inode_info *i_pipe;
+    };
+};
+
+struct qstr {
+    const unsigned char *name;
+};
+
+struct dentry {
+    union {
+        struct qstr d_name;
+    };
+};
+
+struct path___kernel {
+    struct dentry *dentry;
 };
 
 struct file {
+    unsigned int f_mode;
+    unsigned int f_flags;
     struct inode *f_inode;
     void *private_data;
+    union {
+        struct path___kernel f_path;
+    };
 };
 
 struct fdtable {
@@ -169,14 +220,6 @@ struct in6_addr {
         uint8_t u6_addr8[16];
     } in6_u;
 };
-
-typedef struct {
-    int64_t counter;
-} atomic64_t;
-
-typedef struct {
-    int counter;
-} atomic_t;
 
 struct refcount_struct {
     atomic_t refs;
@@ -269,10 +312,6 @@ struct unix_address {
     refcount_t refcnt;
     int len;
     struct sockaddr_un name[0];
-};
-
-struct mutex {
-    atomic64_t owner; /* 0 = nobody holds it */
 };
 
 struct unix_sock {
@@ -379,6 +418,12 @@ enum {
 
     S_IFMT = 0170000,
     S_IFSOCK = 0140000,
+    S_IFIFO = 0010000,
+    FMODE_READ = 1,
+    FMODE_WRITE = 2,
+    O_DIRECT = 040000,
+
+    USER32_CS = 0x23, /* of code of 32 bits, whose calls have other numbers */
 
     EFAULT = 14,
     EAGAIN = 11,
@@ -391,19 +436,38 @@ enum {
 enum {
     CALL_READ = 0,
     CALL_WRITE = 1,
+    CALL_OPEN = 2,
+    CALL_POLL = 7,
     CALL_READV = 19,
     CALL_WRITEV = 20,
+    CALL_PIPE = 22,
+    CALL_SELECT = 23,
     CALL_SENDFILE = 40,
+    CALL_ACCEPT = 43,
     CALL_SENDTO = 44,
     CALL_RECVFROM = 45,
     CALL_SENDMSG = 46,
     CALL_RECVMSG = 47,
     CALL_SETSOCKOPT = 54,
     CALL_GETSOCKOPT = 55,
+    CALL_CREAT = 85,
+    CALL_EPOLL_WAIT = 232,
+    CALL_OPENAT = 257,
+    CALL_PSELECT = 270,
+    CALL_PPOLL = 271,
     CALL_SPLICE = 275,
+    CALL_TEE = 276,
+    CALL_VMSPLICE = 278,
+    CALL_EPOLL_PWAIT = 281,
+    CALL_ACCEPT4 = 288,
+    CALL_PIPE2 = 293,
     CALL_RECVMMSG = 299,
     CALL_SENDMMSG = 307,
+    CALL_PREADV2 = 327,
+    CALL_PWRITEV2 = 328,
     CALL_IO_URING_ENTER = 426,
+    CALL_OPENAT2 = 437,
+    CALL_EPOLL_PWAIT2 = 441,
 };
 
 #endif

@@ -13,6 +13,7 @@
 #define DPM_MARK_BPF_H
 
 #include "meter/call.bpf.h"
+#include "meter/pipe.bpf.h"
 #include "meter/schedule.bpf.h"
 #include "meter/settle.bpf.h"
 #include "meter/udp_inbox.bpf.h"
@@ -83,7 +84,7 @@ int mark_tasks(struct bpf_iter__task *context)
     return 0;
 }
 
-/* ---- the sockets they hold ---- */
+/* ---- the sockets and pipes they hold ---- */
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -195,6 +196,16 @@ static __always_inline int survey_udp(struct sock *sk)
     return 0;
 }
 
+/* From now on it is counted. */
+static __always_inline int survey_pipe(struct file *file)
+{
+    struct pipe_file found = {};
+
+    if ((kinds_in_force & METER_PIPE) && look_at_file(file, &found) && known_pipe(&found) == NULL)
+        make_pipe(&found, true);
+    return 0;
+}
+
 SEC("iter/task_file")
 int survey_files(struct bpf_iter__task_file *context)
 {
@@ -212,7 +223,7 @@ int survey_files(struct bpf_iter__task_file *context)
         return 0;
     sk = sock_of_file(file);
     if (sk == NULL)
-        return 0;
+        return survey_pipe(file);
     inode = BPF_CORE_READ(file, f_inode, i_ino);
     kind = kind_of_socket(sk->__sk_common.skc_family, sk->sk_type, sk->sk_protocol);
     switch (kind) {

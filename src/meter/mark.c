@@ -165,13 +165,6 @@ static int survey_files(struct beginning *beginning)
 #define LONGEST_SURVEY  500000000ULL /* ns */
 #define PASSES_INTERVAL 2000         /* us */
 
-static int settle_pairs(struct meter *meter)
-{
-    LIBBPF_OPTS(bpf_test_run_opts, options);
-
-    return bpf_prog_test_run_opts(bpf_program__fd(meter->kernel->progs.settle_pairs), &options);
-}
-
 static int tell_paths(struct beginning *beginning)
 {
     struct meter *meter = beginning->meter;
@@ -180,7 +173,7 @@ static int tell_paths(struct beginning *beginning)
         meter->kernel->bss->unsettled = 0;
         int result = survey_files(beginning);
         if (result == 0)
-            result = settle_pairs(meter);
+            result = run_once(meter->kernel->progs.settle_pairs);
         if (result < 0 || meter->kernel->bss->unsettled == 0 ||
             clock_now(CLOCK_MONOTONIC) - beginning->time > LONGEST_SURVEY)
             return result;

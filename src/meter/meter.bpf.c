@@ -13,6 +13,7 @@
  *      unseen.bpf.h      what was received and no hook told of
  *      send.bpf.h        SEND
  *      receive.bpf.h     RECEIVE (receive_call.bpf.h: taken in pieces; udp_receive.bpf.h)
+ *      pipe.bpf.h        all of that of pipes
  *      connection.bpf.h  the beginning and end of TCP connections
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
@@ -25,6 +26,7 @@
  */
 #include "meter/connection.bpf.h"
 #include "meter/mark.bpf.h"
+#include "meter/pipe.bpf.h"
 #include "meter/process.bpf.h"
 #include "meter/receive.bpf.h"
 #include "meter/schedule.bpf.h"

@@ -75,7 +75,7 @@ int meter_processes(struct meter *meter, struct meter_process **ret_list, size_t
  * and ends. */
 struct source *meter_source(struct meter *meter);
 
-/* Looks for UNIX sockets that were closed; they become DESTROYPATH records. To be called about
+/* Looks for UNIX sockets and pipes that were closed; they become DESTROYPATH records. To be called about
  * once a second (the kernel has no hook that tells). */
 int meter_sweep(struct meter *meter, struct problem *problem);
 

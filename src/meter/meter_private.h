@@ -41,6 +41,9 @@ bool iterator_exists(const struct btf *types, const char *name);
 int iterate(const struct bpf_program *program, pid_t pid, size_t size,
             int (*line)(const void *line, void *context), void *context);
 
+/* Runs a program that is attached to nothing. Returns 0 or a negative errno. */
+int run_once(const struct bpf_program *program);
+
 /* ---- sockets.c: UNIX sockets the trace speaks of, until they are closed ---- */
 
 struct open_socket {

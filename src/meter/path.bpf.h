@@ -571,6 +571,20 @@ static __always_inline struct sock *sock_of_file(struct file *file)
 
 /* ---- a socket known by a blocked task's descriptor only ---- */
 
+/* The open file behind a descriptor, known by its address only; NULL: there is none. */
+static __always_inline struct file *file_of_descriptor(struct task_struct *task,
+                                                       uint32_t descriptor)
+{
+    struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+    struct file **slots = BPF_CORE_READ(table, fd);
+    struct file *file = NULL;
+
+    if (descriptor >= BPF_CORE_READ(table, max_fds) ||
+        bpf_probe_read_kernel(&file, sizeof(file), &slots[descriptor]) != 0)
+        return NULL;
+    return file;
+}
+
 /* Number of the path of a UDP socket: to its peer if it is connected, else that without a peer.
  * -1: it is no UDP socket. */
 static __always_inline int udp_path_of_file(struct stream *stream, struct file *file)
@@ -597,19 +611,15 @@ static __always_inline int udp_path_of_file(struct stream *stream, struct file *
  * it is new; 0: not a socket of a kind we meter. */
 __noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
 {
-    struct task_struct *task = bpf_get_current_task_btf();
-    struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-    struct file **slots = BPF_CORE_READ(table, fd);
+    struct file *file = file_of_descriptor(bpf_get_current_task_btf(), fd);
     struct socket_facts facts = {};
     struct inode_path *known, entry = {.provisional = 1};
     struct message message = {};
     struct path path = {};
-    struct file *file = NULL;
     struct socket *socket;
     struct sock *sk;
 
-    if (stream == NULL || fd >= BPF_CORE_READ(table, max_fds) ||
-        bpf_probe_read_kernel(&file, sizeof(file), &slots[fd]) != 0 || file == NULL)
+    if (stream == NULL || file == NULL)
         return 0;
     if ((BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
         return 0;

@@ -211,15 +211,6 @@ static __always_inline void unpeek(struct task_struct *task, struct sock *sk, in
         __sync_fetch_and_add(&taken->in, sk->sk_type == SOCK_STREAM ? -result : -1);
 }
 
-/* Tells the other end that bytes of a send still in progress have been received. */
-static __always_inline void note_early(struct path *sender, uint32_t in)
-{
-    if ((int32_t)(in - sender->out) <= 0 || sender->early != 0)
-        return;
-    sender->early_in = in;
-    sender->early = bpf_ktime_get_ns();
-}
-
 static __always_inline void write_tcp_receive(struct stream *stream, struct sock *sk,
                                               uint32_t bytes)
 {
@@ -358,7 +349,7 @@ static __always_inline int unix_received(struct stream *stream, struct sock *sk,
         bytes = bytes_copied(call, bytes);
     sender = peer == NULL ? NULL : storage_of(peer);
     if (sender != NULL) {
-        note_early(sender, next);
+        note_early(&sender->early, next, sender->out);
         if (kind == PATH_UNIX_STREAM && !silent(stream)) {
             uint32_t unseen =
                 unseen_before(sender, unix_socket, key, path->number, call->first, next);
@@ -407,7 +398,7 @@ static __always_inline int datagram_received(struct stream *stream, struct sock 
         sender = bpf_map_lookup_elem(&pairs, &reverse);
     }
     if (sender != NULL)
-        note_early(sender, call->first + 1);
+        note_early(&sender->early, call->first + 1, sender->out);
     write_receive(stream, bytes_copied(call, result), true);
     return 0;
 }

@@ -5,6 +5,7 @@
 #ifndef DPM_SCHEDULE_BPF_H
 #define DPM_SCHEDULE_BPF_H
 
+#include "meter/pipe.bpf.h"
 #include "meter/receive.bpf.h"
 
 /* Inside a send with bytes out, or waiting for room. Told once per progress. */
@@ -67,6 +68,34 @@ static __always_inline bool waits_in_splice(const struct stream *stream, struct 
            stream->taken_by == identity_of_call(task, call);
 }
 
+/* Calls that wait for any of several paths, or for a new one. */
+static __always_inline bool waits_for_any(uint32_t call, const struct pt_regs *registers)
+{
+    switch (call) {
+    case CALL_ACCEPT:
+    case CALL_ACCEPT4:
+    case CALL_EPOLL_WAIT:
+    case CALL_EPOLL_PWAIT:
+    case CALL_EPOLL_PWAIT2:
+        return true;
+    case CALL_POLL:
+    case CALL_PPOLL:
+        return registers->si != 0; /* else it only lets time pass */
+    case CALL_SELECT:
+    case CALL_PSELECT:
+        return registers->di != 0;
+    default:
+        return false;
+    }
+}
+
+static __always_inline void leave_for_any(struct stream *stream, uint32_t call)
+{
+    const struct message message = {.offset = call};
+
+    write_message(stream, EVENT_RECEIVECALL, &message);
+}
+
 /* `task` is current and about to leave the CPU. (Inline: calls may nest eight deep, pc.bpf.h needs four
  * of them, and a path that is told here the others.) */
 static __always_inline int leave(struct stream *stream, struct task_struct *task, uint32_t state)
@@ -96,11 +125,17 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         return 0;
     if (state & TASK_INTERRUPTIBLE) {
         tell_spliced(stream);
-        if (sends && wants(stream, EVENT_FLAG(EVENT_SENDCALL)))
+        if (leave_pipe(stream, call, registers))
+            told = true;
+        else if (sends && wants(stream, EVENT_FLAG(EVENT_SENDCALL)))
             told = leave_send(stream, sending_descriptor(call, registers));
         else if ((is_receive(call) || waits_in_splice(stream, task, call)) &&
                  wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
             told = leave_receive(stream, registers->di);
+        else if (waits_for_any(call, registers) && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL))) {
+            leave_for_any(stream, call);
+            told = true;
+        }
     }
     if (!told && wants(stream, EVENT_FLAG(EVENT_BLOCK))) {
         stream->block_call = has_user_registers(task) ? registers->orig_ax : NO_CALL;

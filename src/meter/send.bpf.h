@@ -150,18 +150,6 @@ static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int 
     return 0;
 }
 
-/* When the message became visible: the stamp of sk_data_ready, or of a receiver that was quicker
- * than it (state.bpf.h, early). */
-static __always_inline uint64_t visible_since(struct path *path, uint32_t first, uint64_t begin)
-{
-    uint64_t early = path->early;
-
-    if (early == 0)
-        return begin;
-    path->early = 0;
-    return (int32_t)(path->early_in - first) > 0 && (begin == 0 || early < begin) ? early : begin;
-}
-
 static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uint32_t kind,
                                      int result)
 {
@@ -181,7 +169,7 @@ static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uin
     else
         call->first = __sync_fetch_and_add(&path->out, step);
     call->done = 0;
-    call->begin = visible_since(path, call->first, begin);
+    call->begin = visible_since(&path->early, call->first, begin);
     if (silent(stream))
         begin_behind(path, PATH_MOVED_OUT, call->first + step);
     else

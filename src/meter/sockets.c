@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sockets.c: closed UNIX sockets. No kernel hook tells that one is closed, so about once a second
- * those the trace speaks of are compared with those the kernel lists; what is gone becomes a
- * DESTROYPATH record, and the meter's maps forget it.
+ * sockets.c: closed UNIX sockets and pipes. No kernel hook tells that one is closed, so about once a
+ * second those the trace speaks of are compared with those the kernel lists; what is gone becomes a
+ * DESTROYPATH record, and the meter's maps forget it. (Pipes: in the kernel, pipe.bpf.h.)
  *
  * The kernel lists the sockets of one network namespace, the reader's own: a socket of another one
  * is never swept, and its path stays open in the trace.
@@ -110,10 +110,13 @@ int meter_sweep(struct meter *meter, struct problem *problem)
     /* before the list is read: what is not listed was closed before now */
     uint64_t now = clock_now(CLOCK_MONOTONIC);
 
+    int result = meter->kinds & METER_PIPE ? run_once(meter->kernel->progs.sweep_pipes) : 0;
+    if (result < 0)
+        return problem_set(problem, result, "cannot look at pipes: error %d", -result);
     if (sockets->count == 0)
         return 0;
-    int result = iterate(meter->kernel->progs.survey_sockets, 0, sizeof(struct survey_socket),
-                         note_alive, &alive);
+    result = iterate(meter->kernel->progs.survey_sockets, 0, sizeof(struct survey_socket),
+                     note_alive, &alive);
     for (size_t i = 0; result == 0 && i < sockets->count; i++) {
         struct open_socket socket = sockets->list[i];
         /* without a cookie (a receiver blocked since before its first message) nothing is known */

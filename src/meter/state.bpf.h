@@ -11,6 +11,7 @@
  *      (socket, n) --inbox--> the n-th datagram that came to a UDP socket and was not taken yet
  *      where its bytes lie --flights--> number of a datagram on its way, told by its sender
  *      cookie of a sending socket --incoming--> struct taken: what its receiver has taken so far
+ *      (inode, device) --pipes--> struct pipe
  *
  * The first two live with the task and the socket and are freed with them by the kernel.
  */
@@ -141,6 +142,8 @@ struct stream {
     uint64_t sent_by;    /* which sendfile or splice call made the last SEND, 0 = none did */
     uint64_t taken_by;   /* which splice call looked into a TCP socket last, 0 = not known */
     uint32_t has_taken;  /* ... and has taken bytes from it */
+    uint64_t
+        written_at; /* when it last ended a write into a pipe whose positions had been settled since */
     uint32_t older_send; /* a send call may be in progress that is older than the mark */
     struct many_call send_many;
     struct many_call receive_many;
@@ -166,6 +169,13 @@ enum path_moved {
     PATH_MOVED_IN = 2,
 };
 
+/* When bytes of a send still in progress were first received, and up to where: the sender's own stamp
+ * may come a little later than that. */
+struct early {
+    uint64_t time; /* 0 = they were not */
+    uint32_t in;
+};
+
 struct path {
     /* These three are read from outside: struct survey_path. */
     uint32_t number;  /* 0 = no PATH record yet */
@@ -181,13 +191,10 @@ struct path {
     uint32_t start_in;
     uint64_t established; /* when, 0 = not known */
     uint64_t inode;
-    /* UNIX: when bytes of a send still in progress were first received, and up to where: the
-     * sender's own stamp may come a little later than that. */
-    uint64_t early;
-    uint32_t early_in;
-    uint32_t shift;   /* what `out` lacks to agree with the receiver's count */
-    uint64_t settled; /* when that was made good, PATH_SETTLED, and when it was found right */
-    uint64_t socket;  /* UNIX datagram: address of the socket, 0 = not known */
+    struct early early; /* UNIX */
+    uint32_t shift;     /* what `out` lacks to agree with the receiver's count */
+    uint64_t settled;   /* when that was made good, PATH_SETTLED, and when it was found right */
+    uint64_t socket;    /* UNIX datagram: address of the socket, 0 = not known */
     /* A UDP socket's own storage. */
     uint64_t queued;   /* low half: how many datagrams came; high half: changes with each change */
     uint32_t taken;    /* how many of them are gone from the inbox for good */
@@ -198,6 +205,35 @@ struct path {
     uint32_t listed;   /* TCP: by survey_connections */
     uint32_t seen_out; /* UNIX stream: up to here, what is sent is in the queue or known as taken */
     uint32_t moved;    /* enum path_moved; if not 0 the path is told again at its next use */
+};
+
+/* The two ends of a pipe. */
+enum pipe_end {
+    PIPE_WRITTEN,
+    PIPE_READ,
+    PIPE_ENDS,
+};
+
+/* Which file, and so which pipe. */
+struct pipe_key {
+    uint64_t inode;
+    uint64_t device;
+};
+
+struct pipe {
+    uint64_t address; /* of the kernel's pipe: a FIFO has another one each time it is opened anew */
+    uint64_t inode;   /* address */
+    uint64_t older;   /* when it was met, if it had been made before; else 0 */
+    struct early early;
+    uint32_t paths[PIPE_ENDS]; /* numbers, 0 = no PATH record yet */
+    uint32_t serial;           /* what its ends' cookies are made of */
+    uint32_t out; /* offset of the next byte written, and read: counted when calls end */
+    uint32_t in;
+    uint32_t opens; /* FIFO: calls of open that were seen */
+    uint32_t kind;
+    uint32_t missing;  /* in doubt: what `out` seemed to lack ... */
+    uint32_t agreed;   /* ... how often in a row */
+    uint32_t in_doubt; /* older, and was not yet found empty, with counts that agree */
 };
 
 /* What has been taken of what one UNIX socket sent. */
@@ -269,6 +305,14 @@ struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __uint(max_entries, 1 << 18);
+    __type(key, struct pipe_key);
+    __type(value, struct pipe);
+} pipes SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 18);
     __type(key, struct udp_key);
     __type(value, struct path);
 } udp_paths SEC(".maps");
@@ -333,6 +377,9 @@ uint64_t begun_at; /* when those that are silent no more began, 0 = they never w
 uint32_t last_stream;
 uint32_t last_path;
 uint32_t last_image;
+uint32_t last_pipe;
+
+uint32_t watched_pipes; /* that others than metered streams may use: they are counted, too */
 
 uint64_t lost[RING_COUNT]; /* records that found their ring full */
 uint64_t lost_datagrams;   /* datagrams whose arrival could not be noted: no memory, or too many */

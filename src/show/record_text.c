@@ -70,6 +70,11 @@ static void print_message(const struct record_face *face, const struct event *ev
 {
     const struct record *record = (const struct record *)event->header;
 
+    if (record->header.id == EVENT_RECEIVECALL && record->message.path == 0) {
+        fprintf(face->file, "any of several paths, in system call %" PRIu32,
+                record->message.offset);
+        return;
+    }
     print_path(face, identities_path(face->identities, event->origin, record->message.path),
                record->message.path);
     fprintf(face->file, "  %" PRIu32 " bytes, offset %" PRIu32, record->message.bytes,
