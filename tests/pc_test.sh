@@ -133,9 +133,12 @@ note_stack() {
     eu-stack -p "$1" 2> /dev/null | sed -n 's/^#[0-9]* *\(0x[0-9a-f]*\).*/\1/p' > stack
 }
 check_place() {
-    "$dpm" dump --json --process "$3" --type block "$2" | jq -s "
-        [.[] | select(.pid == $4 and .tid == $4 and (.library | not))] | group_by(.pc) |
-        max_by(map(.duration_ns) | add)[0].pc" > longest
+    "$dpm" dump --json --process "$3" "$2" | jq -s "
+        map(select(.tid == $4 and .sequence != null)) | [., .[1:]] | transpose |
+        map(select(.[0].library | not) | {pc: .[0].pc, wait: (
+            if .[0].event == \"BLOCK\" then .[0].duration_ns
+            elif .[0].event == \"RECEIVECALL\" then (.[1].time_ns // .[0].time_ns + 1000000000) - .[0].time_ns
+            else 0 end)}) | group_by(.pc) | max_by(map(.wait) | add)[0].pc" > longest
     grep -qi "^0x0*$(printf %x "$(cat longest)")$" stack && echo found > place
     if command -v eu-stack > /dev/null; then
         check_equal "$1: where it waits is on its stack" found "$(cat place)"

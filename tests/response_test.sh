@@ -54,7 +54,7 @@ END
 requests=200
 seed=${DPM_SEED:-$$}
 echo "# seed $seed (DPM_SEED repeats it)"
-"$dpm" run -o answers.trace -- python3 program.py $requests "$seed" > out 2> err
+"$dpm" run -o answers.trace --kinds tcp -- python3 program.py $requests "$seed" > out 2> err
 check_equal "the program runs" 0 $?
 "$dpm" stats --json answers.trace > stats.json
 

@@ -570,8 +570,13 @@ static void records_become_lines(void **state)
     record = make_record(EVENT_MESSAGEQUEUED, 0);
     record.event.message.path = 5;
     record.header.flags = RECORD_NO_STREAM;
+    record.event.queued.queue = 12;
     expect_line(&record, "2001-09-09 03:16:40.123456  -                        -  MESSAGEQUEUED  "
-                         "5 unknown  0 bytes, offset 0\n");
+                         "5 unknown  0 bytes, offset 0, 12 in the queue\n");
+    record = make_record(EVENT_RECEIVECALL, 1);
+    record.event.message.offset = 232;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  RECEIVECALL    "
+                         "any of several paths, in system call 232\n");
     record = make_record(EVENT_RECEIVE, 0);
     record.event.message.path = 5;
     record.header.flags = RECORD_NO_STREAM;
@@ -633,7 +638,7 @@ static void records_have_their_keys(void **state)
         [EVENT_SENDCALL] = HEAD PATH,
         [EVENT_RECEIVECALL] = HEAD PATH,
         [EVENT_RECEIVE] = HEAD PATH,
-        [EVENT_MESSAGEQUEUED] = HEAD PATH,
+        [EVENT_MESSAGEQUEUED] = HEAD "path kind inode local remote offset bytes queue",
         [EVENT_CREATEPATH] = HEAD PATH,
         [EVENT_CONNECT] = HEAD PATH,
         [EVENT_ACCEPT] = HEAD PATH,

@@ -87,7 +87,8 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
     int option, result = -1;
 
     recording_options_init(&options->recording);
-    options->recording.kinds = "all,-pipe"; /* whose hook every system call of the machine pays for */
+    /* every system call of the machine pays for the hook on pipes */
+    options->recording.kinds = "all,-pipe";
     while (result < 0 && (option = command_next_option(&acquire_command, argc, argv)) != -1)
         result = take_option(option, options);
     for (; result < 0 && optind < argc; optind++) {

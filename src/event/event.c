@@ -39,6 +39,14 @@ static const struct event_field message_fields[] = {
     END_OF_FIELDS,
 };
 
+static const struct event_field queued_fields[] = {
+    U(record, queued.path, "path", "number of the PATH record"),
+    U(record, queued.offset, "offset", "byte offset of the direction, or number of the message"),
+    U(record, queued.bytes, "bytes", "bytes of the message, or of the stream that have come"),
+    U(record, queued.queue, "queue", "in the queue now: bytes of a byte stream, else messages"),
+    END_OF_FIELDS,
+};
+
 static const struct event_field block_fields[] = {
     U(record, block.system_call, "systemCall", "number of the system call it slept in"),
     FIELD(record, block.state, FIELD_HEX, "state", "the kernel's task state it slept in"),
@@ -196,7 +204,8 @@ static const struct event_type types[EVENT_ID_END] = {
     MESSAGE(SENDCALL, NULL, RING_DATA, "a stream left the CPU inside a send"),
     MESSAGE(RECEIVECALL, NULL, RING_DATA, "a receive call blocks"),
     MESSAGE(RECEIVE, NULL, RING_DATA, "data handed to the process; 0 bytes: end of file"),
-    MESSAGE(MESSAGEQUEUED, NULL, RING_DATA, "data placed in a receiver's queue"),
+    TYPE(MESSAGEQUEUED, NULL, RING_DATA, record, queued_fields,
+         "data placed in a receiver's queue"),
     TYPE(BLOCK, NULL, RING_DATA, record, block_fields, "slept for another reason than a message"),
     MESSAGE(CREATEPATH, "SOCKET", RING_CONTROL, "a path was met for the first time"),
     MESSAGE(CONNECT, NULL, RING_CONTROL, "this end connected"),

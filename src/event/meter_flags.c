@@ -65,11 +65,8 @@ static const struct {
     const char *name;
     uint32_t kinds;
 } kinds_by_name[] = {
-    {"all", METER_ALL_KINDS},
-    {"tcp", METER_TCP},
-    {"udp", METER_UDP},
-    {"unix", METER_UNIX},
-    {"pipe", METER_PIPE},
+    {"all", METER_ALL_KINDS}, {"tcp", METER_TCP},   {"udp", METER_UDP},
+    {"unix", METER_UNIX},     {"pipe", METER_PIPE},
 };
 
 const char *meter_kind_word(size_t index)

@@ -104,8 +104,8 @@ static inline uint64_t record_pc(const struct record_header *header)
     return (header->proc_time_and_pc >> 48) | ((uint64_t)header->pc_high << 16);
 }
 
-/* An event record, 48 bytes. The body of SEND, SENDCALL, RECEIVECALL, RECEIVE, MESSAGEQUEUED and
- * of the path events is `message`; the others have their own. */
+/* An event record, 48 bytes. The body of SEND, SENDCALL, RECEIVECALL, RECEIVE and of the path events
+ * is `message`; the others have their own. */
 struct record {
     struct record_header header;
     union {
@@ -116,6 +116,12 @@ struct record {
             uint32_t bytes;
             uint32_t span; /* the event happened at time - span (ns, saturating) */
         } message;
+        struct {
+            uint32_t path;   /* number of the receiving end's PATH record */
+            uint32_t offset; /* as in `message` */
+            uint32_t bytes;
+            uint32_t queue; /* in the receiver's queue now: bytes of a byte stream, else messages */
+        } queued;
         struct {
             uint32_t system_call;
             uint32_t state;    /* the kernel's task state it slept in */

@@ -51,7 +51,8 @@ static __always_inline void note_established(struct sock *sk)
         path->start_in = tcp->copied_seq;
     path->in = path->number == 0 ? path->start_in : tcp->copied_seq;
     path->established = bpf_ktime_get_ns();
-    path->state = PATH_KNOWS_IN | PATH_ESTABLISHED;
+    path->arrived = path->in;
+    path->state = PATH_KNOWS_IN | PATH_ESTABLISHED | PATH_ARRIVING;
     if (path->number != 0)
         tell_tcp_path(path, sk);
 }

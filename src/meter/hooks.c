@@ -26,6 +26,7 @@ const struct hook hooks[] = {
     {"sched_process_exit", 0, 0, "2.6.32"},
     {"tcp_sendmsg_locked", SENDING, METER_TCP, "6.16"},
     {"sk_data_ready", SENDING, METER_UNIX, "6.3"},
+    {"message_queued", BIT(MESSAGEQUEUED), METER_TCP | METER_UDP, "6.3", "sk_data_ready"},
     {"sock_send_length", SENDING, SOCKETS, "6.3"},
     {"tcp_rcv_space_adjust", RECEIVING, METER_TCP, "4.18"},
     {"skb_copy_datagram_iovec", RECEIVING, METER_UNIX, "2.6.32"},
@@ -68,14 +69,14 @@ static int missing_hooks(const struct btf *types, uint32_t flags, uint32_t kinds
 
     for (size_t i = 0; i < hook_count; i++) {
         if (!hook_needed(&hooks[i], flags, kinds) || hooks[i].since == NULL ||
-            tracepoint_exists(types, hooks[i].program))
+            tracepoint_exists(types, hook_tracepoint(&hooks[i])))
             continue;
         meter_kinds_text(hooks[i].kinds, kind);
         snprintf(text, sizeof(text),
                  "This kernel has no tracepoint %s (Linux %s and later have it), which the flags "
                  "asked for need%s%s.",
-                 hooks[i].program, hooks[i].since, kind[0] == '\0' ? "" : " for paths of the kind ",
-                 kind);
+                 hook_tracepoint(&hooks[i]), hooks[i].since,
+                 kind[0] == '\0' ? "" : " for paths of the kind ", kind);
         tell(text, context);
         missing++;
     }

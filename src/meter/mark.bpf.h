@@ -141,6 +141,8 @@ static __always_inline int survey_tcp(struct seq_file *file, struct sock *sk, ui
     if (path->number != 0 || !is_connected(state))
         return 0;
     take_positions(path, tcp);
+    path->arrived = tcp->rcv_nxt;
+    path->state |= PATH_ARRIVING;
     facts.sk = sk;
     facts.cookie = bpf_get_socket_cookie(sk);
     facts.inode = inode;

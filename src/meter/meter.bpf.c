@@ -14,6 +14,7 @@
  *      send.bpf.h        SEND
  *      receive.bpf.h     RECEIVE (receive_call.bpf.h: taken in pieces; udp_receive.bpf.h)
  *      pipe.bpf.h        all of that of pipes
+ *      queue.bpf.h       MESSAGEQUEUED
  *      connection.bpf.h  the beginning and end of TCP connections
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
@@ -28,6 +29,7 @@
 #include "meter/mark.bpf.h"
 #include "meter/pipe.bpf.h"
 #include "meter/process.bpf.h"
+#include "meter/queue.bpf.h"
 #include "meter/receive.bpf.h"
 #include "meter/schedule.bpf.h"
 #include "meter/send.bpf.h"

@@ -222,6 +222,44 @@ static __always_inline void begin_behind(struct path *path, enum path_moved move
     __sync_fetch_and_or(&path->moved, moved);
 }
 
+/* Of a path whose PATH record has just been made. */
+static __always_inline void tell_beginning(struct stream *stream, struct path *path, bool created,
+                                           uint32_t role)
+{
+    struct message message = {.path = path->number};
+
+    if (created)
+        write_message(stream, EVENT_CREATEPATH, &message);
+    message.begin = path->established;
+    if (role == PATH_ROLE_CONNECTED)
+        write_message(stream, EVENT_CONNECT, &message);
+    else if (role == PATH_ROLE_ACCEPTED)
+        write_message(stream, EVENT_ACCEPT, &message);
+}
+
+/* The same where PATH was made ahead of the first use, which is now. */
+__noinline int tell_beginning_now(struct stream *stream, struct path *path)
+{
+    if (stream != NULL && path != NULL)
+        tell_beginning(stream, path, true, path->role);
+    return 0;
+}
+
+/* From now on its descriptor alone leads to it. */
+__noinline int find_by_inode(struct path *path)
+{
+    struct inode_path entry = {};
+    uint64_t inode;
+
+    if (path == NULL)
+        return 0;
+    entry.number = path->number;
+    inode = path->inode;
+    if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0)
+        __sync_fetch_and_add(&lost_paths, 1);
+    return 0;
+}
+
 /* PATH again, of a connection that was `moved`, if its time has come. (Of the facts the verifier lets
  * a pointer through, as a number.) */
 __noinline int tell_again(struct stream *stream, struct path *path,
@@ -229,13 +267,15 @@ __noinline int tell_again(struct stream *stream, struct path *path,
 {
     struct socket_facts facts = {};
     struct sock *sk;
+    uint32_t moved;
 
     if (stream == NULL || path == NULL || known == NULL || silent(stream))
         return 0;
+    moved = __sync_fetch_and_and(&path->moved, ~PATH_AHEAD);
     sk = known->sk;
     facts.sk = sk;
     facts.cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
-    facts.inode = path->inode;
+    facts.inode = moved & PATH_AHEAD ? inode_of_socket(sk) : path->inode;
     facts.family = BPF_CORE_READ(sk, __sk_common.skc_family);
     facts.kind = path->kind;
     if (facts.family == AF_UNIX) {
@@ -243,24 +283,25 @@ __noinline int tell_again(struct stream *stream, struct path *path,
 
         facts.peer = peer == NULL ? 0 : BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
     }
-    write_path(path, &facts, NULL, RECORD_OLDER, 0);
+    write_path(path, &facts, NULL, moved & ~PATH_AHEAD ? RECORD_OLDER : 0, 0);
+    if (moved & PATH_AHEAD) {
+        find_by_inode(path);
+        tell_beginning_now(stream, path);
+    }
     return 0;
 }
 
-/* Tells of a path that `stream` uses for the first time. A number that a blocked call already gave
- * the socket's inode (`provisional`) is taken over. */
+/* Tells of a path that `stream` uses for the first time; NULL: that something was queued for, ahead of its
+ * use. A number that a blocked call already gave the socket's inode (`provisional`) is taken over. */
 __noinline uint32_t make_path(struct stream *stream, struct path *path,
                               const struct socket_facts *facts, const struct udp_key *udp)
 {
-    struct inode_path *known = NULL, entry = {};
-    struct message message = {};
+    struct inode_path *known = NULL;
     uint32_t number, role, flags = 0;
     uint64_t inode;
     bool created;
 
-    if (stream == NULL || path == NULL || facts == NULL)
-        return 0;
-    if (silent(stream))
+    if (path == NULL || facts == NULL || (stream != NULL && silent(stream)))
         return 0; /* told at its next use */
     if (facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0)
         flags = RECORD_OLDER;
@@ -279,21 +320,14 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
      * is tried again at its next use */
     if (!write_path(path, facts, udp, flags, number))
         return path->number;
-    message.path = path->number;
-    if (created)
-        write_message(stream, EVENT_CREATEPATH, &message);
-    message.begin = path->established;
     /* connected or accepted before anything was told? */
     role = flags != 0 && path->established < begun_at ? PATH_ROLE_UNKNOWN : path->role;
-    if (role == PATH_ROLE_CONNECTED)
-        write_message(stream, EVENT_CONNECT, &message);
-    else if (role == PATH_ROLE_ACCEPTED)
-        write_message(stream, EVENT_ACCEPT, &message);
-    if (facts->connected) {
-        entry.number = path->number;
-        if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0)
-            __sync_fetch_and_add(&lost_paths, 1);
-    }
+    if (stream == NULL)
+        __sync_fetch_and_or(&path->moved, PATH_AHEAD);
+    else
+        tell_beginning(stream, path, created, role);
+    if (facts->connected && inode != 0)
+        find_by_inode(path);
     return path->number;
 }
 
@@ -510,8 +544,13 @@ static __always_inline struct path *udp_path(struct stream *stream, struct path 
     struct path *path = udp_path_noted(socket, key);
     struct socket_facts facts = {};
 
-    if (path == NULL || path->number != 0)
+    if (path == NULL)
+        return NULL;
+    if (path->number != 0) {
+        if (path->moved && (__sync_fetch_and_and(&path->moved, ~PATH_AHEAD) & PATH_AHEAD))
+            tell_beginning_now(stream, path);
         return path;
+    }
     udp_facts(&facts, sk, key);
     make_path(stream, path, &facts, key);
     return path;

@@ -240,6 +240,38 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     return 0;
 }
 
+/* MESSAGEQUEUED, if the receiver's path is known. */
+static __always_inline void unix_queued(const struct send_call *call, struct sock *sk,
+                                        struct sk_buff *last)
+{
+    struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
+    struct sock *sender = receiver == NULL ? NULL : receiver->peer;
+    struct queued queued = {.bytes = BPF_CORE_READ(last, len)};
+    struct path *path, *senders;
+
+    if (receiver == NULL)
+        return;
+    if (sk->sk_type == SOCK_DGRAM) {
+        struct pair_key key = {.socket = call->peer,
+                               .peer = BPF_CORE_READ(last, sk, __sk_common.skc_cookie.counter)};
+        struct pair_key reverse = {.socket = key.peer, .peer = key.socket};
+
+        path = bpf_map_lookup_elem(&pairs, &key);
+        senders = bpf_map_lookup_elem(&pairs, &reverse);
+    } else {
+        path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+        senders = sender == NULL ? NULL : bpf_sk_storage_get(&paths, sender, NULL, 0);
+    }
+    if (path == NULL || senders == NULL || path->number == 0)
+        return;
+    queued.path = path->number;
+    queued.offset = senders->out + (sk->sk_type == SOCK_STREAM ? call->out - queued.bytes : 0);
+    queued.queue = sk->sk_type == SOCK_STREAM && bpf_core_field_exists(receiver->inq_len)
+                       ? receiver->inq_len
+                       : sk->sk_receive_queue.qlen;
+    write_queued(&queued);
+}
+
 /* A UNIX message has just entered its receiver's queue; runs in the sender's call. `sk` is the
  * receiving socket. */
 SEC("tp_btf/sk_data_ready")
@@ -277,8 +309,11 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
     }
     /* Exact for one sender at a time; less than the truth if the receiver has already taken it. */
     last = sk->sk_receive_queue.prev;
-    if ((void *)last != (void *)&sk->sk_receive_queue)
-        call->out += BPF_CORE_READ(last, len);
+    if ((void *)last == (void *)&sk->sk_receive_queue)
+        return 0;
+    call->out += BPF_CORE_READ(last, len);
+    if (wants(stream, EVENT_FLAG(EVENT_MESSAGEQUEUED)) && !is_silent_now(stream))
+        unix_queued(call, sk, last);
     return 0;
 }
 

@@ -161,12 +161,14 @@ enum path_state {
     PATH_LISTED = 16,     /* UDP: `udp_peers` has it */
     PATH_SETTLED = 32,    /* UNIX: `out` counts from where the receiver's count begins */
     PATH_IN_DOUBT = 64,   /* UNIX stream: settled, but maybe while several were sending */
+    PATH_ARRIVING = 128,  /* TCP: `arrived` is exact */
 };
 
-/* How silent streams have used a path since its PATH record. */
+/* How silent streams have used a path since its PATH record, and what that went ahead of. */
 enum path_moved {
     PATH_MOVED_OUT = 1,
     PATH_MOVED_IN = 2,
+    PATH_AHEAD = 4, /* made for what was queued: its beginning is told at its first use */
 };
 
 /* When bytes of a send still in progress were first received, and up to where: the sender's own stamp
@@ -196,13 +198,15 @@ struct path {
     uint64_t settled;   /* when that was made good, PATH_SETTLED, and when it was found right */
     uint64_t socket;    /* UNIX datagram: address of the socket, 0 = not known */
     /* A UDP socket's own storage. */
-    uint64_t queued;   /* low half: how many datagrams came; high half: changes with each change */
-    uint32_t taken;    /* how many of them are gone from the inbox for good */
-    uint32_t filling;  /* how many have a place in the inbox and are not there yet */
-    uint32_t older;    /* how many wait that came before any was noted */
-    uint32_t peers;    /* how many udp_paths it has */
-    uint64_t told_at;  /* when the last DROPPED record was made */
-    uint32_t listed;   /* TCP: by survey_connections */
+    uint64_t queued;    /* low half: how many datagrams came; high half: changes with each change */
+    uint32_t taken;     /* how many of them are gone from the inbox for good */
+    uint32_t filling;   /* how many have a place in the inbox and are not there yet */
+    uint32_t older;     /* how many wait that came before any was noted */
+    uint32_t peers;     /* how many udp_paths it has */
+    uint32_t announced; /* up to where in the inbox it was told what is in the queue */
+    uint64_t told_at;   /* when the last DROPPED record was made */
+    uint32_t listed;    /* TCP: by survey_connections */
+    uint32_t arrived;   /* TCP: up to where the stream of bytes is told to be in the queue */
     uint32_t seen_out; /* UNIX stream: up to here, what is sent is in the queue or known as taken */
     uint32_t moved;    /* enum path_moved; if not 0 the path is told again at its next use */
 };

@@ -331,6 +331,33 @@ static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t c
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+/* MESSAGEQUEUED: `queue` is what is in the queue now. It belongs to the receiver's path alone. */
+struct queued {
+    uint32_t path;
+    uint32_t offset;
+    uint32_t bytes;
+    uint32_t queue;
+};
+
+static __always_inline void write_queued(const struct queued *queued)
+{
+    struct record *record = bpf_ringbuf_reserve(&data_ring, sizeof(struct record), 0);
+
+    if (record == NULL) {
+        count_lost(NULL, RING_DATA);
+        return;
+    }
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = EVENT_MESSAGEQUEUED;
+    record->header.flags = RECORD_NO_STREAM;
+    record->queued.path = queued->path;
+    record->queued.offset = queued->offset;
+    record->queued.bytes = queued->bytes;
+    record->queued.queue = queued->queue;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
 /* ---- identities of processes ---- */
 
 /* The task's id in its own, innermost PID namespace. */

@@ -79,6 +79,8 @@ static void print_message(const struct record_face *face, const struct event *ev
                record->message.path);
     fprintf(face->file, "  %" PRIu32 " bytes, offset %" PRIu32, record->message.bytes,
             record->message.offset);
+    if (record->header.id == EVENT_MESSAGEQUEUED)
+        fprintf(face->file, ", %" PRIu32 " in the queue", record->queued.queue);
 }
 
 static void print_block(const struct record_face *face, const struct record *record)

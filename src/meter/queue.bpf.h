@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * queue.bpf.h: MESSAGEQUEUED of TCP and UDP: what has come into a receiver's queue. (Of UNIX sockets
+ * the sender's own call tells it, send.bpf.h.)
+ *
+ *      TCP   taken |--- in the queue ---| what this segment, and those it joined, brought |
+ *                                       ^ path->arrived                           rcv_nxt ^
+ *      UDP   inbox: taken ... announced ... in the queue | on their way to it
+ *
+ * The hook runs in interrupts and in whoever's task: it belongs to the receiving socket's path, which may
+ * have been told of nobody's use yet (a connection that waits to be accepted): then its PATH is made now.
+ */
+#ifndef DPM_QUEUE_BPF_H
+#define DPM_QUEUE_BPF_H
+
+#include "meter/receive.bpf.h"
+
+/* Number of the path of an established connection; 0: it is not to be told of yet. */
+static __always_inline uint32_t tcp_path_ahead(struct path *path, struct sock *sk)
+{
+    struct socket_facts facts = {};
+
+    if (path->number != 0 || (path->state & PATH_ESTABLISHED) == 0 || path->established < begun_at)
+        return path->number;
+    facts.sk = sk;
+    facts.cookie = bpf_get_socket_cookie(sk);
+    facts.inode = inode_of_socket(sk);
+    facts.family = sk->__sk_common.skc_family;
+    facts.kind = PATH_TCP;
+    facts.connected = true;
+    return make_path(NULL, path, &facts, NULL);
+}
+
+static __always_inline void tcp_queued(struct path *path, struct sock *sk)
+{
+    struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+    struct queued queued = {};
+    uint32_t next;
+
+    if (tcp == NULL || sk->__sk_common.skc_state == TCP_LISTEN ||
+        (path->state & PATH_ARRIVING) == 0)
+        return;
+    /* the end of the stream has a number, too: not a byte's */
+    next = tcp->rcv_nxt - ((sk->sk_shutdown & RCV_SHUTDOWN) != 0);
+    if ((int32_t)(next - path->arrived) <= 0)
+        return;
+    queued.offset = path->arrived;
+    queued.bytes = next - path->arrived;
+    queued.queue = next - tcp->copied_seq;
+    path->arrived = next;
+    queued.path = tcp_path_ahead(path, sk);
+    if (queued.path != 0)
+        write_queued(&queued);
+}
+
+/* ---- UDP ---- */
+
+#define MOST_ANNOUNCED 64 /* that come together */
+
+struct announcing {
+    struct path *own;
+    struct sock *sk;
+    uint64_t socket; /* cookie */
+};
+
+static __always_inline uint32_t udp_path_ahead(struct announcing *announcing,
+                                               const struct udp_key *key)
+{
+    struct path *path = bpf_map_lookup_elem(&udp_paths, key);
+    struct socket_facts facts = {};
+
+    if (path == NULL || path->number != 0)
+        return path == NULL ? 0 : path->number;
+    udp_facts(&facts, announcing->sk, key);
+    return make_path(NULL, path, &facts, key);
+}
+
+static long announce(uint32_t index, struct announcing *announcing)
+{
+    struct path *own = announcing->own;
+    struct numbered_key place = {.socket = announcing->socket, .number = own->announced};
+    struct sock *sk = announcing->sk;
+    struct udp_sock *udp = (struct udp_sock *)sk;
+    struct datagram *datagram;
+    struct queued queued = {};
+
+    if ((int32_t)((uint32_t)own->queued - own->announced) <= 0)
+        return 1;
+    datagram = bpf_map_lookup_elem(&inbox, &place);
+    if (datagram != NULL && datagram->segments != 0 && is_on_its_way(datagram))
+        return 1;
+    own->announced++;
+    if (datagram == NULL || datagram->segments == 0)
+        return 0; /* dropped, or taken already */
+    queued.path = udp_path_ahead(announcing, &datagram->key);
+    queued.offset = datagram->number;
+    queued.bytes = datagram->bytes;
+    queued.queue = BPF_CORE_READ(sk, sk_receive_queue.qlen) + BPF_CORE_READ(udp, reader_queue.qlen);
+    if (queued.path != 0)
+        write_queued(&queued);
+    return 0;
+}
+
+static __always_inline void udp_queued(struct path *own, struct sock *sk)
+{
+    struct announcing announcing = {.own = own, .sk = sk};
+
+    if ((own->state & PATH_INBOX) == 0)
+        return;
+    announcing.socket = bpf_get_socket_cookie(sk);
+    if ((int32_t)(own->taken - own->announced) > 0)
+        own->announced = own->taken;
+    bpf_loop(MOST_ANNOUNCED, announce, &announcing, 0);
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(message_queued, struct sock *sk)
+{
+    struct path *path;
+
+    if (sk->__sk_common.skc_family == AF_UNIX || begun < mark_generation)
+        return 0;
+    path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+    if (path == NULL)
+        return 0;
+    if (sk->sk_protocol == IPPROTO_TCP)
+        tcp_queued(path, sk);
+    else if (sk->sk_protocol == IPPROTO_UDP)
+        udp_queued(path, sk);
+    return 0;
+}
+
+#endif
