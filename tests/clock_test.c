@@ -465,6 +465,55 @@ static void examples(void **state)
     expect(&pair, t + S + 1, (int64_t)(ahead + S), 100);
     expect(&pair, t + S / 2, (int64_t)(ahead + S / 2), S / 2 + 100 + MS / 4);
     assert_int_equal(pair.piece_count, 1);
+    /* A message that is told late, from before the jump, says nothing of the time after it. */
+    clock_pair_add(&pair, t + S / 2, t + S / 2 + ahead + 50, CLOCK_A_TO_B);
+    expect(&pair, t + S + 1, (int64_t)(ahead + S), 100);
+    assert_int_equal(pair.piece_count, 1);
+}
+
+/* What came between a jump and the message that shows it says nothing of the time before, even if it
+ * seemed to be the best that was known. */
+static void seen_too_late(void **state)
+{
+    struct clock_pair pair = {0};
+    const uint64_t t = 1000 * S;
+
+    (void)state;
+    clock_pair_add(&pair, t, t + 100, CLOCK_A_TO_B);
+    clock_pair_add(&pair, t, t - 100, CLOCK_B_TO_A);
+    clock_pair_add(&pair, t + 10, t + 10 + 50, CLOCK_B_TO_A); /* B jumped by 1 s, it took as long */
+    expect(&pair, t, 75, 25);
+    clock_pair_add(&pair, t + 20, t + 20 + S, CLOCK_B_TO_A);
+    expect(&pair, t, 0, UINT64_MAX);
+}
+
+/* More jumps than there are pieces: some pieces have many in them, and say so. */
+static void many_jumps(void **state)
+{
+    static struct clock_pair pair;
+    static uint64_t ahead[500];
+
+    (void)state;
+    seed = seed_of_run("many jumps");
+    memset(&pair, 0, sizeof(pair));
+    for (uint64_t i = 0; i < ARRAY_SIZE(ahead); i++) {
+        ahead[i] = 1000 * S + pick(1000) * 10 * MS;
+        for (uint64_t time = (i + 1) * S; time <= (i + 1) * S + S / 2; time += S / 2) {
+            clock_pair_add(&pair, time, time + ahead[i] + 100, CLOCK_A_TO_B);
+            clock_pair_add(&pair, time, time + ahead[i] - 100, CLOCK_B_TO_A);
+        }
+    }
+    assert_int_equal(pair.piece_count, CLOCK_PIECES);
+    for (uint64_t i = 0; i < ARRAY_SIZE(ahead); i++)
+        for (uint64_t part = 0; part < 8; part++) {
+            bool may_be_next = part > 4 && i + 1 < ARRAY_SIZE(ahead);
+            int64_t offset;
+            uint64_t error;
+            clock_pair_offset(&pair, (i + 1) * S + part * S / 8, &offset, &error);
+            assert_true(error != UINT64_MAX);
+            assert_true((uint64_t)llabs(offset - (int64_t)ahead[i]) <= error);
+            assert_true(!may_be_next || (uint64_t)llabs(offset - (int64_t)ahead[i + 1]) <= error);
+        }
 }
 
 /* A's clock is behind, one-way messages come first, and what is learned later is of use for them. */
@@ -629,6 +678,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples),
+        cmocka_unit_test(seen_too_late),
+        cmocka_unit_test(many_jumps),
         cmocka_unit_test(one_way_first),
         cmocka_unit_test(truth_lies_within),
         cmocka_unit_test(order_does_not_matter_for_truth),
