@@ -4,6 +4,7 @@
  *
  *      struct communication --> show_statistics --> tables, or one JSON object
  *      struct event         --> show_record     --> a line, or a line of JSON
+ *      struct history_event --> history_graph   --> a picture (SVG), or a graph (DOT)
  *
  * People get units, JSON gets ns and bytes; its keys are described in the manual pages and stable.
  * Names and addresses come from programs and may hold anything: what could command a terminal or
@@ -14,6 +15,7 @@
 
 #include "analysis/analysis.h"
 #include "event/event.h"
+#include "history/history.h"
 
 #include <stdio.h>
 
@@ -78,5 +80,38 @@ struct record_face {
 
 /* Prints a record as one line. Returns 0 or -ENOMEM; errors of writing are left in the file. */
 int show_record(struct record_face *face, const struct event *event);
+
+/* ---- the program history as a graph ---- */
+
+struct history_graph;
+
+enum graph_format { GRAPH_SVG, GRAPH_DOT };
+
+#define GRAPH_EVENTS 2000 /* unless more are asked for */
+
+/* Which events are in the picture. Those of no stream never are: they stand on nobody's line. */
+struct graph_choice {
+    int64_t from; /* ns after the first event, by wall clock: it happened not before; 0: all ... */
+    int64_t to;   /* ... and before; 0: the end */
+    size_t most;  /* events; 0: GRAPH_EVENTS. What is beyond is left out, and counted */
+    bool (*accepts)(void *context, const struct event *event); /* of which processes; NULL: all */
+    void *context;
+};
+
+/* `identities` say who the events speak of; they must live as long as the graph. Returns 0 or -ENOMEM. */
+int history_graph_new(const struct graph_choice *choice, const struct identities *identities,
+                      struct history_graph **ret_graph);
+void history_graph_free(struct history_graph *graph);
+
+/* Every event of the history has to be added, in its order. Times of several machines agree as well as the
+ * wall_offset of their events does. Returns 0 or -ENOMEM. */
+int history_graph_add(struct history_graph *graph, const struct history_event *event);
+
+/* Events in the picture, and those that have been left out as there were too many. */
+size_t history_graph_events(const struct history_graph *graph);
+uint64_t history_graph_left_out(const struct history_graph *graph);
+
+/* Writes the picture. Returns 0 or -ENOMEM; errors of writing are left in the file. */
+int history_graph_write(const struct history_graph *graph, enum graph_format format, FILE *file);
 
 #endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * history_graph.h: what is in the picture of a program history, before it is drawn. Private to show/.
+ *
+ *      column   server[12]           client[13]
+ *      line     stream 1  stream 2   stream 3
+ *                  o         |          o  SEND          event
+ *                  |         |    .----'
+ *                  |   RECEIVE o <'                      arc
+ *                  |         #                           wait
+ */
+#ifndef DPM_HISTORY_GRAPH_H
+#define DPM_HISTORY_GRAPH_H
+
+#include "show/show.h"
+
+#define GRAPH_NONE      SIZE_MAX
+#define GRAPH_TEXT_SIZE 2048
+
+/* A process. */
+struct graph_column {
+    uint32_t origin;
+    uint32_t process; /* number of its first stream */
+    size_t line_count;
+};
+
+/* A stream. */
+struct graph_line {
+    size_t column;
+    size_t place; /* among the lines of its column */
+    uint32_t origin;
+    uint32_t stream;
+    size_t last;    /* event, or GRAPH_NONE */
+    size_t call[3]; /* event that a wait began with and has not ended, or GRAPH_NONE: [wait_kind] */
+};
+
+enum wait_kind { WAIT_RECEIVE, WAIT_SEND, WAIT_STOPPED, WAIT_BLOCKED, WAIT_KIND_COUNT };
+
+struct graph_wait {
+    enum wait_kind kind;
+    size_t line;
+    size_t event;  /* that ended it */
+    int64_t begin; /* as graph_event.time */
+    int64_t end;
+};
+
+struct graph_event {
+    uint64_t number;
+    int64_t time; /* when it happened, ns after the first event */
+    uint64_t proc_time;
+    size_t line;
+    size_t previous; /* of its line, or GRAPH_NONE */
+    size_t wait;     /* that it ended, or GRAPH_NONE */
+    size_t edges;    /* the first of them */
+    uint32_t edge_count;
+    uint32_t rest_bytes;
+    enum history_rest rest;
+    struct record record;
+};
+
+struct history_graph {
+    struct graph_choice choice;
+    const struct identities *identities;
+    bool begun;
+    int64_t first; /* wall clock of the first event */
+    uint64_t left_out;
+    bool machines; /* there are several origins: machines are named */
+    struct intern column_keys;
+    struct intern line_keys;
+    struct graph_column *columns;
+    size_t column_capacity;
+    struct graph_line *lines;
+    size_t line_capacity;
+    struct graph_event *events;
+    size_t event_count;
+    size_t event_capacity;
+    struct history_edge *edges;
+    size_t edge_count;
+    size_t edge_capacity;
+    struct graph_wait *waits;
+    size_t wait_count;
+    size_t wait_capacity;
+};
+
+int history_graph_svg(const struct history_graph *graph, FILE *file);
+int history_graph_dot(const struct history_graph *graph, FILE *file);
+
+/* The event in the picture that an edge begins at, or GRAPH_NONE. */
+size_t graph_find_event(const struct history_graph *graph, uint64_t number);
+
+/* Time from the first to the last thing in the picture; both 0 if it is empty. */
+void graph_extent(const struct history_graph *graph, int64_t *ret_begin, int64_t *ret_end);
+
+/* ---- words: valid UTF-8 without control characters but line feeds; still to be escaped ---- */
+
+const char *graph_wait_name(enum wait_kind kind);
+const char *graph_edge_name(enum edge_kind kind);
+const char *graph_rest_name(enum history_rest rest);
+
+/* The name of an event's type. */
+const char *graph_event_name(const struct graph_event *event);
+
+void graph_title(const struct history_graph *graph, char text[GRAPH_TEXT_SIZE]);
+void graph_column_name(const struct history_graph *graph, const struct graph_column *column,
+                       char text[GRAPH_TEXT_SIZE]);
+void graph_line_name(const struct history_graph *graph, const struct graph_line *line,
+                     char text[GRAPH_TEXT_SIZE]);
+void graph_describe_event(const struct history_graph *graph, const struct graph_event *event,
+                          char text[GRAPH_TEXT_SIZE]);
+void graph_describe_edge(const struct history_graph *graph, const struct graph_event *event,
+                         const struct history_edge *edge, char text[GRAPH_TEXT_SIZE]);
+void graph_describe_wait(const struct history_graph *graph, const struct graph_wait *wait,
+                         char text[GRAPH_TEXT_SIZE]);
+
+/* What a stream did from its event before this one: processor time of time. */
+void graph_describe_way(const struct history_graph *graph, const struct graph_event *event,
+                        char text[GRAPH_TEXT_SIZE]);
+
+#endif

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * history_graph_test.c: pictures of histories made by hand, read again by Python: SVG by its XML parser, DOT by
+ * its words, and by dot itself where it is installed.
+ */
+#include "show/show.h"
+
+#include "seeded.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MS          1000000ULL
+#define WALL        1700000000000000000LL
+#define MOST_EVENTS 3000
+#define HOSTILE     "<&\"'>\\N]]>\x1b" /* as long as a stream's name may be */
+#define HOSTILE_TXT "<&\"'>\\N]]>?"
+
+static uint64_t seed;
+
+/* ---- histories ---- */
+
+struct sample {
+    struct identities *identities;
+    struct history_graph *graph;
+    struct record records[MOST_EVENTS];
+    uint64_t count; /* events so far */
+    uint64_t edges;
+};
+
+static void identify(struct sample *sample, const struct record_header *header)
+{
+    struct event event = {.header = header};
+
+    assert_int_equal(identities_add(sample->identities, &event), 0);
+}
+
+static void name_stream(struct sample *sample, uint32_t number, uint32_t process, const char *name)
+{
+    struct stream_record stream = {
+        .header = {.id = EVENT_STREAM, .stream = number},
+        .pid = 100 + process,
+        .tid = 100 + number,
+        .process = process,
+    };
+
+    memcpy(stream.name, name, strnlen(name, sizeof(stream.name)));
+    identify(sample, &stream.header);
+}
+
+static void name_path(struct sample *sample, uint32_t number, const char *name)
+{
+    struct path_record path = {
+        .header = {.id = EVENT_PATH},
+        .path = number,
+        .kind = PATH_UNIX_STREAM,
+        .family = AF_UNIX,
+        .name_end = PATH_NAME_LOCAL,
+    };
+
+    memcpy(path.name, name, strnlen(name, sizeof(path.name)));
+    identify(sample, &path.header);
+}
+
+/* Two processes; streams 1 and 2 are of the first. */
+static struct sample *sample_new(const struct graph_choice *choice)
+{
+    struct sample *sample = calloc(1, sizeof(*sample));
+
+    assert_non_null(sample);
+    assert_int_equal(identities_new(&sample->identities), 0);
+    assert_int_equal(history_graph_new(choice, sample->identities, &sample->graph), 0);
+    name_stream(sample, 1, 1, "server");
+    name_stream(sample, 2, 1, "server");
+    name_stream(sample, 3, 3, "client");
+    name_path(sample, 7, "/run/x.sock");
+    return sample;
+}
+
+static void sample_free(struct sample *sample)
+{
+    history_graph_free(sample->graph);
+    identities_free(sample->identities);
+    free(sample);
+}
+
+/* Adds an event of 100 bytes on path 7; the number of its record is that of the event. */
+static struct record *make(struct sample *sample, enum event_id id, uint32_t stream, uint64_t time)
+{
+    struct record *record = &sample->records[sample->count];
+
+    record->header = (struct record_header){.time = time, .id = (uint8_t)id, .stream = stream};
+    if (id != EVENT_BLOCK && id < EVENT_CREATEPROCESS) {
+        record->message.path = 7;
+        record->message.bytes = 100;
+    }
+    return record;
+}
+
+static void add_with(struct sample *sample, const struct history_edge *edges, uint32_t count)
+{
+    const struct record *record = &sample->records[sample->count];
+    struct history_event event = {
+        .event = {.header = &record->header, .wall_offset = WALL},
+        .number = sample->count++,
+        .when = record->header.time,
+        .proc_time = record->header.time / 2,
+        .edges = edges,
+        .edge_count = count,
+    };
+
+    sample->edges += count;
+    assert_int_equal(history_graph_add(sample->graph, &event), 0);
+}
+
+static void add(struct sample *sample, enum event_id id, uint32_t stream, uint64_t time)
+{
+    make(sample, id, stream, time);
+    add_with(sample, NULL, 0);
+}
+
+static struct history_edge edge_from(const struct sample *sample, uint64_t number,
+                                     enum edge_kind kind)
+{
+    return (struct history_edge){
+        .kind = kind,
+        .stream = sample->records[number].header.stream,
+        .path = 7,
+        .bytes = 60,
+        .number = number,
+        .time = sample->records[number].header.time,
+    };
+}
+
+/* ---- reading pictures ---- */
+
+/* Prints `kind|text` for what is in an SVG; fails if it is not well-formed, or a shape is nowhere. */
+static const char read_svg[] =
+    "import sys, xml.etree.ElementTree as tree\n"
+    "n = '{http://www.w3.org/2000/svg}'\n"
+    "root = tree.parse(sys.argv[1]).getroot()\n"
+    "width, height = float(root.get('width')), float(root.get('height'))\n"
+    "print('picture|' + root.find(n + 'title').text)\n"
+    "for e in root.iter():\n"
+    "    c = (e.get('class') or '').split()\n"
+    "    for k in 'x', 'x1', 'cx':\n"
+    "        assert 0 <= float(e.get(k, 0)) <= width, e.attrib\n"
+    "    for k in 'y', 'y1', 'cy':\n"
+    "        assert 0 <= float(e.get(k, 0)) <= height, e.attrib\n"
+    "    title = e.find(n + 'title')\n"
+    "    if c and c[0] in ('event', 'arc', 'wait', 'way') and e.tag != n + 'svg':\n"
+    "        name = e.get('id') or ' '.join(c[1:])\n"
+    "        print(c[0] + '|' + name + '|' + title.text.replace('\\n', '|'))\n"
+    "    if c and c[0] == 'column':\n"
+    "        print('column|' + e.text)\n";
+
+/* The same of DOT: every statement must be one of those that are expected. */
+static const char read_dot[] =
+    "import sys, re\n"
+    "text = open(sys.argv[1], encoding='utf-8').read()\n"
+    "strings = []\n"
+    "def take(m):\n"
+    "    strings.append(re.sub(r'\\\\(.)', lambda x: '|' if x[1] == 'n' else x[1], m[0][1:-1]))\n"
+    "    return '@%d@' % (len(strings) - 1)\n"
+    "text = re.sub(r'\"(?:[^\"\\\\\\n]|\\\\[^\\n])*\"', take, text)\n"
+    "assert '\"' not in text and text.count('{') == text.count('}')\n"
+    "for line in text.splitlines()[1:]:\n"
+    "    line = line.strip()\n"
+    "    tip = re.search(r'tooltip=@(\\d+)@', line)\n"
+    "    tip = strings[int(tip[1])] if tip else ''\n"
+    "    if re.fullmatch(r'e\\d+ \\[[^\\]]*\\];', line):\n"
+    "        print('event|' + line.split()[0] + '|' + tip)\n"
+    "    elif re.fullmatch(r'\\w+ -> e\\d+ \\[weight[^\\]]*\\];', line):\n"
+    "        print('way|' + tip)\n"
+    "    elif re.fullmatch(r'(e\\d+|outside_\\w+) -> e\\d+ \\[[^\\]]*\\];', line):\n"
+    "        print('arc|' + line.split(',')[0] + '|' + tip)\n"
+    "    elif re.fullmatch(r'label=@\\d+@;', line):\n"
+    "        print('label|' + strings[int(line[7:-2])])\n"
+    "    else:\n"
+    "        assert re.fullmatch(r'(subgraph cluster_\\d+ \\{|\\}|labelloc=t;|(node|edge) "
+    "\\[.*\\];'\n"
+    "                            r'|outside_\\w+ \\[shape=point.*\\];)', line), line\n";
+
+/* Writes the picture and returns what Python read in it, line by line; the caller's to free. */
+static char *read_again(const struct sample *sample, enum graph_format format)
+{
+    char name[] = "/tmp/history_graph_XXXXXX";
+    char command[8192];
+    char *text = NULL;
+    size_t size = 0;
+    int descriptor = mkstemp(name);
+    FILE *file = fdopen(descriptor, "w");
+
+    assert_non_null(file);
+    assert_int_equal(history_graph_write(sample->graph, format, file), 0);
+    assert_int_equal(fclose(file), 0);
+    setenv("READER", format == GRAPH_SVG ? read_svg : read_dot, 1);
+    snprintf(command, sizeof(command), "PYTHONIOENCODING=utf-8 python3 -c \"$READER\" %s", name);
+    FILE *lines = popen(command, "r");
+    assert_non_null(lines);
+    assert_true(getdelim(&text, &size, '\0', lines) >= 0);
+    assert_int_equal(pclose(lines), 0);
+    if (format == GRAPH_DOT && system("command -v dot > /dev/null") == 0) {
+        snprintf(command, sizeof(command), "dot -Tplain %s > /dev/null", name);
+        assert_int_equal(system(command), 0);
+    }
+    unlink(name);
+    return text;
+}
+
+static unsigned count_of(const char *text, const char *what)
+{
+    unsigned count = 0;
+
+    for (const char *at = strstr(text, what); at != NULL; at = strstr(at + 1, what))
+        count++;
+    return count;
+}
+
+static void expect_once(const char *text, const char *what)
+{
+    if (count_of(text, what) != 1)
+        print_error("%u times: %s\nin:\n%s\n", count_of(text, what), what, text);
+    assert_int_equal(count_of(text, what), 1);
+}
+
+/* ---- examples ---- */
+
+static struct sample *small_sample(void)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+    struct history_edge edge;
+
+    add(sample, EVENT_RECEIVECALL, 1, 1 * MS);
+    add(sample, EVENT_STOPPROCESS, 3, 1 * MS);
+    add(sample, EVENT_STARTPROCESS, 3, 2 * MS);
+    add(sample, EVENT_SEND, 3, 3 * MS);
+    edge = edge_from(sample, 3, EDGE_EXACT);
+    make(sample, EVENT_RECEIVE, 1, 4 * MS);
+    add_with(sample, &edge, 1);
+    edge.kind = EDGE_ORDERED;
+    make(sample, EVENT_RECEIVE, 2, 5 * MS);
+    add_with(sample, &edge, 1);
+    edge.kind = EDGE_INFERRED;
+    edge.number = 1000; /* that nobody knows */
+    make(sample, EVENT_RECEIVE, 2, 6 * MS);
+    add_with(sample, &edge, 1);
+    make(sample, EVENT_BLOCK, 3, 9 * MS)->block.duration = 2 * MS;
+    add_with(sample, NULL, 0);
+    return sample;
+}
+
+static void a_small_picture(void **state)
+{
+    struct sample *sample = small_sample();
+    char *text = read_again(sample, GRAPH_SVG);
+
+    (void)state;
+    expect_once(text, "picture|Program history: 8 events of 2 processes, from 0.000000000 s to "
+                      "0.008000000 s after the first event\n");
+    assert_int_equal(count_of(text, "column|"), 2);
+    expect_once(text, "column|server[101]\n");
+    expect_once(text, "column|client[103]\n");
+    assert_int_equal(count_of(text, "event|"), 8);
+    expect_once(text, "event|e3|client[103], thread 103|SEND at 0.002000000 s|path 7 unix-stream "
+                      "/run/x.sock > ");
+    assert_int_equal(count_of(text, "arc|"), 3);
+    expect_once(text, "arc|exact|60 bytes, exact|from SEND at 0.002000000 s|to RECEIVE at "
+                      "0.003000000 s|path 7 unix-stream /run/x.sock > ");
+    expect_once(text, "arc|ordered|60 bytes, ordered|from SEND");
+    expect_once(text, "arc|inferred outside|60 bytes, inferred|from an event that is not in the");
+    assert_int_equal(count_of(text, "wait|"), 3);
+    expect_once(text, "wait|wait0|waits for a message for 3.00 ms, until 0.003000000 s|path 7");
+    expect_once(text, "wait|wait2|waits for a processor for 1.00 ms, until 0.001000000 s\n");
+    expect_once(text, "wait|wait3|is blocked for 2.00 ms, until 0.008000000 s\n");
+    assert_int_equal(count_of(text, "way|"), 5);
+    assert_int_equal(count_of(text, "way||1.50 ms of processor time in 3.00 ms\n"), 1);
+    free(text);
+
+    text = read_again(sample, GRAPH_DOT);
+    assert_int_equal(count_of(text, "event|"), 8);
+    assert_int_equal(count_of(text, "way|"), 5);
+    expect_once(text, "arc|e3 -> e4 [style=solid|60 bytes, exact|from SEND");
+    expect_once(text, "arc|e3 -> e5 [style=dashed|");
+    expect_once(text, "arc|outside_6_0 -> e6 [style=dotted|");
+    expect_once(text, "label|server[101]\n");
+    free(text);
+    sample_free(sample);
+}
+
+static void an_empty_picture(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    for (int format = GRAPH_SVG; format <= GRAPH_DOT; format++) {
+        char *text = read_again(sample, (enum graph_format)format);
+        expect_once(text, "Program history: 0 events of 0 processes\n");
+        free(text);
+    }
+    sample_free(sample);
+}
+
+/* A window: only what happened in it, and arcs that come from before it are still there. */
+static bool is_client(void *context, const struct event *event)
+{
+    (*(unsigned *)context)++;
+    return event->header->stream == 3;
+}
+
+static void windows_and_choices(void **state)
+{
+    unsigned asked = 0;
+    struct sample *sample =
+        sample_new(&(struct graph_choice){.from = 10 * (int64_t)MS, .to = 20 * (int64_t)MS});
+    struct history_edge edge;
+
+    (void)state;
+    for (uint64_t i = 0; i < 30; i++)
+        add(sample, EVENT_SEND, 3, 1000 * MS + i * MS);
+    edge = edge_from(sample, 9, EDGE_EXACT);
+    make(sample, EVENT_RECEIVE, 1, 1015 * MS);
+    add_with(sample, &edge, 1);
+    assert_int_equal(history_graph_events(sample->graph), 11);
+    assert_int_equal(history_graph_left_out(sample->graph), 0);
+    char *text = read_again(sample, GRAPH_SVG);
+    assert_int_equal(count_of(text, "event|"), 11);
+    expect_once(text, "arc|exact outside|");
+    expect_once(text, "event|e10|");
+    expect_once(text, "event|e19|");
+    free(text);
+    sample_free(sample);
+
+    sample = sample_new(&(struct graph_choice){.accepts = is_client, .context = &asked});
+    for (uint64_t i = 0; i < 30; i++)
+        add(sample, EVENT_SEND, 1 + (uint32_t)(i % 3), i * MS);
+    assert_int_equal(history_graph_events(sample->graph), 10);
+    assert_int_equal(asked, 30);
+    sample_free(sample);
+}
+
+static void what_is_left_out_is_counted(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){.most = 5});
+
+    (void)state;
+    for (uint64_t i = 0; i < 1505; i++)
+        add(sample, EVENT_SEND, 1, i);
+    add(sample, EVENT_SEND, 0, 2000); /* of no stream */
+    assert_int_equal(history_graph_events(sample->graph), 5);
+    assert_int_equal(history_graph_left_out(sample->graph), 1500);
+    for (int format = GRAPH_SVG; format <= GRAPH_DOT; format++) {
+        char *text = read_again(sample, (enum graph_format)format);
+        expect_once(text, "; 1,500 events left out, they are too many\n");
+        assert_int_equal(count_of(text, "event|"), 5);
+        free(text);
+    }
+    sample_free(sample);
+    sample = sample_new(&(struct graph_choice){0});
+    for (uint64_t i = 0; i < GRAPH_EVENTS + 3; i++)
+        add(sample, EVENT_SEND, 1, i);
+    assert_int_equal(history_graph_left_out(sample->graph), 3);
+    sample_free(sample);
+}
+
+/* Names that would end a text, or begin something else. */
+static void hostile_names(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+    struct machine_record machine = {.header = {.id = EVENT_MACHINE}};
+
+    (void)state;
+    name_stream(sample, 1, 1, HOSTILE);
+    name_path(sample, 7, "\"];}\n--><script>\xef\xbf\xbe\xef\xbf\xbf\xff\\");
+    strcpy(machine.name, "&amp;");
+    identify(sample, &machine.header);
+    add(sample, EVENT_SEND, 1, 0);
+    for (int format = GRAPH_SVG; format <= GRAPH_DOT; format++) {
+        char *text = read_again(sample, (enum graph_format)format);
+        expect_once(text, format == GRAPH_SVG ? "column|" HOSTILE_TXT "[101]\n"
+                                              : "label|" HOSTILE_TXT "[101]\n");
+        expect_once(text, "event|e0|" HOSTILE_TXT "[101], thread 101|SEND");
+        expect_once(text, "|path 7 unix-stream \"];}?--><script>");
+        free(text);
+    }
+    sample_free(sample);
+}
+
+/* ---- any history ---- */
+
+static void random_names(struct sample *sample)
+{
+    for (uint32_t i = 1; i <= 20; i++) {
+        char name[PATH_NAME_SIZE];
+        for (size_t k = 0; k < sizeof(name); k++)
+            name[k] = (char)random_below(&seed, 256);
+        name_path(sample, i, name);
+        if (i <= 10)
+            name_stream(sample, i, 1 + (uint32_t)random_below(&seed, i), name);
+    }
+}
+
+/* Every event and every arc is there once, whatever the records say. */
+static void any_history(void **state)
+{
+    (void)state;
+    seed = seed_of_run("any history");
+    for (unsigned round = 0; round < 12; round++) {
+        struct sample *sample = sample_new(&(struct graph_choice){0});
+        uint64_t count = 1 + random_below(&seed, 300);
+        unsigned bits = 1 + (unsigned)random_below(&seed, 64);
+        random_names(sample);
+        for (uint64_t i = 0; i < count; i++) {
+            struct history_edge edges[3];
+            uint32_t edge_count = (uint32_t)random_below(&seed, 4);
+            unsigned id = 1 + (unsigned)random_below(&seed, EVENT_DISCARDED);
+            struct record *record =
+                make(sample, (enum event_id)id, 1 + (uint32_t)random_below(&seed, 12),
+                     random_number(&seed) >> (64 - bits));
+            for (size_t k = 0; k < sizeof(record->message) / 4; k++)
+                (&record->message.path)[k] =
+                    (uint32_t)random_below(&seed, round % 2 ? 24 : 1ULL << 32);
+            for (uint32_t k = 0; k < edge_count; k++)
+                edges[k] = edge_from(sample, random_below(&seed, i + 1),
+                                     (enum edge_kind)random_below(&seed, EDGE_KIND_COUNT));
+            add_with(sample, edges, i == 0 ? 0 : edge_count);
+        }
+        for (int format = GRAPH_SVG; format <= GRAPH_DOT; format++) {
+            char *text = read_again(sample, (enum graph_format)format);
+            char name[32];
+            assert_int_equal(count_of(text, "\nevent|") + (strncmp(text, "event|", 6) == 0), count);
+            assert_int_equal(count_of(text, "\narc|"), sample->edges);
+            for (uint64_t i = 0; i < count; i++) {
+                snprintf(name, sizeof(name), "\nevent|e%" PRIu64 "|", i);
+                assert_int_equal(count_of(text, name), 1);
+            }
+            free(text);
+        }
+        sample_free(sample);
+    }
+}
+
+static void dot_takes_it(void **state)
+{
+    (void)state;
+    if (system("command -v dot > /dev/null") != 0) {
+        print_message("# dot (graphviz) is not installed\n");
+        skip();
+    }
+    struct sample *sample = small_sample();
+    free(read_again(sample, GRAPH_DOT));
+    sample_free(sample);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_picture),     cmocka_unit_test(an_empty_picture),
+        cmocka_unit_test(windows_and_choices), cmocka_unit_test(what_is_left_out_is_counted),
+        cmocka_unit_test(hostile_names),       cmocka_unit_test(any_history),
+        cmocka_unit_test(dot_takes_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
