@@ -113,7 +113,7 @@ int history_graph_dot(const struct history_graph *graph, FILE *file)
     char text[GRAPH_TEXT_SIZE];
 
     graph_title(graph, text);
-    fputs("digraph history {\n  labelloc=t;\n  label=", file);
+    fputs("digraph history {\n  newrank=true;\n  labelloc=t;\n  label=", file);
     put_string(file, text);
     fputs(";\n  node [shape=box, style=rounded, fontname=\"sans-serif\", fontsize=10];\n"
           "  edge [fontname=\"sans-serif\", fontsize=9];\n",

@@ -179,6 +179,8 @@ static void draw_legend(const struct picture *picture)
                 x, i < 3 ? "#1f4e8c" : "#5b7f2b", arcs[i].shape, x + 40, arcs[i].text);
         x += 60 + (double)strlen(arcs[i].text) * LETTER;
     }
+    fprintf(picture->file,
+            "<text x=\"%.1f\" y=\"50\">12 us: processor time between two events</text>\n", x);
     x = 12;
     for (int kind = 0; kind < WAIT_KIND_COUNT; kind++) {
         const char *name = graph_wait_name((enum wait_kind)kind);
