@@ -481,9 +481,13 @@ static void dot_takes_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_small_picture),     cmocka_unit_test(an_empty_picture),
-        cmocka_unit_test(windows_and_choices), cmocka_unit_test(what_is_left_out_is_counted),
-        cmocka_unit_test(hostile_names),       cmocka_unit_test(any_history),
+        cmocka_unit_test(a_small_picture),
+        cmocka_unit_test(a_blocked_sender),
+        cmocka_unit_test(an_empty_picture),
+        cmocka_unit_test(windows_and_choices),
+        cmocka_unit_test(what_is_left_out_is_counted),
+        cmocka_unit_test(hostile_names),
+        cmocka_unit_test(any_history),
         cmocka_unit_test(dot_takes_it),
     };
 
