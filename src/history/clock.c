@@ -3,7 +3,7 @@
  * clock.c: the offset between two clocks, between bounds that messages give. See clock.h.
  *
  *      pieces                                 the latest bounds
- *      [ straight | straight | straight ]     o   o  o     o   from above
+ *      [ polygons | polygons | polygons ]     o   o  o     o   from above
  *                                        ^      x   x   x      from below
  *                                      begin
  *
@@ -14,7 +14,7 @@
  * v + drift |t - x| at any time t, and the least of these is the best that can be known (Patt-Shamir, Rajsbaum: A
  * theory of clock synchronization, STOC 1994; Ostrovsky, Patt-Shamir: Optimal and efficient clock
  * synchronization under drifting clocks, PODC 1999). So a corridor of such bounds is kept where it is new. What is
- * older is covered by straight pieces, each the edge of a convex hull; covering makes it wider, never wrong. Bounds
+ * older lies in pieces, each between two convex hulls of few corners; they make the corridor wider, never wrong. Bounds
  * that contradict each other prove that a clock has jumped in between: there one corridor ends, and
  * another begins.
  */
