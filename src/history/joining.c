@@ -7,14 +7,15 @@
  *      B 10.0.0.2:80   > 10.0.0.1:4000              B cookie 8, peer 7 (or 0: not known)
  *
  * Ports are reused, so the starting positions of TCP must agree as well (A's first byte out is B's
- * first byte in), which 64 bits of initial sequence numbers make certain; an end that is older
- * than the metering does not know them. A loopback address means another host on each machine and
+ * first byte in), which 64 bits of initial sequence numbers make certain, even where addresses were
+ * translated on the way (NAT); an end that is older than the metering does not know them. A loopback address means another host on each machine and
  * in each network namespace. UDP has no beginning: its positions are all 0, and of several
  * ends with the same addresses the latest counts. Cookies are unique on one machine.
  *
  * Every end is entered under the keys by which its partner will look for it:
  *
  *      KEY_CONNECTION   both addresses and both starting positions; both cookies
+ *      KEY_STARTS       both starting positions of TCP, whatever the addresses (they were translated)
  *      KEY_ADDRESSES    both addresses, whatever the positions
  *      KEY_OLDER        both addresses, of ends that are older than the metering
  *      KEY_COOKIE       its own cookie, of ends that do not know their peer
@@ -29,7 +30,7 @@
 
 #define ENDPOINT_BYTES 18 /* address in its long form, and port */
 
-enum key_purpose { KEY_CONNECTION = 1, KEY_ADDRESSES, KEY_OLDER, KEY_COOKIE, KEY_PEER };
+enum key_purpose { KEY_CONNECTION = 1, KEY_STARTS, KEY_ADDRESSES, KEY_OLDER, KEY_COOKIE, KEY_PEER };
 
 /* What a key is made of; hashed as bytes, so there is no padding and unused parts are zero. */
 struct key {
@@ -129,12 +130,37 @@ static bool older(const struct path_end *end)
     return end->record->header.flags & RECORD_OLDER;
 }
 
+/* Whether its starting positions tell it from all other connections. */
+static bool knows_starts(const struct path_end *end)
+{
+    const struct path_record *record = end->record;
+
+    return record->kind == PATH_TCP && !older(end) && record->start_out != 0 &&
+           record->start_in != 0;
+}
+
+static struct key starts_key(const struct path_end *end)
+{
+    uint32_t out = end->record->start_out;
+    uint32_t in = end->record->start_in;
+
+    return (struct key){
+        .purpose = KEY_STARTS,
+        .kind = end->record->kind,
+        .starts = {out < in ? out : in, out < in ? in : out},
+    };
+}
+
 enum match { NO_MATCH, PROBABLE, CERTAIN };
 
 static enum match match_internet(const struct path_end *a, const struct path_end *b)
 {
     uint8_t addresses[4][ENDPOINT_BYTES];
+    bool same_starts = a->record->start_out == b->record->start_in &&
+                       a->record->start_in == b->record->start_out;
 
+    if (same_starts && knows_starts(a) && knows_starts(b))
+        return CERTAIN;
     long_endpoint(a->record->family, a->record->local, a->record->local_port, addresses[0]);
     long_endpoint(b->record->family, b->record->remote, b->record->remote_port, addresses[1]);
     long_endpoint(a->record->family, a->record->remote, a->record->remote_port, addresses[2]);
@@ -145,7 +171,7 @@ static enum match match_internet(const struct path_end *a, const struct path_end
     if ((is_loopback(addresses[0]) || is_loopback(addresses[2])) &&
         (a->machine != b->machine || a->record->network != b->record->network))
         return NO_MATCH;
-    if (a->record->start_out == b->record->start_in && a->record->start_in == b->record->start_out)
+    if (same_starts)
         return CERTAIN;
     return (older(a) || older(b)) && !a->destroyed && !b->destroyed ? PROBABLE : NO_MATCH;
 }
@@ -187,7 +213,8 @@ static enum match match(const struct path_end *a, const struct path_end *b)
 static uint32_t find_waiting(struct joiner *joiner, uint32_t index, const struct key *key)
 {
     const struct path_end *end = &joiner->ends[index];
-    enum match wanted = key->purpose == KEY_CONNECTION ? CERTAIN : PROBABLE;
+    enum match wanted =
+        key->purpose == KEY_CONNECTION || key->purpose == KEY_STARTS ? CERTAIN : PROBABLE;
     int64_t found = intern_find(&joiner->keys, key_hash(key));
 
     if (found < 0)
@@ -195,7 +222,7 @@ static uint32_t find_waiting(struct joiner *joiner, uint32_t index, const struct
     for (uint32_t *link = &joiner->heads[found]; *link != 0;) {
         struct waiting_end *waiting = &joiner->waiting[*link - 1];
         const struct path_end *other = &joiner->ends[waiting->end];
-        if (other->partner != NO_END) {
+        if (other->partner != NO_END || other->life != waiting->life) {
             *link = waiting->next;
             continue;
         }
@@ -206,9 +233,10 @@ static uint32_t find_waiting(struct joiner *joiner, uint32_t index, const struct
     return NO_END;
 }
 
-static int wait_under(struct joiner *joiner, uint32_t index, const struct key *key)
+/* Hangs an end into the chain of a key. */
+static int hang(struct joiner *joiner, uint32_t index, uint64_t hash)
 {
-    int64_t chain = intern_add(&joiner->keys, key_hash(key));
+    int64_t chain = intern_add(&joiner->keys, hash);
 
     if (chain < 0)
         return (int)chain;
@@ -220,9 +248,43 @@ static int wait_under(struct joiner *joiner, uint32_t index, const struct key *k
                            sizeof(*joiner->waiting));
     if (result < 0)
         return result;
-    joiner->waiting[joiner->waiting_count++] = (struct waiting_end){index, joiner->heads[chain]};
+    joiner->waiting[joiner->waiting_count++] = (struct waiting_end){
+        index, joiner->ends[index].life, (uint32_t)chain, joiner->heads[chain]};
     joiner->heads[chain] = (uint32_t)joiner->waiting_count;
     return 0;
+}
+
+/* Makes all chains anew of what still waits: the others may have been forgotten long ago. */
+static int clear_chains(struct joiner *joiner)
+{
+    struct intern keys = joiner->keys;
+    size_t count = joiner->waiting_count;
+    int result = 0;
+
+    joiner->keys = (struct intern){0};
+    memset(joiner->heads, 0, joiner->head_capacity * sizeof(*joiner->heads));
+    joiner->waiting_count = 0;
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        struct waiting_end waiting = joiner->waiting[i];
+        const struct path_end *end = &joiner->ends[waiting.end];
+        if (end->partner == NO_END && end->life == waiting.life)
+            result = hang(joiner, waiting.end, keys.keys[waiting.chain]);
+    }
+    intern_done(&keys);
+    return result;
+}
+
+#define CLEARED_AT 8192 /* that wait, or waited */
+
+static int wait_under(struct joiner *joiner, uint32_t index, const struct key *key)
+{
+    if (joiner->forgets && joiner->waiting_count >= CLEARED_AT &&
+        joiner->waiting_count == joiner->waiting_capacity) {
+        int result = clear_chains(joiner);
+        if (result < 0)
+            return result;
+    }
+    return hang(joiner, index, key_hash(key));
 }
 
 static uint32_t find_internet_partner(struct joiner *joiner, uint32_t index)
@@ -231,6 +293,10 @@ static uint32_t find_internet_partner(struct joiner *joiner, uint32_t index)
     struct key connection = internet_key(end, KEY_CONNECTION);
     uint32_t partner = find_waiting(joiner, index, &connection);
 
+    if (partner == NO_END && knows_starts(end)) {
+        struct key starts = starts_key(end);
+        partner = find_waiting(joiner, index, &starts);
+    }
     if (partner != NO_END)
         return partner;
     struct key addresses = internet_key(end, older(end) ? KEY_ADDRESSES : KEY_OLDER);
@@ -246,6 +312,10 @@ static int wait_for_internet_partner(struct joiner *joiner, uint32_t index)
     for (size_t i = 0; result == 0 && i < ARRAY_SIZE(purposes) - !older(end); i++) {
         struct key key = internet_key(end, purposes[i]);
         result = wait_under(joiner, index, &key);
+    }
+    if (result == 0 && knows_starts(end)) {
+        struct key starts = starts_key(end);
+        result = wait_under(joiner, index, &starts);
     }
     return result;
 }
@@ -344,6 +414,17 @@ void joiner_destroyed(struct joiner *joiner, uint32_t index)
 {
     if (index < joiner->end_capacity && joiner->ends[index].record != NULL)
         joiner->ends[index].destroyed = true;
+}
+
+void joiner_forget(struct joiner *joiner, uint32_t index)
+{
+    if (index >= joiner->end_capacity)
+        return;
+    struct path_end *end = &joiner->ends[index];
+    if (end->partner != NO_END)
+        joiner->ends[end->partner].partner = NO_END;
+    *end = (struct path_end){.partner = NO_END, .life = end->life + 1};
+    joiner->forgets = true;
 }
 
 struct path_end joiner_end(const struct joiner *joiner, uint32_t index)

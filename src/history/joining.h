@@ -13,6 +13,7 @@ struct path_end {
     const struct path_record *record; /* NULL: not described (yet) */
     uint32_t machine;
     uint32_t partner; /* index of the other end, possibly its own, or NO_END */
+    uint32_t life;    /* how many ends with this index have been forgotten */
     bool destroyed;
 };
 
@@ -20,7 +21,9 @@ struct path_end {
  * will ask for. An end that has been joined stays in its chains until somebody walks over it. */
 struct waiting_end {
     uint32_t end;
-    uint32_t next; /* index into waiting + 1, 0: last */
+    uint32_t life;  /* of that end */
+    uint32_t chain; /* index of its key */
+    uint32_t next;  /* index into waiting + 1, 0: last */
 };
 
 struct joiner {
@@ -32,6 +35,7 @@ struct joiner {
     struct waiting_end *waiting;
     size_t waiting_count;
     size_t waiting_capacity;
+    bool forgets; /* some end was forgotten: what waits is cleared now and then */
 };
 
 /* Describes end `index`, and joins it if its partner waits. `record` must stay where it is.
@@ -47,6 +51,9 @@ int joiner_restore(struct joiner *joiner, uint32_t index, const struct path_end 
 
 /* The end was closed for good; has no effect before it is described. */
 void joiner_destroyed(struct joiner *joiner, uint32_t index);
+
+/* Forgets an end, and that it is somebody's partner: its index may be used for another one. */
+void joiner_forget(struct joiner *joiner, uint32_t index);
 
 /* The end with this index; never described ones have no record and no partner. */
 struct path_end joiner_end(const struct joiner *joiner, uint32_t index);
