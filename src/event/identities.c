@@ -3,6 +3,7 @@
  * identities.c: remembers the identity records of every origin, found again by number.
  *
  *      (kind, origin, number) --intern--> index --> entries[index] --> copy of the latest record
+ *      the same of a path or a stream, which can be forgotten, in tables of their own
  *      (device, inode) of an image's file ------------------> its module
  *      (module or image: its index, address) --intern-------> its procedure
  *      (user or cgroup: the index of its number) -----------> its name
@@ -22,8 +23,19 @@ struct entries {
     size_t capacity;
 };
 
+/* Copies of records of one size that can be forgotten. */
+struct passing {
+    struct entries entries;
+    void **spare; /* memory of what was forgotten */
+    size_t spare_count;
+    size_t spare_capacity;
+    uint32_t forgotten; /* keys without a record */
+};
+
 struct identities {
     struct arena memory; /* of the copies */
+    struct passing paths;
+    struct passing streams;
     struct entries numbered;
     struct entries files;       /* modules by a hash of what file they are */
     struct entries procedures;  /* by where they stand */
@@ -34,6 +46,12 @@ static void entries_done(struct entries *entries)
 {
     free(entries->records);
     intern_done(&entries->keys);
+}
+
+static void passing_done(struct passing *passing)
+{
+    entries_done(&passing->entries);
+    free(passing->spare);
 }
 
 /* Ends the texts that are handed out as such. */
@@ -89,6 +107,8 @@ void identities_free(struct identities *identities)
 {
     if (identities == NULL)
         return;
+    passing_done(&identities->paths);
+    passing_done(&identities->streams);
     entries_done(&identities->numbered);
     entries_done(&identities->files);
     entries_done(&identities->procedures);
@@ -121,8 +141,86 @@ static uint32_t number_of(const struct record_header *header)
 
 static bool is_numbered(unsigned id)
 {
-    return id == EVENT_STREAM || id == EVENT_PATH || id == EVENT_IMAGE || id == EVENT_MACHINE ||
-           id == EVENT_MODULE;
+    return id == EVENT_IMAGE || id == EVENT_MACHINE || id == EVENT_MODULE;
+}
+
+/* ---- what can be forgotten ---- */
+
+static struct passing *passing_of(struct identities *identities, unsigned id)
+{
+    return id == EVENT_PATH     ? &identities->paths
+           : id == EVENT_STREAM ? &identities->streams
+                                : NULL;
+}
+
+static int keep_passing(struct identities *identities, struct passing *passing, uint64_t key,
+                        const struct record_header *header)
+{
+    struct entries *entries = &passing->entries;
+    uint32_t known = entries->keys.count;
+    int64_t index = intern_add(&entries->keys, key);
+
+    if (index < 0)
+        return (int)index;
+    if (array_reserve(&entries->records, &entries->capacity, (size_t)index + 1,
+                      sizeof(*entries->records)) < 0)
+        return -ENOMEM;
+    if (entries->records[index] == NULL && index < known && passing->forgotten > 0)
+        passing->forgotten--;
+    if (entries->records[index] == NULL && passing->spare_count > 0)
+        entries->records[index] = passing->spare[--passing->spare_count];
+    return keep_record(identities, entries, key, header);
+}
+
+/* Makes the table anew of what is not forgotten. The records stay where they are. */
+static void clear_forgotten(struct passing *passing)
+{
+    struct entries *entries = &passing->entries;
+    uint32_t count = entries->keys.count;
+    uint32_t kept = 0;
+    struct intern keys = {0};
+
+    for (uint32_t i = 0; i < count; i++)
+        if (entries->records[i] != NULL && intern_add(&keys, entries->keys.keys[i]) < 0) {
+            intern_done(&keys); /* another time */
+            return;
+        }
+    for (uint32_t i = 0; i < count; i++)
+        if (entries->records[i] != NULL)
+            entries->records[kept++] = entries->records[i];
+    memset(entries->records + kept, 0, (entries->capacity - kept) * sizeof(*entries->records));
+    intern_done(&entries->keys);
+    entries->keys = keys;
+    passing->forgotten = 0;
+}
+
+#define FORGOTTEN_LEAST 1024 /* keys without a record are cleared when there are so many ... */
+
+/* ... and as many as others. */
+static void forget(struct passing *passing, uint64_t key)
+{
+    struct entries *entries = &passing->entries;
+    int64_t index = intern_find(&entries->keys, key);
+
+    if (index < 0 || (size_t)index >= entries->capacity || entries->records[index] == NULL ||
+        array_reserve(&passing->spare, &passing->spare_capacity, passing->spare_count + 1,
+                      sizeof(*passing->spare)) < 0)
+        return;
+    passing->spare[passing->spare_count++] = entries->records[index];
+    entries->records[index] = NULL;
+    if (++passing->forgotten >= FORGOTTEN_LEAST && passing->forgotten * 2 >= entries->keys.count &&
+        entries->keys.count <= entries->capacity)
+        clear_forgotten(passing);
+}
+
+void identities_forget_path(struct identities *identities, uint32_t origin, uint32_t path)
+{
+    forget(&identities->paths, key_of(EVENT_PATH, origin, path));
+}
+
+void identities_forget_stream(struct identities *identities, uint32_t origin, uint32_t stream)
+{
+    forget(&identities->streams, key_of(EVENT_STREAM, origin, stream));
 }
 
 /* ---- names ---- */
@@ -200,6 +298,10 @@ int identities_add(struct identities *identities, const struct event *event)
     const struct module_record *module = (const struct module_record *)header;
     int result = 0;
 
+    struct passing *passing = passing_of(identities, header->id);
+    if (passing != NULL)
+        result = keep_passing(identities, passing,
+                              key_of(header->id, event->origin, number_of(header)), header);
     if (is_numbered(header->id))
         result = keep_record(identities, &identities->numbered,
                              key_of(header->id, event->origin, number_of(header)), header);
@@ -228,13 +330,13 @@ const struct machine_record *identities_machine(const struct identities *identit
 const struct stream_record *identities_stream(const struct identities *identities, uint32_t origin,
                                               uint32_t stream)
 {
-    return find(identities, EVENT_STREAM, origin, stream);
+    return entries_get(&identities->streams.entries, key_of(EVENT_STREAM, origin, stream));
 }
 
 const struct path_record *identities_path(const struct identities *identities, uint32_t origin,
                                           uint32_t path)
 {
-    return find(identities, EVENT_PATH, origin, path);
+    return entries_get(&identities->paths.entries, key_of(EVENT_PATH, origin, path));
 }
 
 const struct image_record *identities_image(const struct identities *identities, uint32_t origin,

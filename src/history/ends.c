@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ends.c: the ends of paths: which two belong together, on which machine the other end must lie, and
+ * when both can be forgotten.
+ *
+ *      PATH ........ first met; perhaps again, when more is known
+ *        |  joined with its partner, or it waits for it (joining.c)
+ *      DESTROYPATH . nothing more will be sent or received
+ *        |  as long as records are held that speak of it, or what it sent may still be received
+ *      forgotten ... both ends at once
+ *
+ * An end without a partner keeps what it sends, for its partner may be met later, on a machine whose
+ * trace is read a little behind. How much is limited, for one end and for all; a closed one with such
+ * SENDs is an orphan, and of these there are only so many.
+ */
+#include "history/history_private.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_POSITION (1ULL << 40) /* room to go back */
+
+struct end *ends_find(struct history *history, uint32_t origin, uint32_t number)
+{
+    uint32_t found = lookup_find(&history->end_numbers, number_in_origin(origin, number));
+
+    return found == LOOKUP_NONE ? NULL : pool_at(&history->ends, found);
+}
+
+/* ---- machines ---- */
+
+static bool same_machine(const struct machine *machine, const struct machine_record *record)
+{
+    static const uint8_t none[16];
+    bool anonymous = memcmp(record->machine_id, none, sizeof(none)) == 0 &&
+                     memcmp(record->boot_id, none, sizeof(none)) == 0;
+
+    return memcmp(machine->machine_id, record->machine_id, sizeof(none)) == 0 &&
+           memcmp(machine->boot_id, record->boot_id, sizeof(none)) == 0 &&
+           (!anonymous || memcmp(machine->name, record->name, sizeof(machine->name)) == 0);
+}
+
+static uint64_t address_key(const uint8_t address[16])
+{
+    return hash_bytes(0, address, 16);
+}
+
+static int add_address(struct history *history, const char *text, uint32_t machine)
+{
+    uint8_t bytes[16];
+    uint8_t address[16];
+    unsigned family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET;
+
+    if (inet_pton((int)family, text, bytes) != 1)
+        return 0;
+    long_address(family, bytes, address);
+    return lookup_set(&history->addresses, address_key(address), machine);
+}
+
+/* A list that nearly fills its field may have been cut. */
+static int add_addresses(struct history *history, const struct machine_record *record,
+                         uint32_t machine)
+{
+    char list[MACHINE_ADDRESSES_SIZE + 1];
+    char *rest = list;
+    int result = 0;
+
+    memcpy(list, record->addresses, MACHINE_ADDRESSES_SIZE);
+    list[MACHINE_ADDRESSES_SIZE] = '\0';
+    if (list[0] != '\0' && strlen(list) < MACHINE_ADDRESSES_SIZE - INET6_ADDRSTRLEN)
+        history->machines[machine].knows_addresses = true;
+    for (char *word; result == 0 && (word = strsep(&rest, " ")) != NULL;)
+        result = add_address(history, word, machine);
+    return result;
+}
+
+int ends_note_machine(struct history *history, uint32_t origin,
+                      const struct machine_record *record)
+{
+    struct origin *of = &history->origins[origin];
+    uint32_t machine = 0;
+
+    if (of->machine != NO_MACHINE)
+        return 0;
+    of->tells = record->meter_flags & EVENT_FLAG(EVENT_SENDCALL);
+    while (machine < history->machine_count &&
+           !same_machine(&history->machines[machine], record))
+        machine++;
+    of->machine = machine;
+    history->silent_origins--;
+    if (machine < history->machine_count)
+        return 0;
+    struct machine *added = &history->machines[history->machine_count++];
+    memcpy(added->machine_id, record->machine_id, sizeof(added->machine_id));
+    memcpy(added->boot_id, record->boot_id, sizeof(added->boot_id));
+    memcpy(added->name, record->name, sizeof(added->name));
+    return add_addresses(history, record, machine);
+}
+
+/* For the joiner; an origin that has not said which is a machine of its own. */
+static uint32_t machine_number(const struct history *history, uint32_t origin)
+{
+    uint32_t machine = history->origins[origin].machine;
+
+    return machine != NO_MACHINE ? machine : 0x40000000u + origin;
+}
+
+static bool is_internet(uint8_t kind)
+{
+    return kind == PATH_TCP || kind == PATH_UDP;
+}
+
+static bool is_link_local(const uint8_t address[16])
+{
+    return address[0] == 0xfe && (address[1] & 0xc0) == 0x80;
+}
+
+static void other_address(const struct end *end, uint8_t address[16])
+{
+    long_address(end->record->family, end->record->remote, address);
+}
+
+bool end_is_local(struct history *history, const struct end *end, uint32_t *ret_machine)
+{
+    uint8_t address[16];
+    uint8_t own[16];
+
+    *ret_machine = NO_MACHINE;
+    if (!is_internet(end->kind))
+        return true;
+    other_address(end, address);
+    long_address(end->record->family, end->record->local, own);
+    if (is_loopback(address) || is_loopback(own))
+        return true;
+    *ret_machine = lookup_find(&history->addresses, address_key(address));
+    return *ret_machine != NO_MACHINE && *ret_machine == history->origins[end->origin].machine;
+}
+
+bool end_leads_away(struct history *history, const struct end *end)
+{
+    uint8_t address[16];
+    uint32_t machine;
+
+    if (end->kind == PATH_UDP && end->record->remote_port == 0)
+        return true;
+    if (history->silent_origins > 0 || end_is_local(history, end, &machine) ||
+        machine != NO_MACHINE)
+        return false;
+    for (uint32_t i = 0; i < history->machine_count; i++)
+        if (!history->machines[i].knows_addresses)
+            return false;
+    other_address(end, address);
+    return !is_link_local(address);
+}
+
+/* ---- joining ---- */
+
+/* Positions of what an end receives, in the terms of the end that sends: both are unwrapped, from
+ * different beginnings. */
+static void align(struct end *end)
+{
+    const struct end *from = end->partner;
+
+    if (from != NULL && !end->has_received)
+        end->in_shift = from->out_start +
+                        (uint64_t)(int64_t)(int32_t)(end->record->start_in -
+                                                     from->record->start_out) -
+                        end->in_start;
+}
+
+static void begin_positions(struct end *end)
+{
+    if (!end->has_sent)
+        end->out_start = end->out_last = end->out_end = FIRST_POSITION + end->record->start_out;
+    if (!end->has_received)
+        end->in_start = end->in_last = end->in_handed = FIRST_POSITION + end->record->start_in;
+}
+
+static void join(struct history *history, struct end *end, struct end *partner)
+{
+    end->partner = partner;
+    partner->partner = end;
+    struct end *both[2] = {end, partner};
+    for (int i = 0; i < (end == partner ? 1 : 2); i++) {
+        both[i]->external = false;
+        align(both[i]);
+        ends_unlist_unjoined(history, both[i]);
+        if (end->origin != partner->origin)
+            history->origins[both[i]->origin].in_flight += sends_count(&both[i]->sends);
+        holding_wake_all(history, &both[i]->waiters);
+    }
+    ends_settle(history, end);
+}
+
+static struct end *add_end(struct history *history, uint32_t origin, uint32_t number)
+{
+    int64_t index = pool_take(&history->ends);
+
+    if (index < 0)
+        return NULL;
+    if (lookup_set(&history->end_numbers, number_in_origin(origin, number), (uint32_t)index) < 0) {
+        pool_give(&history->ends, (uint32_t)index);
+        return NULL;
+    }
+    struct end *end = pool_at(&history->ends, (uint32_t)index);
+    end->origin = origin;
+    end->number = number;
+    end->index = (uint32_t)index;
+    return end;
+}
+
+int ends_note_path(struct history *history, uint32_t origin, const struct path_record *told)
+{
+    struct end *end = ends_find(history, origin, told->path);
+
+    if (end == NULL)
+        end = add_end(history, origin, told->path);
+    if (end == NULL)
+        return -ENOMEM;
+    if (end->record == NULL)
+        end->kind = told->kind;
+    end->record = identities_path(history->identities, origin, told->path);
+    begin_positions(end);
+    if (end->partner != NULL) {
+        align(end);
+        align(end->partner);
+        return 0;
+    }
+    int result = joiner_add(&history->joiner, end->index, end->record,
+                            machine_number(history, origin));
+    uint32_t partner = joiner_end(&history->joiner, end->index).partner;
+    if (result == 0 && partner != NO_END)
+        join(history, end, pool_at(&history->ends, partner));
+    return result;
+}
+
+/* ---- SENDs of ends without a partner ---- */
+
+void ends_list_unjoined(struct history *history, struct end *end)
+{
+    if (end->is_unjoined)
+        return;
+    end->is_unjoined = true;
+    history->unjoined_sends += sends_count(&end->sends);
+    end->previous = history->last_unjoined;
+    *(end->previous == NULL ? &history->first_unjoined : &end->previous->next) = end;
+    history->last_unjoined = end;
+}
+
+static void unlist_orphan(struct history *history, struct end *end)
+{
+    if (!end->is_orphan)
+        return;
+    *(end->previous_orphan == NULL ? &history->first_orphan : &end->previous_orphan->next_orphan) =
+        end->next_orphan;
+    *(end->next_orphan == NULL ? &history->last_orphan : &end->next_orphan->previous_orphan) =
+        end->previous_orphan;
+    end->previous_orphan = end->next_orphan = NULL;
+    end->is_orphan = false;
+    history->orphan_count--;
+}
+
+void ends_unlist_unjoined(struct history *history, struct end *end)
+{
+    unlist_orphan(history, end);
+    if (!end->is_unjoined)
+        return;
+    end->is_unjoined = false;
+    history->unjoined_sends -= sends_count(&end->sends);
+    *(end->previous == NULL ? &history->first_unjoined : &end->previous->next) = end->next;
+    *(end->next == NULL ? &history->last_unjoined : &end->next->previous) = end->previous;
+    end->previous = end->next = NULL;
+}
+
+/* ---- forgetting ---- */
+
+static void forget_end(struct history *history, struct end *end)
+{
+    flows_drop_all(history, end);
+    ends_unlist_unjoined(history, end);
+    while (end->opens != NULL)
+        flows_close_call(end->opens);
+    holding_wake_all(history, &end->waiters);
+    joiner_forget(&history->joiner, end->index);
+    lookup_remove(&history->end_numbers, number_in_origin(end->origin, end->number));
+    history_fade(history, end->origin, end->number, true);
+    end_done(end);
+    pool_give(&history->ends, end->index);
+}
+
+static void list_orphan(struct history *history, struct end *end)
+{
+    if (end->is_orphan)
+        return;
+    end->is_orphan = true;
+    end->previous_orphan = history->last_orphan;
+    *(end->previous_orphan == NULL ? &history->first_orphan : &end->previous_orphan->next_orphan) =
+        end;
+    history->last_orphan = end;
+    if (++history->orphan_count > ORPHANS_MOST)
+        forget_end(history, history->first_orphan);
+}
+
+void ends_settle(struct history *history, struct end *end)
+{
+    struct end *partner = end->partner;
+
+    if (!end->destroyed || end->held > 0)
+        return;
+    if (partner == NULL) {
+        if (sends_count(&end->sends) == 0)
+            forget_end(history, end);
+        else
+            list_orphan(history, end);
+        return;
+    }
+    if (!partner->destroyed || partner->held > 0)
+        return;
+    flows_drop_all(history, end);
+    flows_drop_all(history, partner);
+    if (partner != end)
+        forget_end(history, partner);
+    forget_end(history, end);
+}
+
+void ends_note_destroyed(struct history *history, struct end *end)
+{
+    end->destroyed = true;
+    joiner_destroyed(&history->joiner, end->index);
+    if (end->partner != NULL)
+        holding_wake_all(history, &end->partner->waiters);
+    ends_settle(history, end);
+}
+
+void history_fade(struct history *history, uint32_t origin, uint32_t number, bool is_path)
+{
+    if (history->fading_count == FADING_MOST) {
+        const struct fading *first = &history->fading[history->fading_first];
+        if (first->is_path)
+            identities_forget_path(history->identities, first->origin, first->number);
+        else
+            identities_forget_stream(history->identities, first->origin, first->number);
+        history->fading_first = (history->fading_first + 1) % FADING_MOST;
+        history->fading_count--;
+    }
+    uint32_t place = (history->fading_first + history->fading_count++) % FADING_MOST;
+    history->fading[place] = (struct fading){origin, number, is_path};
+}
+
+void ends_finish(struct history *history)
+{
+    for (uint32_t i = 0; i < history->ends.used; i++) {
+        struct end *end = pool_at(&history->ends, i);
+        if (end->record != NULL)
+            flows_drop_all(history, end);
+    }
+}

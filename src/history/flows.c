@@ -1,0 +1,727 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flows.c: what one end sends: the SENDs under way, by position.
+ *
+ *      position  0        10       25        40      60 = out_end
+ *                | SEND 0 | SEND 1 | SEND 2  | SEND 3 |.......... |
+ *                |<------ received ----->|<-- left -->|<- ahead ->|
+ *                                                       out by the word of a SENDCALL, and received
+ *
+ * A SEND that is received is freed; but not yet if it counts for the order of others.
+ *
+ * Order. Positions of TCP are exact. Others are counted when the call ends, while the bytes may have
+ * been put into the queue earlier in it: of two calls that overlap in time, the one that ends first
+ * has the smaller position, whatever lies first in the queue. A call that has begun when another had
+ * ended is certainly behind it.
+ *
+ *      call p   |----------|              p and s: not certain
+ *      call s        |----------|         s and t: certain
+ *      call t                    |----|
+ *
+ * So `before` of a SEND is how much of what has smaller positions is not certain to be before it,
+ * `after` the same of larger ones, and its bytes lie somewhere in
+ * [position - before, position + length + after).
+ */
+#include "history/history_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the list ---- */
+
+uint32_t sends_search(const struct sends *sends, uint64_t position)
+{
+    uint32_t low = sends->first;
+    uint32_t high = sends->end;
+
+    if (low < high && sends->at[high - 1].position < position)
+        return high;
+    if (low < high && sends->at[low].position >= position)
+        return low;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sends->at[middle].position < position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Makes room for one more at the end. */
+static int make_room(struct sends *sends)
+{
+    if (sends->end < sends->capacity)
+        return 0;
+    if (sends->first > sends->capacity / 4) {
+        memmove(sends->at, sends->at + sends->first, sends_count(sends) * sizeof(*sends->at));
+        sends->end -= sends->first;
+        sends->first = 0;
+        return 0;
+    }
+    size_t capacity = sends->capacity == 0 ? 2 : sends->capacity + sends->capacity / 2 + 1;
+    if (capacity > UINT32_MAX / 2)
+        return -ENOMEM;
+    struct sent *at = realloc(sends->at, capacity * sizeof(*at));
+    if (at == NULL)
+        return -ENOMEM;
+    sends->at = at;
+    sends->capacity = capacity;
+    return 0;
+}
+
+#define KEPT_CAPACITY 64 /* of an empty list */
+
+/* An empty list begins anew, and gives back what it does not need as a rule. */
+static void reset_if_empty(struct sends *sends)
+{
+    if (sends->first < sends->end)
+        return;
+    sends->first = sends->end = 0;
+    if (sends->capacity > KEPT_CAPACITY) {
+        free(sends->at);
+        *sends = (struct sends){0};
+    }
+}
+
+static uint32_t add_up(uint32_t a, uint32_t b)
+{
+    return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+static uint32_t length(const struct end *end, const struct sent *sent)
+{
+    return length_of(end->kind, sent->bytes);
+}
+
+/* ---- order ---- */
+
+#define LOOKED_BACK 8 /* times of neighbours may be a little out of order */
+
+/* Notes that the one with the smaller position may be later. */
+static void put_in_doubt(struct end *end, struct sent *small, struct sent *large)
+{
+    small->after = add_up(small->after, length(end, large));
+    large->before = add_up(large->before, length(end, small));
+    if (small->after > end->most_after)
+        end->most_after = small->after;
+    if (large->before > end->most_before)
+        end->most_before = large->before;
+}
+
+static void compare_order(struct end *end, struct sends *sends, uint32_t index)
+{
+    struct sent *sent = &sends->at[index];
+    uint64_t began = call_began(sent);
+    uint32_t certain = 0;
+
+    for (uint32_t i = index; i > sends->first && certain < LOOKED_BACK; i--) {
+        struct sent *other = &sends->at[i - 1];
+        if (other->time <= began)
+            certain++;
+        else if (other->stream != sent->stream)
+            put_in_doubt(end, other, sent);
+    }
+    for (uint32_t i = index + 1; i < sends->end; i++)
+        if (sends->at[i].stream != sent->stream && call_began(&sends->at[i]) < sent->time)
+            put_in_doubt(end, sent, &sends->at[i]);
+}
+
+/* Inserts it at its position. Returns its index, or -ENOMEM. */
+static int64_t insert(struct sends *sends, const struct sent *sent)
+{
+    if (make_room(sends) < 0)
+        return -ENOMEM;
+    uint32_t index = sends_search(sends, sent->position);
+    while (index < sends->end && sends->at[index].position == sent->position)
+        index++;
+    memmove(sends->at + index + 1, sends->at + index, (sends->end - index) * sizeof(*sent));
+    sends->at[index] = *sent;
+    sends->end++;
+    return index;
+}
+
+/* ---- what few need ---- */
+
+static struct sharing *sharing_of(struct end *end)
+{
+    if (end->sharing == NULL)
+        end->sharing = calloc(1, sizeof(*end->sharing));
+    return end->sharing;
+}
+
+#define WHO_MOST 4096u
+
+static bool is_same(struct who a, struct who b)
+{
+    return a.index == b.index && a.life == b.life;
+}
+
+/* Adds a stream to those that use a direction; those that have ended leave their place. */
+static int add_who(const struct history *history, struct who **list, uint32_t *count,
+                   size_t *capacity, struct who who)
+{
+    for (uint32_t i = 0; i < *count; i++)
+        if (is_same((*list)[i], who))
+            return 0;
+    for (uint32_t i = 0; i < *count; i++)
+        if (stream_who(history, (*list)[i]) == NULL) {
+            (*list)[i] = who;
+            return 0;
+        }
+    if (*count == WHO_MOST)
+        return 0;
+    if (array_reserve(list, capacity, *count + 1, sizeof(**list)) < 0)
+        return -ENOMEM;
+    (*list)[(*count)++] = who;
+    return 0;
+}
+
+bool streams_are_past(const struct history *history, const struct end *end, const struct who *who,
+                      uint32_t count, uint64_t time, bool in_calls)
+{
+    const struct origin *origin = &history->origins[end->origin];
+    bool moment_over = origin->progress == UINT64_MAX ||
+                       (origin->tells && origin->progress > time && origin->progress - time > MOMENT);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct stream *stream = stream_who(history, who[i]);
+        if (stream == NULL || stream->terminated)
+            continue;
+        if (in_calls && stream->open == end && stream->open_began < time)
+            return false;
+        if (!moment_over && stream->read_time < time)
+            return false;
+    }
+    return true;
+}
+
+/* Takes [from, to) out of what was received ahead; returns how much of it there was. */
+static uint32_t take_back(struct sharing *sharing, uint64_t from, uint64_t to)
+{
+    struct range above = {0};
+    uint32_t kept = 0;
+    uint32_t taken = 0;
+
+    for (uint32_t i = 0; i < sharing->ahead_count; i++) {
+        struct range range = sharing->ahead[i];
+        uint64_t low = range.from > from ? range.from : from;
+        uint64_t high = range.to < to ? range.to : to;
+        if (low >= high) {
+            sharing->ahead[kept++] = range;
+            continue;
+        }
+        taken += (uint32_t)(high - low);
+        if (range.from < low)
+            sharing->ahead[kept++] = (struct range){range.from, low};
+        if (range.to > high && range.from < low)
+            above = (struct range){high, range.to};
+        else if (range.to > high)
+            sharing->ahead[kept++] = (struct range){high, range.to};
+    }
+    if (above.to > 0 && kept < sharing->ahead_capacity)
+        sharing->ahead[kept++] = above;
+    sharing->ahead_count = kept;
+    return taken;
+}
+
+#define RANGES_MOST 256
+
+static int note_ahead(struct end *end, uint64_t from, uint64_t to)
+{
+    struct sharing *sharing = sharing_of(end);
+
+    if (sharing == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < sharing->ahead_count; i++) {
+        struct range *range = &sharing->ahead[i];
+        if (range->to == from || range->from == to) {
+            range->from = range->from < from ? range->from : from;
+            range->to = range->to > to ? range->to : to;
+            return 0;
+        }
+    }
+    if (sharing->ahead_count == RANGES_MOST)
+        return 0;
+    if (array_reserve(&sharing->ahead, &sharing->ahead_capacity, sharing->ahead_count + 1,
+                      sizeof(*sharing->ahead)) < 0)
+        return -ENOMEM;
+    sharing->ahead[sharing->ahead_count++] = (struct range){from, to};
+    return 0;
+}
+
+void end_done(struct end *end)
+{
+    free(end->sends.at);
+    if (end->sharing != NULL) {
+        free(end->sharing->senders);
+        free(end->sharing->ahead);
+        free(end->sharing->takes.at);
+        free(end->sharing->takers);
+        free(end->sharing);
+    }
+    end->sends = (struct sends){0};
+    end->sharing = NULL;
+}
+
+/* ---- noting ---- */
+
+static uint32_t during_of(const struct history *history, const struct stream *stream,
+                          const struct record *record)
+{
+    uint64_t began = stream_call_began(history, stream, record);
+    uint64_t during = record->header.time > began ? record->header.time - began : 0;
+
+    return began == 0 || during >= UINT32_MAX ? UINT32_MAX : (uint32_t)during;
+}
+
+/* The first stream that sends makes no list, the second one makes it of both. */
+static int note_sender(struct history *history, struct end *end, const struct stream *stream)
+{
+    struct who who = who_is(stream);
+    struct who before = end->sender;
+
+    end->sender = who;
+    if (is_same(before, who) || !is_counted(end->kind))
+        return 0;
+    if (before.life == 0)
+        return 0;
+    struct sharing *sharing = sharing_of(end);
+    if (sharing == NULL)
+        return -ENOMEM;
+    end->several = true;
+    if (add_who(history, &sharing->senders, &sharing->sender_count, &sharing->sender_capacity,
+                before) < 0)
+        return -ENOMEM;
+    return add_who(history, &sharing->senders, &sharing->sender_count, &sharing->sender_capacity,
+                   who);
+}
+
+/* A sender of IPv4 that uses no identifications: numbers that differ by a multiple of 65,536 are
+ * counted, not read from the packets, and neither is certain between machines. */
+static void note_repeated(struct end *end, struct sent *sent)
+{
+    if (end->kind != PATH_UDP || !end->has_sent || (uint16_t)(sent->position - end->out_last) != 0)
+        return;
+    sent->repeated = true;
+    if (end->sends.first < end->sends.end)
+        end->sends.at[end->sends.end - 1].repeated = true;
+}
+
+/* Other ends of the world: who sends there, sends to nobody metered. */
+static bool keeps_sends(struct history *history, const struct end *end)
+{
+    return end->partner != NULL || !end_leads_away(history, end);
+}
+
+static void count_in(struct history *history, struct end *end)
+{
+    if (end->partner == NULL) {
+        ends_list_unjoined(history, end);
+        history->unjoined_sends++;
+    } else if (end->partner->origin != end->origin) {
+        history->origins[end->origin].in_flight++;
+    }
+}
+
+static void count_out(struct history *history, struct end *end, uint32_t count)
+{
+    if (end->partner == NULL)
+        history->unjoined_sends -= end->is_unjoined ? count : 0;
+    else if (end->partner->origin != end->origin)
+        history->origins[end->origin].in_flight -= count;
+}
+
+static void limit_unjoined(struct history *history, struct end *end)
+{
+    if (end->partner == NULL && sends_count(&end->sends) > UNJOINED_MOST)
+        flows_drop_first(history, end);
+    if (history->unjoined_sends > UNJOINED_MOST_ALL) {
+        struct end *oldest = history->first_unjoined;
+        flows_drop_first(history, oldest);
+        ends_settle(history, oldest);
+    }
+}
+
+int flows_note_send(struct history *history, struct end *end, struct stream *stream,
+                    const struct record *record)
+{
+    uint32_t bytes = length_of(end->kind, record->message.bytes);
+    uint64_t position = unwrap(end->out_last, record->message.offset);
+    struct sent sent = {
+        .position = position,
+        .number = NO_NUMBER,
+        .time = record->header.time,
+        .during = stream == NULL || !is_counted(end->kind)
+                      ? 0
+                      : during_of(history, stream, record),
+        .bytes = record->message.bytes,
+        .left = bytes,
+        .stream = stream == NULL ? 0 : record->header.stream,
+        .sequence = record->header.sequence,
+    };
+
+    if (stream != NULL && stream->open == end)
+        flows_close_call(stream);
+    if (stream != NULL && note_sender(history, end, stream) < 0)
+        return -ENOMEM;
+    note_repeated(end, &sent);
+    end->out_last = position;
+    end->out_time = record->header.time;
+    if (bytes == 0)
+        return 0;
+    end->has_sent = true;
+    if (position + bytes > end->out_end)
+        end->out_end = position + bytes;
+    if (end->partner != NULL)
+        end->partner->external = false;
+    if (!keeps_sends(history, end)) {
+        history->counts.external++;
+        return 0;
+    }
+    if (end->sharing != NULL && end->sharing->ahead_count > 0)
+        sent.left -= take_back(end->sharing, position, position + bytes);
+    if (end->is_unjoined == false && end->partner == NULL)
+        ends_list_unjoined(history, end);
+    int64_t index = insert(&end->sends, &sent);
+    if (index < 0)
+        return -ENOMEM;
+    if (index < (int64_t)end->sends.first + end->done)
+        end->done = (uint32_t)index - end->sends.first;
+    count_in(history, end);
+    if (is_counted(end->kind) && sends_count(&end->sends) > 1)
+        compare_order(end, &end->sends, (uint32_t)index);
+    limit_unjoined(history, end);
+    return 0;
+}
+
+/* Where the present piece of a call begins, of which `bytes` of the call are out up to `to`. If the
+ * stream's latest SEND may be of the same call, its bytes may be among them: the smaller range
+ * is right in any case. */
+static uint64_t piece_begins(const struct end *end, const struct stream *stream, uint64_t to,
+                             uint32_t bytes, uint32_t path)
+{
+    bool may_continue = stream->chain_path == path && bytes > stream->chain_bytes;
+
+    if (is_counted(end->kind) || is_same(end->sender, who_is(stream)))
+        if (end->out_end < to && to - end->out_end <= bytes)
+            return end->out_end;
+    return to - (may_continue ? bytes - stream->chain_bytes : bytes);
+}
+
+int flows_note_sendcall(struct history *history, struct end *end, struct stream *stream,
+                        const struct record *record)
+{
+    uint32_t bytes = record->message.bytes;
+
+    (void)history;
+    if (is_datagram(end->kind) || bytes == 0)
+        return 0;
+    uint64_t to = unwrap(end->out_last, record->message.offset);
+    if (stream->open != NULL && stream->open != end)
+        flows_close_call(stream);
+    if (stream->open == NULL) {
+        stream->open = end;
+        stream->next_open = end->opens;
+        end->opens = stream;
+        stream->open_began = stream->began_time;
+        stream->open_from = piece_begins(end, stream, to, bytes, record->message.path);
+        stream->open_handed_to = stream->open_from;
+        stream->open_handed_bytes = 0;
+        stream->open_call.number = NO_NUMBER;
+    }
+    if (end->sender.life == 0)
+        end->sender = who_is(stream);
+    else if (!is_same(end->sender, who_is(stream)) && note_sender(history, end, stream) < 0)
+        return -ENOMEM;
+    stream->open_to = to;
+    stream->open_bytes = to > stream->open_from && to - stream->open_from < bytes
+                             ? (uint32_t)(to - stream->open_from)
+                             : bytes;
+    if (end->partner != NULL)
+        end->partner->external = false;
+    return 0;
+}
+
+void flows_close_call(struct stream *stream)
+{
+    if (stream->open == NULL)
+        return;
+    for (struct stream **link = &stream->open->opens; *link != NULL; link = &(*link)->next_open)
+        if (*link == stream) {
+            *link = stream->next_open;
+            break;
+        }
+    stream->open = NULL;
+    stream->next_open = NULL;
+}
+
+int flows_note_receive(struct history *history, struct end *end, struct stream *stream,
+                       const struct record *record, uint64_t *ret_position)
+{
+    uint64_t position = unwrap(end->in_last, record->message.offset);
+
+    *ret_position = position;
+    if (record->message.bytes == 0 && !is_datagram(end->kind))
+        return 0;
+    end->in_last = position;
+    end->has_received = true;
+    if (stream == NULL || !is_counted_in(end->kind))
+        return 0;
+    struct sharing *sharing = sharing_of(end);
+    if (sharing == NULL || add_who(history, &sharing->takers, &sharing->taker_count,
+                                   &sharing->taker_capacity, who_is(stream)) < 0)
+        return -ENOMEM;
+    const struct sent taken = {
+        .position = position,
+        .number = NO_NUMBER,
+        .time = record->header.time,
+        .during = during_of(history, stream, record),
+        .bytes = record->message.bytes,
+        .left = record->message.bytes,
+        .stream = record->header.stream,
+        .sequence = record->header.sequence,
+    };
+    int64_t index = insert(&sharing->takes, &taken);
+    if (index < 0)
+        return -ENOMEM;
+    compare_order(end, &sharing->takes, (uint32_t)index);
+    return 0;
+}
+
+/* ---- handing out ---- */
+
+void flows_hand_out_send(struct history *history, struct end *end, const struct record *record,
+                         const struct history_event *event)
+{
+    uint32_t stream = record->header.flags & RECORD_NO_STREAM ? 0 : record->header.stream;
+    struct sends *sends = &end->sends;
+
+    for (uint32_t i = sends->end; i > sends->first; i--) {
+        struct sent *sent = &sends->at[i - 1];
+        if (sent->number == NO_NUMBER && sent->sequence == record->header.sequence &&
+            sent->stream == stream && (uint32_t)sent->position == record->message.offset) {
+            sent->number = event->number;
+            sent->when = event->when;
+            sent->proc_time = event->proc_time;
+            break;
+        }
+    }
+    if (end->partner != NULL && end->partner->waiters != NULL)
+        holding_wake_all(history, &end->partner->waiters);
+}
+
+void flows_hand_out_sendcall(struct history *history, struct end *end, struct stream *stream,
+                             const struct record *record, const struct history_event *event)
+{
+    if (stream->open != end || record->message.bytes == 0)
+        return;
+    uint64_t to = unwrap(end->out_last, record->message.offset);
+    if (to > stream->open_to || to < stream->open_from)
+        return;
+    stream->open_handed_to = to;
+    stream->open_handed_bytes = (uint32_t)(to - stream->open_from);
+    stream->open_call = (struct beginning){
+        .number = event->number,
+        .time = record->header.time,
+        .when = event->when,
+        .proc_time = event->proc_time,
+        .stream = stream->number,
+        .sequence = record->header.sequence,
+    };
+    if (end->partner != NULL && end->partner->waiters != NULL)
+        holding_wake_all(history, &end->partner->waiters);
+}
+
+/* ---- receiving and freeing ---- */
+
+int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t to)
+{
+    struct sends *sends = &end->sends;
+    uint64_t reach = 0;
+
+    (void)history;
+    for (uint32_t i = sends_search(sends, from + 1); i > sends->first; i--) {
+        const struct sent *sent = &sends->at[i - 1];
+        if (sent->position + length(end, sent) > from) {
+            continue;
+        }
+        reach = i;
+        break;
+    }
+    for (uint32_t i = reach == 0 ? sends->first : (uint32_t)reach; i < sends->end; i++) {
+        struct sent *sent = &sends->at[i];
+        uint64_t sent_end = sent->position + length(end, sent);
+        uint64_t low = sent->position > from ? sent->position : from;
+        uint64_t high = sent_end < to ? sent_end : to;
+        if (sent->position >= to)
+            break;
+        if (low < high)
+            sent->left -= high - low < sent->left ? (uint32_t)(high - low) : sent->left;
+    }
+    if (to > end->out_end && end->opens != NULL && !is_datagram(end->kind))
+        return note_ahead(end, from > end->out_end ? from : end->out_end, to);
+    if (end->kind == PATH_TCP && end->opens != NULL)
+        for (const struct stream *open = end->opens; open != NULL; open = open->next_open) {
+            uint64_t low = open->open_from > from ? open->open_from : from;
+            uint64_t high = open->open_to < to ? open->open_to : to;
+            if (low < high && note_ahead(end, low, high) < 0)
+                return -ENOMEM;
+        }
+    return 0;
+}
+
+void flows_took(struct end *end, uint64_t position, uint32_t sequence)
+{
+    struct sends *takes = &end->sharing->takes;
+
+    for (uint32_t i = sends_search(takes, position);
+         i < takes->end && takes->at[i].position == position; i++)
+        if (takes->at[i].sequence == sequence)
+            takes->at[i].left = 0;
+}
+
+/* Everything below is received, whatever the order was: where the first RECEIVE that is still to be
+ * looked at, or counts for others, may begin. */
+static uint64_t received_up_to(const struct history *history, struct end *end)
+{
+    const struct sends *sends = &end->sends;
+    const struct end *partner = end->partner;
+
+    while (end->done < sends_count(sends) && sends->at[sends->first + end->done].left == 0)
+        end->done++;
+    uint64_t up_to = end->done < sends_count(sends)
+                         ? sends->at[sends->first + end->done].position
+                         : end->out_end;
+    if (partner == NULL || partner->sharing == NULL || !is_counted_in(end->kind))
+        return up_to;
+    struct sharing *sharing = partner->sharing;
+    struct sends *takes = &sharing->takes;
+    while (takes->first < takes->end) {
+        const struct sent *first = &takes->at[takes->first];
+        uint64_t reaches = first->position + first->bytes + first->after + partner->in_shift;
+        if (first->left > 0 || (first->after > 0 && reaches > up_to) ||
+            !streams_are_past(history, partner, sharing->takers, sharing->taker_count, first->time,
+                              false))
+            break;
+        takes->first++;
+    }
+    if (takes->first < takes->end) {
+        const struct sent *first = &takes->at[takes->first];
+        uint64_t begins = first->position + partner->in_shift;
+        begins -= first->before < begins ? first->before : begins;
+        up_to = begins < up_to ? begins : up_to;
+    }
+    reset_if_empty(takes);
+    return up_to;
+}
+
+static bool is_ordered(const struct end *end)
+{
+    return end->several || (is_counted_in(end->kind) && end->partner != NULL &&
+                            end->partner->sharing != NULL &&
+                            end->partner->sharing->taker_count > 1);
+}
+
+static void take_out_first(struct history *history, struct end *end)
+{
+    count_out(history, end, 1);
+    end->sends.first++;
+    end->done -= end->done > 0;
+    if (end->sends.first == end->sends.end) {
+        reset_if_empty(&end->sends);
+        end->most_before = end->most_after = 0;
+        end->done = 0;
+        if (end->partner == NULL)
+            ends_unlist_unjoined(history, end);
+    }
+}
+
+/* Takes out what is received behind others that are not: it may lie there for ever. */
+static void close_gaps(struct history *history, struct end *end)
+{
+    struct sends *sends = &end->sends;
+    uint32_t kept = sends->first;
+
+    for (uint32_t i = sends->first; i < sends->end; i++)
+        if (sends->at[i].left > 0)
+            sends->at[kept++] = sends->at[i];
+    count_out(history, end, sends->end - kept);
+    sends->end = kept;
+    end->done = 0;
+}
+
+#define GAPS_CLOSED_AT 64
+
+void flows_release(struct history *history, struct end *end)
+{
+    struct sends *sends = &end->sends;
+
+    if (is_counted_in(end->kind) || is_ordered(end)) {
+        uint64_t up_to = received_up_to(history, end);
+        struct sharing *sharing = end->sharing;
+        while (sends->first < sends->end) {
+            const struct sent *first = &sends->at[sends->first];
+            bool past = !end->several ||
+                        streams_are_past(history, end, sharing->senders, sharing->sender_count,
+                                         first->time, true);
+            if (first->left > 0 || (sends_count(sends) < RETAINED_MOST && !past) ||
+                (is_ordered(end) &&
+                 first->position + length(end, first) + first->after > up_to))
+                break;
+            take_out_first(history, end);
+        }
+        return;
+    }
+    while (sends->first < sends->end && sends->at[sends->first].left == 0)
+        take_out_first(history, end);
+    if (sends->end == sends->capacity && sends_count(sends) >= GAPS_CLOSED_AT)
+        close_gaps(history, end);
+}
+
+/* Nobody will receive it. */
+static void count_dropped(struct history *history, const struct end *end, const struct sent *sent)
+{
+    if (sent->left == 0)
+        return;
+    if (end->partner == NULL)
+        history->counts.external++;
+    else if (history->origins[end->partner->origin].discards)
+        history->counts.unselected++;
+    else
+        history->counts.unmatched_sends++;
+}
+
+void flows_drop_first(struct history *history, struct end *end)
+{
+    const struct sent *first = &end->sends.at[end->sends.first];
+
+    count_dropped(history, end, first);
+    if (first->position + length(end, first) > end->forgotten)
+        end->forgotten = first->position + length(end, first);
+    take_out_first(history, end);
+}
+
+void flows_drop_all(struct history *history, struct end *end)
+{
+    while (end->sends.first < end->sends.end)
+        flows_drop_first(history, end);
+}
+
+/* What the receiver has left behind for a while will not be received: its RECEIVE was lost, or a
+ * datagram was. `end` receives. */
+void flows_drop_old(struct history *history, struct end *end)
+{
+    struct end *from = end->partner;
+
+    if (end->held > 0 || from == NULL)
+        return;
+    while (from->sends.first < from->sends.end) {
+        const struct sent *first = &from->sends.at[from->sends.first];
+        if (first->number == NO_NUMBER ||
+            first->position + length(from, first) + first->after > end->in_low[1])
+            return;
+        flows_drop_first(history, from);
+    }
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * history.c: reads the sources, and hands out what they tell in causal order. See history_private.h.
+ *
+ *      source --next--> record --note--> may it be handed out? --yes--> event
+ *                                           | no
+ *                                        held, until something wakes its stream
+ *
+ * Of several sources the one is read for which somebody waits, or that has the least under way: so none
+ * runs far ahead, whatever their clocks say.
+ */
+#include "history/history_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making and freeing ---- */
+
+static int allocate(struct history *history, uint32_t count)
+{
+    history->origins = calloc(count + 1, sizeof(*history->origins));
+    history->machines = calloc(count + 1, sizeof(*history->machines));
+    history->fading = calloc(FADING_MOST, sizeof(*history->fading));
+    return history->origins == NULL || history->machines == NULL || history->fading == NULL ||
+                   identities_new(&history->identities) < 0
+               ? -ENOMEM
+               : 0;
+}
+
+int history_new(struct source *const *sources, size_t count, struct history **ret_history,
+                struct problem *problem)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sources[i]->origins != 1)
+            return problem_set(problem, -EINVAL,
+                               "source %zu has %u origins; give each origin as a source", i,
+                               sources[i]->origins);
+    struct history *history = calloc(1, sizeof(*history));
+    if (history == NULL || count >= UINT32_MAX || allocate(history, (uint32_t)count) < 0) {
+        history_free(history);
+        return problem_set(problem, -ENOMEM, "out of memory");
+    }
+    history->origin_count = history->silent_origins = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        history->origins[i].source = sources[i];
+        history->origins[i].machine = NO_MACHINE;
+    }
+    history->streams.size = sizeof(struct stream);
+    history->processes.size = sizeof(struct process);
+    history->ends.size = sizeof(struct end);
+    history->held.size = sizeof(struct held);
+    *ret_history = history;
+    return 0;
+}
+
+void history_free(struct history *history)
+{
+    if (history == NULL)
+        return;
+    for (uint32_t i = 0; i < history->ends.used; i++)
+        end_done(pool_at(&history->ends, i));
+    for (uint32_t i = 0; i < history->processes.used; i++)
+        free(((struct process *)pool_at(&history->processes, i))->ended);
+    for (uint32_t i = 0; i < history->origin_count; i++)
+        free(history->origins[i].heap);
+    pool_done(&history->streams);
+    pool_done(&history->processes);
+    pool_done(&history->ends);
+    pool_done(&history->held);
+    lookup_done(&history->addresses);
+    lookup_done(&history->stream_numbers);
+    lookup_done(&history->process_numbers);
+    lookup_done(&history->end_numbers);
+    joiner_done(&history->joiner);
+    identities_free(history->identities);
+    free(history->origins);
+    free(history->machines);
+    free(history->fading);
+    free(history->edges);
+    free(history);
+}
+
+/* ---- handing out ---- */
+
+static bool has_stream(const struct record_header *header)
+{
+    return !(header->flags & RECORD_NO_STREAM) && header->stream != 0 &&
+           event_size(header->id) == sizeof(struct record);
+}
+
+/* An event whose time has come; its message edges, if any, are in history->edges. */
+static int hand_out(struct history *history, struct stream *stream, const struct event *event,
+                    struct history_event *ret_event)
+{
+    const struct record *record = (const struct record *)event->header;
+    bool is_message = record->header.id == EVENT_SEND || record->header.id == EVENT_SENDCALL ||
+                      record->header.id == EVENT_RECEIVE;
+    uint64_t span = is_message ? record->message.span : 0;
+    int result = 0;
+
+    ret_event->event = *event;
+    ret_event->number = history->counts.events++;
+    ret_event->when = record->header.time > span ? record->header.time - span : 0;
+    if (stream != NULL)
+        result = streams_hand_out(history, stream, record, ret_event);
+    if (result == 0 &&
+        (record->header.id == EVENT_SEND || record->header.id == EVENT_SENDCALL)) {
+        struct end *end = ends_find(history, event->origin, record->message.path);
+        if (end != NULL && record->header.id == EVENT_SEND)
+            flows_hand_out_send(history, end, record, ret_event);
+        else if (end != NULL && stream != NULL)
+            flows_hand_out_sendcall(history, end, stream, record, ret_event);
+    }
+    if (record->header.id == EVENT_LOST)
+        history->counts.lost += record->lost.count;
+    if (record->header.id == EVENT_DISCARDED)
+        history->counts.discarded += record->lost.count;
+    ret_event->edges = history->edges;
+    ret_event->edge_count = history->edge_count;
+    return result;
+}
+
+/* Whether the stream's next record can be handed out. 1: yes; 0: the stream waits now; -ENOMEM. */
+static int look(struct history *history, struct stream *stream, const struct record *record,
+                bool forced, struct history_event *event)
+{
+    struct process *process;
+    struct wait wait;
+
+    history->edge_count = 0;
+    if (!forced && streams_wait_for_creation(stream)) {
+        holding_wait(stream, WAITS_CREATION, NULL);
+        return 0;
+    }
+    if (!forced && streams_wait_for_child(stream, record, &process)) {
+        holding_wait(stream, WAITS_TERMINATION, &process->waiters);
+        return 0;
+    }
+    if (record->header.id != EVENT_RECEIVE)
+        return 1;
+    struct end *end = ends_find(history, stream->origin, record->message.path);
+    int result =
+        receiving_look(history, end, record, stream->origin, forced, &wait, event);
+    return result != 0 ? result : holding_wait_bytes(history, stream, end, &wait);
+}
+
+static void forget_if_over(struct history *history, struct stream *stream)
+{
+    if (stream->terminated && stream->held_count == 0 && stream->waits == WAITS_NOT)
+        streams_forget(history, stream);
+}
+
+/* Hands out the first held record of a stream, if it can be. Returns SOURCE_RECORD; 0: not now; or -ENOMEM. */
+static int hand_out_held(struct history *history, struct stream *stream, bool forced,
+                         struct history_event *ret_event)
+{
+    const struct held *held = holding_first(history, stream);
+
+    if (held == NULL)
+        return 0;
+    *ret_event = (struct history_event){0};
+    int result = look(history, stream, &held->record, forced, ret_event);
+    if (result <= 0)
+        return result;
+    const struct event event = {&held->record.header, stream->origin, held->wall_offset};
+    result = hand_out(history, stream, &event, ret_event);
+    if (result < 0)
+        return result;
+    holding_remove_first(history, stream);
+    if (stream->held_count > 0)
+        holding_ready(history, stream);
+    else
+        forget_if_over(history, stream);
+    return SOURCE_RECORD;
+}
+
+/* ---- noting ---- */
+
+static bool leads_ahead(const struct stream *stream)
+{
+    return stream->held_count > 0 || stream->waits != WAITS_NOT;
+}
+
+static int note_message(struct history *history, struct stream *stream, uint32_t origin,
+                        const struct record *record)
+{
+    struct end *end = ends_find(history, origin, record->message.path);
+    uint64_t position;
+
+    if (end == NULL) {
+        history->counts.external += record->header.id == EVENT_SEND;
+        return 0;
+    }
+    switch (record->header.id) {
+    case EVENT_SEND:
+        return flows_note_send(history, end, stream, record);
+    case EVENT_SENDCALL:
+        return stream == NULL ? 0 : flows_note_sendcall(history, end, stream, record);
+    default:
+        return flows_note_receive(history, end, stream, record, &position);
+    }
+}
+
+/* What a RECEIVE may be waiting for has come, though it is held itself. */
+static void wake_receivers(struct history *history, uint32_t origin, const struct record *record)
+{
+    struct end *end = ends_find(history, origin, record->message.path);
+
+    if (end != NULL && end->partner != NULL)
+        holding_wake_all(history, &end->partner->waiters);
+}
+
+static int note_event(struct history *history, struct stream *stream, uint32_t number,
+                      const struct record *record)
+{
+    struct origin *origin = &history->origins[number];
+    unsigned id = record->header.id;
+    int result = 0;
+
+    if (id == EVENT_SEND || id == EVENT_SENDCALL || id == EVENT_RECEIVE)
+        result = note_message(history, stream, number, record);
+    if (result == 0 && stream != NULL)
+        result = streams_note(history, stream, record);
+    if (result == 0 && id == EVENT_SEND && stream != NULL && leads_ahead(stream))
+        wake_receivers(history, number, record);
+    if (id == EVENT_DISCARDED)
+        origin->discards = true;
+    if (id == EVENT_DISCARDED || id == EVENT_LOST)
+        holding_wake_origin(history, origin);
+    if (id == EVENT_DESTROYPATH) {
+        struct end *end = ends_find(history, number, record->message.path);
+        if (end != NULL)
+            ends_note_destroyed(history, end);
+    }
+    return result;
+}
+
+static int note_identity(struct history *history, const struct event *event)
+{
+    int result = identities_add(history->identities, event);
+
+    if (result < 0)
+        return result;
+    switch (event->header->id) {
+    case EVENT_MACHINE:
+        return ends_note_machine(history, event->origin,
+                                 (const struct machine_record *)event->header);
+    case EVENT_STREAM:
+        return event->header->stream == 0
+                   ? 0
+                   : streams_note_identity(history, event->origin,
+                                           (const struct stream_record *)event->header);
+    case EVENT_PATH:
+        return ends_note_path(history, event->origin, (const struct path_record *)event->header);
+    default:
+        return 0;
+    }
+}
+
+static bool is_identity(unsigned id)
+{
+    return id == EVENT_STREAM || id == EVENT_PATH || id == EVENT_MACHINE || id == EVENT_IMAGE ||
+           id == EVENT_MODULE || id == EVENT_PROCEDURE || id == EVENT_NAME;
+}
+
+/* ---- one record of a source ---- */
+
+/* A RECEIVE of nobody: matched with what is there. */
+static int look_at_streamless(struct history *history, const struct event *event,
+                              struct history_event *ret_event)
+{
+    const struct record *record = (const struct record *)event->header;
+    struct end *end = ends_find(history, event->origin, record->message.path);
+    struct wait wait;
+
+    if (record->header.id != EVENT_RECEIVE)
+        return 1;
+    return receiving_look(history, end, record, event->origin, true, &wait, ret_event);
+}
+
+/* Returns SOURCE_RECORD, 0: it is held; or -ENOMEM. */
+static int take_record(struct history *history, const struct event *event,
+                       struct history_event *ret_event)
+{
+    const struct record *record = (const struct record *)event->header;
+    struct stream *stream = NULL;
+    int result;
+
+    *ret_event = (struct history_event){0};
+    history->edge_count = 0;
+    if (is_identity(record->header.id)) {
+        result = note_identity(history, event);
+        return result < 0 || (result = hand_out(history, NULL, event, ret_event)) < 0
+                   ? result
+                   : SOURCE_RECORD;
+    }
+    if (has_stream(&record->header)) {
+        stream = streams_find_or_add(history, event->origin, record->header.stream);
+        if (stream == NULL)
+            return -ENOMEM;
+    }
+    result = note_event(history, stream, event->origin, record);
+    if (result < 0)
+        return result;
+    if (stream != NULL && leads_ahead(stream))
+        return holding_add(history, stream, event);
+    result = stream == NULL ? look_at_streamless(history, event, ret_event)
+                            : look(history, stream, record, false, ret_event);
+    if (result == 0)
+        return holding_add(history, stream, event);
+    if (result > 0)
+        result = hand_out(history, stream, event, ret_event);
+    if (result < 0)
+        return result;
+    if (stream != NULL)
+        forget_if_over(history, stream);
+    return SOURCE_RECORD;
+}
+
+/* ---- choosing a source ---- */
+
+static uint64_t load_of(const struct origin *origin)
+{
+    return origin->held + origin->in_flight;
+}
+
+static int64_t wall_time(const struct origin *origin)
+{
+    return (int64_t)(origin->read_time + (uint64_t)origin->wall_offset);
+}
+
+/* Whether `a` is to be read rather than `b`. */
+static bool comes_before(const struct origin *a, const struct origin *b)
+{
+    bool a_wanted = a->waiters > 0 && load_of(a) < AHEAD_MOST;
+    bool b_wanted = b->waiters > 0 && load_of(b) < AHEAD_MOST;
+
+    if (a->begun != b->begun)
+        return !a->begun;
+    if (a_wanted != b_wanted)
+        return a_wanted;
+    if (load_of(a) != load_of(b))
+        return load_of(a) < load_of(b);
+    return wall_time(a) < wall_time(b);
+}
+
+#define TURN 16 /* records of one source */
+
+/* NULL: none can be read now. */
+static struct origin *choose(struct history *history)
+{
+    struct origin *best = &history->origins[history->current];
+
+    if (history->turn > 0 && history->origin_count > 0 && !best->ended && !best->idle) {
+        history->turn--;
+        return best;
+    }
+    best = NULL;
+    for (uint32_t i = 0; i < history->origin_count; i++) {
+        struct origin *origin = &history->origins[i];
+        if (!origin->ended && !origin->idle && (best == NULL || comes_before(origin, best)))
+            best = origin;
+    }
+    if (best != NULL) {
+        history->current = (uint32_t)(best - history->origins);
+        history->turn = best->begun && best->waiters == 0 ? TURN : 0;
+    }
+    return best;
+}
+
+static void advance(struct history *history, struct origin *origin, uint64_t progress)
+{
+    if (progress > origin->progress || !origin->begun)
+        origin->progress = progress;
+    if (origin->heap_count > 0)
+        holding_progress(history, origin);
+}
+
+#define LOOK_EACH 64 /* records */
+
+/* Reads one record. Returns SOURCE_RECORD if it was handed out, 0 if there is more to do, or an error. */
+static int read_one(struct history *history, struct origin *origin,
+                    struct history_event *ret_event, struct problem *problem)
+{
+    uint64_t complete = 0;
+    struct event event;
+    int result = origin->source->next(origin->source, &event, &complete, problem);
+
+    if (result < 0)
+        return result;
+    if (result == SOURCE_RECORD) {
+        event.origin = (uint32_t)(origin - history->origins);
+        advance(history, origin, event.header->time);
+        origin->begun = true;
+        origin->read_time = event.header->time;
+        origin->wall_offset = event.wall_offset;
+        if (history->impatient > 0 && ++history->since_looked >= LOOK_EACH) {
+            history->since_looked = 0;
+            holding_wake_impatient(history);
+        }
+        result = take_record(history, &event, ret_event);
+        return result == -ENOMEM ? problem_set(problem, result, "out of memory") : result;
+    }
+    if (result == SOURCE_NONE_YET) {
+        origin->idle = true;
+        if (complete > origin->progress)
+            advance(history, origin, complete);
+        return 0;
+    }
+    origin->ended = true;
+    history->ended_count++;
+    origin->progress = UINT64_MAX;
+    holding_wake_origin(history, origin);
+    holding_wake_impatient(history);
+    return 0;
+}
+
+/* ---- when nothing goes on ---- */
+
+/* Everything is read: a wait for a creation or the end of a child that did not come. */
+static bool release_others(struct history *history)
+{
+    bool released = false;
+
+    for (uint32_t i = 0; i < history->streams.used; i++) {
+        struct stream *stream = pool_at(&history->streams, i);
+        if (stream->waits == WAITS_CREATION || stream->waits == WAITS_TERMINATION) {
+            stream->creation = CREATION_UNKNOWN;
+            if (stream->process != NULL)
+                stream->process->ended_count = 0;
+            if (stream->process != NULL && stream->process->ended != NULL)
+                memset(stream->process->ended, 0,
+                       ENDED_CHILDREN * sizeof(*stream->process->ended));
+            holding_wake(history, stream);
+            released = true;
+        }
+    }
+    return released;
+}
+
+/* Releases the RECEIVE that waits longest. Returns SOURCE_RECORD, 0: there is none; or -ENOMEM. */
+static int release_oldest(struct history *history, struct history_event *ret_event)
+{
+    struct stream *stream = history->oldest;
+
+    if (stream == NULL)
+        return 0;
+    const struct held *held = holding_first(history, stream);
+    const struct end *end = ends_find(history, stream->origin, held->record.message.path);
+    /* who sends there is nobody we know: that no proof is at hand says nothing of a loss */
+    bool is_stall = end != NULL && end->partner != NULL;
+    holding_wake(history, stream);
+    while (holding_take_ready(history) != stream)
+        ;
+    int result = hand_out_held(history, stream, true, ret_event);
+    history->counts.stalls += result == SOURCE_RECORD && is_stall;
+    return result;
+}
+
+/* Of go_on(), beside 0 (there is more to do), SOURCE_RECORD and errors. */
+enum { NOTHING_YET = SOURCE_NONE_YET, NOTHING_LEFT };
+
+static int go_on(struct history *history, struct history_event *ret_event,
+                 struct problem *problem)
+{
+    struct stream *ready = holding_take_ready(history);
+
+    if (ready != NULL)
+        return hand_out_held(history, ready, false, ret_event);
+    if (history->held_count >= HELD_MOST && history->oldest != NULL)
+        return release_oldest(history, ret_event);
+    struct origin *origin = choose(history);
+    if (origin != NULL)
+        return read_one(history, origin, ret_event, problem);
+    if (history->ended_count < history->origin_count)
+        return NOTHING_YET;
+    if (history->oldest != NULL)
+        return release_oldest(history, ret_event);
+    return release_others(history) ? 0 : NOTHING_LEFT;
+}
+
+#define ASK_EACH 256 /* events: a live source that had nothing may have something now */
+
+static void ask_again(struct history *history)
+{
+    for (uint32_t i = 0; i < history->origin_count; i++)
+        history->origins[i].idle = false;
+}
+
+int history_next(struct history *history, struct history_event *ret_event,
+                 struct problem *problem)
+{
+    int result;
+
+    if (history->handed != 0) {
+        pool_give(&history->held, history->handed - 1);
+        history->handed = 0;
+    }
+    if (history->counts.events % ASK_EACH == 0)
+        ask_again(history);
+    do
+        result = go_on(history, ret_event, problem);
+    while (result == 0);
+    if (result == NOTHING_YET)
+        ask_again(history);
+    if (result != NOTHING_LEFT)
+        return result;
+    if (!history->finished)
+        ends_finish(history);
+    history->finished = true;
+    return SOURCE_END;
+}
+
+const struct identities *history_identities(const struct history *history)
+{
+    return history->identities;
+}
+
+void history_counts(const struct history *history, struct history_counts *ret_counts)
+{
+    *ret_counts = history->counts;
+}
+
+const struct source_state *history_state(const struct history *history, uint32_t origin)
+{
+    return history->origins[origin].source->states;
+}
+
+const char *edge_kind_name(enum edge_kind kind)
+{
+    static const char *const names[] = {
+        [EDGE_EXACT] = "exact",       [EDGE_ORDERED] = "ordered",
+        [EDGE_INFERRED] = "inferred", [EDGE_CREATION] = "creation",
+        [EDGE_TERMINATION] = "termination",
+    };
+
+    return kind < EDGE_KIND_COUNT ? names[kind] : "unknown";
+}

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * history_private.h: what the files of history/ share.
+ *
+ *      history.c     reads the sources, one record at a time, and hands out
+ *        |
+ *        |-- streams.c     who: streams and processes; creation, termination; when a call began
+ *        |-- ends.c        where: ends of paths, which two belong together, which are closed
+ *        |-- flows.c       what is under way: the SENDs of one direction
+ *        |-- receiving.c   a RECEIVE: is all there, what is missing for good, which edges
+ *        '-- holding.c     records that must wait, behind the RECEIVE that holds back their stream
+ *
+ *      +--------+ held   +-------+ partner +-------+ sends  +------+------+------+
+ *      | stream | -----> |  end  | ------> |  end  | -----> | SEND | SEND | SEND | by position
+ *      +--------+ waits  +-------+ <------ +-------+        +------+------+------+
+ *
+ * A record is noted when it is read (streams_note, ends_note, flows_note), which is in the order of its
+ * origin's clock, and handed out later, maybe at once. What is noted says what there will be; what
+ * was handed out may be the beginning of an edge.
+ */
+#ifndef DPM_HISTORY_PRIVATE_H
+#define DPM_HISTORY_PRIVATE_H
+
+#include "history/history.h"
+#include "history/joining.h"
+#include "history/lookup.h"
+
+/* Whatever a stream does in a call is told within this time, ns: either the call ends, or the stream has
+ * left the CPU, and SENDCALL tells. */
+#define MOMENT 1000000000ull
+
+#define HELD_MOST          262144u /* records */
+#define UNJOINED_MOST      65536u  /* SENDs of a direction whose other end is not known ... */
+#define UNJOINED_MOST_ALL  262144u /* ... and of all of them together */
+#define ORPHANS_MOST       16384u  /* closed ends with such SENDs */
+#define FADING_MOST        8192u   /* identities of paths and streams that have ended */
+#define AHEAD_MOST         65536u  /* how much an origin may be loaded before another is read */
+#define RETAINED_MOST      65536u  /* SENDs that are received and still count for the order of others */
+
+#define NO_NUMBER  UINT64_MAX /* not handed out yet */
+#define NO_MACHINE UINT32_MAX
+
+struct stream;
+struct end;
+
+/* ---- a direction ---- */
+
+/* A SEND; of a pipe also a RECEIVE, by which other RECEIVEs are put in order. */
+struct sent {
+    uint64_t position; /* unwrapped; the number of a datagram */
+    uint64_t number;   /* NO_NUMBER: not handed out yet, and the next two are not known */
+    uint64_t when;
+    uint64_t proc_time : 63;
+    uint64_t repeated : 1; /* UDP: another number may be its */
+    uint64_t time;         /* of its record: the end of the call */
+    uint32_t during; /* ns before `time` when the call had not begun, or UINT32_MAX: or longer */
+    uint32_t bytes;
+    uint32_t left;   /* of its length: not received yet */
+    uint32_t stream; /* number ... */
+    uint32_t sequence;
+    uint32_t before; /* length of those with smaller positions which may have been later, */
+    uint32_t after;  /* of those with larger ones which may have been earlier */
+};
+
+/* Sorted by position: at[first .. end). */
+struct sends {
+    struct sent *at;
+    uint32_t first;
+    uint32_t end;
+    size_t capacity;
+};
+
+struct range {
+    uint64_t from;
+    uint64_t to;
+};
+
+/* A stream that may have ended since. */
+struct who {
+    uint32_t index;
+    uint32_t life;
+};
+
+/* What only few directions need. */
+struct sharing {
+    struct who *senders; /* streams that send here, if positions are counted when a call ends */
+    uint32_t sender_count;
+    size_t sender_capacity;
+    struct range *ahead; /* received before its SEND was noted, on the word of a SENDCALL; sorted */
+    uint32_t ahead_count;
+    size_t ahead_capacity;
+    struct sends takes; /* of a pipe: RECEIVEs that count for the order of others ... */
+    struct who *takers; /* ... and who receives */
+    uint32_t taker_count;
+    size_t taker_capacity;
+};
+
+/* ---- an end of a path ---- */
+
+struct end {
+    uint32_t origin;
+    uint32_t number;
+    uint32_t index;    /* of the pool, and of the joiner */
+    uint32_t held;     /* records held that speak of it */
+    uint8_t kind;      /* enum path_kind */
+    bool destroyed;    /* nothing will be noted any more */
+    bool external;     /* nobody metered sends here, as far as is known */
+    bool several;      /* several streams have sent: their order may be in doubt */
+    bool has_sent;     /* a SEND was noted */
+    bool has_received; /* a RECEIVE was noted */
+    bool aligned;      /* UDP: a RECEIVE was matched */
+    bool is_orphan;    /* among the orphans */
+    bool is_unjoined;  /* in the list of those with SENDs and no partner */
+    const struct path_record *record; /* belongs to the identities */
+    struct end *partner;              /* or NULL */
+    struct stream *waiters;           /* whose RECEIVE on this end is held */
+    struct sharing *sharing;          /* or NULL */
+    /* out: what this end sends */
+    struct sends sends;
+    uint64_t out_start; /* positions begin here */
+    uint64_t out_last;  /* position of the latest, from which the next is unwrapped */
+    uint64_t out_end;   /* end of all SENDs noted */
+    uint64_t out_time;  /* of the latest record */
+    uint64_t forgotten; /* SENDs below have been dropped */
+    struct who sender;  /* the latest */
+    struct stream *opens; /* streams in the middle of a send call, of which SENDCALL has told */
+    uint32_t done;        /* leading SENDs that are received, if they are kept nevertheless */
+    uint32_t most_before; /* the largest of `sends` */
+    uint32_t most_after;
+    /* in: what this end receives, in its own terms; + in_shift: in its partner's */
+    uint64_t in_start;
+    uint64_t in_last;   /* of the latest, as noted */
+    uint64_t in_handed; /* ... and as handed out */
+    uint64_t in_shift;
+    uint64_t in_end;    /* partner's terms: end of what was received, as handed out ... */
+    uint64_t in_low[2]; /* ... a moment ago, and a moment before that */
+    uint64_t in_low_time;
+    struct end *previous; /* unjoined ... */
+    struct end *next;
+    struct end *previous_orphan;
+    struct end *next_orphan;
+};
+
+/* ---- who ---- */
+
+#define ENDED_CHILDREN 8
+
+/* The last TERMINATION of a child, or the CREATEPROCESS of a stream: where an edge begins. */
+struct beginning {
+    uint64_t number; /* NO_NUMBER: not handed out yet */
+    uint64_t time;   /* of its record */
+    uint64_t when;
+    uint64_t proc_time;
+    uint32_t stream;
+    uint32_t sequence;
+};
+
+struct process {
+    uint32_t origin;
+    uint32_t number;
+    uint32_t index;
+    uint32_t streams;        /* that live */
+    uint32_t parent;         /* number of the process that created it, 0: not known */
+    uint32_t ended_count;    /* so far */
+    struct beginning *ended; /* [ENDED_CHILDREN] the last ones, or NULL */
+    struct stream *waiters;  /* whose BLOCK waits for a TERMINATION */
+};
+
+enum waiting {
+    WAITS_NOT,
+    WAITS_READY, /* its first held record is to be looked at */
+    WAITS_BYTES, /* its RECEIVE is held */
+    WAITS_CREATION,
+    WAITS_TERMINATION,
+};
+
+enum creation { CREATION_UNKNOWN, CREATION_NOTED, CREATION_HANDED };
+
+#define NO_PLACE UINT32_MAX
+
+struct stream {
+    uint32_t life; /* another for each stream; 0: there is none */
+    uint32_t index;
+    uint32_t origin;
+    uint32_t number;
+    struct process *process; /* or NULL */
+    /* as noted */
+    uint64_t read_time;  /* of its latest record */
+    uint64_t began_time; /* before which its present call has not begun, whatever it is */
+    uint64_t lost_time;  /* of its latest LOST or DISCARDED */
+    bool has_records;
+    bool sendcall;       /* the present call has told a SENDCALL */
+    bool discarded;      /* a selection has removed records */
+    bool terminated;
+    uint32_t chain_path; /* the latest SEND, and how many bytes its call has told */
+    uint32_t chain_bytes;
+    /* the send call it is in the middle of, as its SENDCALLs tell */
+    struct end *open;
+    struct stream *next_open;
+    uint64_t open_from; /* positions */
+    uint64_t open_to;
+    uint32_t open_bytes;
+    uint64_t open_began;
+    uint64_t open_handed_to; /* as far as was handed out ... */
+    uint32_t open_handed_bytes;
+    struct beginning open_call; /* ... by this SENDCALL */
+    /* as handed out */
+    uint64_t proc_time;
+    bool runs; /* proc_time is known */
+    uint8_t creation; /* enum creation */
+    struct beginning creator;
+    /* held */
+    uint8_t waits;       /* enum waiting */
+    bool impatient;      /* also waits for other streams to go on */
+    uint32_t first_held; /* index of a held record + 1 */
+    uint32_t last_held;
+    uint32_t held_count;
+    uint32_t waits_for;  /* origin */
+    uint64_t deadline;   /* of that origin's clock */
+    uint32_t place;      /* in that origin's heap of deadlines, or NO_PLACE */
+    struct end *waits_at;
+    struct stream *next_waiter; /* of the same end or process ... */
+    struct stream **waiter_link;
+    struct stream *older; /* ... of all that wait for bytes ... */
+    struct stream *younger;
+    struct stream *next_ready;
+};
+
+/* ---- held records ---- */
+
+struct held {
+    struct record record;
+    int64_t wall_offset;
+    uint32_t next; /* index + 1 */
+};
+
+/* ---- origins ---- */
+
+struct origin {
+    struct source *source;
+    uint64_t read_time; /* of the latest record */
+    uint64_t progress;  /* all before this is noted; UINT64_MAX: it has ended */
+    int64_t wall_offset;
+    uint32_t machine; /* or NO_MACHINE: it has not said */
+    bool begun;
+    bool ended;
+    bool idle;     /* none yet */
+    bool tells;    /* SENDCALL is in force: a moment is a proof */
+    bool discards; /* DISCARDED was seen */
+    uint32_t held;
+    uint32_t waiters;   /* streams that wait for what is to be read here */
+    uint64_t in_flight; /* SENDs towards other origins */
+    struct stream **heap; /* streams by deadline */
+    uint32_t heap_count;
+    size_t heap_capacity;
+};
+
+struct machine {
+    uint8_t machine_id[16];
+    uint8_t boot_id[16];
+    char name[MACHINE_NAME_SIZE];
+    bool knows_addresses; /* all of them */
+};
+
+struct fading {
+    uint32_t origin;
+    uint32_t number;
+    bool is_path;
+};
+
+struct history {
+    struct origin *origins;
+    uint32_t origin_count;
+    uint32_t ended_count;
+    struct machine *machines;
+    uint32_t machine_count;
+    uint32_t silent_origins; /* that have not said which machine */
+    struct lookup addresses; /* a hash of the address -> its machine */
+    struct identities *identities;
+    struct joiner joiner;
+    struct lookup stream_numbers;
+    struct lookup process_numbers;
+    struct lookup end_numbers;
+    struct pool streams;
+    struct pool processes;
+    struct pool ends;
+    struct pool held;
+    uint32_t lives;
+    uint32_t held_count;
+    uint32_t current; /* origin being read ... */
+    uint32_t turn;    /* ... for so many records yet */
+    uint32_t since_looked; /* records, since the impatient were looked at */
+    uint32_t impatient;
+    struct stream *oldest; /* of those that wait for bytes */
+    struct stream *youngest;
+    struct stream *first_ready;
+    struct stream *last_ready;
+    uint32_t handed; /* held record that was handed out, to be given back; index + 1 */
+    struct stream *last_stream; /* looked up */
+    struct end *first_unjoined;
+    struct end *last_unjoined;
+    uint32_t unjoined_sends;
+    struct end *first_orphan;
+    struct end *last_orphan;
+    uint32_t orphan_count;
+    struct fading *fading;
+    uint32_t fading_first;
+    uint32_t fading_count;
+    struct history_edge *edges;
+    size_t edge_capacity;
+    uint32_t edge_count;
+    struct history_counts counts;
+    bool finished;
+    bool out_of_memory;
+};
+
+/* ---- streams.c ---- */
+
+static inline uint64_t number_in_origin(uint32_t origin, uint32_t number)
+{
+    return (uint64_t)origin << 32 | number;
+}
+
+/* NULL: out of memory. */
+struct stream *streams_find_or_add(struct history *history, uint32_t origin, uint32_t number);
+struct stream *stream_who(const struct history *history, struct who who);
+static inline struct who who_is(const struct stream *stream)
+{
+    return (struct who){stream->index, stream->life};
+}
+
+/* Notes what a record of a stream says of it; a STREAM record. Return 0 or -ENOMEM. */
+int streams_note(struct history *history, struct stream *stream, const struct record *record);
+int streams_note_identity(struct history *history, uint32_t origin,
+                          const struct stream_record *record);
+
+/* When the call that this record ends had not begun yet; called before streams_note. */
+uint64_t stream_call_began(const struct history *history, const struct stream *stream,
+                           const struct record *record);
+
+/* Whether the stream's first event must wait for its CREATEPROCESS; a BLOCK for a child's TERMINATION, whose process
+ * is then *ret_process. */
+bool streams_wait_for_creation(const struct stream *stream);
+bool streams_wait_for_child(const struct stream *stream, const struct record *record,
+                            struct process **ret_process);
+
+/* Adds the edges of creation and termination of an event that is handed out, brings its stream's
+ * CPU time up to date, and notes whose creation or termination it is. Returns 0 or -ENOMEM. */
+int streams_hand_out(struct history *history, struct stream *stream, const struct record *record,
+                     struct history_event *event);
+
+/* The stream has ended and nothing of it is held. */
+void streams_forget(struct history *history, struct stream *stream);
+
+/* ---- ends.c ---- */
+
+struct end *ends_find(struct history *history, uint32_t origin, uint32_t number);
+int ends_note_path(struct history *history, uint32_t origin, const struct path_record *record);
+int ends_note_machine(struct history *history, uint32_t origin,
+                      const struct machine_record *record);
+void ends_note_destroyed(struct history *history, struct end *end);
+
+/* To be called when something of the end has gone: frees what is closed. */
+void ends_settle(struct history *history, struct end *end);
+
+/* Whether its other end lies on no machine of the sources. */
+bool end_leads_away(struct history *history, const struct end *end);
+/* Whether its other end, which is not known, must be on its own machine; else on `*ret_machine`, or NO_MACHINE: any. */
+bool end_is_local(struct history *history, const struct end *end, uint32_t *ret_machine);
+
+/* An end with SENDs and without a partner. */
+void ends_list_unjoined(struct history *history, struct end *end);
+void ends_unlist_unjoined(struct history *history, struct end *end);
+
+/* Its identity may be forgotten by and by. */
+void history_fade(struct history *history, uint32_t origin, uint32_t number, bool is_path);
+
+/* Counts all SENDs that nobody will receive. */
+void ends_finish(struct history *history);
+
+/* ---- flows.c ---- */
+
+static inline bool is_datagram(uint8_t kind)
+{
+    return kind == PATH_UNIX_DATAGRAM || kind == PATH_UNIX_SEQPACKET || kind == PATH_UDP;
+}
+
+/* Whether positions of SENDs are counted when the call ends. */
+static inline bool is_counted(uint8_t kind)
+{
+    return kind != PATH_TCP && kind != PATH_UDP;
+}
+
+/* The same of RECEIVEs. */
+static inline bool is_counted_in(uint8_t kind)
+{
+    return kind == PATH_PIPE || kind == PATH_FIFO;
+}
+
+static inline uint32_t length_of(uint8_t kind, uint32_t bytes)
+{
+    return is_datagram(kind) ? 1 : bytes;
+}
+
+static inline uint64_t unwrap(uint64_t near, uint32_t offset)
+{
+    return near + (uint64_t)(int64_t)(int32_t)(offset - (uint32_t)near);
+}
+
+static inline uint64_t call_began(const struct sent *sent)
+{
+    return sent->during == UINT32_MAX || sent->during > sent->time ? 0 : sent->time - sent->during;
+}
+
+static inline struct sent *sends_end(const struct sends *sends)
+{
+    return sends->at + sends->end;
+}
+
+static inline uint32_t sends_count(const struct sends *sends)
+{
+    return sends->end - sends->first;
+}
+
+/* Index of the first whose position is at least this. */
+uint32_t sends_search(const struct sends *sends, uint64_t position);
+
+/* Notes a SEND, a SENDCALL, a RECEIVE that was read. Return 0 or -ENOMEM. */
+int flows_note_send(struct history *history, struct end *end, struct stream *stream,
+                    const struct record *record);
+int flows_note_sendcall(struct history *history, struct end *end, struct stream *stream,
+                        const struct record *record);
+int flows_note_receive(struct history *history, struct end *end, struct stream *stream,
+                       const struct record *record, uint64_t *ret_position);
+/* The call has ended, with or without a SEND. */
+void flows_close_call(struct stream *stream);
+
+/* It is handed out: RECEIVEs may come. */
+void flows_hand_out_send(struct history *history, struct end *end, const struct record *record,
+                         const struct history_event *event);
+void flows_hand_out_sendcall(struct history *history, struct end *end, struct stream *stream,
+                             const struct record *record, const struct history_event *event);
+
+/* The bytes [from, to) that `end` sends have been received. Returns 0 or -ENOMEM. */
+int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t to);
+/* The RECEIVE of `end`, which is one of a pipe, has been handed out. */
+void flows_took(struct end *end, uint64_t position, uint32_t sequence);
+
+/* Frees SENDs that are received; those that will not be any more. */
+void flows_release(struct history *history, struct end *end);
+void flows_drop_old(struct history *history, struct end *end);
+void flows_drop_all(struct history *history, struct end *end);
+void flows_drop_first(struct history *history, struct end *end);
+
+/* Whether whatever began before `time` is known of all these streams. */
+bool streams_are_past(const struct history *history, const struct end *end, const struct who *who,
+                      uint32_t count, uint64_t time, bool in_calls);
+
+void end_done(struct end *end);
+
+/* ---- receiving.c ---- */
+
+/* Why a RECEIVE must wait, and until when. */
+struct wait {
+    uint32_t origin;   /* whose records may bring the end of it */
+    uint64_t deadline; /* its progress beyond which it is to be looked at again; UINT64_MAX: none */
+    bool impatient;    /* other streams' going on may be the end of it */
+};
+
+/* Looks at a RECEIVE at the head of its stream; `end` may be NULL. 1: it can be handed out, and edges and
+ * rest are in history->edges and *event; what it took is taken. `forced`: with what there is. 0: it must
+ * wait, *wait tells for what. -ENOMEM. */
+int receiving_look(struct history *history, struct end *end, const struct record *record,
+                   uint32_t origin, bool forced, struct wait *wait, struct history_event *event);
+
+struct history_edge *history_add_edge(struct history *history);
+
+/* ---- holding.c ---- */
+
+int holding_add(struct history *history, struct stream *stream, const struct event *event);
+const struct held *holding_first(const struct history *history, const struct stream *stream);
+void holding_remove_first(struct history *history, struct stream *stream);
+
+int holding_wait_bytes(struct history *history, struct stream *stream, struct end *end,
+                       const struct wait *wait);
+void holding_wait(struct stream *stream, enum waiting what, struct stream **waiters);
+/* To be looked at again. */
+void holding_wake(struct history *history, struct stream *stream);
+void holding_ready(struct history *history, struct stream *stream);
+void holding_wake_origin(struct history *history, struct origin *origin);
+void holding_wake_all(struct history *history, struct stream **waiters);
+void holding_wake_impatient(struct history *history);
+/* Streams whose deadline has passed. */
+void holding_progress(struct history *history, struct origin *origin);
+struct stream *holding_take_ready(struct history *history);
+
+/* ---- clocks ---- */
+
+/* An exact edge between two machines: sent at `sent` of the one's clock, received by `received` of the
+ * other's. */
+void history_clock_note(struct history *history, uint32_t from, uint64_t sent, uint32_t to,
+                        uint64_t received);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * holding.c: streams that are held back, with copies of their records.
+ *
+ *      stream --first_held--> RECEIVE --> record --> record <--last_held--
+ *         |
+ *         |-- a waiter of the end, until bytes come     (waiters: in no order)
+ *         |-- in the heap of an origin, until a time    (the earliest deadline first)
+ *         '-- among all that wait for bytes             (oldest ... youngest)
+ *
+ * Whatever may be the end of a wait wakes the stream: it becomes ready, and its first record is looked
+ * at again.
+ */
+#include "history/history_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct held *held_at(const struct history *history, uint32_t index_and_1)
+{
+    return index_and_1 == 0 ? NULL : pool_at(&history->held, index_and_1 - 1);
+}
+
+static void *end_of_record(struct history *history, const struct stream *stream,
+                           const struct record *record)
+{
+    switch (record->header.id) {
+    case EVENT_SEND:
+    case EVENT_SENDCALL:
+    case EVENT_RECEIVE:
+        return ends_find(history, stream->origin, record->message.path);
+    default:
+        return NULL;
+    }
+}
+
+int holding_add(struct history *history, struct stream *stream, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    int64_t index = pool_take(&history->held);
+    struct end *end = end_of_record(history, stream, record);
+
+    if (index < 0)
+        return -ENOMEM;
+    struct held *held = pool_at(&history->held, (uint32_t)index);
+    memcpy(&held->record, record, sizeof(held->record));
+    held->wall_offset = event->wall_offset;
+    held->next = 0;
+    if (stream->last_held != 0)
+        held_at(history, stream->last_held)->next = (uint32_t)index + 1;
+    else
+        stream->first_held = (uint32_t)index + 1;
+    stream->last_held = (uint32_t)index + 1;
+    stream->held_count++;
+    history->held_count++;
+    history->origins[stream->origin].held++;
+    if (end != NULL)
+        end->held++;
+    return 0;
+}
+
+const struct held *holding_first(const struct history *history, const struct stream *stream)
+{
+    return held_at(history, stream->first_held);
+}
+
+/* It stays where it is until the next one is removed. */
+void holding_remove_first(struct history *history, struct stream *stream)
+{
+    struct held *first = held_at(history, stream->first_held);
+    struct end *end = end_of_record(history, stream, &first->record);
+
+    history->handed = stream->first_held;
+    stream->first_held = first->next;
+    if (first->next == 0)
+        stream->last_held = 0;
+    stream->held_count--;
+    history->held_count--;
+    history->origins[stream->origin].held--;
+    if (end != NULL) {
+        end->held--;
+        ends_settle(history, end);
+    }
+}
+
+/* ---- deadlines ---- */
+
+static void place(struct origin *origin, struct stream *stream, uint32_t at)
+{
+    origin->heap[at] = stream;
+    stream->place = at;
+}
+
+static void sift_up(struct origin *origin, struct stream *stream, uint32_t at)
+{
+    while (at > 0 && origin->heap[(at - 1) / 2]->deadline > stream->deadline) {
+        place(origin, origin->heap[(at - 1) / 2], at);
+        at = (at - 1) / 2;
+    }
+    place(origin, stream, at);
+}
+
+static void sift_down(struct origin *origin, struct stream *stream, uint32_t at)
+{
+    for (;;) {
+        uint32_t child = at * 2 + 1;
+        if (child >= origin->heap_count)
+            break;
+        if (child + 1 < origin->heap_count &&
+            origin->heap[child + 1]->deadline < origin->heap[child]->deadline)
+            child++;
+        if (origin->heap[child]->deadline >= stream->deadline)
+            break;
+        place(origin, origin->heap[child], at);
+        at = child;
+    }
+    place(origin, stream, at);
+}
+
+static void leave_heap(struct history *history, struct stream *stream)
+{
+    struct origin *origin = &history->origins[stream->waits_for];
+    uint32_t at = stream->place;
+
+    if (at == NO_PLACE)
+        return;
+    struct stream *last = origin->heap[--origin->heap_count];
+    stream->place = NO_PLACE;
+    if (last == stream)
+        return;
+    if (at > 0 && origin->heap[(at - 1) / 2]->deadline > last->deadline)
+        sift_up(origin, last, at);
+    else
+        sift_down(origin, last, at);
+}
+
+void holding_progress(struct history *history, struct origin *origin)
+{
+    while (origin->heap_count > 0 && origin->heap[0]->deadline < origin->progress)
+        holding_wake(history, origin->heap[0]);
+}
+
+/* ---- waiting ---- */
+
+static void link_waiter(struct stream *stream, struct stream **waiters)
+{
+    stream->next_waiter = *waiters;
+    stream->waiter_link = waiters;
+    if (*waiters != NULL)
+        (*waiters)->waiter_link = &stream->next_waiter;
+    *waiters = stream;
+}
+
+static void unlink_waiter(struct stream *stream)
+{
+    if (stream->waiter_link == NULL)
+        return;
+    *stream->waiter_link = stream->next_waiter;
+    if (stream->next_waiter != NULL)
+        stream->next_waiter->waiter_link = stream->waiter_link;
+    stream->next_waiter = NULL;
+    stream->waiter_link = NULL;
+}
+
+void holding_wait(struct stream *stream, enum waiting what, struct stream **waiters)
+{
+    stream->waits = (uint8_t)what;
+    if (waiters != NULL)
+        link_waiter(stream, waiters);
+}
+
+int holding_wait_bytes(struct history *history, struct stream *stream, struct end *end,
+                       const struct wait *wait)
+{
+    struct origin *origin = &history->origins[wait->origin];
+
+    if (array_reserve(&origin->heap, &origin->heap_capacity, (size_t)origin->heap_count + 1,
+                      sizeof(*origin->heap)) < 0)
+        return -ENOMEM;
+    holding_wait(stream, WAITS_BYTES, &end->waiters);
+    stream->waits_for = wait->origin;
+    stream->deadline = wait->deadline;
+    stream->impatient = wait->impatient;
+    history->impatient += wait->impatient;
+    origin->waiters++;
+    sift_up(origin, stream, origin->heap_count++);
+    stream->older = history->youngest;
+    *(stream->older == NULL ? &history->oldest : &stream->older->younger) = stream;
+    history->youngest = stream;
+    return 0;
+}
+
+static void stop_waiting_for_bytes(struct history *history, struct stream *stream)
+{
+    history->impatient -= stream->impatient;
+    stream->impatient = false;
+    history->origins[stream->waits_for].waiters--;
+    leave_heap(history, stream);
+    *(stream->older == NULL ? &history->oldest : &stream->older->younger) = stream->younger;
+    *(stream->younger == NULL ? &history->youngest : &stream->younger->older) = stream->older;
+    stream->older = stream->younger = NULL;
+}
+
+void holding_wake(struct history *history, struct stream *stream)
+{
+    if (stream->waits == WAITS_NOT || stream->waits == WAITS_READY)
+        return;
+    if (stream->waits == WAITS_BYTES)
+        stop_waiting_for_bytes(history, stream);
+    unlink_waiter(stream);
+    holding_ready(history, stream);
+}
+
+void holding_ready(struct history *history, struct stream *stream)
+{
+    stream->waits = WAITS_READY;
+    stream->next_ready = NULL;
+    *(history->last_ready == NULL ? &history->first_ready : &history->last_ready->next_ready) =
+        stream;
+    history->last_ready = stream;
+}
+
+void holding_wake_all(struct history *history, struct stream **waiters)
+{
+    while (*waiters != NULL)
+        holding_wake(history, *waiters);
+}
+
+void holding_wake_impatient(struct history *history)
+{
+    struct stream *next;
+
+    for (struct stream *stream = history->oldest; stream != NULL && history->impatient > 0;
+         stream = next) {
+        next = stream->younger;
+        if (stream->impatient)
+            holding_wake(history, stream);
+    }
+}
+
+void holding_wake_origin(struct history *history, struct origin *origin)
+{
+    while (origin->heap_count > 0)
+        holding_wake(history, origin->heap[0]);
+}
+
+struct stream *holding_take_ready(struct history *history)
+{
+    struct stream *stream = history->first_ready;
+
+    if (stream == NULL)
+        return NULL;
+    history->first_ready = stream->next_ready;
+    if (history->first_ready == NULL)
+        history->last_ready = NULL;
+    stream->next_ready = NULL;
+    stream->waits = WAITS_NOT;
+    return stream;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lookup.c: tables that forget. See lookup.h.
+ *
+ *      slots   | . | k | k | . | k | . | . | k |     open addressing; a key stands in its own slot or
+ *                    '-------'                       behind it, with no free one in between
+ */
+#include "history/lookup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct lookup_slot {
+    uint64_t key;
+    uint32_t index_and_1; /* 0: free */
+};
+
+static uint32_t own_slot(const struct lookup *lookup, uint64_t key)
+{
+    return (uint32_t)((key * 0x9e3779b97f4a7c15ULL) >> 32) & (lookup->slot_count - 1);
+}
+
+static uint32_t find_slot(const struct lookup *lookup, uint64_t key)
+{
+    uint32_t slot = own_slot(lookup, key);
+
+    while (lookup->slots[slot].index_and_1 != 0 && lookup->slots[slot].key != key)
+        slot = (slot + 1) & (lookup->slot_count - 1);
+    return slot;
+}
+
+uint32_t lookup_find(const struct lookup *lookup, uint64_t key)
+{
+    return lookup->slot_count == 0 ? LOOKUP_NONE
+                                   : lookup->slots[find_slot(lookup, key)].index_and_1 - 1;
+}
+
+static int grow(struct lookup *lookup)
+{
+    struct lookup old = *lookup;
+    uint32_t slot_count = old.slot_count == 0 ? 16 : old.slot_count * 2;
+    struct lookup_slot *slots = slot_count == 0 ? NULL : calloc(slot_count, sizeof(*slots));
+
+    if (slots == NULL)
+        return -ENOMEM;
+    lookup->slots = slots;
+    lookup->slot_count = slot_count;
+    for (uint32_t i = 0; i < old.slot_count; i++)
+        if (old.slots[i].index_and_1 != 0)
+            slots[find_slot(lookup, old.slots[i].key)] = old.slots[i];
+    free(old.slots);
+    return 0;
+}
+
+int lookup_set(struct lookup *lookup, uint64_t key, uint32_t index)
+{
+    if (lookup->count >= lookup->slot_count / 2 && grow(lookup) < 0)
+        return -ENOMEM;
+    struct lookup_slot *slot = &lookup->slots[find_slot(lookup, key)];
+    lookup->count += slot->index_and_1 == 0;
+    *slot = (struct lookup_slot){key, index + 1};
+    return 0;
+}
+
+/* Knuth, The Art of Computer Programming 3, 6.4, algorithm R: what would no longer be found moves up. */
+void lookup_remove(struct lookup *lookup, uint64_t key)
+{
+    if (lookup->slot_count == 0)
+        return;
+    uint32_t mask = lookup->slot_count - 1;
+    uint32_t empty = find_slot(lookup, key);
+    if (lookup->slots[empty].index_and_1 == 0)
+        return;
+    for (uint32_t at = (empty + 1) & mask; lookup->slots[at].index_and_1 != 0;
+         at = (at + 1) & mask) {
+        uint32_t own = own_slot(lookup, lookup->slots[at].key);
+        if (((at - own) & mask) >= ((at - empty) & mask)) {
+            lookup->slots[empty] = lookup->slots[at];
+            empty = at;
+        }
+    }
+    lookup->slots[empty].index_and_1 = 0;
+    lookup->count--;
+}
+
+void lookup_done(struct lookup *lookup)
+{
+    free(lookup->slots);
+    *lookup = (struct lookup){0};
+}
+
+int64_t pool_take(struct pool *pool)
+{
+    if (pool->free_count > 0)
+        return pool->free[--pool->free_count];
+    uint32_t chunk = pool->used / POOL_CHUNK;
+    if (pool->used == UINT32_MAX - 1 ||
+        array_reserve(&pool->free, &pool->free_capacity, (size_t)pool->used + 1,
+                      sizeof(*pool->free)) < 0 ||
+        array_reserve(&pool->chunks, &pool->chunk_capacity, (size_t)chunk + 1,
+                      sizeof(*pool->chunks)) < 0)
+        return -ENOMEM;
+    if (pool->chunks[chunk] == NULL)
+        pool->chunks[chunk] = calloc(POOL_CHUNK, pool->size);
+    return pool->chunks[chunk] == NULL ? -ENOMEM : (int64_t)pool->used++;
+}
+
+void pool_give(struct pool *pool, uint32_t index)
+{
+    memset(pool_at(pool, index), 0, pool->size);
+    pool->free[pool->free_count++] = index;
+}
+
+void pool_done(struct pool *pool)
+{
+    for (size_t i = 0; i < pool->chunk_capacity; i++)
+        free(pool->chunks[i]);
+    free(pool->chunks);
+    free(pool->free);
+    *pool = (struct pool){.size = pool->size};
+}

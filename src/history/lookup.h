@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lookup.h: tables that forget: numbers that are found, and places for what they stand for.
+ *
+ *      key --lookup--> index --pool--> object, which stays where it is
+ */
+#ifndef DPM_LOOKUP_H
+#define DPM_LOOKUP_H
+
+#include "base/base.h"
+
+/* A 64-bit key to an index; all zero is empty. */
+struct lookup {
+    struct lookup_slot *slots;
+    uint32_t count;
+    uint32_t slot_count; /* a power of two, or 0 */
+};
+
+#define LOOKUP_NONE UINT32_MAX
+
+/* LOOKUP_NONE: it is not there. */
+uint32_t lookup_find(const struct lookup *lookup, uint64_t key);
+
+/* Sets it, whether it is there or not. Returns 0 or -ENOMEM. */
+int lookup_set(struct lookup *lookup, uint64_t key, uint32_t index);
+void lookup_remove(struct lookup *lookup, uint64_t key);
+void lookup_done(struct lookup *lookup);
+
+/* Objects of one size, which are used again. An all-zero one with its size is empty. */
+struct pool {
+    size_t size;
+    char **chunks;
+    size_t chunk_capacity;
+    uint32_t used; /* objects that have been in use */
+    uint32_t *free;
+    uint32_t free_count;
+    size_t free_capacity;
+};
+
+#define POOL_CHUNK 256u /* objects */
+
+static inline void *pool_at(const struct pool *pool, uint32_t index)
+{
+    return pool->chunks[index / POOL_CHUNK] + (index % POOL_CHUNK) * pool->size;
+}
+
+/* Returns the index of an object that is all zero, or -ENOMEM. */
+int64_t pool_take(struct pool *pool);
+
+/* Makes it free, and all zero. */
+void pool_give(struct pool *pool, uint32_t index);
+void pool_done(struct pool *pool);
+
+#endif

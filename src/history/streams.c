@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * streams.c: streams and processes: who created whom and waits for whose end, and when a call may
+ * have begun.
+ *
+ *      parent   o--- CREATEPROCESS ----o--------- BLOCK (wait) ---o--
+ *                        \ edge: creation             ^ edge: termination
+ *      child              o STARTPROCESS ... TERMINATION
+ *
+ * A call ends with its record. It has begun after what its stream recorded before; but some records
+ * are made in the middle of a call (SENDCALL, a BLOCK, the CREATEPATH of a path that is met), so only
+ * those count that are not.
+ */
+#include "history/history_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROC_TIME_MASK 0xffffffffffffULL
+
+#define CALL_WAIT4  61 /* numbers of x86-64 */
+#define CALL_WAITID 247
+
+struct stream *streams_find_or_add(struct history *history, uint32_t origin, uint32_t number)
+{
+    uint64_t key = number_in_origin(origin, number);
+
+    if (history->last_stream != NULL && history->last_stream->number == number &&
+        history->last_stream->origin == origin)
+        return history->last_stream;
+    uint32_t found = lookup_find(&history->stream_numbers, key);
+    if (found != LOOKUP_NONE)
+        return history->last_stream = pool_at(&history->streams, found);
+    int64_t index = pool_take(&history->streams);
+    if (index < 0)
+        return NULL;
+    if (lookup_set(&history->stream_numbers, key, (uint32_t)index) < 0) {
+        pool_give(&history->streams, (uint32_t)index);
+        return NULL;
+    }
+    struct stream *stream = pool_at(&history->streams, (uint32_t)index);
+    stream->life = ++history->lives == 0 ? ++history->lives : history->lives;
+    stream->index = (uint32_t)index;
+    stream->origin = origin;
+    stream->number = number;
+    stream->place = NO_PLACE;
+    return history->last_stream = stream;
+}
+
+struct stream *stream_who(const struct history *history, struct who who)
+{
+    if (who.life == 0 || who.index >= history->streams.used)
+        return NULL;
+    struct stream *stream = pool_at(&history->streams, who.index);
+    return stream->life == who.life ? stream : NULL;
+}
+
+/* ---- processes ---- */
+
+static struct process *find_process(const struct history *history, uint32_t origin, uint32_t number)
+{
+    uint32_t found = lookup_find(&history->process_numbers, number_in_origin(origin, number));
+
+    return found == LOOKUP_NONE ? NULL : pool_at(&history->processes, found);
+}
+
+static struct process *add_process(struct history *history, uint32_t origin, uint32_t number)
+{
+    struct process *process = find_process(history, origin, number);
+
+    if (process != NULL)
+        return process;
+    int64_t index = pool_take(&history->processes);
+    if (index < 0)
+        return NULL;
+    if (lookup_set(&history->process_numbers, number_in_origin(origin, number), (uint32_t)index) <
+        0) {
+        pool_give(&history->processes, (uint32_t)index);
+        return NULL;
+    }
+    process = pool_at(&history->processes, (uint32_t)index);
+    process->origin = origin;
+    process->number = number;
+    process->index = (uint32_t)index;
+    return process;
+}
+
+static void leave_process(struct history *history, struct stream *stream)
+{
+    struct process *process = stream->process;
+
+    stream->process = NULL;
+    if (process == NULL || --process->streams > 0)
+        return;
+    lookup_remove(&history->process_numbers, number_in_origin(process->origin, process->number));
+    free(process->ended);
+    pool_give(&history->processes, process->index);
+}
+
+/* A process is created by the parent of its first stream; a stream without a STREAM is of none. */
+int streams_note_identity(struct history *history, uint32_t origin,
+                          const struct stream_record *record)
+{
+    struct stream *stream = streams_find_or_add(history, origin, record->header.stream);
+
+    if (stream == NULL)
+        return -ENOMEM;
+    if (stream->process == NULL || stream->process->number != record->process) {
+        struct process *process = add_process(history, origin, record->process);
+        if (process == NULL)
+            return -ENOMEM;
+        process->streams++;
+        leave_process(history, stream);
+        stream->process = process;
+    }
+    if (record->header.stream != record->process || record->parent == 0 ||
+        stream->process->parent != 0)
+        return 0;
+    uint32_t found =
+        lookup_find(&history->stream_numbers, number_in_origin(origin, record->parent));
+    if (found != LOOKUP_NONE) {
+        const struct stream *parent = pool_at(&history->streams, found);
+        stream->process->parent = parent->process == NULL ? 0 : parent->process->number;
+    }
+    return 0;
+}
+
+static struct beginning *find_ended(const struct process *process, uint32_t stream,
+                                    uint32_t sequence)
+{
+    for (uint32_t i = 0; process->ended != NULL && i < ENDED_CHILDREN; i++) {
+        struct beginning *ended = &process->ended[i];
+        if (ended->stream == stream && ended->sequence == sequence && ended->number == NO_NUMBER)
+            return ended;
+    }
+    return NULL;
+}
+
+/* The process that waits for this stream's, if it lives. */
+static struct process *process_of_parent(const struct history *history, const struct stream *stream)
+{
+    return stream->process == NULL || stream->process->parent == 0
+               ? NULL
+               : find_process(history, stream->origin, stream->process->parent);
+}
+
+static int note_last_termination(struct history *history, const struct stream *stream,
+                                 const struct record *record)
+{
+    struct process *parent = process_of_parent(history, stream);
+
+    if (parent == NULL || parent == stream->process)
+        return 0;
+    if (parent->ended == NULL)
+        parent->ended = calloc(ENDED_CHILDREN, sizeof(*parent->ended));
+    if (parent->ended == NULL)
+        return -ENOMEM;
+    parent->ended[parent->ended_count++ % ENDED_CHILDREN] = (struct beginning){
+        .number = NO_NUMBER,
+        .time = record->header.time,
+        .stream = stream->number,
+        .sequence = record->header.sequence,
+    };
+    return 0;
+}
+
+/* The last child whose end lies in this BLOCK; NULL: none. */
+static struct beginning *child_that_ended(const struct process *process,
+                                          const struct record *record)
+{
+    uint64_t end = record->header.time;
+    uint64_t begin = record->block.duration > end ? 0 : end - record->block.duration;
+    struct beginning *last = NULL;
+
+    if (process == NULL || process->ended == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < ENDED_CHILDREN; i++) {
+        struct beginning *ended = &process->ended[i];
+        if (ended->stream != 0 && ended->time >= begin && ended->time <= end &&
+            (last == NULL || ended->time > last->time))
+            last = ended;
+    }
+    return last;
+}
+
+static bool waits_for_child(const struct record *record)
+{
+    return record->header.id == EVENT_BLOCK && (record->block.system_call == CALL_WAIT4 ||
+                                                record->block.system_call == CALL_WAITID);
+}
+
+bool streams_wait_for_child(const struct stream *stream, const struct record *record,
+                            struct process **ret_process)
+{
+    if (!waits_for_child(record))
+        return false;
+    const struct beginning *ended = child_that_ended(stream->process, record);
+    *ret_process = stream->process;
+    return ended != NULL && ended->number == NO_NUMBER;
+}
+
+bool streams_wait_for_creation(const struct stream *stream)
+{
+    return stream->creation == CREATION_NOTED;
+}
+
+/* ---- noting ---- */
+
+/* System calls that only wait: poll, select, nanosleep, wait4, futex, clock_nanosleep, epoll_wait,
+ * waitid, pselect6, ppoll, epoll_pwait, epoll_pwait2. */
+static bool only_waits(uint32_t call)
+{
+    static const uint16_t calls[] = {7, 23, 35, 61, 202, 230, 232, 247, 270, 271, 281, 441};
+
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+        if (calls[i] == call)
+            return true;
+    return false;
+}
+
+/* Whether a record is never made in the middle of another call. */
+static bool is_between_calls(const struct record *record)
+{
+    switch (record->header.id) {
+    case EVENT_SEND:
+    case EVENT_RECEIVE:
+    case EVENT_CREATEPROCESS:
+    case EVENT_EXEC:
+    case EVENT_TERMINATION:
+        return true;
+    case EVENT_BLOCK:
+        return only_waits(record->block.system_call);
+    default:
+        return false;
+    }
+}
+
+static void note_chain(struct stream *stream, const struct record *record)
+{
+    if (record->header.id != EVENT_SEND) {
+        stream->chain_path = 0;
+        return;
+    }
+    bool continues = (record->header.flags & RECORD_CONTINUED) &&
+                     stream->chain_path == record->message.path;
+    stream->chain_bytes = record->message.bytes + (continues ? stream->chain_bytes : 0);
+    stream->chain_path = record->message.path;
+}
+
+static int note_creation(struct history *history, const struct stream *stream,
+                         const struct record *record)
+{
+    if (record->create.child == 0 || record->create.child == stream->number)
+        return 0;
+    struct stream *child = streams_find_or_add(history, stream->origin, record->create.child);
+    if (child == NULL)
+        return -ENOMEM;
+    if (!child->has_records && child->creation == CREATION_UNKNOWN) {
+        child->creation = CREATION_NOTED;
+        child->creator = (struct beginning){.number = NO_NUMBER,
+                                            .stream = stream->number,
+                                            .sequence = record->header.sequence};
+    }
+    return 0;
+}
+
+int streams_note(struct history *history, struct stream *stream, const struct record *record)
+{
+    const struct record_header *header = &record->header;
+
+    stream->has_records = true;
+    stream->read_time = header->time;
+    if (header->id == EVENT_LOST || header->id == EVENT_DISCARDED) {
+        stream->lost_time = header->time;
+        stream->discarded = stream->discarded || header->id == EVENT_DISCARDED;
+        stream->chain_path = 0;
+    } else if (header->id == EVENT_SENDCALL || header->id == EVENT_RECEIVECALL) {
+        stream->sendcall = true;
+    }
+    if (is_between_calls(record)) {
+        stream->began_time = header->time;
+        stream->sendcall = false;
+        note_chain(stream, record);
+        flows_close_call(stream);
+    }
+    if (header->id == EVENT_CREATEPROCESS)
+        return note_creation(history, stream, record);
+    if (header->id == EVENT_TERMINATION) {
+        stream->terminated = true;
+        if (record->termination.last)
+            return note_last_termination(history, stream, record);
+    }
+    return 0;
+}
+
+uint64_t stream_call_began(const struct history *history, const struct stream *stream,
+                           const struct record *record)
+{
+    uint64_t time = record->header.time;
+    bool told = history->origins[stream->origin].tells && !stream->sendcall;
+    uint64_t least = told && time > MOMENT ? time - MOMENT : 0;
+
+    return stream->began_time > least ? stream->began_time : least;
+}
+
+/* ---- handing out ---- */
+
+/* procTime has 48 bits and only grows; a little backwards is a record that overtook another. */
+static uint64_t unwrap_proc_time(struct stream *stream, const struct record_header *header)
+{
+    uint64_t now = record_proc_time(header);
+    uint64_t more = (now - stream->proc_time) & PROC_TIME_MASK;
+
+    if (!stream->runs)
+        stream->proc_time = now;
+    else if (more <= PROC_TIME_MASK / 2)
+        stream->proc_time += more;
+    stream->runs = true;
+    return stream->proc_time;
+}
+
+static int add_beginning(struct history *history, enum edge_kind kind, uint32_t origin,
+                         const struct beginning *beginning)
+{
+    struct history_edge *edge = history_add_edge(history);
+
+    if (edge == NULL)
+        return -ENOMEM;
+    *edge = (struct history_edge){
+        .kind = kind,
+        .origin = origin,
+        .stream = beginning->stream,
+        .sequence = beginning->sequence,
+        .number = beginning->number,
+        .time = beginning->when,
+        .proc_time = beginning->proc_time,
+    };
+    return 0;
+}
+
+static void begin_at(struct beginning *beginning, const struct history_event *event)
+{
+    beginning->number = event->number;
+    beginning->when = event->when;
+    beginning->proc_time = event->proc_time;
+}
+
+static void hand_out_creation(struct history *history, const struct stream *stream,
+                              const struct record *record, const struct history_event *event)
+{
+    uint32_t found = lookup_find(&history->stream_numbers,
+                                 number_in_origin(stream->origin, record->create.child));
+
+    if (found == LOOKUP_NONE)
+        return;
+    struct stream *child = pool_at(&history->streams, found);
+    if (child->creation != CREATION_NOTED || child->creator.stream != stream->number ||
+        child->creator.sequence != record->header.sequence)
+        return;
+    child->creation = CREATION_HANDED;
+    begin_at(&child->creator, event);
+    if (child->waits == WAITS_CREATION)
+        holding_wake(history, child);
+}
+
+static void hand_out_termination(struct history *history, const struct stream *stream,
+                                 const struct record *record, const struct history_event *event)
+{
+    struct process *parent = process_of_parent(history, stream);
+    struct beginning *ended =
+        parent == NULL ? NULL : find_ended(parent, stream->number, record->header.sequence);
+
+    if (ended == NULL)
+        return;
+    begin_at(ended, event);
+    holding_wake_all(history, &parent->waiters);
+}
+
+int streams_hand_out(struct history *history, struct stream *stream, const struct record *record,
+                     struct history_event *event)
+{
+    int result = 0;
+
+    event->proc_time = unwrap_proc_time(stream, &record->header);
+    if (stream->creation == CREATION_HANDED) {
+        result = add_beginning(history, EDGE_CREATION, stream->origin, &stream->creator);
+        stream->creation = CREATION_UNKNOWN;
+    }
+    if (result == 0 && waits_for_child(record)) {
+        struct beginning *ended = child_that_ended(stream->process, record);
+        if (ended != NULL && ended->number != NO_NUMBER) {
+            result = add_beginning(history, EDGE_TERMINATION, stream->origin, ended);
+            ended->stream = 0; /* one end ends one wait */
+        }
+    }
+    if (record->header.id == EVENT_CREATEPROCESS)
+        hand_out_creation(history, stream, record, event);
+    if (record->header.id == EVENT_TERMINATION && record->termination.last)
+        hand_out_termination(history, stream, record, event);
+    return result;
+}
+
+void streams_forget(struct history *history, struct stream *stream)
+{
+    flows_close_call(stream);
+    leave_process(history, stream);
+    history_fade(history, stream->origin, stream->number, false);
+    lookup_remove(&history->stream_numbers, number_in_origin(stream->origin, stream->number));
+    if (history->last_stream == stream)
+        history->last_stream = NULL;
+    pool_give(&history->streams, stream->index);
+}
