@@ -286,7 +286,15 @@ static bool naive_destroyed(const struct naive *naive, size_t end, size_t now)
     return false;
 }
 
-/* 2: certainly the ends of one connection, 1: probably, 0: not; as known at record `now`. */
+/* Whether two ends of TCP have starting positions that are seen from the beginning, and agree. */
+static bool naive_same_starts(const struct path_record *a, const struct path_record *b)
+{
+    return !((a->header.flags | b->header.flags) & RECORD_OLDER) && a->start_out != 0 &&
+           a->start_in != 0 && a->start_in == b->start_out && a->start_out == b->start_in;
+}
+
+/* 3: certainly the ends of one connection, 2: the same, by their positions alone, 1: probably, 0: not; as
+ * known at record `now`. */
 static int naive_match(const struct naive *naive, size_t i, size_t j, size_t now)
 {
     const struct recording *recording = naive->recording;
@@ -301,16 +309,16 @@ static int naive_match(const struct naive *naive, size_t i, size_t j, size_t now
         if (!same_machine || a->cookie == 0 || b->cookie == 0)
             return 0;
         if (a->peer == b->cookie && b->peer == a->cookie)
-            return 2;
+            return 3;
         return (a->peer == b->cookie && b->peer == 0) || (b->peer == a->cookie && a->peer == 0);
     }
     if (memcmp(a->local, b->remote, 4) != 0 || memcmp(a->remote, b->local, 4) != 0 ||
         a->local_port != b->remote_port || a->remote_port != b->local_port)
-        return 0;
+        return naive_same_starts(a, b) ? 2 : 0;
     if ((a->local[0] == 127 || a->remote[0] == 127) && (!same_machine || a->network != b->network))
-        return 0;
+        return naive_same_starts(a, b) ? 2 : 0;
     if (a->start_in == b->start_out && a->start_out == b->start_in)
-        return 2;
+        return 3;
     return ((a->header.flags | b->header.flags) & RECORD_OLDER) &&
            !naive_destroyed(naive, i, now) && !naive_destroyed(naive, j, now);
 }
@@ -352,10 +360,8 @@ static void naive_join(struct naive *naive)
         if (naive->partner[end] != NONE)
             continue;
         size_t partner = naive_is_own_partner(naive_path(naive, end)) ? end : NONE;
-        if (partner == NONE)
-            partner = naive_partner(naive, end, 2, i);
-        if (partner == NONE)
-            partner = naive_partner(naive, end, 1, i);
+        for (int wanted = 3; partner == NONE && wanted > 0; wanted--)
+            partner = naive_partner(naive, end, wanted, i);
         naive->partner[end] = partner;
         if (partner != NONE)
             naive->partner[partner] = end;

@@ -148,9 +148,7 @@ static bool is_numbered(unsigned id)
 
 static struct passing *passing_of(struct identities *identities, unsigned id)
 {
-    return id == EVENT_PATH     ? &identities->paths
-           : id == EVENT_STREAM ? &identities->streams
-                                : NULL;
+    return id == EVENT_PATH ? &identities->paths : id == EVENT_STREAM ? &identities->streams : NULL;
 }
 
 static int keep_passing(struct identities *identities, struct passing *passing, uint64_t key,

@@ -19,11 +19,11 @@ void history_clock(const struct history *history, uint32_t origin, uint64_t time
 {
     const struct origin *first = &history->origins[0];
     const struct origin *other = &history->origins[origin];
-    bool one_clock = origin == 0 ||
-                     (first->machine != NO_MACHINE && first->machine == other->machine);
+    bool one_clock =
+        origin == 0 || (first->machine != NO_MACHINE && first->machine == other->machine);
 
     (void)time;
-    *ret_offset = one_clock ? 0
-                            : (int64_t)((uint64_t)other->wall_offset - (uint64_t)first->wall_offset);
+    *ret_offset =
+        one_clock ? 0 : (int64_t)((uint64_t)other->wall_offset - (uint64_t)first->wall_offset);
     *ret_error = one_clock ? 0 : UINT64_MAX;
 }

@@ -76,8 +76,7 @@ static int add_addresses(struct history *history, const struct machine_record *r
     return result;
 }
 
-int ends_note_machine(struct history *history, uint32_t origin,
-                      const struct machine_record *record)
+int ends_note_machine(struct history *history, uint32_t origin, const struct machine_record *record)
 {
     struct origin *of = &history->origins[origin];
     uint32_t machine = 0;
@@ -85,8 +84,7 @@ int ends_note_machine(struct history *history, uint32_t origin,
     if (of->machine != NO_MACHINE)
         return 0;
     of->tells = record->meter_flags & EVENT_FLAG(EVENT_SENDCALL);
-    while (machine < history->machine_count &&
-           !same_machine(&history->machines[machine], record))
+    while (machine < history->machine_count && !same_machine(&history->machines[machine], record))
         machine++;
     of->machine = machine;
     history->silent_origins--;
@@ -164,10 +162,10 @@ static void align(struct end *end)
     const struct end *from = end->partner;
 
     if (from != NULL && !end->has_received)
-        end->in_shift = from->out_start +
-                        (uint64_t)(int64_t)(int32_t)(end->record->start_in -
-                                                     from->record->start_out) -
-                        end->in_start;
+        end->in_shift =
+            from->out_start +
+            (uint64_t)(int64_t)(int32_t)(end->record->start_in - from->record->start_out) -
+            end->in_start;
 }
 
 static void begin_positions(struct end *end)
@@ -228,8 +226,8 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
         align(end->partner);
         return 0;
     }
-    int result = joiner_add(&history->joiner, end->index, end->record,
-                            machine_number(history, origin));
+    int result =
+        joiner_add(&history->joiner, end->index, end->record, machine_number(history, origin));
     uint32_t partner = joiner_end(&history->joiner, end->index).partner;
     if (result == 0 && partner != NO_END)
         join(history, end, pool_at(&history->ends, partner));

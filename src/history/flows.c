@@ -182,8 +182,9 @@ bool streams_are_past(const struct history *history, const struct end *end, cons
                       uint32_t count, uint64_t time, bool in_calls)
 {
     const struct origin *origin = &history->origins[end->origin];
-    bool moment_over = origin->progress == UINT64_MAX ||
-                       (origin->tells && origin->progress > time && origin->progress - time > MOMENT);
+    bool moment_over =
+        origin->progress == UINT64_MAX ||
+        (origin->tells && origin->progress > time && origin->progress - time > MOMENT);
 
     for (uint32_t i = 0; i < count; i++) {
         const struct stream *stream = stream_who(history, who[i]);
@@ -353,9 +354,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
         .position = position,
         .number = NO_NUMBER,
         .time = record->header.time,
-        .during = stream == NULL || !is_counted(end->kind)
-                      ? 0
-                      : during_of(history, stream, record),
+        .during = stream == NULL || !is_counted(end->kind) ? 0 : during_of(history, stream, record),
         .bytes = record->message.bytes,
         .left = bytes,
         .stream = stream == NULL ? 0 : record->header.stream,
@@ -591,9 +590,8 @@ static uint64_t received_up_to(const struct history *history, struct end *end)
 
     while (end->done < sends_count(sends) && sends->at[sends->first + end->done].left == 0)
         end->done++;
-    uint64_t up_to = end->done < sends_count(sends)
-                         ? sends->at[sends->first + end->done].position
-                         : end->out_end;
+    uint64_t up_to = end->done < sends_count(sends) ? sends->at[sends->first + end->done].position
+                                                    : end->out_end;
     if (partner == NULL || partner->sharing == NULL || !is_counted_in(end->kind))
         return up_to;
     struct sharing *sharing = partner->sharing;
@@ -619,9 +617,9 @@ static uint64_t received_up_to(const struct history *history, struct end *end)
 
 static bool is_ordered(const struct end *end)
 {
-    return end->several || (is_counted_in(end->kind) && end->partner != NULL &&
-                            end->partner->sharing != NULL &&
-                            end->partner->sharing->taker_count > 1);
+    return end->several ||
+           (is_counted_in(end->kind) && end->partner != NULL && end->partner->sharing != NULL &&
+            end->partner->sharing->taker_count > 1);
 }
 
 static void take_out_first(struct history *history, struct end *end)
@@ -663,12 +661,10 @@ void flows_release(struct history *history, struct end *end)
         struct sharing *sharing = end->sharing;
         while (sends->first < sends->end) {
             const struct sent *first = &sends->at[sends->first];
-            bool past = !end->several ||
-                        streams_are_past(history, end, sharing->senders, sharing->sender_count,
-                                         first->time, true);
+            bool past = !end->several || streams_are_past(history, end, sharing->senders,
+                                                          sharing->sender_count, first->time, true);
             if (first->left > 0 || (sends_count(sends) < RETAINED_MOST && !past) ||
-                (is_ordered(end) &&
-                 first->position + length(end, first) + first->after > up_to))
+                (is_ordered(end) && first->position + length(end, first) + first->after > up_to))
                 break;
             take_out_first(history, end);
         }

@@ -104,8 +104,7 @@ static int hand_out(struct history *history, struct stream *stream, const struct
     ret_event->when = record->header.time > span ? record->header.time - span : 0;
     if (stream != NULL)
         result = streams_hand_out(history, stream, record, ret_event);
-    if (result == 0 &&
-        (record->header.id == EVENT_SEND || record->header.id == EVENT_SENDCALL)) {
+    if (result == 0 && (record->header.id == EVENT_SEND || record->header.id == EVENT_SENDCALL)) {
         struct end *end = ends_find(history, event->origin, record->message.path);
         if (end != NULL && record->header.id == EVENT_SEND)
             flows_hand_out_send(history, end, record, ret_event);
@@ -140,8 +139,7 @@ static int look(struct history *history, struct stream *stream, const struct rec
     if (record->header.id != EVENT_RECEIVE)
         return 1;
     struct end *end = ends_find(history, stream->origin, record->message.path);
-    int result =
-        receiving_look(history, end, record, stream->origin, forced, &wait, event);
+    int result = receiving_look(history, end, record, stream->origin, forced, &wait, event);
     return result != 0 ? result : holding_wait_bytes(history, stream, end, &wait);
 }
 
@@ -380,8 +378,8 @@ static void advance(struct history *history, struct origin *origin, uint64_t pro
 #define LOOK_EACH 64 /* records */
 
 /* Reads one record. Returns SOURCE_RECORD if it was handed out, 0 if there is more to do, or an error. */
-static int read_one(struct history *history, struct origin *origin,
-                    struct history_event *ret_event, struct problem *problem)
+static int read_one(struct history *history, struct origin *origin, struct history_event *ret_event,
+                    struct problem *problem)
 {
     uint64_t complete = 0;
     struct event event;
@@ -430,8 +428,7 @@ static bool release_others(struct history *history)
             if (stream->process != NULL)
                 stream->process->ended_count = 0;
             if (stream->process != NULL && stream->process->ended != NULL)
-                memset(stream->process->ended, 0,
-                       ENDED_CHILDREN * sizeof(*stream->process->ended));
+                memset(stream->process->ended, 0, ENDED_CHILDREN * sizeof(*stream->process->ended));
             holding_wake(history, stream);
             released = true;
         }
@@ -461,8 +458,7 @@ static int release_oldest(struct history *history, struct history_event *ret_eve
 /* Of go_on(), beside 0 (there is more to do), SOURCE_RECORD and errors. */
 enum { NOTHING_YET = SOURCE_NONE_YET, NOTHING_LEFT };
 
-static int go_on(struct history *history, struct history_event *ret_event,
-                 struct problem *problem)
+static int go_on(struct history *history, struct history_event *ret_event, struct problem *problem)
 {
     struct stream *ready = holding_take_ready(history);
 
@@ -488,8 +484,7 @@ static void ask_again(struct history *history)
         history->origins[i].idle = false;
 }
 
-int history_next(struct history *history, struct history_event *ret_event,
-                 struct problem *problem)
+int history_next(struct history *history, struct history_event *ret_event, struct problem *problem)
 {
     int result;
 
@@ -530,8 +525,10 @@ const struct source_state *history_state(const struct history *history, uint32_t
 const char *edge_kind_name(enum edge_kind kind)
 {
     static const char *const names[] = {
-        [EDGE_EXACT] = "exact",       [EDGE_ORDERED] = "ordered",
-        [EDGE_INFERRED] = "inferred", [EDGE_CREATION] = "creation",
+        [EDGE_EXACT] = "exact",
+        [EDGE_ORDERED] = "ordered",
+        [EDGE_INFERRED] = "inferred",
+        [EDGE_CREATION] = "creation",
         [EDGE_TERMINATION] = "termination",
     };
 

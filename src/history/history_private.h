@@ -29,13 +29,13 @@
  * left the CPU, and SENDCALL tells. */
 #define MOMENT 1000000000ull
 
-#define HELD_MOST          262144u /* records */
-#define UNJOINED_MOST      65536u  /* SENDs of a direction whose other end is not known ... */
-#define UNJOINED_MOST_ALL  262144u /* ... and of all of them together */
-#define ORPHANS_MOST       16384u  /* closed ends with such SENDs */
-#define FADING_MOST        8192u   /* identities of paths and streams that have ended */
-#define AHEAD_MOST         65536u  /* how much an origin may be loaded before another is read */
-#define RETAINED_MOST      65536u  /* SENDs that are received and still count for the order of others */
+#define HELD_MOST         262144u /* records */
+#define UNJOINED_MOST     65536u  /* SENDs of a direction whose other end is not known ... */
+#define UNJOINED_MOST_ALL 262144u /* ... and of all of them together */
+#define ORPHANS_MOST      16384u  /* closed ends with such SENDs */
+#define FADING_MOST       8192u   /* identities of paths and streams that have ended */
+#define AHEAD_MOST        65536u  /* how much an origin may be loaded before another is read */
+#define RETAINED_MOST     65536u /* SENDs that are received and still count for the order of others */
 
 #define NO_NUMBER  UINT64_MAX /* not handed out yet */
 #define NO_MACHINE UINT32_MAX
@@ -100,29 +100,29 @@ struct sharing {
 struct end {
     uint32_t origin;
     uint32_t number;
-    uint32_t index;    /* of the pool, and of the joiner */
-    uint32_t held;     /* records held that speak of it */
-    uint8_t kind;      /* enum path_kind */
-    bool destroyed;    /* nothing will be noted any more */
-    bool external;     /* nobody metered sends here, as far as is known */
-    bool several;      /* several streams have sent: their order may be in doubt */
-    bool has_sent;     /* a SEND was noted */
-    bool has_received; /* a RECEIVE was noted */
-    bool aligned;      /* UDP: a RECEIVE was matched */
-    bool is_orphan;    /* among the orphans */
-    bool is_unjoined;  /* in the list of those with SENDs and no partner */
+    uint32_t index;                   /* of the pool, and of the joiner */
+    uint32_t held;                    /* records held that speak of it */
+    uint8_t kind;                     /* enum path_kind */
+    bool destroyed;                   /* nothing will be noted any more */
+    bool external;                    /* nobody metered sends here, as far as is known */
+    bool several;                     /* several streams have sent: their order may be in doubt */
+    bool has_sent;                    /* a SEND was noted */
+    bool has_received;                /* a RECEIVE was noted */
+    bool aligned;                     /* UDP: a RECEIVE was matched */
+    bool is_orphan;                   /* among the orphans */
+    bool is_unjoined;                 /* in the list of those with SENDs and no partner */
     const struct path_record *record; /* belongs to the identities */
     struct end *partner;              /* or NULL */
     struct stream *waiters;           /* whose RECEIVE on this end is held */
     struct sharing *sharing;          /* or NULL */
     /* out: what this end sends */
     struct sends sends;
-    uint64_t out_start; /* positions begin here */
-    uint64_t out_last;  /* position of the latest, from which the next is unwrapped */
-    uint64_t out_end;   /* end of all SENDs noted */
-    uint64_t out_time;  /* of the latest record */
-    uint64_t forgotten; /* SENDs below have been dropped */
-    struct who sender;  /* the latest */
+    uint64_t out_start;   /* positions begin here */
+    uint64_t out_last;    /* position of the latest, from which the next is unwrapped */
+    uint64_t out_end;     /* end of all SENDs noted */
+    uint64_t out_time;    /* of the latest record */
+    uint64_t forgotten;   /* SENDs below have been dropped */
+    struct who sender;    /* the latest */
     struct stream *opens; /* streams in the middle of a send call, of which SENDCALL has told */
     uint32_t done;        /* leading SENDs that are received, if they are kept nevertheless */
     uint32_t most_before; /* the largest of `sends` */
@@ -189,8 +189,8 @@ struct stream {
     uint64_t began_time; /* before which its present call has not begun, whatever it is */
     uint64_t lost_time;  /* of its latest LOST or DISCARDED */
     bool has_records;
-    bool sendcall;       /* the present call has told a SENDCALL */
-    bool discarded;      /* a selection has removed records */
+    bool sendcall;  /* the present call has told a SENDCALL */
+    bool discarded; /* a selection has removed records */
     bool terminated;
     uint32_t chain_path; /* the latest SEND, and how many bytes its call has told */
     uint32_t chain_bytes;
@@ -206,7 +206,7 @@ struct stream {
     struct beginning open_call; /* ... by this SENDCALL */
     /* as handed out */
     uint64_t proc_time;
-    bool runs; /* proc_time is known */
+    bool runs;        /* proc_time is known */
     uint8_t creation; /* enum creation */
     struct beginning creator;
     /* held */
@@ -215,9 +215,9 @@ struct stream {
     uint32_t first_held; /* index of a held record + 1 */
     uint32_t last_held;
     uint32_t held_count;
-    uint32_t waits_for;  /* origin */
-    uint64_t deadline;   /* of that origin's clock */
-    uint32_t place;      /* in that origin's heap of deadlines, or NO_PLACE */
+    uint32_t waits_for; /* origin */
+    uint64_t deadline;  /* of that origin's clock */
+    uint32_t place;     /* in that origin's heap of deadlines, or NO_PLACE */
     struct end *waits_at;
     struct stream *next_waiter; /* of the same end or process ... */
     struct stream **waiter_link;
@@ -248,8 +248,8 @@ struct origin {
     bool tells;    /* SENDCALL is in force: a moment is a proof */
     bool discards; /* DISCARDED was seen */
     uint32_t held;
-    uint32_t waiters;   /* streams that wait for what is to be read here */
-    uint64_t in_flight; /* SENDs towards other origins */
+    uint32_t waiters;     /* streams that wait for what is to be read here */
+    uint64_t in_flight;   /* SENDs towards other origins */
     struct stream **heap; /* streams by deadline */
     uint32_t heap_count;
     size_t heap_capacity;
@@ -287,15 +287,15 @@ struct history {
     struct pool held;
     uint32_t lives;
     uint32_t held_count;
-    uint32_t current; /* origin being read ... */
-    uint32_t turn;    /* ... for so many records yet */
+    uint32_t current;      /* origin being read ... */
+    uint32_t turn;         /* ... for so many records yet */
     uint32_t since_looked; /* records, since the impatient were looked at */
     uint32_t impatient;
     struct stream *oldest; /* of those that wait for bytes */
     struct stream *youngest;
     struct stream *first_ready;
     struct stream *last_ready;
-    uint32_t handed; /* held record that was handed out, to be given back; index + 1 */
+    uint32_t handed;            /* held record that was handed out, to be given back; index + 1 */
     struct stream *last_stream; /* looked up */
     struct end *first_unjoined;
     struct end *last_unjoined;

@@ -156,8 +156,8 @@ enum match { NO_MATCH, PROBABLE, CERTAIN };
 static enum match match_internet(const struct path_end *a, const struct path_end *b)
 {
     uint8_t addresses[4][ENDPOINT_BYTES];
-    bool same_starts = a->record->start_out == b->record->start_in &&
-                       a->record->start_in == b->record->start_out;
+    bool same_starts =
+        a->record->start_out == b->record->start_in && a->record->start_in == b->record->start_out;
 
     if (same_starts && knows_starts(a) && knows_starts(b))
         return CERTAIN;

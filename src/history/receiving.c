@@ -184,8 +184,7 @@ static const struct stream *call_in_progress(const struct look *look)
     return NULL;
 }
 
-static void look_at_missing(struct look *look, uint64_t low, uint64_t high,
-                            const struct sent *next)
+static void look_at_missing(struct look *look, uint64_t low, uint64_t high, const struct sent *next)
 {
     const struct end *from = look->from;
     uint64_t begins = from->out_start;
@@ -198,8 +197,7 @@ static void look_at_missing(struct look *look, uint64_t low, uint64_t high,
         low = begins;
     }
     if (low < from->forgotten && low < high) {
-        note_missing(look, (high < from->forgotten ? high : from->forgotten) - low,
-                     REST_UNMATCHED);
+        note_missing(look, (high < from->forgotten ? high : from->forgotten) - low, REST_UNMATCHED);
         low = from->forgotten;
     }
     if (low >= high || !is_missing(look, next))
@@ -342,7 +340,8 @@ static uint64_t look_for_gaps(struct look *look)
             last = sent->time;
         at = end > at ? end : at;
     }
-    if (at < look->high && at < look->from->out_end) { /* the rest was received and freed long ago */
+    if (at < look->high &&
+        at < look->from->out_end) { /* the rest was received and freed long ago */
         const struct sent *next = index < sends->end ? &sends->at[index] : NULL;
         uint64_t end = look->high < look->from->out_end ? look->high : look->from->out_end;
         look_at_missing(look, at, end, next);
@@ -387,7 +386,8 @@ static void add_candidate(struct look *look, const struct sent *sent, uint64_t l
                           bool range_is_certain)
 {
     uint64_t calls = calls_before(look->from, sent->time);
-    uint64_t begin = sent->position - (sent->before < sent->position ? sent->before : sent->position);
+    uint64_t begin =
+        sent->position - (sent->before < sent->position ? sent->before : sent->position);
     uint64_t end = sent->position + sent_length(look, sent) + sent->after + calls;
     bool exact = range_is_certain && sent->before == 0 && sent->after == 0 && calls == 0;
 
@@ -411,8 +411,7 @@ static void add_call_candidate(struct look *look, const struct stream *open, uin
     uint64_t begin = from->out_end;
 
     for (uint32_t i = from->sends.end; i > from->sends.first; i--)
-        if (from->sends.at[i - 1].time > open->open_began &&
-            from->sends.at[i - 1].position < begin)
+        if (from->sends.at[i - 1].time > open->open_began && from->sends.at[i - 1].position < begin)
             begin = from->sends.at[i - 1].position;
         else if (from->sends.at[i - 1].time + MOMENT < open->open_began)
             break;
@@ -483,9 +482,9 @@ static const struct sent *find_like(const struct look *look)
         const struct sent *sent = &sends->at[i];
         uint64_t away =
             sent->position > look->low ? sent->position - look->low : look->low - sent->position;
-        bool like = counted ? sent->position > look->low &&
-                                  sent->bytes == look->record->message.bytes
-                            : away % 65536 == 0;
+        bool like = counted
+                        ? sent->position > look->low && sent->bytes == look->record->message.bytes
+                        : away % 65536 == 0;
         if (like && fits(look, sent) && away < distance) {
             nearest = sent;
             distance = away;
@@ -542,8 +541,7 @@ static int64_t least_known(const struct look *look, uint32_t origin, bool local,
         if (local && own == NO_MACHINE)
             may_be = i == origin;
         if (!may_be || other->ended ||
-            (local && other->tells &&
-             other->progress > look->record->header.time &&
+            (local && other->tells && other->progress > look->record->header.time &&
              other->progress - look->record->header.time > MOMENT))
             continue;
         if (found < 0 || other->progress < history->origins[found].progress)

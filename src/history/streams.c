@@ -186,8 +186,8 @@ static struct beginning *child_that_ended(const struct process *process,
 
 static bool waits_for_child(const struct record *record)
 {
-    return record->header.id == EVENT_BLOCK && (record->block.system_call == CALL_WAIT4 ||
-                                                record->block.system_call == CALL_WAITID);
+    return record->header.id == EVENT_BLOCK &&
+           (record->block.system_call == CALL_WAIT4 || record->block.system_call == CALL_WAITID);
 }
 
 bool streams_wait_for_child(const struct stream *stream, const struct record *record,
@@ -242,8 +242,8 @@ static void note_chain(struct stream *stream, const struct record *record)
         stream->chain_path = 0;
         return;
     }
-    bool continues = (record->header.flags & RECORD_CONTINUED) &&
-                     stream->chain_path == record->message.path;
+    bool continues =
+        (record->header.flags & RECORD_CONTINUED) && stream->chain_path == record->message.path;
     stream->chain_bytes = record->message.bytes + (continues ? stream->chain_bytes : 0);
     stream->chain_path = record->message.path;
 }
@@ -258,9 +258,8 @@ static int note_creation(struct history *history, const struct stream *stream,
         return -ENOMEM;
     if (!child->has_records && child->creation == CREATION_UNKNOWN) {
         child->creation = CREATION_NOTED;
-        child->creator = (struct beginning){.number = NO_NUMBER,
-                                            .stream = stream->number,
-                                            .sequence = record->header.sequence};
+        child->creator = (struct beginning){
+            .number = NO_NUMBER, .stream = stream->number, .sequence = record->header.sequence};
     }
     return 0;
 }
