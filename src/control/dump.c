@@ -2,6 +2,7 @@
 /* dump.c: `dpm dump`: the records of traces, one line each. See dpm-dump(1). */
 #include "control/command.h"
 #include "control/dump_choice.h"
+#include "control/traces.h"
 #include "show/show.h"
 #include "trace/trace.h"
 
@@ -64,6 +65,37 @@ static int dump_source(struct source *source, struct identities *identities,
     return result < 0 ? result : 0;
 }
 
+/* The same of the history: in causal order, with what leads to each event. */
+static int dump_history(struct traces *traces, struct identities *identities,
+                        struct dump_choice *choice, bool json, struct problem *problem)
+{
+    struct history_event event;
+    int result = 0;
+    struct record_face face = {
+        .file = stdout,
+        .identities = identities,
+        .json = json,
+        .machines = traces->count > 1,
+        .matched = &event,
+    };
+
+    __fsetlocking(stdout, FSETLOCKING_BYCALLER);
+    while ((result = history_next(traces->history, &event, problem)) == SOURCE_RECORD) {
+        result = identities_add(identities, &event.event);
+        if (result == 0 && dump_choice_accepts(choice, identities, &event.event))
+            result = show_record(&face, &event.event);
+        if (result < 0) {
+            problem_set(problem, result, "out of memory");
+            break;
+        }
+        if (ferror(stdout))
+            break;
+    }
+    if (result >= 0)
+        result = command_flush_output(problem);
+    return result < 0 ? result : 0;
+}
+
 static void warn_unmet(const struct dump_choice *choice)
 {
     const struct wanted *wanted;
@@ -74,35 +106,66 @@ static void warn_unmet(const struct dump_choice *choice)
         fprintf(stderr, "dpm: %s %s: nothing in the trace matches it\n", option, wanted->text);
 }
 
-static int dump_traces(const char *const *traces, size_t count, struct dump_choice *choice,
-                       bool json)
+struct dump_options {
+    struct dump_choice choice;
+    bool json;
+    bool matched;
+};
+
+/* Opens, dumps, and says what is not whole. Errors: a line in `problem`. */
+static int dump_plain(const char *const *names, size_t count, struct identities *identities,
+                      struct dump_options *options, struct problem *problem)
+{
+    struct source *source = NULL;
+    int result = trace_open(names, count, &source, problem);
+
+    if (result == 0)
+        result = dump_source(source, identities, &options->choice, options->json, problem);
+    if (result == 0)
+        command_report_state(source, names);
+    trace_close(source);
+    return result;
+}
+
+static int dump_matched(const char *const *names, size_t count, struct identities *identities,
+                        struct dump_options *options, struct problem *problem)
+{
+    struct traces traces;
+    int result = traces_open(names, count, &traces, problem);
+
+    if (result == 0)
+        result = dump_history(&traces, identities, &options->choice, options->json, problem);
+    if (result == 0)
+        traces_report_state(&traces);
+    traces_close(&traces);
+    return result;
+}
+
+static int dump_traces(const char *const *traces, size_t count, struct dump_options *options)
 {
     struct problem problem;
-    struct source *source = NULL, *control = NULL;
+    struct source *control = NULL;
     struct identities *identities = NULL;
     int status = EXIT_SUCCESS;
 
-    if (dump_choice_check(choice, &problem) < 0)
+    if (dump_choice_check(&options->choice, &problem) < 0)
         return command_usage_error("dump", "%s", problem.text);
     if (identities_new(&identities) < 0)
         return command_error("out of memory");
-    if (trace_open(traces, count, &source, &problem) < 0 ||
-        trace_open_control(traces, count, &control, &problem) < 0) {
-        status = command_error("%s", problem.text);
-        goto done;
+    int result = trace_open_control(traces, count, &control, &problem);
+    if (result == 0) {
+        /* A file that is damaged is reported where the records before the damage have been shown. */
+        read_names(control, identities, &problem);
+        result = options->matched ? dump_matched(traces, count, identities, options, &problem)
+                                  : dump_plain(traces, count, identities, options, &problem);
     }
-    /* A file that is damaged is reported where the records before the damage have been shown. */
-    read_names(control, identities, &problem);
-    if (dump_source(source, identities, choice, json, &problem) < 0) {
+    if (result < 0) {
         fflush(stdout); /* what is printed comes first */
         status = command_error("%s", problem.text);
     } else {
-        command_report_state(source, traces);
-        warn_unmet(choice);
+        warn_unmet(&options->choice);
     }
-done:
     trace_close(control);
-    trace_close(source);
     identities_free(identities);
     return status;
 }
@@ -114,6 +177,7 @@ enum {
     OPTION_TYPE,
     OPTION_PATH,
     OPTION_JSON,
+    OPTION_MATCHED,
 };
 
 static const struct command_option dump_options[] = {
@@ -135,32 +199,38 @@ static const struct command_option dump_options[] = {
      {"NUMBER|KIND|ADDRESS", ARGUMENT_WORD, dump_choice_kind_word},
      "only of this path, kind (tcp, unix ...), or of paths with this\n"
      "in an address; repeatable"},
+    {"matched",
+     OPTION_MATCHED,
+     {0},
+     "in causal order, each receive with the sends whose bytes it took"},
     {"json", OPTION_JSON, {0}, "one JSON object per line"},
     {0},
 };
 
 static int command_dump(int argc, char **argv)
 {
-    struct dump_choice choice = {0};
+    struct dump_options options = {0};
+    struct dump_choice *choice = &options.choice;
     struct problem problem;
-    bool json = false;
     int status = -1; /* go on */
     int option;
 
     while (status < 0 && (option = command_next_option(&dump_command, argc, argv)) != -1) {
         int result = 0;
         if (option == OPTION_PROCESS)
-            result = dump_choice_process(&choice, optarg, &problem);
+            result = dump_choice_process(choice, optarg, &problem);
         else if (option == OPTION_USER)
-            result = dump_choice_user(&choice, optarg, &problem);
+            result = dump_choice_user(choice, optarg, &problem);
         else if (option == OPTION_CONTAINER)
-            result = dump_choice_container(&choice, optarg, &problem);
+            result = dump_choice_container(choice, optarg, &problem);
         else if (option == OPTION_TYPE)
-            result = dump_choice_types(&choice, optarg, &problem);
+            result = dump_choice_types(choice, optarg, &problem);
         else if (option == OPTION_PATH)
-            result = dump_choice_path(&choice, optarg, &problem);
+            result = dump_choice_path(choice, optarg, &problem);
         else if (option == OPTION_JSON)
-            json = true;
+            options.json = true;
+        else if (option == OPTION_MATCHED)
+            options.matched = true;
         else
             status =
                 option == OPTION_HELP ? command_help("dump") : command_usage_error("dump", NULL);
@@ -172,9 +242,8 @@ static int command_dump(int argc, char **argv)
     if (status < 0 && optind == argc)
         status = command_usage_error("dump", "which trace?");
     if (status < 0)
-        status =
-            dump_traces((const char *const *)argv + optind, (size_t)(argc - optind), &choice, json);
-    dump_choice_done(&choice);
+        status = dump_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options);
+    dump_choice_done(choice);
     return status;
 }
 

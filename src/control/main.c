@@ -15,7 +15,7 @@
 static const struct command help_command;
 
 static const struct command *const commands[] = {
-    &run_command,    &acquire_command, &dump_command,       &stats_command,
+    &run_command,    &acquire_command, &dump_command,       &stats_command, &graph_command,
     &repair_command, &check_command,   &completion_command, &help_command,
 };
 

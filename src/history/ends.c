@@ -88,6 +88,7 @@ int ends_note_machine(struct history *history, uint32_t origin, const struct mac
         machine++;
     of->machine = machine;
     history->silent_origins--;
+    history_clock_share(history, origin);
     if (machine < history->machine_count)
         return 0;
     struct machine *added = &history->machines[history->machine_count++];

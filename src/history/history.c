@@ -23,7 +23,8 @@ static int allocate(struct history *history, uint32_t count)
     history->machines = calloc(count + 1, sizeof(*history->machines));
     history->fading = calloc(FADING_MOST, sizeof(*history->fading));
     return history->origins == NULL || history->machines == NULL || history->fading == NULL ||
-                   identities_new(&history->identities) < 0
+                   identities_new(&history->identities) < 0 ||
+                   clocks_new(count, &history->clocks) < 0
                ? -ENOMEM
                : 0;
 }
@@ -74,6 +75,7 @@ void history_free(struct history *history)
     lookup_done(&history->end_numbers);
     joiner_done(&history->joiner);
     identities_free(history->identities);
+    clocks_free(history->clocks);
     free(history->origins);
     free(history->machines);
     free(history->fading);
@@ -533,4 +535,16 @@ const char *edge_kind_name(enum edge_kind kind)
     };
 
     return kind < EDGE_KIND_COUNT ? names[kind] : "unknown";
+}
+
+const char *history_rest_name(enum history_rest rest)
+{
+    static const char *const names[] = {
+        [REST_NONE] = "none",
+        [REST_EXTERNAL] = "external",
+        [REST_UNSELECTED] = "unselected",
+        [REST_UNMATCHED] = "unmatched",
+    };
+
+    return rest <= REST_UNMATCHED ? names[rest] : "unknown";
 }

@@ -39,7 +39,8 @@ const char *edge_kind_name(enum edge_kind kind);
 /* From where an event comes. The event at its other end has been handed out before. */
 struct history_edge {
     enum edge_kind kind;
-    uint32_t origin; /* of the event it begins at ... */
+    uint8_t id;      /* type of the event it begins at: SEND, SENDCALL ... */
+    uint32_t origin; /* of that event ... */
     uint32_t stream; /* ... the number of its stream there; 0: of no stream ... */
     uint32_t sequence;
     uint32_t path;  /* ... of a message: the number of the sender's end there */
@@ -58,6 +59,9 @@ enum history_rest {
     REST_UNSELECTED, /* a selection has removed what sent them (DISCARDED) */
     REST_UNMATCHED,  /* lost, or sent by somebody who is not metered and shares the path */
 };
+
+/* "external", "unselected", "unmatched"; "none". */
+const char *history_rest_name(enum history_rest rest);
 
 struct history_event {
     struct event event; /* the record; origin is the index of its source */
@@ -109,6 +113,9 @@ void history_counts(const struct history *history, struct history_counts *ret_co
 const struct source_state *history_state(const struct history *history, uint32_t origin);
 
 /* ---- clocks ---- */
+
+/* What to add to times of this origin for ns since 1970, as its latest record said. */
+int64_t history_wall_offset(const struct history *history, uint32_t origin);
 
 /* What to add to a time of this origin to have that of the first origin's clock, as messages in both
  * directions tell so far: *ret_offset ns, at most *ret_error ns wrong (UINT64_MAX: no messages went both ways, and the

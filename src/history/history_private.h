@@ -21,6 +21,7 @@
 #ifndef DPM_HISTORY_PRIVATE_H
 #define DPM_HISTORY_PRIVATE_H
 
+#include "history/clock.h"
 #include "history/history.h"
 #include "history/joining.h"
 #include "history/lookup.h"
@@ -277,6 +278,7 @@ struct history {
     uint32_t silent_origins; /* that have not said which machine */
     struct lookup addresses; /* a hash of the address -> its machine */
     struct identities *identities;
+    struct clocks *clocks;
     struct joiner joiner;
     struct lookup stream_numbers;
     struct lookup process_numbers;
@@ -496,9 +498,12 @@ struct stream *holding_take_ready(struct history *history);
 
 /* ---- clocks ---- */
 
+/* An origin has said which machine it is. */
+void history_clock_share(struct history *history, uint32_t origin);
+
 /* An exact edge between two machines: sent at `sent` of the one's clock, received by `received` of the
- * other's. */
-void history_clock_note(struct history *history, uint32_t from, uint64_t sent, uint32_t to,
-                        uint64_t received);
+ * other's. Returns 0 or -ENOMEM. */
+int history_clock_note(struct history *history, uint32_t from, uint64_t sent, uint32_t to,
+                       uint64_t received);
 
 #endif

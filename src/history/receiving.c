@@ -108,6 +108,7 @@ static void add_send(struct look *look, enum edge_kind kind, const struct sent *
         return;
     }
     const struct history_edge edge = {
+        .id = EVENT_SEND,
         .stream = sent->stream,
         .sequence = sent->sequence,
         .bytes = (uint32_t)bytes,
@@ -123,6 +124,7 @@ static void add_call(struct look *look, enum edge_kind kind, const struct stream
 {
     const struct beginning *call = &stream->open_call;
     const struct history_edge edge = {
+        .id = EVENT_SENDCALL,
         .stream = call->stream,
         .sequence = call->sequence,
         .bytes = (uint32_t)bytes,
@@ -587,9 +589,10 @@ static void count_edges(struct look *look)
         history->counts.exact += edge->kind == EDGE_EXACT;
         history->counts.ordered += edge->kind == EDGE_ORDERED;
         history->counts.inferred += edge->kind == EDGE_INFERRED;
-        if (edge->kind == EDGE_EXACT && !look->one_clock)
+        if (edge->kind == EDGE_EXACT && !look->one_clock &&
             history_clock_note(history, edge->origin, edge->time, look->end->origin,
-                               look->record->header.time);
+                               look->record->header.time) < 0)
+            look->error = -ENOMEM;
     }
 }
 
@@ -672,5 +675,5 @@ int receiving_look(struct history *history, struct end *end, const struct record
     count_rest(&history->counts, event->rest);
     count_edges(&look);
     end->in_handed = position;
-    return take(&look) < 0 ? -ENOMEM : 1;
+    return take(&look) < 0 || look.error < 0 ? -ENOMEM : 1;
 }

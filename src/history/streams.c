@@ -327,6 +327,7 @@ static int add_beginning(struct history *history, enum edge_kind kind, uint32_t 
     if (edge == NULL)
         return -ENOMEM;
     *edge = (struct history_edge){
+        .id = kind == EDGE_CREATION ? EVENT_CREATEPROCESS : EVENT_TERMINATION,
         .kind = kind,
         .origin = origin,
         .stream = beginning->stream,

@@ -301,6 +301,33 @@ static void print_line(const json_t *json, FILE *file)
     fputc('\n', file);
 }
 
+/* ---- what leads to it ---- */
+
+static json_t *edge_object(const struct history_edge *edge)
+{
+    return json_pack("{s:s, s:I, s:I, s:I, s:s, s:I}", "kind", edge_kind_name(edge->kind), "origin",
+                     (json_int_t)edge->origin, "stream", (json_int_t)edge->stream, "sequence",
+                     (json_int_t)edge->sequence, "event", event_type(edge->id)->name, "bytes",
+                     (json_int_t)edge->bytes);
+}
+
+static void set_matched(struct object *object, const struct history_event *event)
+{
+    json_t *edges;
+
+    if (event->edge_count > 0) {
+        edges = json_array();
+        for (uint32_t i = 0; i < event->edge_count; i++)
+            if (json_array_append_new(edges, edge_object(&event->edges[i])) < 0)
+                object->failed = true;
+        set(object, "edges", edges);
+    }
+    if (event->rest != REST_NONE)
+        set(object, "rest",
+            json_pack("{s:I, s:s}", "bytes", (json_int_t)event->rest_bytes, "why",
+                      history_rest_name(event->rest)));
+}
+
 int show_record_json(struct record_face *face, const struct event *event)
 {
     const struct event_type *type = event_type(event->header->id);
@@ -312,6 +339,8 @@ int show_record_json(struct record_face *face, const struct event *event)
     set_known(&object, face, event);
     set_pc(&object, face, event);
     set_flags(&object, event->header->flags);
+    if (face->matched != NULL)
+        set_matched(&object, face->matched);
     if (!object.failed)
         print_line(object.json, face->file);
     json_decref(object.json);

@@ -404,6 +404,29 @@ static void print_pc(const struct record_face *face, const struct event *event)
         fputs(" (library)", face->file);
 }
 
+#define EDGES_SHOWN 8
+
+/* "  <- SEND 12 of client[3], 100 bytes, exact": what leads to it. */
+static void print_edges(const struct record_face *face, const struct history_event *event)
+{
+    char process[STREAM_TEXT_SIZE];
+
+    for (uint32_t i = 0; i < event->edge_count && i < EDGES_SHOWN; i++) {
+        const struct history_edge *edge = &event->edges[i];
+        stream_text(face, edge->origin, edge->stream, process);
+        fprintf(face->file, "%s%s %" PRIu32 " of %s", i == 0 ? "  <- " : "; ",
+                event_type(edge->id)->name, edge->sequence, process);
+        if (edge->bytes > 0)
+            fprintf(face->file, ", %" PRIu32 " bytes", edge->bytes);
+        fprintf(face->file, ", %s", edge_kind_name(edge->kind));
+    }
+    if (event->edge_count > EDGES_SHOWN)
+        fprintf(face->file, "; and %" PRIu32 " more", event->edge_count - EDGES_SHOWN);
+    if (event->rest != REST_NONE)
+        fprintf(face->file, "%s%" PRIu32 " bytes %s", event->edge_count > 0 ? "; " : "  <- ",
+                event->rest_bytes, history_rest_name(event->rest));
+}
+
 int show_record_text(struct record_face *face, const struct event *event)
 {
     const struct record_header *header = event->header;
@@ -424,6 +447,8 @@ int show_record_text(struct record_face *face, const struct event *event)
     print_body(face, event);
     print_flags(face, header);
     print_pc(face, event);
+    if (face->matched != NULL)
+        print_edges(face, face->matched);
     fputc('\n', face->file);
     return 0;
 }

@@ -72,7 +72,9 @@ struct record_face {
     FILE *file;
     const struct identities *identities; /* holds what is known when the record is shown */
     bool json;
-    bool machines;  /* text: name the machine with each process, there are several */
+    bool machines; /* text: name the machine with each process, there are several */
+    const struct history_event
+        *matched;   /* the record that is shown, with what leads to it; or NULL */
     int64_t second; /* the last wall-clock second, in words: most records share it */
     char second_text[32];
     char zone_text[8];

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* graph.c: `dpm graph`: the program history of traces as a picture or a graph. See dpm-graph(1). */
+#include "control/command.h"
+#include "control/dump_choice.h"
+#include "control/traces.h"
+#include "show/show.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct graph_options {
+    const char *file; /* NULL: standard output */
+    enum graph_format format;
+    struct graph_choice choice;
+    struct dump_choice processes;
+};
+
+/* What dump_choice accepts it has to be asked of every record. */
+struct acceptance {
+    bool accepted;
+};
+
+static bool was_accepted(void *context, const struct event *event)
+{
+    (void)event;
+    return ((const struct acceptance *)context)->accepted;
+}
+
+/* Every event of the history goes into the graph, which keeps those that were chosen. */
+static int draw(struct traces *traces, struct graph_options *options, struct identities *identities,
+                struct history_graph *graph, struct acceptance *acceptance, struct problem *problem)
+{
+    struct history_event event;
+    int result;
+
+    while ((result = history_next(traces->history, &event, problem)) == SOURCE_RECORD) {
+        if (identities_add(identities, &event.event) < 0)
+            return problem_set(problem, -ENOMEM, "out of memory");
+        acceptance->accepted = dump_choice_accepts(&options->processes, identities, &event.event);
+        event.event.wall_offset = traces_wall_offset(traces, &event.event);
+        if (history_graph_add(graph, &event) < 0)
+            return problem_set(problem, -ENOMEM, "out of memory");
+    }
+    return result;
+}
+
+static int write_graph(const struct history_graph *graph, const struct graph_options *options,
+                       struct problem *problem)
+{
+    FILE *file = options->file == NULL ? stdout : fopen(options->file, "we");
+
+    if (file == NULL)
+        return problem_set(problem, -errno, "%s: cannot be written: %s", options->file,
+                           strerror(errno));
+    int result = history_graph_write(graph, options->format, file);
+    if (result < 0)
+        problem_set(problem, result, "out of memory");
+    if (file == stdout)
+        return result < 0 ? result : command_flush_output(problem);
+    bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed)
+        return problem_set(problem, -EIO, "%s: cannot be written: %s", options->file,
+                           strerror(errno));
+    return result;
+}
+
+static void report_left_out(const struct history_graph *graph)
+{
+    char left[UNIT_SIZE], drawn[UNIT_SIZE];
+
+    if (history_graph_events(graph) == 0)
+        fprintf(stderr, "dpm: nothing in the traces matches what was asked for\n");
+    if (history_graph_left_out(graph) == 0)
+        return;
+    show_count(history_graph_left_out(graph), left);
+    show_count(history_graph_events(graph), drawn);
+    fprintf(stderr,
+            "dpm: %s events are drawn, %s more are left out; --from, --to and --process choose, "
+            "--most draws more\n",
+            drawn, left);
+}
+
+static int graph_traces(const char *const *names, size_t count, struct graph_options *options)
+{
+    struct acceptance acceptance = {0};
+    struct identities *identities = NULL;
+    struct history_graph *graph = NULL;
+    struct problem problem = {""};
+    struct traces traces;
+
+    options->choice.accepts = was_accepted;
+    options->choice.context = &acceptance;
+    int result = traces_open(names, count, &traces, &problem);
+    if (result == 0 && (identities_new(&identities) < 0 ||
+                        history_graph_new(&options->choice, identities, &graph) < 0))
+        result = problem_set(&problem, -ENOMEM, "out of memory");
+    if (result == 0)
+        result = draw(&traces, options, identities, graph, &acceptance, &problem);
+    if (result == 0)
+        result = write_graph(graph, options, &problem);
+    if (result == 0) {
+        report_left_out(graph);
+        traces_report_state(&traces);
+    }
+    history_graph_free(graph);
+    identities_free(identities);
+    traces_close(&traces);
+    return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+}
+
+/* ---- options ---- */
+
+enum { OPTION_FORMAT = OPTION_HELP + 1, OPTION_FROM, OPTION_TO, OPTION_PROCESS, OPTION_MOST };
+
+static const char *format_word(size_t index)
+{
+    static const char *const words[] = {"svg", "dot"};
+
+    return index < ARRAY_SIZE(words) ? words[index] : NULL;
+}
+
+static const struct command_option graph_options[] = {
+    {"output", 'o', {"FILE", ARGUMENT_FILE}, "write into FILE (standard output)"},
+    {"format",
+     OPTION_FORMAT,
+     {"FORMAT", ARGUMENT_WORD, format_word},
+     "svg, a picture, or dot, a graph for Graphviz (svg)"},
+    {"from", OPTION_FROM, {"TIME"}, "only from this time after the first event: 10ms, 2s"},
+    {"to", OPTION_TO, {"TIME"}, "only up to this time"},
+    {"process", OPTION_PROCESS, {"NAME|PID"}, "only of this process or thread; repeatable"},
+    {"most", OPTION_MOST, {"N"}, "draw at most N events (2000)"},
+    {0},
+};
+
+static int bad_value(const char *option, const char *text, const char *wanted)
+{
+    return command_usage_error("graph", "--%s %s: give %s", option, text, wanted);
+}
+
+static int parse_time(const char *option, int64_t *ret_time)
+{
+    uint64_t time;
+
+    if (parse_duration(optarg, &time) < 0 || time > INT64_MAX)
+        return bad_value(option, optarg, "a time, as in 10ms or 2s");
+    *ret_time = (int64_t)time;
+    return -1;
+}
+
+static int parse_most(size_t *ret_most)
+{
+    uint64_t most;
+
+    if (parse_size(optarg, &most) < 0 || most == 0 || most > 1000000)
+        return bad_value("most", optarg, "a number of events up to 1000000");
+    *ret_most = (size_t)most;
+    return -1;
+}
+
+static int parse_format(enum graph_format *ret_format)
+{
+    if (strcmp(optarg, "svg") == 0)
+        *ret_format = GRAPH_SVG;
+    else if (strcmp(optarg, "dot") == 0)
+        *ret_format = GRAPH_DOT;
+    else
+        return bad_value("format", optarg, "svg or dot");
+    return -1;
+}
+
+/* Returns -1, or the exit status with which the command ends. */
+static int take_option(int option, struct graph_options *options)
+{
+    struct problem problem;
+    int result;
+
+    switch (option) {
+    case 'o':
+        options->file = optarg;
+        return -1;
+    case OPTION_FORMAT:
+        return parse_format(&options->format);
+    case OPTION_FROM:
+        return parse_time("from", &options->choice.from);
+    case OPTION_TO:
+        return parse_time("to", &options->choice.to);
+    case OPTION_MOST:
+        return parse_most(&options->choice.most);
+    case OPTION_PROCESS:
+        result = dump_choice_process(&options->processes, optarg, &problem);
+        return result == -EINVAL ? command_usage_error("graph", "%s", problem.text)
+               : result < 0      ? command_error("%s", problem.text)
+                                 : -1;
+    default:
+        return option == OPTION_HELP ? command_help("graph") : command_usage_error("graph", NULL);
+    }
+}
+
+static int command_graph(int argc, char **argv)
+{
+    struct graph_options options = {.format = GRAPH_SVG};
+    int status = -1; /* go on */
+    int option;
+
+    while (status < 0 && (option = command_next_option(&graph_command, argc, argv)) != -1)
+        status = take_option(option, &options);
+    if (status < 0 && optind == argc)
+        status = command_usage_error("graph", "which trace?");
+    if (status < 0 && options.choice.to != 0 && options.choice.to <= options.choice.from)
+        status = command_usage_error("graph", "--to is not after --from");
+    if (status < 0)
+        status =
+            graph_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options);
+    dump_choice_done(&options.processes);
+    return status;
+}
+
+const struct command graph_command = {
+    .name = "graph",
+    .description = "draw the program history of traces: processes, messages, waits",
+    .usage = "[OPTION]... TRACE...",
+    .function = command_graph,
+    .operand = {"TRACE", ARGUMENT_TRACE},
+    .options = graph_options,
+};

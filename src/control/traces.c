@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* traces.c: traces whose history is read. See traces.h. */
+#include "control/traces.h"
+#include "control/command.h"
+#include "show/show.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int traces_open(const char *const *names, size_t count, struct traces *traces,
+                struct problem *problem)
+{
+    *traces = (struct traces){.names = names, .count = count};
+    traces->sources = calloc(count + 1, sizeof(struct source *));
+    if (traces->sources == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        int result = trace_open(&names[i], 1, &traces->sources[i], problem);
+        if (result < 0)
+            return result;
+    }
+    return history_new(traces->sources, count, &traces->history, problem);
+}
+
+void traces_close(struct traces *traces)
+{
+    history_free(traces->history);
+    for (size_t i = 0; traces->sources != NULL && i < traces->count; i++)
+        trace_close(traces->sources[i]);
+    free(traces->sources);
+    *traces = (struct traces){0};
+}
+
+static void report_count(uint64_t count, const char *one, const char *many, const char *what)
+{
+    char text[UNIT_SIZE];
+
+    if (count == 0)
+        return;
+    show_count(count, text);
+    fprintf(stderr, "dpm: %s %s %s\n", text, count == 1 ? one : many, what);
+}
+
+void traces_report_state(const struct traces *traces)
+{
+    struct history_counts counts;
+
+    for (size_t i = 0; i < traces->count; i++)
+        command_report_state(traces->sources[i], &traces->names[i]);
+    history_counts(traces->history, &counts);
+    report_count(counts.unmatched_receives, "receive has", "receives have",
+                 "bytes that nobody is known to have sent");
+    report_count(counts.unmatched_sends, "send was", "sends were",
+                 "not received, as far as is known");
+}
+
+int64_t traces_wall_offset(const struct traces *traces, const struct event *event)
+{
+    int64_t offset;
+    uint64_t error;
+
+    if (event->origin == 0)
+        return event->wall_offset;
+    history_clock(traces->history, event->origin, event->header->time, &offset, &error);
+    if (error == UINT64_MAX)
+        return event->wall_offset;
+    return (int64_t)((uint64_t)history_wall_offset(traces->history, 0) + (uint64_t)offset);
+}

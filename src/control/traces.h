@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * traces.h: traces whose history is read: each is a source of its own, for they are read side by side as
+ * their messages ask for it. Private to control/.
+ */
+#ifndef DPM_TRACES_H
+#define DPM_TRACES_H
+
+#include "history/history.h"
+#include "trace/trace.h"
+
+struct traces {
+    const char *const *names;
+    size_t count;
+    struct source **sources;
+    struct history *history;
+};
+
+/* Errors: those of trace_open and history_new; traces_close is to be called in any case. */
+int traces_open(const char *const *names, size_t count, struct traces *traces,
+                struct problem *problem);
+void traces_close(struct traces *traces);
+
+/* command_report_state of each, and what of their messages could not be matched. */
+void traces_report_state(const struct traces *traces);
+
+/* The event's wall-clock offset as the first trace's machine has it, if messages both ways have told how
+ * far the machines' clocks are apart; else its own. */
+int64_t traces_wall_offset(const struct traces *traces, const struct event *event);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock_origins.c: the clocks of the sources, as the history's edges tell, and where none do the wall
+ * clocks. See clock.h.
+ */
+#include "history/history_private.h"
+
+void history_clock_share(struct history *history, uint32_t origin)
+{
+    for (uint32_t i = 0; i < history->origin_count; i++)
+        if (i != origin && history->origins[i].machine == history->origins[origin].machine) {
+            clocks_share(history->clocks, origin, i);
+            return;
+        }
+}
+
+int64_t history_wall_offset(const struct history *history, uint32_t origin)
+{
+    return history->origins[origin].wall_offset;
+}
+
+int history_clock_note(struct history *history, uint32_t from, uint64_t sent, uint32_t to,
+                       uint64_t received)
+{
+    return clocks_add(history->clocks, from, sent, to, received);
+}
+
+void history_clock(const struct history *history, uint32_t origin, uint64_t time,
+                   int64_t *ret_offset, uint64_t *ret_error)
+{
+    clocks_offset(history->clocks, origin, time, ret_offset, ret_error);
+    if (*ret_error == UINT64_MAX)
+        *ret_offset = (int64_t)((uint64_t)history->origins[origin].wall_offset -
+                                (uint64_t)history->origins[0].wall_offset);
+}
