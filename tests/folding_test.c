@@ -227,12 +227,12 @@ static void add_details(const struct communication *result, struct lines *lines)
              result->pairs[i].sizes.max, histogram_count(&result->pairs[i].sizes));
     for (size_t i = 0; i < result->path_count; i++)
         line(lines, "answers %" PRIu64 " %" PRIu64 " ended %" PRIu64 "/%" PRIu64,
-             result->paths[i].answers.response.sum, result->paths[i].answers.request.sum,
+             result->paths[i].times.of[TIME_RESPONSE].sum, result->paths[i].times.of[TIME_REQUEST].sum,
              result->paths[i].ended, result->paths[i].connections);
     for (size_t i = 0; i < result->process_count; i++)
         line(lines, "failed %" PRIu64 " ended %d, %" PRIu64, result->processes[i].failed_sends,
              result->processes[i].ended,
-             histogram_quantile(&result->processes[i].answers.response, 0.5));
+             histogram_quantile(&result->processes[i].times.of[TIME_RESPONSE], 0.5));
     for (size_t i = 0; i < result->procedure_count; i++)
         line(lines, "procedure %s " TRAFFIC " " TRAFFIC, result->procedures[i].name,
              TRAFFIC_OF(result->procedures[i].sent), TRAFFIC_OF(result->procedures[i].received));

@@ -16,6 +16,7 @@
 #define DPM_ANALYSIS_H
 
 #include "event/event.h"
+#include "history/history.h"
 
 /* ---- the result ---- */
 
@@ -73,12 +74,31 @@ struct histogram_bar histogram_bar(const struct histogram *histogram, unsigned i
 
 void histogram_done(struct histogram *histogram);
 
-/* How long answers take, ns. */
-struct answer_times {
-    struct histogram
-        response;             /* as a server: from the last receive of a request to the next send on
-                                  the same path by the same process */
-    struct histogram request; /* as a client: from the last send of a request to the next receive */
+/* What takes time. */
+enum time_kind {
+    TIME_RESPONSE, /* as a server: from the last receive of a request to the next send on the same path by
+                      the same process */
+    TIME_REQUEST,        /* as a client: from the last send of a request to the next receive */
+    TIME_MESSAGE_WAIT,   /* a message in its receiver's queue, until it was taken whole */
+    TIME_RECEIVER_WAIT,  /* a receive that blocked, until it had something: its sender was late */
+    TIME_SENDER_BLOCKED, /* a send that waited for room, until it ended */
+    TIME_DELIVERY,       /* a message from being sent to being in the queue */
+    TIME_KINDS,
+};
+
+/* ns, of each kind. */
+struct times {
+    struct histogram of[TIME_KINDS];
+};
+
+/* The messages that wait to be received. */
+struct queue_length {
+    uint64_t messages, bytes; /* at the end */
+    uint64_t messages_max, bytes_max;
+    uint64_t operations;   /* messages put in and taken out ... */
+    uint64_t messages_sum; /* ... and messages in the queue after each of these */
+    uint64_t wait;       /* ns, of all messages: with the duration it gives the average over time */
+    uint64_t unreceived; /* messages that nobody has received as far as is known */
 };
 
 struct communication_process {
@@ -103,7 +123,8 @@ struct communication_process {
     struct traffic received;
     uint64_t failed_sends; /* calls; of threads that have ended */
     uint64_t failed_receives;
-    struct answer_times answers;
+    struct times times;
+    struct queue_length queue; /* of all its paths */
     bool ended;
 };
 
@@ -115,8 +136,10 @@ struct communication_pair {
     struct traffic sent;
     uint64_t from_bytes;    /* what `from` sent in all, to whomever */
     struct histogram sizes; /* bytes of a message */
-    bool local;             /* all of it stayed on one machine */
-    bool shared;            /* from or to is several processes */
+    struct times
+        times;  /* TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT and TIME_DELIVERY: of what `to` received */
+    bool local; /* all of it stayed on one machine */
+    bool shared; /* from or to is several processes */
 };
 
 /* How the network served TCP connections, as the kernel tells when they end or the recording does. */
@@ -139,10 +162,11 @@ struct communication_path {
     struct party ends[2]; /* who used the local and the remote end */
     uint64_t connections; /* more than 1: many that have ended share this row */
     uint64_t ended;       /* of them */
-    struct answer_times answers;
-    struct traffic sent;     /* from local to remote */
-    struct traffic received; /* from remote to local */
-    uint64_t dropped;        /* datagrams that found the receiver's queue full, both directions */
+    struct times times;
+    struct queue_length queue; /* both directions */
+    struct traffic sent;       /* from local to remote */
+    struct traffic received;   /* from remote to local */
+    uint64_t dropped;          /* datagrams that found the receiver's queue full, both directions */
     struct network network;
 };
 
@@ -223,7 +247,9 @@ struct communication {
     uint32_t kinds_left_out;  /* METER_TCP ...: some recording did not meter them */
     uint64_t unseen_bytes;    /* received by a call the kernel does not tell of: they count for no
                                  process */
-    uint64_t unknown_paths;   /* messages on paths whose identity record is missing: they count for
+    bool matched;             /* `matching` is known: it was read as a history */
+    struct history_counts matching; /* what became of messages */
+    uint64_t unknown_paths; /* messages on paths whose identity record is missing: they count for
                                  their process, but for no pair and no path */
 };
 
@@ -250,6 +276,10 @@ void statistics_free(struct statistics *statistics);
  * allowed. */
 int statistics_add(struct statistics *statistics, const struct event *event);
 
+/* The same, of a history's event: what to add to its time to have that of the first origin's clock. */
+int statistics_add_at(struct statistics *statistics, const struct event *event,
+                      int64_t clock_offset);
+
 /* The result so far; more records may be added afterwards. `states` says what is known of each
  * origin. Returns 0 or -ENOMEM. The result stands alone: free it with communication_free. */
 int statistics_finish(struct statistics *statistics, const struct source_state *states,
@@ -259,6 +289,11 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
  * Errors: those of the source; -EAGAIN if it has nothing yet; -ENOMEM; a line in `problem`. */
 int communication_read(struct source *source, uint64_t every,
                        struct communication **ret_communication, struct problem *problem);
+
+/* The same of a history with so many origins, in its order: with what became of messages, and times of
+ * several machines as near as their messages tell. */
+int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
+                               struct communication **ret_communication, struct problem *problem);
 
 /* ---- groups ---- */
 

@@ -135,7 +135,10 @@ static int build_processes(struct builder *builder)
         to->failed_sends = from->failed_sends;
         to->failed_receives = from->failed_receives;
         to->ended = from->ended;
-        if (add_answers(&to->answers, &from->answers) < 0 ||
+        to->queue = from->queue;
+        if (builder->leaving)
+            to->queue.messages = to->queue.bytes = 0; /* they stay */
+        if (add_times(&to->times, &from->times) < 0 ||
             (from->pid != 0 && name_process(builder, from, to) < 0))
             return -ENOMEM;
     }
@@ -152,7 +155,8 @@ void add_traffic(struct traffic *sum, const struct traffic *more)
 static int add_values(const struct statistics_use *use, enum value_kind kind,
                       struct histogram *histogram)
 {
-    int result = histogram_merge(histogram, &use->histograms[kind], HISTOGRAM_MOST);
+    const struct histogram *own = use_histogram(use, kind);
+    int result = own == NULL ? 0 : histogram_merge(histogram, own, HISTOGRAM_MOST);
 
     return result < 0 ? result : statistics_add_latest(use, kind, histogram);
 }
@@ -166,11 +170,28 @@ void add_network(struct network *sum, const struct network *more)
         sum->round_trip = more->round_trip;
 }
 
-int add_answers(struct answer_times *sum, const struct answer_times *more)
+int add_times(struct times *sum, const struct times *more)
 {
-    int result = histogram_merge(&sum->response, &more->response, HISTOGRAM_MOST);
+    int result = 0;
 
-    return result < 0 ? result : histogram_merge(&sum->request, &more->request, HISTOGRAM_MOST);
+    for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++)
+        result = histogram_merge(&sum->of[kind], &more->of[kind], HISTOGRAM_MOST);
+    return result;
+}
+
+/* Of several queues the longest is told, for when they were longest is not known any more. */
+void add_queue(struct queue_length *sum, const struct queue_length *more)
+{
+    sum->messages += more->messages;
+    sum->bytes += more->bytes;
+    if (more->messages_max > sum->messages_max)
+        sum->messages_max = more->messages_max;
+    if (more->bytes_max > sum->bytes_max)
+        sum->bytes_max = more->bytes_max;
+    sum->operations += more->operations;
+    sum->messages_sum += more->messages_sum;
+    sum->wait += more->wait;
+    sum->unreceived += more->unreceived;
 }
 
 int add_process_sums(struct communication_process *sum, const struct communication_process *more)
@@ -180,7 +201,18 @@ int add_process_sums(struct communication_process *sum, const struct communicati
     add_traffic(&sum->received, &more->received);
     sum->failed_sends += more->failed_sends;
     sum->failed_receives += more->failed_receives;
-    return add_answers(&sum->answers, &more->answers);
+    add_queue(&sum->queue, &more->queue);
+    return add_times(&sum->times, &more->times);
+}
+
+/* Of each kind of time. */
+static int add_latest_times(const struct statistics_use *use, struct times *times)
+{
+    int result = 0;
+
+    for (unsigned kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
+        result = statistics_add_latest(use, kind, times_of(times, use, kind));
+    return result;
 }
 
 static int sum_processes(struct builder *builder)
@@ -194,7 +226,7 @@ static int sum_processes(struct builder *builder)
             continue;
         add_traffic(&process->sent, &use->sent);
         add_traffic(&process->received, &use->received);
-        int result = statistics_add_latest(use, VALUE_ANSWER, answers_of(&process->answers, use));
+        int result = add_latest_times(use, &process->times);
         if (result < 0)
             return result;
     }
@@ -360,6 +392,18 @@ static bool sends_are_metered(const struct statistics *statistics, const struct 
     return flags == 0 || flags & EVENT_FLAG(EVENT_SEND);
 }
 
+/* How long what a receiver took has waited, and he for it. */
+static int add_waits(struct communication_pair *pair, const struct statistics_use *receiver)
+{
+    static const enum value_kind kinds[] = {VALUE_MESSAGE_WAIT, VALUE_RECEIVER_WAIT,
+                                            VALUE_DELIVERY};
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < ARRAY_SIZE(kinds); i++)
+        result = add_values(receiver, kinds[i], times_of(&pair->times, receiver, kinds[i]));
+    return result;
+}
+
 static int add_pair(struct builder *builder, const struct party *from, const struct party *to,
                     const struct statistics_use *use, enum value_kind kind, bool local)
 {
@@ -372,7 +416,41 @@ static int add_pair(struct builder *builder, const struct party *from, const str
         return -ENOMEM;
     add_traffic(&pair->sent, sent);
     pair->local = pair->local && local;
-    return add_values(use, kind, &pair->sizes);
+    int result = add_values(use, kind, &pair->sizes);
+    return result < 0 || kind == VALUE_SENT ? result : add_waits(pair, use);
+}
+
+static bool sends(const struct statistics_use *use)
+{
+    return use->sent.messages > 0 || use->sent.bytes > 0;
+}
+
+/* What one process has sent took its receivers so long. Of several senders that is nobody's own. */
+static int add_waits_of_receivers(struct builder *builder, const struct connection_end *from,
+                                  const struct connection_end *to)
+{
+    const struct statistics *statistics = builder->statistics;
+    const struct statistics_use *sender = NULL;
+    int result = 0;
+
+    for (uint32_t at = statistics->paths[from->path].first_use; at != 0;
+         at = statistics->uses[at - 1].next) {
+        if (sender != NULL && sends(&statistics->uses[at - 1]))
+            return 0;
+        if (sends(&statistics->uses[at - 1]))
+            sender = &statistics->uses[at - 1];
+    }
+    if (sender == NULL || to->path == NO_END)
+        return 0;
+    struct party user = party_of(builder, &sender->process, 1);
+    struct communication_pair *pair =
+        user.processes == NULL ? NULL : communication_pair(builder->result, &user, &to->party);
+    if (pair == NULL)
+        return -ENOMEM;
+    for (uint32_t at = statistics->paths[to->path].first_use; result == 0 && at != 0;
+         at = statistics->uses[at - 1].next)
+        result = add_waits(pair, &statistics->uses[at - 1]);
+    return result;
 }
 
 static int build_direction(struct builder *builder, const struct connection_end *from,
@@ -397,7 +475,7 @@ static int build_direction(struct builder *builder, const struct connection_end 
                           use, by_sends ? VALUE_SENT : VALUE_RECEIVED, local);
         at = use->next;
     }
-    return result;
+    return result < 0 || !by_sends ? result : add_waits_of_receivers(builder, from, to);
 }
 
 /* ---- connections ---- */
@@ -434,8 +512,8 @@ static bool is_closed(const struct connection_end *end)
     return end->path == NO_END || end->end.destroyed;
 }
 
-static int sum_answers(struct builder *builder, const struct connection_end ends[2],
-                       struct communication_path *path)
+static int sum_times(struct builder *builder, const struct connection_end ends[2],
+                     struct communication_path *path)
 {
     const struct statistics *statistics = builder->statistics;
     int result = 0;
@@ -446,10 +524,28 @@ static int sum_answers(struct builder *builder, const struct connection_end ends
         for (uint32_t at = statistics->paths[ends[i].path].first_use; result == 0 && at != 0;
              at = statistics->uses[at - 1].next) {
             const struct statistics_use *use = &statistics->uses[at - 1];
-            result = add_values(use, VALUE_ANSWER, answers_of(&path->answers, use));
+            for (unsigned kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
+                result = add_values(use, kind, times_of(&path->times, use, kind));
         }
     }
     return result;
+}
+
+/* What never was received is no process's any more when its path leaves. */
+static void add_queue_row(struct builder *builder, const struct queue *queue,
+                          struct communication_path *row)
+{
+    struct queue_length length;
+
+    if (queue == NULL)
+        return;
+    queue_result(queue, builder->statistics->lasting.latest, &length);
+    add_queue(&row->queue, &length);
+    if (queue->owner == NO_PROCESS)
+        return;
+    struct communication_process *owner = &builder->result->processes[queue->owner];
+    owner->queue.wait += length.wait - queue->length.wait;
+    owner->queue.unreceived += length.unreceived;
 }
 
 /* ends[0] is the local one. */
@@ -466,6 +562,8 @@ static int build_connection(struct builder *builder, struct connection_end ends[
     path->ended = is_closed(&ends[0]) && is_closed(&ends[1]);
     for (int i = 0; i < 2; i++)
         if (ends[i].path != NO_END && (i == 0 || ends[0].path != ends[1].path)) {
+            add_queue_row(builder, statistics->paths[ends[i].path].outgoing, path);
+            add_queue_row(builder, statistics->paths[ends[i].path].incoming, path);
             path->dropped += statistics->paths[ends[i].path].dropped;
             add_network(&path->network, &statistics->paths[ends[i].path].network);
         }
@@ -473,7 +571,7 @@ static int build_connection(struct builder *builder, struct connection_end ends[
     builder->result->connections++;
     builder->result->ended += path->ended;
     bool local = is_local_connection(statistics, ends);
-    int result = sum_answers(builder, ends, path);
+    int result = sum_times(builder, ends, path);
     if (result == 0)
         result = build_direction(builder, &ends[0], &ends[1], local, &path->sent);
     /* A socket that is connected to itself has one direction only. */
@@ -652,6 +750,15 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
     return 0;
 }
 
+static int explain(int result, struct problem *problem)
+{
+    if (result == -EAGAIN)
+        problem_set(problem, result, "the recording has not ended yet");
+    else if (result < 0)
+        problem_set(problem, result, "out of memory for the communication statistics");
+    return result;
+}
+
 int communication_read(struct source *source, uint64_t every,
                        struct communication **ret_communication, struct problem *problem)
 {
@@ -677,9 +784,63 @@ int communication_read(struct source *source, uint64_t every,
                                                            source->origins, ret_communication);
 done:
     statistics_free(statistics);
-    if (result == -EAGAIN)
-        problem_set(problem, result, "the recording has not ended yet");
-    else if (result < 0)
-        problem_set(problem, result, "out of memory for the communication statistics");
-    return result;
+    return explain(result, problem);
+}
+
+/* ---- of a history ---- */
+
+static int add_history_event(struct statistics *statistics, const struct history *history,
+                             const struct event *event)
+{
+    int64_t offset = 0;
+    uint64_t error;
+
+    if (event->origin != 0)
+        history_clock(history, event->origin, event->header->time, &offset, &error);
+    return statistics_add_at(statistics, event, offset);
+}
+
+static int finish_history(struct statistics *statistics, const struct history *history,
+                          uint32_t origins, struct communication **ret_communication)
+{
+    struct source_state *states = calloc(origins + 1UL, sizeof(*states));
+    int result = -ENOMEM;
+
+    for (uint32_t i = 0; states != NULL && i < origins; i++)
+        states[i] = *history_state(history, i);
+    if (states != NULL)
+        result = statistics_finish(statistics, states, origins, ret_communication);
+    free(states);
+    if (result < 0)
+        return result;
+    (*ret_communication)->matched = true;
+    history_counts(history, &(*ret_communication)->matching);
+    return 0;
+}
+
+int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
+                               struct communication **ret_communication, struct problem *problem)
+{
+    struct statistics *statistics = NULL;
+    struct history_event event;
+    int result = statistics_new(&statistics);
+
+    if (result < 0)
+        goto done;
+    statistics_every(statistics, every);
+    while ((result = history_next(history, &event, problem)) == SOURCE_RECORD) {
+        result = add_history_event(statistics, history, &event.event);
+        if (result < 0)
+            goto done;
+    }
+    if (result < 0) {
+        statistics_free(statistics);
+        return result; /* the source has said why */
+    }
+    result = result == SOURCE_NONE_YET
+                 ? -EAGAIN
+                 : finish_history(statistics, history, origins, ret_communication);
+done:
+    statistics_free(statistics);
+    return explain(result, problem);
 }

@@ -105,7 +105,13 @@ static int keep_process(const struct statistics *from, const struct statistics_p
     *kept = *process;
     kept->parent = number_of_parent(from, process);
     kept->cpu = kept->failed_sends = kept->failed_receives = 0; /* that is past */
-    kept->answers = (struct answer_times){0};
+    kept->times = (struct times){0};
+    kept->queue = (struct queue_length){
+        .messages = process->queue.messages,
+        .bytes = process->queue.bytes,
+        .messages_max = process->queue.messages,
+        .bytes_max = process->queue.bytes,
+    };
     return keep_image(from, process->origin, process->image, to);
 }
 
@@ -145,22 +151,39 @@ static int keep_uses(struct statistics *from, uint32_t path, struct statistics *
         copy->process = (uint32_t)index;
         copy->next = next;
         memset(use->histograms, 0, sizeof(use->histograms));
+        use->waits = NULL;
     }
     return 0;
 }
 
+/* The queue goes over; its owner stays, for he uses the path. */
+static int keep_queue(const struct statistics *from, struct queue *queue, struct statistics *to)
+{
+    if (queue == NULL || queue->owner == NO_PROCESS)
+        return 0;
+    const struct statistics_process *owner = &from->processes[queue->owner];
+    int64_t index = statistics_process_index(to, owner->origin, owner->number);
+    queue->owner = index < 0 ? NO_PROCESS : (uint32_t)index;
+    return index < 0 ? (int)index : 0;
+}
+
 static int keep_path(struct statistics *from, uint32_t path, struct statistics *to)
 {
-    const struct statistics_path *old = &from->paths[path];
+    struct statistics_path *old = &from->paths[path];
     int64_t index = statistics_path_index(to, old->origin, old->number);
 
     if (index < 0)
         return (int)index;
     to->paths[index] = *old;
+    old->outgoing = old->incoming = NULL;
     to->paths[index].first_use = to->paths[index].last_used = 0;
     const struct path_record *record = identities_path(from->identities, old->origin, old->number);
     int result = add_identity(to->identities, old->origin, record == NULL ? NULL : &record->header);
-    return result < 0 ? result : keep_uses(from, path, to, (uint32_t)index);
+    if (result == 0)
+        result = keep_uses(from, path, to, (uint32_t)index);
+    if (result == 0)
+        result = keep_queue(from, to->paths[index].outgoing, to);
+    return result < 0 ? result : keep_queue(from, to->paths[index].incoming, to);
 }
 
 /* Index in the fresh tables of a path that stays. */
@@ -184,6 +207,16 @@ static int keep_joined(const struct statistics *from, uint32_t path, struct stat
     return joiner_restore(&to->joiner, kept_index(from, path, to), &end,
                           identities_path(to->identities, old->origin, old->number),
                           kept_index(from, end.partner, to));
+}
+
+/* What is in the queues of paths that leave is nobody's any more. */
+static void forget_queues(struct statistics *from)
+{
+    for (uint32_t i = 0; i < from->path_numbers.numbers.count; i++)
+        if (from->paths[i].leaves) {
+            queue_leaves(from, from->paths[i].outgoing);
+            queue_leaves(from, from->paths[i].incoming);
+        }
 }
 
 static int keep_what_lives(struct statistics *from, struct statistics *to)
@@ -257,9 +290,9 @@ static void add_to_row(struct communication_path *row, struct communication_path
     row->dropped += more->dropped;
     add_network(&row->network, &more->network);
     if (*error == 0)
-        *error = add_answers(&row->answers, &more->answers);
-    histogram_done(&more->answers.response);
-    histogram_done(&more->answers.request);
+        *error = add_times(&row->times, &more->times);
+    add_queue(&row->queue, &more->queue);
+    times_done(&more->times);
 }
 
 static int compare_parties(const struct party *a, const struct party *b)
@@ -410,6 +443,9 @@ static int fold_pairs(struct communication *past, uint32_t most)
         add_traffic(&row->sent, &small.sent);
         row->local = row->local && small.local;
         result = histogram_take(&row->sizes, &small.sizes, HISTOGRAM_MOST);
+        if (result == 0)
+            result = add_times(&row->times, &small.times);
+        times_done(&small.times);
     }
     return result;
 }
@@ -522,6 +558,7 @@ int statistics_fold(struct statistics *statistics)
         result = take_spare(statistics, &fresh);
     if (result < 0)
         return result;
+    forget_queues(statistics);
     result = keep_what_lives(statistics, fresh);
     if (result < 0) {
         memset(&fresh->lasting, 0, sizeof(fresh->lasting)); /* belongs to both */

@@ -40,10 +40,10 @@ const char *communication_keep_text(struct communication *communication, const c
     return communication_keep(communication, text, strlen(text) + 1);
 }
 
-void answer_times_done(struct answer_times *answers)
+void times_done(struct times *times)
 {
-    histogram_done(&answers->response);
-    histogram_done(&answers->request);
+    for (unsigned kind = 0; kind < TIME_KINDS; kind++)
+        histogram_done(&times->of[kind]);
 }
 
 void communication_free(struct communication *communication)
@@ -51,11 +51,13 @@ void communication_free(struct communication *communication)
     if (communication == NULL)
         return;
     for (size_t i = 0; i < communication->process_count; i++)
-        answer_times_done(&communication->processes[i].answers);
-    for (size_t i = 0; i < communication->pair_count; i++)
+        times_done(&communication->processes[i].times);
+    for (size_t i = 0; i < communication->pair_count; i++) {
         histogram_done(&communication->pairs[i].sizes);
+        times_done(&communication->pairs[i].times);
+    }
     for (size_t i = 0; i < communication->path_count; i++)
-        answer_times_done(&communication->paths[i].answers);
+        times_done(&communication->paths[i].times);
     arena_done(&communication->memory);
     free(communication->pieces);
     intern_done(&communication->piece_keys);

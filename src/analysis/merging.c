@@ -61,6 +61,15 @@ static int pass_on(struct histogram *to, const struct histogram *from, struct hi
                          : histogram_merge(to, from, HISTOGRAM_MOST);
 }
 
+static int pass_on_times(struct times *to, const struct times *from, struct times *owned)
+{
+    int result = 0;
+
+    for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++)
+        result = pass_on(&to->of[kind], &from->of[kind], owned == NULL ? NULL : &owned->of[kind]);
+    return result;
+}
+
 static int transfer_pair(struct communication *result, const uint32_t *map,
                          const struct communication_pair *from, struct communication_pair *owned)
 {
@@ -75,7 +84,10 @@ static int transfer_pair(struct communication *result, const uint32_t *map,
         return -ENOMEM;
     add_traffic(&pair->sent, &from->sent);
     pair->local = pair->local && from->local;
-    return pass_on(&pair->sizes, &from->sizes, owned == NULL ? NULL : &owned->sizes);
+    int error = pass_on(&pair->sizes, &from->sizes, owned == NULL ? NULL : &owned->sizes);
+    return error < 0
+               ? error
+               : pass_on_times(&pair->times, &from->times, owned == NULL ? NULL : &owned->times);
 }
 
 static int transfer_path(struct communication *result, const uint32_t *map,
@@ -84,18 +96,14 @@ static int transfer_path(struct communication *result, const uint32_t *map,
     struct communication_path *path = &result->paths[result->path_count++];
 
     *path = *from;
-    path->answers = (struct answer_times){0};
+    path->times = (struct times){0};
     path->local = communication_keep_text(result, from->local);
     path->remote = communication_keep_text(result, from->remote);
     if (path->local == NULL || path->remote == NULL ||
         map_party(result, map, &from->ends[0], &path->ends[0]) < 0 ||
         map_party(result, map, &from->ends[1], &path->ends[1]) < 0)
         return -ENOMEM;
-    int error = pass_on(&path->answers.response, &from->answers.response,
-                        owned == NULL ? NULL : &owned->answers.response);
-    return error < 0 ? error
-                     : pass_on(&path->answers.request, &from->answers.request,
-                               owned == NULL ? NULL : &owned->answers.request);
+    return pass_on_times(&path->times, &from->times, owned == NULL ? NULL : &owned->times);
 }
 
 static int enlarge(void *array, size_t count, size_t more, size_t size)
@@ -141,7 +149,7 @@ int copy_process(struct communication *result, const struct communication_proces
     const char **texts[] = {&to->user_name, &to->cgroup_name, &to->program, &to->group};
 
     *to = *from;
-    to->answers = (struct answer_times){0};
+    to->times = (struct times){0};
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         if (*texts[i] == NULL)
             continue;
@@ -149,7 +157,7 @@ int copy_process(struct communication *result, const struct communication_proces
         if (*texts[i] == NULL)
             return -ENOMEM;
     }
-    return add_answers(&to->answers, &from->answers);
+    return add_times(&to->times, &from->times);
 }
 
 static uint64_t process_key(const struct communication_process *process)
@@ -177,8 +185,7 @@ static int update_process(struct communication *into, struct communication_proce
     known->parent = parent;
     known->ended = known->ended || sums.ended;
     result = add_process_sums(known, &sums);
-    histogram_done(&sums.answers.response);
-    histogram_done(&sums.answers.request);
+    times_done(&sums.times);
     return result;
 }
 

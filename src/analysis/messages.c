@@ -6,6 +6,7 @@
 #include "analysis/statistics.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- values: the latest wait until there are many, which short paths do not live to see ---- */
@@ -15,19 +16,41 @@ static unsigned most_buckets(enum value_kind kind)
     return kind == VALUE_ANSWER ? HISTOGRAM_SOME : HISTOGRAM_FEW;
 }
 
-struct histogram *answers_of(struct answer_times *answers, const struct statistics_use *use)
+_Static_assert(VALUE_KINDS - VALUE_WAITS == TIME_KINDS - TIME_MESSAGE_WAIT, "both in one order");
+
+struct histogram *times_of(struct times *times, const struct statistics_use *use,
+                           enum value_kind kind)
 {
-    return use->serves ? &answers->response : &answers->request;
+    return kind == VALUE_ANSWER ? &times->of[use->serves ? TIME_RESPONSE : TIME_REQUEST]
+                                : &times->of[TIME_MESSAGE_WAIT + (kind - VALUE_WAITS)];
+}
+
+const struct histogram *use_histogram(const struct statistics_use *use, enum value_kind kind)
+{
+    return kind < VALUE_WAITS   ? &use->histograms[kind]
+           : use->waits == NULL ? NULL
+                                : &use->waits[kind - VALUE_WAITS];
+}
+
+/* The same, made if there is none; NULL: out of memory. */
+static struct histogram *make_use_histogram(struct statistics_use *use, enum value_kind kind)
+{
+    if (kind < VALUE_WAITS)
+        return &use->histograms[kind];
+    if (use->waits == NULL)
+        use->waits = calloc(VALUE_KINDS - VALUE_WAITS, sizeof(*use->waits));
+    return use->waits == NULL ? NULL : &use->waits[kind - VALUE_WAITS];
 }
 
 static int add_to_histogram(struct statistics_process *process, struct statistics_use *use,
                             enum value_kind kind, uint64_t value)
 {
-    int result = histogram_add(&use->histograms[kind], value, most_buckets(kind));
+    struct histogram *own = make_use_histogram(use, kind);
+    int result = own == NULL ? -ENOMEM : histogram_add(own, value, most_buckets(kind));
 
-    return result < 0 || kind != VALUE_ANSWER
+    return result < 0 || kind < VALUE_ANSWER
                ? result
-               : histogram_add(answers_of(&process->answers, use), value, HISTOGRAM_MOST);
+               : histogram_add(times_of(&process->times, use, kind), value, HISTOGRAM_MOST);
 }
 
 static enum value_kind kind_of(uint32_t latest)
@@ -50,8 +73,8 @@ static int spill_latest(struct statistics_process *process, struct statistics_us
     return result;
 }
 
-static int add_value(struct statistics_process *process, struct statistics_use *use,
-                     enum value_kind kind, uint64_t value)
+int statistics_add_value(struct statistics_process *process, struct statistics_use *use,
+                         enum value_kind kind, uint64_t value)
 {
     int result = 0;
 
@@ -89,7 +112,7 @@ static int note_answer(struct statistics_process *process, struct statistics_use
                       (path->role == PATH_ROLE_UNKNOWN && record->header.id == EVENT_RECEIVE);
     else if (use->last == (use->serves ? EVENT_RECEIVE : EVENT_SEND) &&
              use->last != record->header.id && time >= use->last_time)
-        result = add_value(process, use, VALUE_ANSWER, time - use->last_time);
+        result = statistics_add_value(process, use, VALUE_ANSWER, time - use->last_time);
     use->last = record->header.id;
     use->last_time = time;
     return result;
@@ -117,7 +140,8 @@ static int note_size(struct statistics_process *process, struct statistics_use *
 
     if (record->header.flags & RECORD_CONTINUED || (!is_send && path->partner_used))
         return 0;
-    return add_value(process, use, is_send ? VALUE_SENT : VALUE_RECEIVED, record->message.bytes);
+    return statistics_add_value(process, use, is_send ? VALUE_SENT : VALUE_RECEIVED,
+                                record->message.bytes);
 }
 
 int statistics_add_use(struct statistics *statistics, const struct record *record, uint32_t index,

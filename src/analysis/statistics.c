@@ -36,8 +36,11 @@ int statistics_new(struct statistics **ret_statistics)
 
 static void use_done(struct statistics_use *use)
 {
-    for (unsigned kind = 0; kind < VALUE_KINDS; kind++)
+    for (unsigned kind = 0; kind < VALUE_WAITS; kind++)
         histogram_done(&use->histograms[kind]);
+    for (unsigned kind = 0; use->waits != NULL && kind < VALUE_KINDS - VALUE_WAITS; kind++)
+        histogram_done(&use->waits[kind]);
+    free(use->waits);
 }
 
 void statistics_every(struct statistics *statistics, uint64_t interval)
@@ -50,9 +53,14 @@ static void rows_done(struct statistics *statistics)
 {
     for (uint32_t i = 0;
          i < statistics->process_numbers.numbers.count && i < statistics->process_capacity; i++)
-        answer_times_done(&statistics->processes[i].answers);
+        times_done(&statistics->processes[i].times);
     for (uint32_t i = 0; i < statistics->use_keys.count && i < statistics->use_capacity; i++)
         use_done(&statistics->uses[i]);
+    for (uint32_t i = 0;
+         i < statistics->path_numbers.numbers.count && i < statistics->path_capacity; i++) {
+        queue_free(statistics->paths[i].outgoing);
+        queue_free(statistics->paths[i].incoming);
+    }
 }
 
 void statistics_clear(struct statistics *statistics)
@@ -344,6 +352,35 @@ static void end_path(struct statistics *statistics, const struct waiting_event *
     statistics->ended++;
 }
 
+/* When it happened, by the first origin's clock. */
+static uint64_t common_time(const struct waiting_event *event)
+{
+    const struct record *record = &event->record;
+    bool has_span = record->header.id <= EVENT_RECEIVE;
+
+    return record->header.time + (uint64_t)event->clock_offset -
+           (has_span ? record->message.span : 0);
+}
+
+/* What it means for those who wait, and for the queues. */
+static int add_to_queues(struct statistics *statistics, const struct waiting_event *event)
+{
+    const struct record *record = &event->record;
+    uint64_t time = common_time(event), made = record->header.time + (uint64_t)event->clock_offset;
+    struct statistics_stream *stream = &statistics->streams[event->stream];
+    struct statistics_use *use =
+        event->path == NO_END ? NULL
+                              : statistics_find_use(statistics, event->path, stream->process);
+    int result = queues_waits(statistics, stream, use, record,
+                              record->header.id == EVENT_SEND ? made : time);
+
+    if (result < 0 || use == NULL)
+        return result;
+    if (record->header.id == EVENT_SEND)
+        return queues_sent(statistics, event->path, record, time);
+    return record->header.id == EVENT_RECEIVE ? queues_received(statistics, use, record, time) : 0;
+}
+
 static int add_event(struct statistics *statistics, const struct waiting_event *event)
 {
     const struct record *record = &event->record;
@@ -353,7 +390,11 @@ static int add_event(struct statistics *statistics, const struct waiting_event *
     statistics->lasting.events++;
     if (header->id == EVENT_DESTROYPATH)
         end_path(statistics, event);
+    if (common_time(event) > statistics->lasting.latest)
+        statistics->lasting.latest = common_time(event);
     if (event->stream == NO_END) {
+        if (header->id == EVENT_MESSAGEQUEUED)
+            return queues_arrived(statistics, event->path, record, common_time(event));
         if (header->id == EVENT_RECEIVE)
             statistics->lasting.unseen_bytes += record->message.bytes;
         else
@@ -372,9 +413,10 @@ static int add_event(struct statistics *statistics, const struct waiting_event *
     if (header->id == EVENT_SEND && statistics->lasting.interval != 0 &&
         statistics_count_in_time(statistics, event) < 0)
         return -ENOMEM;
-    return event->path == NO_END
-               ? 0
-               : statistics_add_use(statistics, record, event->path, stream->process);
+    int result = event->path == NO_END
+                     ? 0
+                     : statistics_add_use(statistics, record, event->path, stream->process);
+    return result < 0 ? result : add_to_queues(statistics, event);
 }
 
 /* ---- what waits ---- */
@@ -387,6 +429,11 @@ static int find_tables(struct statistics *statistics, struct waiting_event *even
     int64_t index;
 
     event->stream = event->path = NO_END;
+    if (record->header.id == EVENT_MESSAGEQUEUED) {
+        index = statistics_path_index(statistics, event->origin, record->queued.path);
+        event->path = (uint32_t)index;
+        return index < 0 ? (int)index : 0;
+    }
     if (record->header.flags & RECORD_NO_STREAM)
         return 0;
     index = statistics_stream_index(statistics, event->origin, record->header.stream,
@@ -440,13 +487,14 @@ int statistics_bring_in(struct statistics *statistics)
     return result;
 }
 
-static int let_wait(struct statistics *statistics, const struct event *event)
+static int let_wait(struct statistics *statistics, const struct event *event, int64_t clock_offset)
 {
     struct waiting_event *last = &statistics->waiting.list[statistics->waiting.count++];
 
     memcpy(&last->record, event->header, sizeof(last->record));
     last->origin = event->origin;
     last->wall_offset = event->wall_offset;
+    last->clock_offset = clock_offset;
     return statistics->waiting.count < WAITING_MOST ? 0 : statistics_bring_in(statistics);
 }
 
@@ -458,13 +506,19 @@ static bool is_event(unsigned id)
 
 int statistics_add(struct statistics *statistics, const struct event *event)
 {
+    return statistics_add_at(statistics, event, 0);
+}
+
+int statistics_add_at(struct statistics *statistics, const struct event *event,
+                      int64_t clock_offset)
+{
     struct statistics_origin *origin = find_origin(statistics, event->origin);
 
     if (origin == NULL)
         return -ENOMEM;
     note_time(origin, event);
     if (is_event(event->header->id) && origin->machine_known)
-        return let_wait(statistics, event);
+        return let_wait(statistics, event, clock_offset);
     int result = statistics_bring_in(statistics);
     if (result < 0)
         return result;
@@ -498,6 +552,6 @@ int statistics_add(struct statistics *statistics, const struct event *event)
     case EVENT_END:
         return 0;
     default:
-        return let_wait(statistics, event);
+        return let_wait(statistics, event, clock_offset);
     }
 }

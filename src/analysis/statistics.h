@@ -46,7 +46,8 @@ struct statistics_process {
     uint64_t cpu;
     uint64_t failed_sends;
     uint64_t failed_receives;
-    struct answer_times answers;
+    struct times times;
+    struct queue_length queue;
     bool ended;
     bool leaves; /* folding: it has ended, and no path that stays knows it */
 };
@@ -78,9 +79,11 @@ struct recent_pc {
 };
 
 struct statistics_stream {
-    uint32_t process; /* index into processes */
-    bool known;       /* its identity record was seen */
-    bool running;     /* proc_time is set */
+    uint64_t waits_since;   /* its last RECEIVECALL, if nothing else was told since; or 0 */
+    uint64_t blocked_since; /* the first SENDCALL of a call that goes on; or 0 */
+    uint32_t process;       /* index into processes */
+    bool known;             /* its identity record was seen */
+    bool running;           /* proc_time is set */
     bool ended;
     uint64_t proc_time;         /* the last one seen, 48 bits */
     uint32_t image;             /* that it executes */
@@ -92,12 +95,17 @@ enum value_kind {
     VALUE_SENT,     /* bytes of a message */
     VALUE_RECEIVED, /* the same, only where sends are not metered: what the others sent */
     VALUE_ANSWER,   /* ns; of a server or a client */
+    VALUE_WAITS,    /* from here on ns, in the order of enum time_kind: */
+    VALUE_MESSAGE_WAIT = VALUE_WAITS,
+    VALUE_RECEIVER_WAIT,
+    VALUE_SENDER_BLOCKED,
+    VALUE_DELIVERY,
     VALUE_KINDS,
 };
 
 /* A path of some hundred messages needs no histograms: more would cost more memory than it saves time. */
 #define LATEST_MOST 44
-#define KIND_BITS   2
+#define KIND_BITS   3
 #define VALUE_BITS  (32 - KIND_BITS)
 
 _Static_assert(VALUE_KINDS <= 1 << KIND_BITS && LATEST_MOST <= UINT8_MAX, "latest has room");
@@ -114,7 +122,37 @@ struct statistics_use {
     struct traffic sent;
     struct traffic received;
     uint32_t latest[LATEST_MOST]; /* value << KIND_BITS | kind: not in the histograms yet */
-    struct histogram histograms[VALUE_KINDS];
+    struct histogram *waits;      /* [VALUE_KINDS - VALUE_WAITS], or NULL: they have none */
+    struct histogram histograms[VALUE_WAITS];
+};
+
+/* A message on its way to the other end of a path, or in its queue: queues.c. */
+struct queue_message {
+    uint64_t sent;   /* 0: by somebody who is not metered */
+    uint64_t queued; /* 0: not yet, as far as is known */
+    uint32_t end;    /* position after it */
+    uint32_t bytes;
+};
+
+struct queue_arrival {
+    uint64_t time;
+    uint32_t end; /* up to this position */
+};
+
+struct queue {
+    struct queue_message *messages; /* [first .. count), in the order of their positions */
+    uint32_t first;
+    uint32_t count;
+    size_t capacity;
+    struct queue_arrival *arrivals; /* of what no SEND has told yet */
+    uint32_t arrival_count;
+    size_t arrival_capacity;
+    uint32_t taken; /* up to this position */
+    uint32_t owner; /* index of the process that received last, or NO_PROCESS */
+    bool has_taken;
+    bool numbered; /* positions are numbers of messages */
+    bool told;     /* MESSAGEQUEUED tells what comes */
+    struct queue_length length;
 };
 
 struct statistics_path {
@@ -130,7 +168,9 @@ struct statistics_path {
     bool aged;         /* it had ended when the folding before came */
     uint64_t messages; /* SEND and RECEIVE records */
     uint64_t dropped;
-    uint32_t last_dropped; /* the last count that DROPPED told, modulo 2^32 */
+    uint32_t last_dropped;  /* the last count that DROPPED told, modulo 2^32 */
+    struct queue *outgoing; /* of what it sends; NULL: nothing yet */
+    struct queue *incoming; /* of what comes from somebody who is not metered; likewise */
     struct network network;
 };
 
@@ -159,8 +199,9 @@ struct waiting_events {
         struct record record;
         uint32_t origin;
         int64_t wall_offset;
-        uint32_t stream; /* index into streams ... */
-        uint32_t path;   /* ... and into paths; NO_END: it has none */
+        int64_t clock_offset; /* to be added to its time for that of the first origin's clock */
+        uint32_t stream;      /* index into streams ... */
+        uint32_t path;        /* ... and into paths; NO_END: it has none */
     } list[WAITING_MOST];
     uint32_t count;
 };
@@ -189,6 +230,7 @@ struct statistics_lasting {
     size_t interval_capacity;
     uint64_t interval;      /* ns, 0: not asked for */
     int64_t interval_begin; /* of the first, wall time */
+    uint64_t latest;        /* time of an event, by the first origin's clock */
     uint64_t events;
     uint64_t unknown_streams;
     uint64_t unseen_bytes;
@@ -239,15 +281,45 @@ void statistics_note_used(struct statistics *statistics, uint32_t path);
 int statistics_add_use(struct statistics *statistics, const struct record *record, uint32_t index,
                        uint32_t process);
 
-/* A use is a server's or a client's. */
-struct histogram *answers_of(struct answer_times *answers, const struct statistics_use *use);
+/* To which times the values of a use belong, by their kind. An answer is a server's or a client's. */
+struct histogram *times_of(struct times *times, const struct statistics_use *use,
+                           enum value_kind kind);
 
-/* Adds those of a kind that are not in the use's histograms yet, nor answers in its process's. */
+/* The use's own histogram of a kind; NULL: it has none. */
+const struct histogram *use_histogram(const struct statistics_use *use, enum value_kind kind);
+
+/* Adds those of a kind that are not in the use's histograms yet, nor times in its process's. */
 int statistics_add_latest(const struct statistics_use *use, enum value_kind kind,
                           struct histogram *histogram);
 
+/* Adds a value to the use, and if it is a time to its process. */
+int statistics_add_value(struct statistics_process *process, struct statistics_use *use,
+                         enum value_kind kind, uint64_t value);
+
 /* Counts a SEND in its stretch of time. */
 int statistics_count_in_time(struct statistics *statistics, const struct waiting_event *event);
+
+/* ---- queues.c; `time` is when it happened, by the first origin's clock; these return 0 or -ENOMEM ---- */
+
+/* A MESSAGEQUEUED of a path; a SEND on it; a RECEIVE by a use. */
+int queues_arrived(struct statistics *statistics, uint32_t path, const struct record *record,
+                   uint64_t time);
+int queues_sent(struct statistics *statistics, uint32_t path, const struct record *record,
+                uint64_t time);
+int queues_received(struct statistics *statistics, struct statistics_use *use,
+                    const struct record *record, uint64_t time);
+
+/* Any record of a stream: how long it has waited. `use`: of the path that it speaks of, or NULL. */
+int queues_waits(struct statistics *statistics, struct statistics_stream *stream,
+                 struct statistics_use *use, const struct record *record, uint64_t time);
+
+/* Its path leaves the tables: what is in it is its owner's no more. */
+void queue_leaves(struct statistics *statistics, struct queue *queue);
+
+/* What it comes to, `now` being the latest time. */
+void queue_result(const struct queue *queue, uint64_t now, struct queue_length *ret_length);
+
+void queue_free(struct queue *queue);
 
 /* ---- procedures.c ---- */
 
@@ -296,10 +368,12 @@ void add_traffic(struct traffic *sum, const struct traffic *more);
 
 void add_network(struct network *sum, const struct network *more);
 
-void answer_times_done(struct answer_times *answers);
+void add_queue(struct queue_length *sum, const struct queue_length *more);
+
+void times_done(struct times *times);
 
 /* These return 0 or -ENOMEM. */
-int add_answers(struct answer_times *sum, const struct answer_times *more);
+int add_times(struct times *sum, const struct times *more);
 int add_process_sums(struct communication_process *sum, const struct communication_process *more);
 
 /* Adds the pairs and paths of `from`, of whose processes number i is map[i] in the result. */

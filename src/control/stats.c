@@ -2,6 +2,7 @@
 /* stats.c: `dpm stats`: who sent how much to whom. See dpm-stats(1). */
 #include "control/command.h"
 #include "control/resolve.h"
+#include "control/traces.h"
 #include "show/show.h"
 #include "trace/trace.h"
 
@@ -49,11 +50,12 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
 {
     struct communication *communication = NULL;
     struct problem problem;
-    struct source *source = NULL;
+    struct traces opened;
 
-    int result = trace_open(traces, count, &source, &problem);
+    int result = traces_open(traces, count, &opened, &problem);
     if (result == 0)
-        result = communication_read(source, options->every, &communication, &problem);
+        result = communication_read_history(opened.history, (uint32_t)count, options->every,
+                                            &communication, &problem);
     if (result == 0)
         result = group(&communication, options->by, &problem);
     if (result == 0 && options->resolve && resolve_addresses(communication) < 0)
@@ -66,12 +68,12 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
             result = command_flush_output(&problem);
     }
     if (result == 0) {
-        command_report_state(source, traces);
+        traces_report_losses(&opened);
         if (options->show.json || options->show.csv)
             warn_unknown(communication);
     }
     communication_free(communication);
-    trace_close(source);
+    traces_close(&opened);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
 

@@ -42,12 +42,17 @@ static void report_count(uint64_t count, const char *one, const char *many, cons
     fprintf(stderr, "dpm: %s %s %s\n", text, count == 1 ? one : many, what);
 }
 
+void traces_report_losses(const struct traces *traces)
+{
+    for (size_t i = 0; i < traces->count; i++)
+        command_report_state(traces->sources[i], &traces->names[i]);
+}
+
 void traces_report_state(const struct traces *traces)
 {
     struct history_counts counts;
 
-    for (size_t i = 0; i < traces->count; i++)
-        command_report_state(traces->sources[i], &traces->names[i]);
+    traces_report_losses(traces);
     history_counts(traces->history, &counts);
     report_count(counts.unmatched_receives, "receive has", "receives have",
                  "bytes that nobody is known to have sent");

@@ -21,7 +21,10 @@ int traces_open(const char *const *names, size_t count, struct traces *traces,
                 struct problem *problem);
 void traces_close(struct traces *traces);
 
-/* command_report_state of each, and what of their messages could not be matched. */
+/* command_report_state of each. */
+void traces_report_losses(const struct traces *traces);
+
+/* The same, and what of their messages could not be matched. */
 void traces_report_state(const struct traces *traces);
 
 /* The event's wall-clock offset as the first trace's machine has it, if messages both ways have told how

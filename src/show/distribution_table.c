@@ -9,10 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- how long answers take ---- */
+/* ---- how long answers take, and waits ---- */
 
-static int add_answers(struct table *table, const char *name, const char *what,
-                       const struct histogram *times)
+static const char *const what_takes_time[TIME_KINDS] = {
+    [TIME_RESPONSE] = "answers",
+    [TIME_REQUEST] = "waits for answers",
+    [TIME_MESSAGE_WAIT] = "lets messages wait",
+    [TIME_RECEIVER_WAIT] = "waits for messages",
+    [TIME_SENDER_BLOCKED] = "waits for room",
+    [TIME_DELIVERY] = "is reached",
+};
+
+static bool has_times(const struct times *times)
+{
+    for (unsigned kind = 0; kind < TIME_KINDS; kind++)
+        if (times->of[kind].used > 0)
+            return true;
+    return false;
+}
+
+static int add_row(struct table *table, const char *name, const char *what,
+                   const struct histogram *times)
 {
     uint64_t values = histogram_count(times);
     char count[UNIT_SIZE];
@@ -53,17 +70,15 @@ int print_answer_table(const struct communication *communication, FILE *file,
     for (size_t i = 0; result == 0 && i < communication->process_count; i++) {
         const struct communication_process *process = rows[i];
         char name[PROCESS_TEXT_SIZE];
-        if (process->answers.response.used + process->answers.request.used == 0 ||
-            (shown >= LARGEST && !options->all))
+        if (!has_times(&process->times) || (shown >= LARGEST && !options->all))
             continue;
         shown++;
         process_text(communication, (uint32_t)(process - communication->processes), name);
-        result = add_answers(&table, name, "answers", &process->answers.response);
-        if (result == 0)
-            result = add_answers(&table, name, "waits for answers", &process->answers.request);
+        for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++)
+            result = add_row(&table, name, what_takes_time[kind], &process->times.of[kind]);
     }
     if (result == 0 && shown > 0) {
-        print_title(file, "Response times");
+        print_title(file, "How long it takes");
         result = table_print(&table, file);
     }
     table_done(&table);
@@ -168,11 +183,10 @@ int print_histogram_bars(const struct communication *communication, FILE *file,
          i++) {
         char name[PROCESS_TEXT_SIZE];
         process_text(communication, (uint32_t)(processes[i] - communication->processes), name);
-        snprintf(title, sizeof(title), "%s answers", name);
-        result = print_histogram(&processes[i]->answers.response, file, title, show_duration);
-        snprintf(title, sizeof(title), "%s waits for answers", name);
-        if (result == 0)
-            result = print_histogram(&processes[i]->answers.request, file, title, show_duration);
+        for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++) {
+            snprintf(title, sizeof(title), "%s %s", name, what_takes_time[kind]);
+            result = print_histogram(&processes[i]->times.of[kind], file, title, show_duration);
+        }
     }
     for (size_t i = 0; result == 0 && i < communication->pair_count && i < MOST_HISTOGRAMS; i++) {
         char from[PARTY_TEXT_SIZE];

@@ -15,8 +15,12 @@ int show_report(struct source *source, FILE *file, const struct show_options *op
                 struct problem *problem)
 {
     struct communication *communication = NULL;
-    int result = communication_read(source, 0, &communication, problem);
+    struct history *history = NULL;
+    int result = history_new(&source, 1, &history, problem);
 
+    if (result == 0)
+        result = communication_read_history(history, 1, 0, &communication, problem);
+    history_free(history);
     if (result < 0)
         return result;
     result = show_statistics(communication, file, options);

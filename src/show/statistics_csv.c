@@ -110,8 +110,8 @@ static int print_processes(const struct communication *communication, FILE *file
         traffic_cells(file, &row->received);
         count_cell(file, row->failed_sends, ",");
         count_cell(file, row->failed_receives, ",");
-        distribution_cells(file, &row->answers.response, ",");
-        distribution_cells(file, &row->answers.request, "\n");
+        distribution_cells(file, &row->times.of[TIME_RESPONSE], ",");
+        distribution_cells(file, &row->times.of[TIME_REQUEST], "\n");
     }
     free(rows);
     return 0;
@@ -161,8 +161,8 @@ static int print_paths(const struct communication *communication, FILE *file, en
         count_cell(file, row->dropped, ",");
         count_cell(file, row->network.retransmitted, ",");
         count_cell(file, row->network.round_trip, ",");
-        distribution_cells(file, &row->answers.response, ",");
-        distribution_cells(file, &row->answers.request, "\n");
+        distribution_cells(file, &row->times.of[TIME_RESPONSE], ",");
+        distribution_cells(file, &row->times.of[TIME_REQUEST], "\n");
     }
     free(rows);
     return 0;

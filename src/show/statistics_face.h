@@ -14,7 +14,7 @@ int show_statistics_csv(const struct communication *communication, FILE *file,
 
 /* ---- distribution_table.c; return 0 or -ENOMEM ---- */
 
-/* How long answers take, by process; nothing where nothing was answered. */
+/* How long answers and waits take, by process; nothing where nothing did. */
 int print_answer_table(const struct communication *communication, FILE *file,
                        const struct show_options *options);
 
@@ -24,6 +24,17 @@ int print_interval_table(const struct communication *communication, FILE *file);
 /* Sizes and times of the first rows, as bars. */
 int print_histogram_bars(const struct communication *communication, FILE *file,
                          const struct show_options *options);
+
+/* ---- waiting_table.c; return 0 or -ENOMEM ---- */
+
+/* Messages in the queues of processes; who waits for whom. Nothing where nobody has received. */
+int print_queue_table(const struct communication *communication, FILE *file,
+                      const struct show_options *options);
+int print_late_table(const struct communication *communication, FILE *file,
+                     const struct show_options *options);
+
+/* One line: what became of messages. */
+void print_matching(const struct communication *communication, FILE *file);
 
 /* ---- statistics_order.c: rows in the order that was asked for ---- */
 

@@ -81,11 +81,23 @@ static json_t *distribution(const struct histogram *from)
                      count(histogram_quantile(from, 0.99)), "max", count(from->max));
 }
 
-/* Adds what is known of the answers; steals nothing. */
-static int set_answers(json_t *object, const struct answer_times *from)
+static const char *const time_keys[TIME_KINDS] = {
+    [TIME_RESPONSE] = "response_ns",
+    [TIME_REQUEST] = "request_ns",
+    [TIME_MESSAGE_WAIT] = "message_wait_ns",
+    [TIME_RECEIVER_WAIT] = "receiver_wait_ns",
+    [TIME_SENDER_BLOCKED] = "sender_blocked_ns",
+    [TIME_DELIVERY] = "delivery_ns",
+};
+
+/* Adds what is known of times from this kind on; steals nothing. */
+static int set_times(json_t *object, const struct times *from, enum time_kind first)
 {
-    return json_object_set_new(object, "response_ns", distribution(&from->response)) |
-           json_object_set_new(object, "request_ns", distribution(&from->request));
+    int result = 0;
+
+    for (unsigned kind = first; kind < TIME_KINDS; kind++)
+        result |= json_object_set_new(object, time_keys[kind], distribution(&from->of[kind]));
+    return result;
 }
 
 /* Of all processes together. */
@@ -139,10 +151,37 @@ static json_t *kind_names(uint32_t kinds)
     return names;
 }
 
+/* null: it was not read as a history. */
+static json_t *matching(const struct communication *communication)
+{
+    const struct history_counts *from = &communication->matching;
+
+    if (!communication->matched)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "exact", count(from->exact), "ordered",
+                     count(from->ordered), "inferred", count(from->inferred), "external",
+                     count(from->external), "unselected", count(from->unselected),
+                     "unmatched_sends", count(from->unmatched_sends), "unmatched_receives",
+                     count(from->unmatched_receives));
+}
+
+/* Averages over time, and as the thesis has it over message operations. */
+static json_t *queue(const struct communication *communication, const struct queue_length *from)
+{
+    double time = (double)communication->duration, operations = (double)from->operations;
+
+    return json_pack("{s:o, s:f, s:f, s:o, s:o, s:o, s:o}", "messages_max",
+                     count(from->messages_max), "messages_mean",
+                     time == 0 ? 0 : (double)from->wait / time, "messages_mean_over_operations",
+                     operations == 0 ? 0 : (double)from->messages_sum / operations, "messages_now",
+                     count(from->messages), "bytes_max", count(from->bytes_max), "bytes_now",
+                     count(from->bytes), "unreceived", count(from->unreceived));
+}
+
 static json_t *recording(const struct communication *communication)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "events",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "events",
         count(communication->events), "lost", count(communication->lost), "dropped",
         count(communication->dropped), "unseen_bytes", count(communication->unseen_bytes),
         "not_metered", kind_names(communication->kinds_left_out), "duration_ns",
@@ -150,7 +189,7 @@ static json_t *recording(const struct communication *communication)
         communication_by_name(communication->by), "machines", machines(communication), "local",
         traffic(&communication->local), "remote", traffic(&communication->remote), "connections",
         count(communication->connections), "ended", count(communication->ended), "own_cost",
-        own_cost(&communication->own_cost));
+        own_cost(&communication->own_cost), "matching", matching(communication));
 }
 
 static json_t *name_or_null(const char *from)
@@ -194,7 +233,9 @@ static int set_sums(json_t *object, const struct communication *communication,
                              "sent", traffic(&from->sent), "received", traffic(&from->received),
                              "share", shares(communication, from), "failed", "sends",
                              count(from->failed_sends), "receives", count(from->failed_receives));
-    int result = json_object_update(object, sums) | set_answers(object, &from->answers);
+    int result = json_object_update(object, sums) |
+                 json_object_set_new(object, "queue", queue(communication, &from->queue)) |
+                 set_times(object, &from->times, TIME_RESPONSE);
 
     json_decref(sums);
     return result;
@@ -231,16 +272,30 @@ static json_t *group(const struct communication *communication, size_t index)
     return checked(object, set_sums(object, communication, from));
 }
 
+/* Between a sender and a receiver. */
+static int set_waits(json_t *object, const struct times *from)
+{
+    static const enum time_kind kinds[] = {TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT, TIME_DELIVERY};
+    int result = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        result |=
+            json_object_set_new(object, time_keys[kinds[i]], distribution(&from->of[kinds[i]]));
+    return result;
+}
+
 static json_t *pair(const struct communication *communication, size_t index)
 {
     const struct communication_pair *from = &communication->pairs[index];
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:b, s:b}", "from", party(&from->from),
-                     "to", party(&from->to), "messages", count(from->sent.messages), "bytes",
-                     count(from->sent.bytes), "bytes_per_s",
-                     show_rate(from->sent.bytes, communication->duration), "share",
-                     show_share(from->sent.bytes, from->from_bytes), "size",
-                     distribution(&from->sizes), "local", from->local, "shared", from->shared);
+    json_t *object = json_pack(
+        "{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:b, s:b}", "from", party(&from->from), "to",
+        party(&from->to), "messages", count(from->sent.messages), "bytes", count(from->sent.bytes),
+        "bytes_per_s", show_rate(from->sent.bytes, communication->duration), "share",
+        show_share(from->sent.bytes, from->from_bytes), "size", distribution(&from->sizes), "local",
+        from->local, "shared", from->shared);
+
+    return checked(object, set_waits(object, &from->times));
 }
 
 static json_t *network(const struct network *from)
@@ -262,8 +317,10 @@ static json_t *path(const struct communication *communication, size_t index)
         traffic(&from->sent), "received", traffic(&from->received), "dropped", count(from->dropped),
         "connections", count(from->connections), "ended", count(from->ended));
 
-    return checked(object, json_object_set_new(object, "network", network(&from->network)) |
-                               set_answers(object, &from->answers));
+    return checked(object,
+                   json_object_set_new(object, "network", network(&from->network)) |
+                       json_object_set_new(object, "queue", queue(communication, &from->queue)) |
+                       set_times(object, &from->times, TIME_RESPONSE));
 }
 
 static json_t *procedure(const struct communication *communication, size_t index)
@@ -324,10 +381,10 @@ static json_t *bars(const struct histogram *histogram)
 
 static json_t *process_bars(const struct communication *communication, size_t index)
 {
-    const struct answer_times *answers = &communication->processes[index].answers;
+    const struct times *times = &communication->processes[index].times;
 
     return json_pack("{s:o, s:o, s:o}", "id", process_id((uint32_t)index), "response_ns",
-                     bars(&answers->response), "request_ns", bars(&answers->request));
+                     bars(&times->of[TIME_RESPONSE]), "request_ns", bars(&times->of[TIME_REQUEST]));
 }
 
 static json_t *pair_bars(const struct communication *communication, size_t index)

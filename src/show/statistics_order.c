@@ -53,9 +53,9 @@ static uint64_t amount_of(enum show_order order, const struct traffic *sent,
     }
 }
 
-static const struct histogram *answers_of(const struct answer_times *answers)
+static const struct histogram *answers_of(const struct times *times)
 {
-    return answers->response.used > 0 ? &answers->response : &answers->request;
+    return times->of[TIME_RESPONSE].used > 0 ? &times->of[TIME_RESPONSE] : &times->of[TIME_REQUEST];
 }
 
 const struct communication_process **ordered_processes(const struct communication *communication,
@@ -70,7 +70,7 @@ const struct communication_process **ordered_processes(const struct communicatio
         const struct communication_process *row = &communication->processes[i];
         const char *name = row->group != NULL ? row->group : row->name;
         keys[i] = (struct sort_key){
-            row, amount_of(order, &row->sent, &row->received, row->cpu, answers_of(&row->answers)),
+            row, amount_of(order, &row->sent, &row->received, row->cpu, answers_of(&row->times)),
             order == ORDER_NAME ? name : ""};
     }
     const void **rows = sorted(keys, count);
@@ -118,7 +118,7 @@ const struct communication_path **ordered_paths(const struct communication *comm
     for (size_t i = 0; i < count; i++) {
         const struct communication_path *row = &communication->paths[i];
         keys[i] = (struct sort_key){
-            row, amount_of(order, &row->sent, &row->received, 0, answers_of(&row->answers)),
+            row, amount_of(order, &row->sent, &row->received, 0, answers_of(&row->times)),
             order == ORDER_NAME ? row->local : ""};
     }
     const void **rows = sorted(keys, count);

@@ -309,8 +309,9 @@ static int add_path(struct table *table, const struct communication *communicati
     char times[2][UNIT_SIZE] = {"", ""};
     char network[2][UNIT_SIZE] = {"", ""};
     /* the client's view holds the server's and the way; where it is not metered the server's must do */
-    const struct histogram *answers =
-        path->answers.request.used > 0 ? &path->answers.request : &path->answers.response;
+    const struct histogram *answers = path->times.of[TIME_REQUEST].used > 0
+                                          ? &path->times.of[TIME_REQUEST]
+                                          : &path->times.of[TIME_RESPONSE];
     struct traffic_text sent;
     struct traffic_text received;
 
@@ -356,8 +357,8 @@ static int add_other_paths(struct table *table, const struct traffic sum[2], uin
 static bool has_answers(const struct communication *communication)
 {
     for (size_t i = 0; i < communication->path_count; i++)
-        if (communication->paths[i].answers.request.used > 0 ||
-            communication->paths[i].answers.response.used > 0)
+        if (communication->paths[i].times.of[TIME_REQUEST].used > 0 ||
+            communication->paths[i].times.of[TIME_RESPONSE].used > 0)
             return true;
     return false;
 }
@@ -552,8 +553,12 @@ static int print_tables(const struct communication *communication, FILE *file,
         result = print_processes(communication, file, options);
     if (result == 0 && !ferror(file) && is_asked(options, TABLE_PROCESSES))
         result = print_answer_table(communication, file, options);
+    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PROCESSES))
+        result = print_queue_table(communication, file, options);
     if (result == 0 && !ferror(file) && is_asked(options, TABLE_PAIRS))
         result = print_pairs(communication, file, options);
+    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PAIRS))
+        result = print_late_table(communication, file, options);
     if (result == 0 && !ferror(file) && is_asked(options, TABLE_PATHS))
         result = print_paths(communication, file, options);
     /* what procedures are called stands at the end of a recording */
@@ -574,6 +579,7 @@ int show_statistics_tables(const struct communication *communication, FILE *file
     int result = print_tables(communication, file, options);
     if (result == 0 && !ferror(file)) {
         print_where(communication, file);
+        print_matching(communication, file);
         print_dropped(file, communication->dropped);
         print_unknown(file, communication->unknown_streams, "streams",
                       "they count for processes named unknown");

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queues.c: messages on their way to an end of a path and in its queue, and who waits for whom.
+ *
+ *      sent:     SEND ----------------> | on its way | in the queue | ----> RECEIVE: taken
+ *      arrived:  MESSAGEQUEUED, which may come before its SEND is told      wait = taken - queued
+ *
+ *      positions  |-- taken --|== message ==|== message ==|
+ *                             first                       end
+ *
+ * A byte stream's message is the bytes of one call; where its sender is not metered, what came at once.
+ * Where nothing tells what has come (pipes, UNIX sockets, or without the flag), a message is in the queue when it
+ * is sent. Times are those of the first trace's clock, as near as messages tell (history.h, clocks).
+ */
+#include "analysis/statistics.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_MESSAGES 65536 /* of a queue; older ones are given up: nobody takes them ... */
+#define MOST_UNJOINED 1024  /* ... as long as the other end is not known */
+#define LOOK_AHEAD    64    /* datagrams that may have overtaken another */
+
+static bool counts_messages(unsigned kind)
+{
+    return kind == PATH_UDP || kind == PATH_UNIX_DATAGRAM || kind == PATH_UNIX_SEQPACKET;
+}
+
+/* What one end of a path sends is kept with it, for its other end may be told of later. What comes from
+ * somebody who is not metered is kept with the end that it comes to. NULL: out of memory. */
+static struct queue *queue_of(struct statistics *statistics, uint32_t path, struct queue **queue)
+{
+    const struct path_record *record = joiner_end(&statistics->joiner, path).record;
+    uint32_t flags = statistics->lasting.origins[statistics->paths[path].origin].meter_flags;
+
+    if (*queue != NULL)
+        return *queue;
+    *queue = calloc(1, sizeof(**queue));
+    if (*queue == NULL)
+        return NULL;
+    (*queue)->owner = NO_PROCESS;
+    if (record == NULL)
+        return *queue;
+    (*queue)->numbered = counts_messages(record->kind);
+    (*queue)->told = (record->kind == PATH_TCP || record->kind == PATH_UDP) &&
+                     (flags & EVENT_FLAG(EVENT_MESSAGEQUEUED)) != 0;
+    return *queue;
+}
+
+static struct queue *outgoing(struct statistics *statistics, uint32_t path)
+{
+    return queue_of(statistics, path, &statistics->paths[path].outgoing);
+}
+
+static struct queue *incoming(struct statistics *statistics, uint32_t path)
+{
+    return queue_of(statistics, path, &statistics->paths[path].incoming);
+}
+
+void queue_free(struct queue *queue)
+{
+    if (queue == NULL)
+        return;
+    free(queue->messages);
+    free(queue->arrivals);
+    free(queue);
+}
+
+/* ---- lengths ---- */
+
+static void lengthen(struct queue_length *length, uint64_t messages, uint64_t bytes)
+{
+    length->messages += messages;
+    length->bytes += bytes;
+    if (length->messages > length->messages_max)
+        length->messages_max = length->messages;
+    if (length->bytes > length->bytes_max)
+        length->bytes_max = length->bytes;
+}
+
+static void shorten(struct queue_length *length, uint64_t messages, uint64_t bytes)
+{
+    length->messages -= messages < length->messages ? messages : length->messages;
+    length->bytes -= bytes < length->bytes ? bytes : length->bytes;
+}
+
+static void note_operation(struct queue_length *length)
+{
+    length->operations++;
+    length->messages_sum += length->messages;
+}
+
+static struct queue_length *length_of_owner(struct statistics *statistics,
+                                            const struct queue *queue)
+{
+    return queue->owner == NO_PROCESS ? NULL : &statistics->processes[queue->owner].queue;
+}
+
+/* Bytes of a message that were not received before it was told (of calls that go on). */
+static uint64_t bytes_left(const struct queue *queue, const struct queue_message *message)
+{
+    int32_t left = (int32_t)(message->end - queue->taken);
+
+    if (queue->numbered || !queue->has_taken)
+        return message->bytes;
+    return left <= 0 ? 0 : (uint32_t)left < message->bytes ? (uint32_t)left : message->bytes;
+}
+
+static void put_in(struct statistics *statistics, struct queue *queue,
+                   struct queue_message *message, uint64_t time)
+{
+    struct queue_length *lengths[] = {&queue->length, length_of_owner(statistics, queue)};
+
+    message->queued = time;
+    for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++) {
+        lengthen(lengths[i], 1, bytes_left(queue, message));
+        note_operation(lengths[i]);
+    }
+}
+
+static void take_out(struct statistics *statistics, struct queue *queue, uint64_t wait)
+{
+    struct queue_length *lengths[] = {&queue->length, length_of_owner(statistics, queue)};
+
+    for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++) {
+        shorten(lengths[i], 1, 0);
+        note_operation(lengths[i]);
+        lengths[i]->wait += wait;
+    }
+}
+
+static void take_out_bytes(struct statistics *statistics, struct queue *queue, uint64_t bytes)
+{
+    struct queue_length *owner = length_of_owner(statistics, queue);
+
+    if (bytes > queue->length.bytes)
+        bytes = queue->length.bytes;
+    shorten(&queue->length, 0, bytes);
+    if (owner != NULL)
+        shorten(owner, 0, bytes);
+}
+
+/* Who receives here: the last who did. What is in the queue is his from then on. */
+static void set_owner(struct statistics *statistics, struct queue *queue, uint32_t process)
+{
+    struct queue_length *before = length_of_owner(statistics, queue);
+
+    if (queue->owner == process)
+        return;
+    if (before != NULL)
+        shorten(before, queue->length.messages, queue->length.bytes);
+    queue->owner = process;
+    lengthen(&statistics->processes[process].queue, queue->length.messages, queue->length.bytes);
+}
+
+void queue_leaves(struct statistics *statistics, struct queue *queue)
+{
+    struct queue_length *owner = queue == NULL ? NULL : length_of_owner(statistics, queue);
+
+    if (owner != NULL)
+        shorten(owner, queue->length.messages, queue->length.bytes);
+}
+
+/* ---- messages ---- */
+
+static void drop_first(struct queue *queue)
+{
+    queue->first++;
+    if (queue->first == queue->count)
+        queue->first = queue->count = 0;
+}
+
+static int make_room(struct queue *queue)
+{
+    if (queue->first > 64 && queue->first * 2 > queue->count) {
+        memmove(queue->messages, queue->messages + queue->first,
+                (queue->count - queue->first) * sizeof(*queue->messages));
+        queue->count -= queue->first;
+        queue->first = 0;
+    }
+    return array_reserve(&queue->messages, &queue->capacity, queue->count + 1,
+                         sizeof(*queue->messages));
+}
+
+/* NULL: out of memory. */
+static struct queue_message *add_message(struct statistics *statistics, struct queue *queue,
+                                         const struct queue_message *message, uint32_t most)
+{
+    if (queue->count - queue->first >= most) {
+        if (queue->messages[queue->first].queued != 0)
+            take_out(statistics, queue, 0);
+        drop_first(queue);
+    }
+    if (make_room(queue) < 0)
+        return NULL;
+    queue->messages[queue->count] = *message;
+    return &queue->messages[queue->count++];
+}
+
+/* Whether what came up to `arrived` holds the message that ends at `end`. */
+static bool covers(const struct queue *queue, uint32_t arrived, uint32_t end)
+{
+    return queue->numbered ? arrived == end : (int32_t)(arrived - end) >= 0;
+}
+
+/* ---- MESSAGEQUEUED ---- */
+
+static void drop_arrivals(struct queue *queue, uint32_t up_to)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < queue->arrival_count; i++)
+        if ((int32_t)(queue->arrivals[i].end - up_to) > 0)
+            queue->arrivals[kept++] = queue->arrivals[i];
+    queue->arrival_count = kept;
+}
+
+/* When the message came, as far as that was told before its SEND; 0: it was not. */
+static uint64_t arrival_of(const struct queue *queue, uint32_t end)
+{
+    for (uint32_t i = 0; i < queue->arrival_count; i++)
+        if (covers(queue, queue->arrivals[i].end, end))
+            return queue->arrivals[i].time;
+    return 0;
+}
+
+static int note_arrival(struct queue *queue, uint32_t end, uint64_t time)
+{
+    if (queue->arrival_count >= LOOK_AHEAD) {
+        memmove(queue->arrivals, queue->arrivals + 1,
+                (queue->arrival_count - 1) * sizeof(*queue->arrivals));
+        queue->arrival_count--;
+    }
+    if (array_reserve(&queue->arrivals, &queue->arrival_capacity, queue->arrival_count + 1,
+                      sizeof(*queue->arrivals)) < 0)
+        return -ENOMEM;
+    queue->arrivals[queue->arrival_count++] = (struct queue_arrival){time, end};
+    return 0;
+}
+
+int queues_arrived(struct statistics *statistics, uint32_t path, const struct record *record,
+                   uint64_t time)
+{
+    uint32_t partner = joiner_end(&statistics->joiner, path).partner;
+    struct queue *queue =
+        partner == NO_END ? incoming(statistics, path) : outgoing(statistics, partner);
+
+    if (queue == NULL)
+        return -ENOMEM;
+    if (!queue->told)
+        return 0;
+    uint32_t end = record->queued.offset + (queue->numbered ? 1 : record->queued.bytes);
+    for (uint32_t i = queue->first; i < queue->count; i++)
+        if (queue->messages[i].queued == 0 && covers(queue, end, queue->messages[i].end))
+            put_in(statistics, queue, &queue->messages[i], time);
+    if (partner != NO_END)
+        return note_arrival(queue, end, time);
+    struct queue_message message = {.end = end, .bytes = record->queued.bytes};
+    struct queue_message *added = add_message(statistics, queue, &message, MOST_MESSAGES);
+    if (added == NULL)
+        return -ENOMEM;
+    put_in(statistics, queue, added, time);
+    return 0;
+}
+
+/* ---- SEND ---- */
+
+int queues_sent(struct statistics *statistics, uint32_t path, const struct record *record,
+                uint64_t time)
+{
+    bool joined = joiner_end(&statistics->joiner, path).partner != NO_END;
+    struct queue *queue = outgoing(statistics, path);
+
+    if (queue == NULL)
+        return -ENOMEM;
+    struct queue_message message = {
+        .sent = time,
+        .end = record->message.offset + (queue->numbered ? 1 : record->message.bytes),
+        .bytes = record->message.bytes,
+    };
+    struct queue_message *last =
+        queue->count > queue->first ? &queue->messages[queue->count - 1] : NULL;
+    if (!queue->numbered && message.bytes == 0)
+        return 0;
+    if (!queue->numbered && queue->has_taken && (int32_t)(queue->taken - message.end) >= 0)
+        return 0; /* its receiver was quicker, and told first */
+    if ((record->header.flags & RECORD_CONTINUED) && last != NULL && !queue->numbered &&
+        last->end == record->message.offset) {
+        last->end = message.end;
+        last->bytes += message.bytes;
+        return 0;
+    }
+    last = add_message(statistics, queue, &message, joined ? MOST_MESSAGES : MOST_UNJOINED);
+    if (last == NULL)
+        return -ENOMEM;
+    uint64_t queued = queue->told ? arrival_of(queue, message.end) : time;
+    if (queued != 0)
+        put_in(statistics, queue, last, queued < time ? time : queued);
+    return 0;
+}
+
+/* ---- RECEIVE ---- */
+
+static uint64_t since(uint64_t begin, uint64_t now)
+{
+    return now > begin ? now - begin : 0;
+}
+
+/* The message at this place was taken whole. */
+static int taken(struct statistics *statistics, struct queue *queue, struct queue_message *message,
+                 struct statistics_use *use, uint64_t time)
+{
+    struct statistics_process *process = &statistics->processes[use->process];
+    int result = 0;
+
+    if (message->queued == 0) {
+        put_in(statistics, queue, message, message->sent != 0 ? message->sent : time);
+        if (queue->numbered)
+            take_out_bytes(statistics, queue, message->bytes);
+    }
+    uint64_t wait = since(message->queued, time);
+    take_out(statistics, queue, wait);
+    result = statistics_add_value(process, use, VALUE_MESSAGE_WAIT, wait);
+    if (result == 0 && queue->told && message->sent != 0)
+        result = statistics_add_value(process, use, VALUE_DELIVERY,
+                                      since(message->sent, message->queued));
+    return result;
+}
+
+static int take_datagram(struct statistics *statistics, struct queue *queue,
+                         struct statistics_use *use, const struct record *record, uint64_t time)
+{
+    uint32_t end = record->message.offset + 1, at = queue->first;
+
+    while (at < queue->count && at - queue->first < LOOK_AHEAD && queue->messages[at].end != end)
+        at++;
+    if (at == queue->count || queue->messages[at].end != end)
+        return 0;
+    struct queue_message message = queue->messages[at];
+    memmove(&queue->messages[queue->first + 1], &queue->messages[queue->first],
+            (at - queue->first) * sizeof(message));
+    drop_first(queue);
+    if (message.queued != 0)
+        take_out_bytes(statistics, queue, message.bytes);
+    return taken(statistics, queue, &message, use, time);
+}
+
+static int take_bytes(struct statistics *statistics, struct queue *queue,
+                      struct statistics_use *use, const struct record *record, uint64_t time)
+{
+    uint32_t end = record->message.offset + record->message.bytes;
+    int result = 0;
+
+    take_out_bytes(statistics, queue, record->message.bytes);
+    if (!queue->has_taken || (int32_t)(end - queue->taken) > 0)
+        queue->taken = end;
+    queue->has_taken = true;
+    while (result == 0 && queue->first < queue->count &&
+           (int32_t)(end - queue->messages[queue->first].end) >= 0) {
+        struct queue_message message = queue->messages[queue->first];
+        drop_first(queue);
+        result = taken(statistics, queue, &message, use, time);
+    }
+    return result;
+}
+
+static int take(struct statistics *statistics, struct queue *queue, struct statistics_use *use,
+                const struct record *record, uint64_t time)
+{
+    set_owner(statistics, queue, use->process);
+    if (record->header.flags & RECORD_END_OF_FILE)
+        return 0;
+    int result = queue->numbered ? take_datagram(statistics, queue, use, record, time)
+                                 : take_bytes(statistics, queue, use, record, time);
+    if (queue->arrival_count > 0)
+        drop_arrivals(queue,
+                      record->message.offset + (queue->numbered ? 1 : record->message.bytes));
+    return result;
+}
+
+int queues_received(struct statistics *statistics, struct statistics_use *use,
+                    const struct record *record, uint64_t time)
+{
+    uint32_t partner = joiner_end(&statistics->joiner, use->path).partner;
+    struct queue *queue = statistics->paths[use->path].incoming;
+    int result = queue == NULL ? 0 : take(statistics, queue, use, record, time);
+
+    if (result < 0 || partner == NO_END)
+        return result;
+    queue = outgoing(statistics, partner);
+    return queue == NULL ? -ENOMEM : take(statistics, queue, use, record, time);
+}
+
+/* ---- who waits ---- */
+
+int queues_waits(struct statistics *statistics, struct statistics_stream *stream,
+                 struct statistics_use *use, const struct record *record, uint64_t time)
+{
+    struct statistics_process *process = use == NULL ? NULL : &statistics->processes[use->process];
+    uint64_t begin;
+
+    switch (record->header.id) {
+    case EVENT_RECEIVECALL:
+        stream->waits_since = time;
+        return 0;
+    case EVENT_RECEIVE:
+        begin = stream->waits_since;
+        stream->waits_since = 0;
+        return begin == 0 || use == NULL
+                   ? 0
+                   : statistics_add_value(process, use, VALUE_RECEIVER_WAIT, since(begin, time));
+    case EVENT_SENDCALL:
+        stream->waits_since = 0;
+        if (stream->blocked_since == 0)
+            stream->blocked_since = time;
+        return 0;
+    case EVENT_SEND:
+        begin = stream->blocked_since;
+        stream->waits_since = stream->blocked_since = 0;
+        return begin == 0 || use == NULL
+                   ? 0
+                   : statistics_add_value(process, use, VALUE_SENDER_BLOCKED, since(begin, time));
+    case EVENT_BLOCK:
+    case EVENT_STOPPROCESS:
+    case EVENT_STARTPROCESS:
+        return 0;
+    default:
+        stream->waits_since = 0;
+        return 0;
+    }
+}
+
+/* ---- the result ---- */
+
+void queue_result(const struct queue *queue, uint64_t now, struct queue_length *ret_length)
+{
+    *ret_length = queue->length;
+    for (uint32_t i = queue->first; i < queue->count; i++)
+        if (queue->messages[i].queued != 0)
+            ret_length->wait += since(queue->messages[i].queued, now);
+    ret_length->unreceived = queue->count - queue->first;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* waiting_table.c: queues, and who waits for whom, for people. See statistics_face.h. */
+#include "show/statistics_face.h"
+#include "show/statistics_words.h"
+#include "show/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- queues ---- */
+
+static int add_queue_row(struct table *table, const struct communication *communication,
+                         const struct communication_process *process)
+{
+    const struct queue_length *queue = &process->queue;
+    char name[PROCESS_TEXT_SIZE];
+    char cells[6][UNIT_SIZE];
+
+    process_text(communication, (uint32_t)(process - communication->processes), name);
+    show_count(queue->messages_max, cells[0]);
+    snprintf(cells[1], UNIT_SIZE, "%.2f",
+             communication->duration == 0 ? 0
+                                          : (double)queue->wait / (double)communication->duration);
+    snprintf(cells[2], UNIT_SIZE, "%.2f", (double)queue->messages_sum / (double)queue->operations);
+    show_count(queue->messages, cells[3]);
+    show_bytes(queue->bytes_max, cells[4]);
+    show_count(queue->unreceived, cells[5]);
+    return table_add(
+        table, (const char *[]){name, cells[0], cells[1], cells[2], cells[3], cells[4], cells[5]});
+}
+
+int print_queue_table(const struct communication *communication, FILE *file,
+                      const struct show_options *options)
+{
+    const struct table_column columns[] = {
+        {communication->by == BY_PROCESS ? "PROCESS" : "GROUP", false},
+        {"MOST", true},
+        {"MEAN", true},
+        {"MEAN AT MESSAGES", true},
+        {"NOW", true},
+        {"MOST BYTES", true},
+        {"NEVER RECEIVED", true},
+    };
+    const struct communication_process **rows = ordered_processes(communication, options->order);
+    size_t shown = 0;
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    if (rows == NULL)
+        result = -ENOMEM;
+    for (size_t i = 0; result == 0 && i < communication->process_count; i++) {
+        if (rows[i]->queue.operations == 0 || (shown >= LARGEST && !options->all))
+            continue;
+        shown++;
+        result = add_queue_row(&table, communication, rows[i]);
+    }
+    if (result == 0 && shown > 0) {
+        print_title(file, "Messages that wait to be received");
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    free(rows);
+    return result;
+}
+
+/* ---- who is late ---- */
+
+static uint64_t waited(const struct communication_pair *pair)
+{
+    return pair->times.of[TIME_RECEIVER_WAIT].sum + pair->times.of[TIME_MESSAGE_WAIT].sum;
+}
+
+static int compare_waits(const void *left, const void *right)
+{
+    const struct communication_pair *a = *(const struct communication_pair *const *)left;
+    const struct communication_pair *b = *(const struct communication_pair *const *)right;
+
+    return (waited(a) < waited(b)) - (waited(a) > waited(b));
+}
+
+static void sum_text(const struct histogram *times, char text[UNIT_SIZE])
+{
+    if (times->used == 0)
+        snprintf(text, UNIT_SIZE, "-");
+    else
+        show_duration(times->sum, text);
+}
+
+static void quantile_text(const struct histogram *times, double share, char text[UNIT_SIZE])
+{
+    if (times->used == 0)
+        snprintf(text, UNIT_SIZE, "-");
+    else
+        show_duration(histogram_quantile(times, share), text);
+}
+
+static int add_late_row(struct table *table, const struct communication *communication,
+                        const struct communication_pair *pair)
+{
+    const struct histogram *of = pair->times.of;
+    char from[PARTY_TEXT_SIZE];
+    char to[PARTY_TEXT_SIZE];
+    char cells[6][UNIT_SIZE];
+
+    party_text(communication, &pair->from, from);
+    party_text(communication, &pair->to, to);
+    sum_text(&of[TIME_RECEIVER_WAIT], cells[0]);
+    quantile_text(&of[TIME_RECEIVER_WAIT], 0.5, cells[1]);
+    sum_text(&of[TIME_MESSAGE_WAIT], cells[2]);
+    quantile_text(&of[TIME_MESSAGE_WAIT], 0.5, cells[3]);
+    quantile_text(&of[TIME_DELIVERY], 0.5, cells[4]);
+    snprintf(cells[5], UNIT_SIZE, "%s",
+             of[TIME_RECEIVER_WAIT].sum > of[TIME_MESSAGE_WAIT].sum ? "the sender"
+                                                                    : "the receiver");
+    return table_add(table, (const char *[]){from, to, cells[0], cells[1], cells[2], cells[3],
+                                             cells[4], cells[5]});
+}
+
+int print_late_table(const struct communication *communication, FILE *file,
+                     const struct show_options *options)
+{
+    const struct table_column columns[] = {
+        {"FROM", false},           {"TO", false}, {"RECEIVER WAITED", true}, {"P50", true},
+        {"MESSAGES WAITED", true}, {"P50", true}, {"DELIVERY P50", true},    {"LATE", false},
+    };
+    const struct communication_pair **rows = ordered_pairs(communication, options->order);
+    size_t shown = shown_rows(communication->pair_count, options);
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    if (rows == NULL)
+        result = -ENOMEM;
+    else
+        qsort(rows, communication->pair_count, sizeof(*rows), compare_waits);
+    for (size_t i = 0; result == 0 && i < shown; i++) {
+        if (waited(rows[i]) == 0)
+            shown = i;
+        else
+            result = add_late_row(&table, communication, rows[i]);
+    }
+    if (result == 0 && shown > 0) {
+        print_title(file, "Who waits for whom");
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    free(rows);
+    return result;
+}
+
+/* ---- what the rest stands on ---- */
+
+static void add_part(FILE *file, uint64_t part, const char *what, const char **separator)
+{
+    char count[UNIT_SIZE];
+
+    if (part == 0)
+        return;
+    show_count(part, count);
+    fprintf(file, "%s%s %s", *separator, count, what);
+    *separator = ", ";
+}
+
+void print_matching(const struct communication *communication, FILE *file)
+{
+    const struct history_counts *counts = &communication->matching;
+    const char *separator = "\nReceives were matched with sends: ";
+
+    if (!communication->matched)
+        return;
+    add_part(file, counts->exact, "exactly", &separator);
+    add_part(file, counts->ordered, "up to the order of concurrent calls", &separator);
+    add_part(file, counts->inferred, "inferred", &separator);
+    add_part(file, counts->unselected, "with what was not selected", &separator);
+    add_part(file, counts->external, "with somebody who is not metered", &separator);
+    add_part(file, counts->unmatched_receives, "not at all", &separator);
+    add_part(file, counts->unmatched_sends, "sends never received", &separator);
+    if (*separator == ',')
+        fputs(".\n", file);
+}
