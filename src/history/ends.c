@@ -162,11 +162,8 @@ static void align(struct end *end)
 {
     const struct end *from = end->partner;
 
-    if (from != NULL && !end->has_received)
-        end->in_shift =
-            from->out_start +
-            (uint64_t)(int64_t)(int32_t)(end->record->start_in - from->record->start_out) -
-            end->in_start;
+    if (from != NULL && !end->aligned)
+        end->in_shift = unwrap(from->out_start, (uint32_t)end->in_start) - end->in_start;
 }
 
 static void begin_positions(struct end *end)

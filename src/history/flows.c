@@ -705,6 +705,8 @@ void flows_drop_all(struct history *history, struct end *end)
         flows_drop_first(history, end);
 }
 
+#define OVERTAKEN_MOST 1024 /* datagrams that may still come, for others have overtaken them */
+
 /* What the receiver has left behind for a while will not be received: its RECEIVE was lost, or a
  * datagram was. `end` receives. */
 void flows_drop_old(struct history *history, struct end *end)
@@ -715,7 +717,8 @@ void flows_drop_old(struct history *history, struct end *end)
         return;
     while (from->sends.first < from->sends.end) {
         const struct sent *first = &from->sends.at[from->sends.first];
-        if (first->number == NO_NUMBER ||
+        if ((end->kind == PATH_UDP && sends_count(&from->sends) <= OVERTAKEN_MOST) ||
+            first->number == NO_NUMBER ||
             first->position + length(from, first) + first->after > end->in_low[1])
             return;
         flows_drop_first(history, from);

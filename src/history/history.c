@@ -47,6 +47,7 @@ int history_new(struct source *const *sources, size_t count, struct history **re
         history->origins[i].source = sources[i];
         history->origins[i].machine = NO_MACHINE;
     }
+    history->joiner.closed_too = true;
     history->streams.size = sizeof(struct stream);
     history->processes.size = sizeof(struct process);
     history->ends.size = sizeof(struct end);

@@ -153,7 +153,8 @@ static struct key starts_key(const struct path_end *end)
 
 enum match { NO_MATCH, PROBABLE, CERTAIN };
 
-static enum match match_internet(const struct path_end *a, const struct path_end *b)
+static enum match match_internet(const struct path_end *a, const struct path_end *b,
+                                 bool closed_too)
 {
     uint8_t addresses[4][ENDPOINT_BYTES];
     bool same_starts =
@@ -173,7 +174,8 @@ static enum match match_internet(const struct path_end *a, const struct path_end
         return NO_MATCH;
     if (same_starts)
         return CERTAIN;
-    return (older(a) || older(b)) && !a->destroyed && !b->destroyed ? PROBABLE : NO_MATCH;
+    bool may_live = (closed_too && a->machine != b->machine) || (!a->destroyed && !b->destroyed);
+    return (older(a) || older(b)) && may_live ? PROBABLE : NO_MATCH;
 }
 
 static enum match match_unix(const struct path_end *a, const struct path_end *b)
@@ -200,11 +202,11 @@ static bool mirrors_itself(const struct path_end *end)
            memcmp(record->local, record->remote, record->family == AF_INET6 ? 16 : 4) == 0;
 }
 
-static enum match match(const struct path_end *a, const struct path_end *b)
+static enum match match(const struct path_end *a, const struct path_end *b, bool closed_too)
 {
     if (a->record->kind != b->record->kind)
         return NO_MATCH;
-    return is_internet(a) ? match_internet(a, b) : match_unix(a, b);
+    return is_internet(a) ? match_internet(a, b, closed_too) : match_unix(a, b);
 }
 
 /* The latest end that waits under `key` and matches `end`; ends that no longer wait are taken out
@@ -226,7 +228,7 @@ static uint32_t find_waiting(struct joiner *joiner, uint32_t index, const struct
             *link = waiting->next;
             continue;
         }
-        if (waiting->end != index && match(end, other) >= wanted)
+        if (waiting->end != index && match(end, other, joiner->closed_too) >= wanted)
             return waiting->end;
         link = &waiting->next;
     }

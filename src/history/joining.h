@@ -35,7 +35,9 @@ struct joiner {
     struct waiting_end *waiting;
     size_t waiting_count;
     size_t waiting_capacity;
-    bool forgets; /* some end was forgotten: what waits is cleared now and then */
+    bool closed_too; /* an older end on another machine may be joined though it was closed: it is
+                        read at another time, and forgotten when it is over */
+    bool forgets;    /* some end was forgotten: what waits is cleared now and then */
 };
 
 /* Describes end `index`, and joins it if its partner waits. `record` must stay where it is.

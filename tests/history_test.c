@@ -1,0 +1,1151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * history_test.c: receives are tied to the sends they are of, and the causal stream is causal.
+ *
+ *      lives of machines, from a seed --+-- records of each origin --> history --> events, edges
+ *                                       |                                             |
+ *                                       '-- who truly sent which byte ------------ compared
+ *
+ * The world below knows the truth, for its queues remember whose each byte is. The history sees only
+ * records, made as the meter makes them.
+ */
+#include "history/history.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#include "seeded.h"
+
+/* ---- sources made of arrays ---- */
+
+#define MOST_SOURCES 6
+
+struct tape {
+    struct source source;
+    struct source_state state;
+    struct record_header **records;
+    size_t count;
+    size_t capacity;
+    size_t at;
+    uint64_t *patience; /* random numbers: now and then there is none yet; NULL: never */
+    int64_t wall_offset;
+    uint64_t last_time;
+};
+
+static int tape_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                     struct problem *problem)
+{
+    struct tape *tape = (struct tape *)source;
+
+    (void)problem;
+    if (tape->patience != NULL && random_below(tape->patience, 4) == 0) {
+        *ret_complete = tape->at < tape->count ? tape->records[tape->at]->time : UINT64_MAX / 2;
+        return SOURCE_NONE_YET;
+    }
+    if (tape->at == tape->count)
+        return SOURCE_END;
+    *ret_event = (struct event){tape->records[tape->at++], 0, tape->wall_offset};
+    return SOURCE_RECORD;
+}
+
+static void tape_init(struct tape *tape)
+{
+    *tape = (struct tape){.source = {.next = tape_next, .origins = 1}};
+    tape->source.states = &tape->state;
+}
+
+static struct record_header *tape_add(struct tape *tape, const void *record)
+{
+    size_t size = event_size(((const struct record_header *)record)->id);
+    struct record_header *copy = malloc(size);
+
+    assert_non_null(copy);
+    assert_int_equal(
+        array_reserve(&tape->records, &tape->capacity, tape->count + 1, sizeof(copy)), 0);
+    memcpy(copy, record, size);
+    assert_true(copy->time >= tape->last_time);
+    tape->last_time = copy->time;
+    tape->records[tape->count++] = copy;
+    return copy;
+}
+
+static void tape_done(struct tape *tape)
+{
+    for (size_t i = 0; i < tape->count; i++)
+        free(tape->records[i]);
+    free(tape->records);
+}
+
+/* ---- records, for both kinds of tests ---- */
+
+static void add_machine(struct tape *tape, uint64_t time, uint8_t machine, uint32_t flags)
+{
+    struct machine_record record = {.header = {.time = time, .id = EVENT_MACHINE, .flags = 16},
+                                    .machine_id = {machine},
+                                    .boot_id = {machine},
+                                    .meter_flags = flags};
+
+    snprintf(record.addresses, sizeof(record.addresses), "10.0.0.%u", machine);
+    tape_add(tape, &record);
+}
+
+static void add_stream(struct tape *tape, uint64_t time, uint32_t stream, uint32_t process,
+                       uint32_t parent)
+{
+    struct stream_record record = {
+        .header = {.time = time, .id = EVENT_STREAM, .flags = 16, .stream = stream},
+        .process = process,
+        .parent = parent};
+
+    tape_add(tape, &record);
+}
+
+static struct record *add_event(struct tape *tape, uint64_t time, enum event_id id,
+                                uint32_t stream, uint32_t sequence)
+{
+    struct record record = {
+        .header = {.time = time, .id = (uint8_t)id, .stream = stream, .sequence = sequence}};
+
+    record.header.proc_time_and_pc = time & 0xffffffffffffULL;
+    return (struct record *)tape_add(tape, &record);
+}
+
+__attribute__((unused)) static struct record *add_message(struct tape *tape, uint64_t time, enum event_id id,
+                                  uint32_t stream, uint32_t sequence, uint32_t path,
+                                  uint32_t offset, uint32_t bytes)
+{
+    struct record *record = add_event(tape, time, id, stream, sequence);
+
+    record->message.path = path;
+    record->message.offset = offset;
+    record->message.bytes = bytes;
+    return record;
+}
+
+static struct path_record *add_unix(struct tape *tape, uint64_t time, uint32_t path, uint8_t kind,
+                                    uint64_t cookie, uint64_t peer)
+{
+    struct path_record record = {.header = {.time = time, .id = EVENT_PATH, .flags = 16},
+                                 .path = path,
+                                 .kind = kind,
+                                 .family = AF_UNIX,
+                                 .cookie = cookie,
+                                 .peer = peer};
+
+    return (struct path_record *)tape_add(tape, &record);
+}
+
+static struct path_record *add_internet(struct tape *tape, uint64_t time, uint32_t path,
+                                        uint8_t kind, uint8_t local, uint16_t local_port,
+                                        uint8_t remote, uint16_t remote_port)
+{
+    struct path_record record = {.header = {.time = time, .id = EVENT_PATH, .flags = 16},
+                                 .path = path,
+                                 .kind = kind,
+                                 .family = AF_INET,
+                                 .local = {10, 0, 0, local},
+                                 .remote = {10, 0, 0, remote},
+                                 .local_port = local_port,
+                                 .remote_port = remote_port};
+
+    return (struct path_record *)tape_add(tape, &record);
+}
+
+/* ---- the world ---- */
+
+#define SECOND        1000000000ull
+#define MOST_STREAMS  16
+#define MOST_LINKS    12
+#define MOST_SHARERS  3
+#define NOBODY        UINT32_MAX
+#define QUEUE_MOST    4096
+#define CAPACITY      300u /* bytes of a queue */
+
+/* One call, of which several records may tell. */
+struct call {
+    uint32_t origin;
+    uint32_t stream;
+    uint32_t bytes;
+    uint32_t received; /* as edges say, exact ones */
+};
+
+/* What a record truly is. */
+struct truth {
+    uint32_t call;        /* of a SEND, SENDCALL: which; or NOBODY */
+    uint32_t first_piece; /* of a RECEIVE: index into pieces ... */
+    uint32_t piece_count;
+    bool is_udp;
+};
+
+struct piece {
+    uint32_t call; /* NOBODY: not metered, or older */
+    uint32_t bytes;
+};
+
+/* A direction of a link. */
+struct way {
+    struct piece queue[QUEUE_MOST];
+    uint32_t first;
+    uint32_t end;
+    uint32_t queued;       /* bytes or messages */
+    uint32_t numbers[QUEUE_MOST]; /* of datagrams in the queue */
+    uint32_t written;      /* TCP: position of the next byte */
+    uint32_t out;          /* counted when calls end; UDP: the last number */
+    uint32_t in;           /* position of the next to be taken */
+    uint32_t counted_in;   /* pipes: when the call ends */
+    bool sends_known[MOST_SHARERS];
+    bool takes_known[MOST_SHARERS];
+};
+
+struct side {
+    bool metered;
+    uint32_t origin;
+    uint32_t path;
+    uint32_t streams[MOST_SHARERS]; /* indices */
+    uint32_t stream_count;
+};
+
+struct link {
+    bool open;
+    uint8_t kind;
+    struct side sides[2];
+    struct way ways[2]; /* by who sends */
+};
+
+struct actor {
+    uint32_t origin;
+    uint32_t number;
+    uint32_t sequence;
+    uint32_t lost;
+    uint64_t cpu;
+    /* in the middle of a send or, of a pipe, a receive */
+    uint32_t link; /* index, or NOBODY */
+    unsigned side;
+    unsigned place; /* among the sharers */
+    bool sending;
+    uint32_t call;
+    uint32_t left;
+    uint32_t first; /* of the piece being told */
+    uint32_t put;   /* of it, in the queue */
+    uint32_t done;  /* told */
+    uint32_t told;  /* done + put of the last SENDCALL */
+    uint64_t begun;
+    bool has_put;
+    struct truth taken;
+    uint32_t taken_bytes;
+};
+
+struct world {
+    uint64_t seed;
+    uint64_t time;
+    uint64_t skews[MOST_SOURCES];
+    struct tape tapes[MOST_SOURCES];
+    uint32_t origin_count;
+    uint8_t machines[MOST_SOURCES];
+    uint32_t next_path[MOST_SOURCES];
+    struct actor actors[MOST_STREAMS];
+    uint32_t actor_count;
+    struct link links[MOST_LINKS];
+    struct call *calls;
+    size_t call_capacity;
+    uint32_t call_count;
+    struct piece *pieces;
+    size_t piece_capacity;
+    uint32_t piece_count;
+    struct truth *truths; /* by the record's index in `load` of no tape: kept in unused sequence map */
+    size_t truth_capacity;
+    uint32_t truth_count;
+    uint32_t *truth_of[MOST_SOURCES]; /* [record of the tape]: index + 1 */
+    size_t truth_of_capacity[MOST_SOURCES];
+    uint64_t cookies;
+    unsigned loss;     /* of 1000 records of messages */
+    bool concurrent;   /* several in calls at once on one way */
+    uint64_t lost;
+};
+
+static uint32_t pick(struct world *world, uint32_t limit)
+{
+    return (uint32_t)random_below(&world->seed, limit);
+}
+
+static uint64_t clock_of(const struct world *world, uint32_t origin)
+{
+    return world->time + world->skews[origin];
+}
+
+static void tick(struct world *world)
+{
+    world->time += 1 + pick(world, 2000);
+}
+
+/* ---- recording ---- */
+
+static void note_truth(struct world *world, uint32_t origin, const struct truth *truth)
+{
+    size_t index = world->tapes[origin].count - 1;
+
+    assert_int_equal(array_reserve(&world->truths, &world->truth_capacity, world->truth_count + 1,
+                                   sizeof(*world->truths)),
+                     0);
+    assert_int_equal(array_reserve(&world->truth_of[origin], &world->truth_of_capacity[origin],
+                                   index + 1, sizeof(uint32_t)),
+                     0);
+    world->truths[world->truth_count++] = *truth;
+    world->truth_of[origin][index] = world->truth_count;
+}
+
+static void tell(struct world *world, struct actor *actor, struct record record,
+                 const struct truth *truth)
+{
+    bool is_message = record.header.id == EVENT_SEND || record.header.id == EVENT_SENDCALL ||
+                      record.header.id == EVENT_RECEIVE;
+
+    tick(world);
+    actor->cpu += 100;
+    if (is_message && pick(world, 1000) < world->loss) {
+        actor->sequence++;
+        actor->lost++;
+        world->lost++;
+        return;
+    }
+    record.header.time = clock_of(world, actor->origin);
+    record.header.stream = actor->number;
+    record.header.proc_time_and_pc = actor->cpu & 0xffffffffffffULL;
+    if (actor->lost > 0) {
+        struct record lost = {.header = record.header, .lost = {.count = actor->lost, .ring = 1}};
+        lost.header.id = EVENT_LOST;
+        lost.header.flags = 0;
+        lost.header.sequence = actor->sequence;
+        tape_add(&world->tapes[actor->origin], &lost);
+        actor->lost = 0;
+    }
+    record.header.sequence = actor->sequence++;
+    tape_add(&world->tapes[actor->origin], &record);
+    if (truth != NULL)
+        note_truth(world, actor->origin, truth);
+}
+
+static struct record message(enum event_id id, uint32_t path, uint32_t offset, uint32_t bytes)
+{
+    return (struct record){.header = {.id = (uint8_t)id},
+                           .message = {.path = path, .offset = offset, .bytes = bytes}};
+}
+
+/* ---- ways ---- */
+
+static bool datagrams(const struct link *link)
+{
+    return link->kind == PATH_UDP || link->kind == PATH_UNIX_DATAGRAM ||
+           link->kind == PATH_UNIX_SEQPACKET;
+}
+
+static bool is_pipe(const struct link *link)
+{
+    return link->kind == PATH_PIPE || link->kind == PATH_FIFO;
+}
+
+static void enqueue(const struct link *link, struct way *way, uint32_t call, uint32_t bytes,
+                    uint32_t number)
+{
+    if (way->end == QUEUE_MOST) {
+        memmove(way->queue, way->queue + way->first,
+                (way->end - way->first) * sizeof(way->queue[0]));
+        memmove(way->numbers, way->numbers + way->first,
+                (way->end - way->first) * sizeof(way->numbers[0]));
+        way->end -= way->first;
+        way->first = 0;
+    }
+    assert_true(way->end < QUEUE_MOST);
+    way->numbers[way->end] = number;
+    way->queue[way->end++] = (struct piece){call, bytes};
+    way->queued += datagrams(link) ? 1 : bytes;
+    way->written += datagrams(link) ? 1 : bytes;
+}
+
+static void add_piece(struct world *world, struct truth *truth, uint32_t call, uint32_t bytes)
+{
+    assert_int_equal(array_reserve(&world->pieces, &world->piece_capacity, world->piece_count + 1,
+                                   sizeof(*world->pieces)),
+                     0);
+    world->pieces[world->piece_count++] = (struct piece){call, bytes};
+    truth->piece_count++;
+}
+
+/* Takes up to `most` bytes, or a message. Returns how many bytes. */
+static uint32_t dequeue(struct world *world, const struct link *link, struct way *way,
+                        uint32_t most, struct truth *truth)
+{
+    uint32_t bytes = 0;
+
+    *truth = (struct truth){.call = NOBODY, .first_piece = world->piece_count};
+    while (way->first < way->end && (datagrams(link) ? truth->piece_count == 0 : bytes < most)) {
+        struct piece *piece = &way->queue[way->first];
+        uint32_t part = datagrams(link) || piece->bytes <= most - bytes ? piece->bytes
+                                                                       : most - bytes;
+        add_piece(world, truth, piece->call, part);
+        piece->bytes -= part;
+        bytes += part;
+        way->queued -= datagrams(link) ? 1 : part;
+        if (datagrams(link) || piece->bytes == 0)
+            way->first++;
+    }
+    return bytes;
+}
+
+/* ---- sending ---- */
+
+static uint32_t new_call(struct world *world, const struct actor *actor, uint32_t bytes)
+{
+    assert_int_equal(array_reserve(&world->calls, &world->call_capacity, world->call_count + 1,
+                                   sizeof(*world->calls)),
+                     0);
+    world->calls[world->call_count] =
+        (struct call){.origin = actor->origin, .stream = actor->number, .bytes = bytes};
+    return world->call_count++;
+}
+
+static void tell_send(struct world *world, struct actor *actor, const struct link *link,
+                      uint32_t offset, uint32_t bytes, bool continued)
+{
+    struct truth truth = {.call = actor->call};
+    struct record record =
+        message(EVENT_SEND, link->sides[actor->side].path, offset, bytes);
+
+    uint64_t span = world->time - actor->begun;
+    record.message.span = span > UINT32_MAX ? UINT32_MAX : (uint32_t)span;
+    record.header.flags = continued ? RECORD_CONTINUED : 0;
+    tell(world, actor, record, &truth);
+}
+
+/* It leaves the CPU: what is out is told, once per progress. */
+static void tell_sendcall(struct world *world, struct actor *actor)
+{
+    const struct link *link = &world->links[actor->link];
+    struct truth truth = {.call = actor->call};
+    struct record record = message(EVENT_SENDCALL, link->sides[actor->side].path, 0, 0);
+
+    if (datagrams(link) || (actor->told == actor->done + actor->put && actor->told > 0))
+        return;
+    if (actor->put > 0 || actor->done > 0) {
+        record.message.offset = actor->first + actor->put;
+        record.message.bytes = actor->done + actor->put;
+    }
+    actor->told = actor->done + actor->put;
+    tell(world, actor, record, &truth);
+}
+
+static void end_send(struct world *world, struct actor *actor)
+{
+    struct link *link = &world->links[actor->link];
+    struct way *way = &link->ways[actor->side];
+
+    if (link->kind == PATH_TCP) {
+        tell_send(world, actor, link, actor->first, actor->put, actor->done > 0);
+    } else {
+        uint32_t bytes = world->calls[actor->call].bytes;
+        uint32_t offset = way->out;
+        way->out += datagrams(link) ? 1 : bytes;
+        tell_send(world, actor, link, offset, bytes, false);
+    }
+    way->sends_known[actor->place] = true;
+    actor->link = NOBODY;
+}
+
+/* Puts some of it into the queue, or is blocked, or ends. */
+static void go_on_sending(struct world *world, struct actor *actor)
+{
+    struct link *link = &world->links[actor->link];
+    struct way *way = &link->ways[actor->side];
+
+    if (actor->left == 0) {
+        end_send(world, actor);
+        return;
+    }
+    if (way->queued >= CAPACITY) {
+        tell_sendcall(world, actor);
+        return;
+    }
+    uint32_t room = CAPACITY - way->queued;
+    uint32_t bytes = pick(world, 3) == 0 ? 1 + pick(world, actor->left) : actor->left;
+    bytes = bytes > room ? room : bytes;
+    if (link->kind == PATH_TCP && actor->has_put && way->written != actor->first + actor->put) {
+        tell_send(world, actor, link, actor->first, actor->put, actor->done > 0);
+        actor->done += actor->put;
+        actor->put = 0;
+        actor->has_put = false;
+    }
+    if (!actor->has_put) {
+        actor->first = link->kind == PATH_TCP ? way->written : way->out;
+        actor->begun = world->time;
+        actor->has_put = true;
+    }
+    enqueue(link, way, actor->call, bytes, 0);
+    actor->put += bytes;
+    actor->left -= bytes;
+    world->time++;
+}
+
+static bool is_remote_udp(const struct world *world, const struct link *link)
+{
+    return link->kind == PATH_UDP && world->machines[link->sides[0].origin] !=
+                                         world->machines[link->sides[1].origin];
+}
+
+static void send_datagram(struct world *world, struct actor *actor, struct link *link)
+{
+    struct way *way = &link->ways[actor->side];
+    uint32_t bytes = world->calls[actor->call].bytes;
+    bool remote = is_remote_udp(world, link);
+
+    way->out += link->kind == PATH_UDP ? 1 + pick(world, 4) : 0;
+    uint32_t number = way->out;
+    actor->begun = world->time++;
+    if (!remote || pick(world, 12) != 0)
+        enqueue(link, way, actor->call, bytes, number);
+    if (remote && pick(world, 30) == 0)
+        enqueue(link, way, actor->call, bytes, number); /* once more */
+    if (link->kind == PATH_UDP) {
+        tell_send(world, actor, link, number, bytes, false);
+        way->sends_known[actor->place] = true;
+        actor->link = NOBODY;
+    } else {
+        actor->left = 0; /* numbered when the call ends */
+        actor->put = bytes;
+    }
+}
+
+/* Whether somebody is in a call there who must not be met by `place`. */
+static bool may_use(const struct world *world, uint32_t index, unsigned side, unsigned place,
+                    bool sends)
+{
+    const struct link *link = &world->links[index];
+    const bool *known = sends ? link->ways[side].sends_known : link->ways[1 - side].takes_known;
+
+    for (uint32_t i = 0; i < world->actor_count; i++) {
+        const struct actor *other = &world->actors[i];
+        if (other->link != index || other->side != side || other->sending != sends)
+            continue;
+        if (link->kind == PATH_TCP)
+            continue;
+        if (!world->concurrent || !known[place] || !known[other->place])
+            return false;
+    }
+    return true;
+}
+
+static void begin_send(struct world *world, struct actor *actor, uint32_t index, unsigned side,
+                       unsigned place)
+{
+    struct link *link = &world->links[index];
+    struct way *way = &link->ways[side];
+    uint32_t bytes = pick(world, 10) == 0 ? 1 + pick(world, 2000) : 1 + pick(world, 60);
+
+    if (!may_use(world, index, side, place, true) ||
+        (datagrams(link) && (way->queued >= 40 || way->end - way->first >= 40)))
+        return;
+    if (datagrams(link))
+        bytes = pick(world, 100);
+    actor->link = index;
+    actor->side = side;
+    actor->place = place;
+    actor->sending = true;
+    actor->call = new_call(world, actor, bytes);
+    actor->left = bytes;
+    actor->put = actor->done = actor->told = 0;
+    actor->has_put = false;
+    actor->begun = world->time;
+    if (datagrams(link))
+        send_datagram(world, actor, link);
+}
+
+/* ---- receiving ---- */
+
+static void tell_receive(struct world *world, struct actor *actor, const struct link *link,
+                         unsigned side, uint32_t offset, uint32_t bytes, struct truth *truth)
+{
+    struct record record = message(EVENT_RECEIVE, link->sides[side].path, offset, bytes);
+
+    record.header.flags = RECORD_CALL_IMPLIED;
+    truth->is_udp = link->kind == PATH_UDP;
+    tell(world, actor, record, truth);
+}
+
+static void receive(struct world *world, struct actor *actor, uint32_t index, unsigned side,
+                    unsigned place)
+{
+    struct link *link = &world->links[index];
+    struct way *way = &link->ways[1 - side];
+    struct truth truth;
+
+    if (way->first == way->end || !may_use(world, index, side, place, false))
+        return;
+    if (is_remote_udp(world, link) && way->end - way->first > 2 && pick(world, 4) == 0) {
+        uint32_t other = way->first + 1 + pick(world, 2); /* one overtakes */
+        struct piece piece = way->queue[other];
+        uint32_t number = way->numbers[other];
+        way->queue[other] = way->queue[way->first];
+        way->numbers[other] = way->numbers[way->first];
+        way->queue[way->first] = piece;
+        way->numbers[way->first] = number;
+    }
+    uint32_t number = way->numbers[way->first];
+    uint32_t bytes =
+        dequeue(world, link, way, pick(world, 3) == 0 ? 1 + pick(world, 40) : 500, &truth);
+    uint32_t length = datagrams(link) ? 1 : bytes;
+    if (is_pipe(link)) {
+        actor->link = index;
+        actor->side = side;
+        actor->place = place;
+        actor->sending = false;
+        actor->taken = truth;
+        actor->taken_bytes = bytes;
+        world->time++;
+        return;
+    }
+    uint32_t offset = way->in;
+    way->in += length;
+    if (link->kind == PATH_UDP)
+        offset = number;
+    way->takes_known[place] = true;
+    tell_receive(world, actor, link, side, offset, bytes, &truth);
+}
+
+static void end_receive(struct world *world, struct actor *actor)
+{
+    struct link *link = &world->links[actor->link];
+    struct way *way = &link->ways[1 - actor->side];
+    uint32_t offset = way->counted_in;
+
+    way->counted_in += actor->taken_bytes;
+    way->takes_known[actor->place] = true;
+    tell_receive(world, actor, link, actor->side, offset, actor->taken_bytes, &actor->taken);
+    actor->link = NOBODY;
+}
+
+/* Who is not metered sends and takes without a word, and not while others do. */
+static void use_unmetered(struct world *world, uint32_t index, unsigned side)
+{
+    struct link *link = &world->links[index];
+    struct way *out = &link->ways[side];
+    struct way *in = &link->ways[1 - side];
+    struct truth ignored;
+
+    if (pick(world, 2) == 0 && out->queued < 40 && !(is_pipe(link) && side == 1)) {
+        uint32_t bytes = 1 + pick(world, 50);
+        out->out += link->kind == PATH_UDP ? 1 : 0;
+        enqueue(link, out, NOBODY, bytes, out->out);
+        if (link->kind != PATH_UDP)
+            out->out += datagrams(link) ? 1 : bytes;
+    } else if (in->first < in->end) {
+        uint32_t bytes = dequeue(world, link, in, 500, &ignored);
+        in->in += datagrams(link) ? 1 : bytes;
+        in->counted_in += bytes;
+    }
+}
+
+/* ---- links ---- */
+
+static void tell_path(struct world *world, const struct link *link, unsigned side, bool older,
+                      uint16_t ports[2], uint64_t cookies[2])
+{
+    const struct side *mine = &link->sides[side];
+    const struct side *other = &link->sides[1 - side];
+    struct tape *tape = &world->tapes[mine->origin];
+    uint64_t time = clock_of(world, mine->origin);
+    struct path_record *path;
+
+    if (link->kind == PATH_TCP || link->kind == PATH_UDP)
+        path = add_internet(tape, time, mine->path, link->kind, world->machines[mine->origin],
+                            ports[side],
+                            other->metered ? world->machines[other->origin] : 200, ports[1 - side]);
+    else
+        path = add_unix(tape, time, mine->path, link->kind, cookies[side],
+                        pick(world, 4) == 0 && other->metered && side == 0 ? 0
+                                                                           : cookies[1 - side]);
+    if (link->kind != PATH_UDP) {
+        path->start_out = link->kind == PATH_TCP ? link->ways[side].written : link->ways[side].out;
+        path->start_in = link->ways[1 - side].in;
+    }
+    if (older)
+        path->header.flags |= RECORD_OLDER;
+}
+
+static uint32_t choose_actor(struct world *world, uint32_t origin)
+{
+    for (;;) {
+        uint32_t index = pick(world, world->actor_count);
+        if (world->actors[index].origin == origin)
+            return index;
+    }
+}
+
+static void open_link(struct world *world, struct link *link)
+{
+    static const uint8_t kinds[] = {PATH_TCP,  PATH_TCP,  PATH_UNIX_STREAM, PATH_UNIX_SEQPACKET,
+                                    PATH_PIPE, PATH_FIFO, PATH_UNIX_DATAGRAM, PATH_UDP};
+    uint16_t ports[2] = {(uint16_t)(1000 + pick(world, 60000)), (uint16_t)(1 + pick(world, 900))};
+    uint64_t cookies[2] = {world->cookies + 1, world->cookies + 2};
+    bool older;
+
+    tick(world);
+    world->cookies += 2;
+    memset(link, 0, sizeof(*link));
+    link->open = true;
+    link->kind = kinds[pick(world, ARRAY_SIZE(kinds))];
+    uint32_t origin = pick(world, world->origin_count);
+    uint32_t other = pick(world, world->origin_count);
+    while (link->kind != PATH_TCP && link->kind != PATH_UDP &&
+           world->machines[other] != world->machines[origin])
+        other = pick(world, world->origin_count);
+    older = (link->kind == PATH_TCP || link->kind == PATH_UNIX_STREAM) && pick(world, 4) == 0;
+    unsigned unmetered = link->kind != PATH_UDP && pick(world, 5) == 0 ? pick(world, 2) : 2;
+    for (unsigned side = 0; side < 2; side++) {
+        struct side *mine = &link->sides[side];
+        struct way *way = &link->ways[side];
+        mine->origin = side == 0 ? origin : other;
+        mine->metered = side != unmetered;
+        mine->path = mine->metered ? ++world->next_path[mine->origin] : 0;
+        uint32_t sharers = pick(world, 3) == 0 ? 1 + pick(world, MOST_SHARERS) : 1;
+        while (mine->stream_count < sharers) {
+            uint32_t actor = choose_actor(world, mine->origin);
+            bool twice = false;
+            for (uint32_t i = 0; i < mine->stream_count; i++)
+                twice = twice || mine->streams[i] == actor;
+            if (twice)
+                break;
+            mine->streams[mine->stream_count++] = actor;
+        }
+        if (link->kind == PATH_TCP)
+            way->written = way->in = 0u - 500u + pick(world, 1000) + 1;
+        else if (link->kind == PATH_UDP)
+            way->out = pick(world, 65536);
+        else if (!datagrams(link) && pick(world, 3) == 0)
+            way->out = way->in = way->counted_in = 0u - pick(world, 500); /* wraps around */
+        if (older && pick(world, 2) == 0) {
+            uint32_t bytes = 1 + pick(world, 50);
+            enqueue(link, way, NOBODY, bytes, 0);
+            way->out += link->kind == PATH_TCP ? 0 : bytes;
+        }
+    }
+    for (unsigned side = 0; side < 2; side++)
+        if (link->sides[side].metered)
+            tell_path(world, link, side, older, ports, cookies);
+}
+
+static void close_link(struct world *world, uint32_t index)
+{
+    struct link *link = &world->links[index];
+    unsigned first = pick(world, 2);
+
+    for (uint32_t i = 0; i < world->actor_count; i++)
+        if (world->actors[i].link == index)
+            return;
+    link->open = false;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct side *side = &link->sides[first ^ i];
+        struct record record = message(EVENT_DESTROYPATH, side->path, 0, 0);
+        if (!side->metered)
+            continue;
+        tick(world);
+        record.header.flags = RECORD_NO_STREAM;
+        record.header.time = clock_of(world, side->origin);
+        tape_add(&world->tapes[side->origin], &record);
+    }
+}
+
+/* ---- living ---- */
+
+static bool in_pipe_receive(const struct actor *actor)
+{
+    return actor->link != NOBODY && !actor->sending;
+}
+
+static void use_link(struct world *world, uint32_t index)
+{
+    struct link *link = &world->links[index];
+    unsigned side = pick(world, 2);
+    const struct side *mine = &link->sides[side];
+    unsigned place = pick(world, mine->stream_count);
+    struct actor *actor = &world->actors[mine->streams[place]];
+
+    if (!mine->metered) {
+        use_unmetered(world, index, side);
+        return;
+    }
+    if (actor->link != NOBODY)
+        return;
+    bool sends = is_pipe(link) ? side == 0 : pick(world, 2) == 0;
+    if (sends)
+        begin_send(world, actor, index, side, place);
+    else
+        receive(world, actor, index, side, place);
+}
+
+/* Nobody is on a CPU in a call for long: who is in the middle of one leaves it. */
+static void pass_time(struct world *world)
+{
+    for (uint32_t i = 0; i < world->actor_count; i++) {
+        struct actor *actor = &world->actors[i];
+        if (in_pipe_receive(actor))
+            end_receive(world, actor);
+        else if (actor->link != NOBODY && actor->left == 0)
+            end_send(world, actor);
+        else if (actor->link != NOBODY)
+            tell_sendcall(world, actor);
+    }
+    world->time += pick(world, 3) * SECOND;
+}
+
+static void step(struct world *world)
+{
+    uint32_t index = pick(world, MOST_LINKS);
+    struct actor *actor = &world->actors[pick(world, world->actor_count)];
+
+    switch (pick(world, 40)) {
+    case 0:
+        if (!world->links[index].open)
+            open_link(world, &world->links[index]);
+        else if (pick(world, 6) == 0)
+            close_link(world, index);
+        break;
+    case 1:
+        if (pick(world, 10) == 0)
+            pass_time(world);
+        break;
+    case 2:
+        if (actor->link == NOBODY)
+            tell(world, actor, (struct record){.header.id = EVENT_CREATEPATH}, NULL);
+        break;
+    default:
+        if (in_pipe_receive(actor))
+            end_receive(world, actor);
+        else if (actor->link != NOBODY)
+            go_on_sending(world, actor);
+        else if (world->links[index].open)
+            use_link(world, index);
+    }
+}
+
+static void world_new(struct world *world, uint64_t seed)
+{
+    memset(world, 0, sizeof(*world));
+    world->seed = seed;
+    world->origin_count = 1 + pick(world, 4);
+    world->concurrent = pick(world, 2);
+    for (uint32_t i = 0; i < world->origin_count; i++) {
+        world->machines[i] = (uint8_t)(1 + pick(world, 3));
+        uint32_t same = 0;
+        while (same < i && world->machines[same] != world->machines[i])
+            same++;
+        world->skews[i] = same < i ? world->skews[same] : 10 * SECOND + pick(world, 36000) * SECOND;
+        tape_init(&world->tapes[i]);
+        world->tapes[i].wall_offset = (int64_t)(pick(world, 7200) * SECOND);
+        add_machine(&world->tapes[i], clock_of(world, i), world->machines[i], METER_EVENT_FLAGS);
+    }
+    world->actor_count = world->origin_count * (1 + pick(world, 3));
+    for (uint32_t i = 0; i < world->actor_count; i++) {
+        struct actor *actor = &world->actors[i];
+        *actor = (struct actor){.origin = i % world->origin_count,
+                                .number = 1 + i,
+                                .sequence = 0u - pick(world, 100),
+                                .cpu = (1ULL << 48) - pick(world, 5000),
+                                .link = NOBODY};
+        add_stream(&world->tapes[actor->origin], clock_of(world, actor->origin), actor->number,
+                   actor->number, 0);
+    }
+}
+
+static void world_live(struct world *world, uint32_t steps)
+{
+    for (uint32_t i = 0; i < steps; i++)
+        step(world);
+    for (uint32_t rounds = 0; rounds < 5000; rounds++) {
+        for (uint32_t i = 0; i < world->actor_count; i++)
+            if (in_pipe_receive(&world->actors[i]))
+                end_receive(world, &world->actors[i]);
+            else if (world->actors[i].link != NOBODY)
+                go_on_sending(world, &world->actors[i]);
+        for (uint32_t i = 0; i < MOST_LINKS; i++)
+            if (world->links[i].open)
+                for (unsigned side = 0; side < 2; side++) {
+                    const struct side *mine = &world->links[i].sides[side];
+                    if (!mine->metered)
+                        use_unmetered(world, i, side);
+                    else if (world->actors[mine->streams[0]].link == NOBODY)
+                        receive(world, &world->actors[mine->streams[0]], i, side, 0);
+                }
+    }
+    for (uint32_t i = 0; i < world->actor_count; i++) {
+        if (world->actors[i].link != NOBODY)
+            continue;
+        tell(world, &world->actors[i],
+             (struct record){.header.id = EVENT_TERMINATION, .termination.last = 1}, NULL);
+    }
+}
+
+static void world_done(struct world *world)
+{
+    for (uint32_t i = 0; i < world->origin_count; i++) {
+        tape_done(&world->tapes[i]);
+        free(world->truth_of[i]);
+    }
+    free(world->calls);
+    free(world->pieces);
+    free(world->truths);
+}
+
+/* ---- comparing ---- */
+
+struct seen {
+    uint32_t origin;
+    uint32_t index; /* in the tape */
+};
+
+struct check {
+    struct world *world;
+    uint64_t seed;
+    bool lossless;
+    bool *handed[MOST_SOURCES];
+    uint32_t last[MOST_STREAMS + 1];
+    bool began[MOST_STREAMS + 1];
+    struct seen *seen; /* by number */
+    size_t seen_capacity;
+    uint64_t count;
+    uint64_t exact;
+    bool *received; /* by call, of datagrams: which come twice now and then */
+};
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            fail_msg("DPM_SEED=%" PRIu64 ": event %" PRIu64 ": %s", check->seed, check->count,     \
+                     #condition);                                                                  \
+    } while (0)
+
+static uint32_t call_of_edge(struct check *check, const struct history_edge *edge)
+{
+    CHECK(edge->number < check->count);
+    const struct seen *seen = &check->seen[edge->number];
+    const struct record *record =
+        (const struct record *)check->world->tapes[seen->origin].records[seen->index];
+    CHECK(seen->origin == edge->origin);
+    CHECK(record->header.id == EVENT_SEND || record->header.id == EVENT_SENDCALL);
+    CHECK(record->header.stream == edge->stream && record->header.sequence == edge->sequence);
+    CHECK(record->message.path == edge->path);
+    CHECK(edge->time == record->header.time - record->message.span);
+    uint32_t truth = check->world->truth_of[seen->origin][seen->index];
+    CHECK(truth != 0);
+    return check->world->truths[truth - 1].call;
+}
+
+static uint32_t true_bytes(const struct world *world, const struct truth *truth, uint32_t call)
+{
+    uint32_t bytes = 0;
+
+    for (uint32_t i = 0; i < truth->piece_count; i++)
+        if (world->pieces[truth->first_piece + i].call == call)
+            bytes += world->pieces[truth->first_piece + i].bytes;
+    return bytes;
+}
+
+static bool takes_of(const struct world *world, const struct truth *truth, uint32_t call)
+{
+    for (uint32_t i = 0; i < truth->piece_count; i++)
+        if (world->pieces[truth->first_piece + i].call == call)
+            return true;
+    return false;
+}
+
+static void check_receive(struct check *check, const struct history_event *event,
+                          const struct truth *truth)
+{
+    const struct world *world = check->world;
+    const struct record *record = (const struct record *)event->event.header;
+    uint32_t unknown = true_bytes(world, truth, NOBODY);
+    uint64_t sum = 0;
+    bool all_exact = true;
+
+    for (uint32_t i = 0; i < event->edge_count; i++) {
+        const struct history_edge *edge = &event->edges[i];
+        uint32_t call = call_of_edge(check, edge);
+        sum += edge->bytes;
+        all_exact = all_exact && edge->kind == EDGE_EXACT;
+        check->exact += edge->kind == EDGE_EXACT;
+        if (edge->kind != EDGE_EXACT)
+            continue;
+        CHECK(takes_of(world, truth, call));
+        uint64_t of_call = 0;
+        for (uint32_t k = 0; k < event->edge_count; k++)
+            if (call_of_edge(check, &event->edges[k]) == call)
+                of_call += event->edges[k].bytes;
+        CHECK(of_call <= true_bytes(world, truth, call) || !all_exact);
+    }
+    if (all_exact)
+        CHECK(sum + event->rest_bytes == record->message.bytes || event->rest_bytes > 0);
+    bool duplicate = false;
+    if (truth->is_udp && truth->piece_count == 1) {
+        uint32_t call = world->pieces[truth->first_piece].call;
+        duplicate = call != NOBODY && check->received[call];
+        if (call != NOBODY)
+            check->received[call] = true;
+    }
+    if (!check->lossless)
+        return;
+    CHECK(event->rest_bytes == unknown || duplicate);
+    CHECK(event->rest == (unknown > 0 ? REST_EXTERNAL : REST_NONE) || duplicate);
+    for (uint32_t i = 0; i < truth->piece_count && !duplicate; i++) {
+        bool found = false;
+        uint32_t call = world->pieces[truth->first_piece + i].call;
+        for (uint32_t k = 0; k < event->edge_count; k++)
+            found = found || call_of_edge(check, &event->edges[k]) == call;
+        CHECK(found || call == NOBODY);
+    }
+}
+
+static uint32_t find_record(struct check *check, const struct history_event *event)
+{
+    const struct tape *tape = &check->world->tapes[event->event.origin];
+    const struct record_header *header = event->event.header;
+
+    for (uint32_t i = 0; i < tape->at; i++)
+        if (!check->handed[event->event.origin][i] && tape->records[i]->id == header->id &&
+            memcmp(tape->records[i], header, event_size(header->id)) == 0)
+            return i;
+    CHECK(!"handed out what was not recorded, or twice");
+    return 0;
+}
+
+static void check_event(struct check *check, const struct history_event *event)
+{
+    const struct record_header *header = event->event.header;
+    uint32_t origin = event->event.origin;
+    uint32_t index = find_record(check, event);
+
+    CHECK(event->number == check->count);
+    check->handed[origin][index] = true;
+    assert_int_equal(array_reserve(&check->seen, &check->seen_capacity, check->count + 1,
+                                   sizeof(*check->seen)),
+                     0);
+    check->seen[check->count] = (struct seen){origin, index};
+    if (!(header->flags & RECORD_NO_STREAM) && header->id != EVENT_LOST && header->stream != 0) {
+        uint32_t stream = header->stream;
+        CHECK(!check->began[stream] || (int32_t)(header->sequence - check->last[stream]) > 0);
+        check->began[stream] = true;
+        check->last[stream] = header->sequence;
+    }
+    if (header->id == EVENT_RECEIVE && check->world->truth_of[origin] != NULL &&
+        index < check->world->truth_of_capacity[origin] &&
+        check->world->truth_of[origin][index] != 0)
+        check_receive(check, event,
+                      &check->world->truths[check->world->truth_of[origin][index] - 1]);
+    check->count++;
+}
+
+static bool has_remote_udp(const struct world *world)
+{
+    return world->origin_count > 1;
+}
+
+static void compare(struct world *world, uint64_t seed, bool lossless, uint64_t *patience)
+{
+    struct check checked = {.world = world, .seed = seed, .lossless = lossless};
+    struct check *check = &checked;
+    struct source *sources[MOST_SOURCES];
+    struct history_counts counts;
+    struct history_event event;
+    struct history *history;
+    struct problem problem;
+    uint64_t total = 0;
+    uint64_t pauses = 0;
+    int result;
+
+    checked.received = calloc(world->call_count + 1, 1);
+    for (uint32_t i = 0; i < world->origin_count; i++) {
+        world->tapes[i].at = 0;
+        world->tapes[i].patience = patience;
+        sources[i] = &world->tapes[i].source;
+        total += world->tapes[i].count;
+        checked.handed[i] = calloc(world->tapes[i].count + 1, 1);
+    }
+    assert_int_equal(history_new(sources, world->origin_count, &history, &problem), 0);
+    while ((result = history_next(history, &event, &problem)) != SOURCE_END) {
+        CHECK(result > 0);
+        if (result == SOURCE_NONE_YET)
+            CHECK(patience != NULL && ++pauses < 100 * total + 1000);
+        else
+            check_event(&checked, &event);
+    }
+    CHECK(checked.count == total);
+    history_counts(history, &counts);
+    CHECK(counts.events == total);
+    CHECK(counts.exact == checked.exact);
+    CHECK(counts.lost <= world->lost);
+    if (lossless) {
+        CHECK(counts.stalls == 0);
+        if (!has_remote_udp(world))
+            CHECK(counts.unmatched_receives == 0);
+    }
+    history_free(history);
+    for (uint32_t i = 0; i < world->origin_count; i++)
+        free(checked.handed[i]);
+    free(checked.seen);
+    free(checked.received);
+}
+
+static void live_and_compare(uint64_t seed, uint32_t steps, bool lossy)
+{
+    struct world *world = malloc(sizeof(*world));
+    uint64_t patience = seed;
+
+    assert_non_null(world);
+    world_new(world, seed);
+    if (lossy) {
+        world->loss = 1 + pick(world, 100);
+        world->concurrent = false;
+    }
+    world_live(world, steps);
+    compare(world, seed, !lossy, NULL);
+    compare(world, seed, !lossy, &patience);
+    world_done(world);
+    free(world);
+}
+
+static uint32_t rounds_of_test(uint32_t usual)
+{
+    const char *given = getenv("DPM_ROUNDS");
+
+    return given == NULL ? usual : (uint32_t)strtoul(given, NULL, 0);
+}
+
+static void agrees_with_the_truth(void **state)
+{
+    uint64_t seed = seed_of_run("history");
+
+    (void)state;
+    for (uint32_t round = 0; round < rounds_of_test(200); round++)
+        live_and_compare(seed + round, 200 + 8 * ((uint32_t)(seed + round) % 100), false);
+}
+
+static void never_wrong_after_losses(void **state)
+{
+    uint64_t seed = seed_of_run("losses");
+
+    (void)state;
+    for (uint32_t round = 0; round < rounds_of_test(100); round++)
+        live_and_compare(seed + round, 200 + 8 * ((uint32_t)(seed + round) % 100), true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_the_truth),
+        cmocka_unit_test(never_wrong_after_losses),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
