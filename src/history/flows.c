@@ -395,17 +395,19 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     return 0;
 }
 
-/* Where the present piece of a call begins, of which `bytes` of the call are out up to `to`. If the
- * stream's latest SEND may be of the same call, its bytes may be among them: the smaller range
- * is right in any case. */
+/* Where the present piece of a call begins, of which `bytes` of the call are out up to `to`. The stream's
+ * latest SEND may be of the same call (TCP: somebody's bytes lie between), and its bytes among them:
+ * then the smaller range is right in any case. */
 static uint64_t piece_begins(const struct end *end, const struct stream *stream, uint64_t to,
                              uint32_t bytes, uint32_t path)
 {
-    bool may_continue = stream->chain_path == path && bytes > stream->chain_bytes;
-
-    if (is_counted(end->kind) || is_same(end->sender, who_is(stream)))
-        if (end->out_end < to && to - end->out_end <= bytes)
-            return end->out_end;
+    if (is_counted(end->kind))
+        return end->out_end < to && to - end->out_end <= bytes ? end->out_end : to - bytes;
+    if (to - bytes == end->out_end)
+        return to - bytes;
+    if (stream->chain_lost)
+        return to;
+    bool may_continue = stream->chain_path == path && bytes >= stream->chain_bytes;
     return to - (may_continue ? bytes - stream->chain_bytes : bytes);
 }
 
@@ -417,6 +419,7 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
     (void)history;
     if (is_datagram(end->kind) || bytes == 0)
         return 0;
+    /* the end of an earlier piece, if this one has nothing out yet */
     uint64_t to = unwrap(end->out_last, record->message.offset);
     if (stream->open != NULL && stream->open != end)
         flows_close_call(stream);

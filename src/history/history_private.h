@@ -195,6 +195,7 @@ struct stream {
     bool terminated;
     uint32_t chain_path; /* the latest SEND, and how many bytes its call has told */
     uint32_t chain_bytes;
+    bool chain_lost; /* or perhaps lost */
     /* the send call it is in the middle of, as its SENDCALLs tell */
     struct end *open;
     struct stream *next_open;

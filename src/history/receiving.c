@@ -435,6 +435,9 @@ static void look_at_order(struct look *look)
     uint64_t high = look->high + (place == NULL ? 0 : place->after);
     uint64_t last = look_for_gaps(look);
 
+    /* calls in progress: others may have put bytes among theirs, and not told */
+    if (from->opens != NULL && last < look->record->header.time)
+        last = look->record->header.time;
     if (from->several)
         wait_for_others(look, from, from->sharing->senders, from->sharing->sender_count, last);
     if (place != NULL && look->end->sharing->taker_count > 1)

@@ -273,13 +273,13 @@ int streams_note(struct history *history, struct stream *stream, const struct re
     if (header->id == EVENT_LOST || header->id == EVENT_DISCARDED) {
         stream->lost_time = header->time;
         stream->discarded = stream->discarded || header->id == EVENT_DISCARDED;
-        stream->chain_path = 0;
+        stream->chain_lost = true;
     } else if (header->id == EVENT_SENDCALL || header->id == EVENT_RECEIVECALL) {
         stream->sendcall = true;
     }
     if (is_between_calls(record)) {
         stream->began_time = header->time;
-        stream->sendcall = false;
+        stream->sendcall = stream->chain_lost = false;
         note_chain(stream, record);
         flows_close_call(stream);
     }

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * joining_test.c: which ends belong together. The statistics' test compares the joining of TCP and UNIX
+ * sockets with a naive one (analysis_test.c); this one has examples of what that does not know.
+ */
+#include "history/joining.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#define ENDS 8
+
+struct ends {
+    struct joiner joiner;
+    struct path_record records[ENDS];
+};
+
+static void add(struct ends *ends, uint32_t index, uint32_t machine, struct path_record record)
+{
+    ends->records[index] = record;
+    assert_int_equal(joiner_add(&ends->joiner, index, &ends->records[index], machine), 0);
+}
+
+static void assert_joined(const struct ends *ends, uint32_t a, uint32_t b)
+{
+    assert_int_equal(joiner_end(&ends->joiner, a).partner, b);
+    assert_int_equal(joiner_end(&ends->joiner, b).partner, a);
+}
+
+static void assert_alone(const struct ends *ends, uint32_t index)
+{
+    assert_int_equal(joiner_end(&ends->joiner, index).partner, NO_END);
+}
+
+static struct path_record internet(uint8_t kind, uint8_t local, uint16_t local_port, uint8_t remote,
+                                   uint16_t remote_port, uint32_t out, uint32_t in)
+{
+    return (struct path_record){.kind = kind,
+                                .family = AF_INET,
+                                .local = {10, 0, 0, local},
+                                .remote = {10, 0, 0, remote},
+                                .local_port = local_port,
+                                .remote_port = remote_port,
+                                .start_out = out,
+                                .start_in = in};
+}
+
+static struct path_record pipe_end(uint8_t kind, uint64_t cookie, uint64_t peer)
+{
+    return (struct path_record){.kind = kind, .cookie = cookie, .peer = peer};
+}
+
+/* The server's machine sees the address of the router, the client the router's too. */
+static void translated_addresses(void **state)
+{
+    struct ends ends = {0};
+
+    (void)state;
+    add(&ends, 0, 0, internet(PATH_TCP, 1, 4000, 9, 80, 1111, 2222));
+    add(&ends, 1, 1, internet(PATH_TCP, 2, 8080, 8, 51000, 2222, 1112));
+    add(&ends, 2, 1, internet(PATH_TCP, 2, 8080, 8, 51001, 2222, 1111));
+    assert_joined(&ends, 0, 2);
+    assert_alone(&ends, 1);
+    joiner_done(&ends.joiner);
+}
+
+/* Older ends do not know their positions, UDP has none, and 0 is none. */
+static void only_positions_that_are_known(void **state)
+{
+    struct ends ends = {0};
+
+    (void)state;
+    add(&ends, 0, 0, internet(PATH_TCP, 1, 4000, 9, 80, 1111, 2222));
+    struct path_record older = internet(PATH_TCP, 2, 8080, 8, 51001, 2222, 1111);
+    older.header.flags = RECORD_OLDER;
+    add(&ends, 1, 1, older);
+    add(&ends, 2, 0, internet(PATH_UDP, 1, 4000, 9, 80, 1111, 2222));
+    add(&ends, 3, 1, internet(PATH_UDP, 2, 8080, 8, 51001, 2222, 1111));
+    add(&ends, 4, 0, internet(PATH_TCP, 1, 4001, 9, 80, 0, 2222));
+    add(&ends, 5, 1, internet(PATH_TCP, 2, 8080, 8, 51001, 2222, 0));
+    for (uint32_t i = 0; i < 6; i++)
+        assert_alone(&ends, i);
+    joiner_done(&ends.joiner);
+}
+
+/* Addresses that agree are better than positions alone. */
+static void own_addresses_first(void **state)
+{
+    struct ends ends = {0};
+
+    (void)state;
+    add(&ends, 0, 0, internet(PATH_TCP, 1, 4000, 2, 80, 5, 6));
+    add(&ends, 1, 0, internet(PATH_TCP, 3, 4000, 7, 80, 5, 6));
+    add(&ends, 2, 1, internet(PATH_TCP, 2, 80, 1, 4000, 6, 5));
+    assert_joined(&ends, 0, 2);
+    assert_alone(&ends, 1);
+    joiner_done(&ends.joiner);
+}
+
+static void pipes(void **state)
+{
+    struct ends ends = {0};
+
+    (void)state;
+    add(&ends, 0, 0, pipe_end(PATH_PIPE, 1, 2));
+    add(&ends, 1, 1, pipe_end(PATH_PIPE, 2, 1)); /* another machine's */
+    add(&ends, 2, 0, pipe_end(PATH_FIFO, 2, 1)); /* no pipe */
+    add(&ends, 3, 0, pipe_end(PATH_PIPE, 2, 1));
+    add(&ends, 4, 0, pipe_end(PATH_FIFO, 5, 6));
+    add(&ends, 5, 0, pipe_end(PATH_FIFO, 6, 0)); /* does not know who writes */
+    assert_joined(&ends, 0, 3);
+    assert_joined(&ends, 4, 5);
+    assert_alone(&ends, 1);
+    assert_alone(&ends, 2);
+    joiner_done(&ends.joiner);
+}
+
+static void datagrams(void **state)
+{
+    struct ends ends = {0};
+
+    (void)state;
+    add(&ends, 0, 0, internet(PATH_UDP, 1, 53, 2, 0, 0, 0)); /* waits for anybody */
+    add(&ends, 1, 0, internet(PATH_UDP, 1, 53, 2, 4000, 0, 0));
+    add(&ends, 2, 1, internet(PATH_UDP, 2, 4000, 1, 53, 0, 0));
+    assert_alone(&ends, 0);
+    assert_joined(&ends, 1, 2);
+    joiner_done(&ends.joiner);
+}
+
+/* Places are used again, a hundred thousand times, and memory does not grow. */
+static void forgets(void **state)
+{
+    struct ends ends = {0};
+
+    (void)state;
+    for (uint32_t i = 0; i < 100000; i++) {
+        add(&ends, 0, 0, internet(PATH_TCP, 1, 4000, 2, 80, i + 1, 1));
+        if (i % 3 != 0)
+            add(&ends, 1, 1, internet(PATH_TCP, 2, 80, 1, 4000, 1, i + 1));
+        if (i % 3 != 0)
+            assert_joined(&ends, 0, 1);
+        else
+            assert_alone(&ends, 0);
+        joiner_forget(&ends.joiner, 0);
+        assert_alone(&ends, 1);
+        joiner_forget(&ends.joiner, 1);
+    }
+    assert_true(ends.joiner.waiting_capacity <= 16384);
+    assert_true(ends.joiner.keys.count <= 16384);
+    joiner_done(&ends.joiner);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(translated_addresses), cmocka_unit_test(only_positions_that_are_known),
+        cmocka_unit_test(own_addresses_first),  cmocka_unit_test(pipes),
+        cmocka_unit_test(datagrams),            cmocka_unit_test(forgets),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
