@@ -65,8 +65,8 @@ static struct record_header *tape_add(struct tape *tape, const void *record)
     struct record_header *copy = malloc(size);
 
     assert_non_null(copy);
-    assert_int_equal(
-        array_reserve(&tape->records, &tape->capacity, tape->count + 1, sizeof(copy)), 0);
+    assert_int_equal(array_reserve(&tape->records, &tape->capacity, tape->count + 1, sizeof(copy)),
+                     0);
     memcpy(copy, record, size);
     assert_true(copy->time >= tape->last_time);
     tape->last_time = copy->time;
@@ -105,8 +105,8 @@ static void add_stream(struct tape *tape, uint64_t time, uint32_t stream, uint32
     tape_add(tape, &record);
 }
 
-static struct record *add_event(struct tape *tape, uint64_t time, enum event_id id,
-                                uint32_t stream, uint32_t sequence)
+static struct record *add_event(struct tape *tape, uint64_t time, enum event_id id, uint32_t stream,
+                                uint32_t sequence)
 {
     struct record record = {
         .header = {.time = time, .id = (uint8_t)id, .stream = stream, .sequence = sequence}};
@@ -115,9 +115,10 @@ static struct record *add_event(struct tape *tape, uint64_t time, enum event_id 
     return (struct record *)tape_add(tape, &record);
 }
 
-__attribute__((unused)) static struct record *add_message(struct tape *tape, uint64_t time, enum event_id id,
-                                  uint32_t stream, uint32_t sequence, uint32_t path,
-                                  uint32_t offset, uint32_t bytes)
+__attribute__((unused)) static struct record *add_message(struct tape *tape, uint64_t time,
+                                                          enum event_id id, uint32_t stream,
+                                                          uint32_t sequence, uint32_t path,
+                                                          uint32_t offset, uint32_t bytes)
 {
     struct record *record = add_event(tape, time, id, stream, sequence);
 
@@ -158,13 +159,13 @@ static struct path_record *add_internet(struct tape *tape, uint64_t time, uint32
 
 /* ---- the world ---- */
 
-#define SECOND        1000000000ull
-#define MOST_STREAMS  16
-#define MOST_LINKS    12
-#define MOST_SHARERS  3
-#define NOBODY        UINT32_MAX
-#define QUEUE_MOST    4096
-#define CAPACITY      300u /* bytes of a queue */
+#define SECOND       1000000000ull
+#define MOST_STREAMS 16
+#define MOST_LINKS   12
+#define MOST_SHARERS 3
+#define NOBODY       UINT32_MAX
+#define QUEUE_MOST   4096
+#define CAPACITY     300u /* bytes of a queue */
 
 /* One call, of which several records may tell. */
 struct call {
@@ -192,12 +193,12 @@ struct way {
     struct piece queue[QUEUE_MOST];
     uint32_t first;
     uint32_t end;
-    uint32_t queued;       /* bytes or messages */
+    uint32_t queued;              /* bytes or messages */
     uint32_t numbers[QUEUE_MOST]; /* of datagrams in the queue */
-    uint32_t written;      /* TCP: position of the next byte */
-    uint32_t out;          /* counted when calls end; UDP: the last number */
-    uint32_t in;           /* position of the next to be taken */
-    uint32_t counted_in;   /* pipes: when the call ends */
+    uint32_t written;             /* TCP: position of the next byte */
+    uint32_t out;                 /* counted when calls end; UDP: the last number */
+    uint32_t in;                  /* position of the next to be taken */
+    uint32_t counted_in;          /* pipes: when the call ends */
     bool sends_known[MOST_SHARERS];
     bool takes_known[MOST_SHARERS];
 };
@@ -257,14 +258,15 @@ struct world {
     struct piece *pieces;
     size_t piece_capacity;
     uint32_t piece_count;
-    struct truth *truths; /* by the record's index in `load` of no tape: kept in unused sequence map */
+    struct truth
+        *truths; /* by the record's index in `load` of no tape: kept in unused sequence map */
     size_t truth_capacity;
     uint32_t truth_count;
     uint32_t *truth_of[MOST_SOURCES]; /* [record of the tape]: index + 1 */
     size_t truth_of_capacity[MOST_SOURCES];
     uint64_t cookies;
-    unsigned loss;     /* of 1000 records of messages */
-    bool concurrent;   /* several in calls at once on one way */
+    unsigned loss;   /* of 1000 records of messages */
+    bool concurrent; /* several in calls at once on one way */
     uint64_t lost;
 };
 
@@ -385,8 +387,8 @@ static uint32_t dequeue(struct world *world, const struct link *link, struct way
     *truth = (struct truth){.call = NOBODY, .first_piece = world->piece_count};
     while (way->first < way->end && (datagrams(link) ? truth->piece_count == 0 : bytes < most)) {
         struct piece *piece = &way->queue[way->first];
-        uint32_t part = datagrams(link) || piece->bytes <= most - bytes ? piece->bytes
-                                                                       : most - bytes;
+        uint32_t part =
+            datagrams(link) || piece->bytes <= most - bytes ? piece->bytes : most - bytes;
         add_piece(world, truth, piece->call, part);
         piece->bytes -= part;
         bytes += part;
@@ -413,8 +415,7 @@ static void tell_send(struct world *world, struct actor *actor, const struct lin
                       uint32_t offset, uint32_t bytes, bool continued)
 {
     struct truth truth = {.call = actor->call};
-    struct record record =
-        message(EVENT_SEND, link->sides[actor->side].path, offset, bytes);
+    struct record record = message(EVENT_SEND, link->sides[actor->side].path, offset, bytes);
 
     uint64_t span = world->time - actor->begun;
     record.message.span = span > UINT32_MAX ? UINT32_MAX : (uint32_t)span;
@@ -492,8 +493,8 @@ static void go_on_sending(struct world *world, struct actor *actor)
 
 static bool is_remote_udp(const struct world *world, const struct link *link)
 {
-    return link->kind == PATH_UDP && world->machines[link->sides[0].origin] !=
-                                         world->machines[link->sides[1].origin];
+    return link->kind == PATH_UDP &&
+           world->machines[link->sides[0].origin] != world->machines[link->sides[1].origin];
 }
 
 static void send_datagram(struct world *world, struct actor *actor, struct link *link)
@@ -661,12 +662,11 @@ static void tell_path(struct world *world, const struct link *link, unsigned sid
 
     if (link->kind == PATH_TCP || link->kind == PATH_UDP)
         path = add_internet(tape, time, mine->path, link->kind, world->machines[mine->origin],
-                            ports[side],
-                            other->metered ? world->machines[other->origin] : 200, ports[1 - side]);
+                            ports[side], other->metered ? world->machines[other->origin] : 200,
+                            ports[1 - side]);
     else
         path = add_unix(tape, time, mine->path, link->kind, cookies[side],
-                        pick(world, 4) == 0 && other->metered && side == 0 ? 0
-                                                                           : cookies[1 - side]);
+                        pick(world, 4) == 0 && other->metered && side == 0 ? 0 : cookies[1 - side]);
     if (link->kind != PATH_UDP) {
         path->start_out = link->kind == PATH_TCP ? link->ways[side].written : link->ways[side].out;
         path->start_in = link->ways[1 - side].in;
@@ -686,7 +686,7 @@ static uint32_t choose_actor(struct world *world, uint32_t origin)
 
 static void open_link(struct world *world, struct link *link)
 {
-    static const uint8_t kinds[] = {PATH_TCP,  PATH_TCP,  PATH_UNIX_STREAM, PATH_UNIX_SEQPACKET,
+    static const uint8_t kinds[] = {PATH_TCP,  PATH_TCP,  PATH_UNIX_STREAM,   PATH_UNIX_SEQPACKET,
                                     PATH_PIPE, PATH_FIFO, PATH_UNIX_DATAGRAM, PATH_UDP};
     uint16_t ports[2] = {(uint16_t)(1000 + pick(world, 60000)), (uint16_t)(1 + pick(world, 900))};
     uint64_t cookies[2] = {world->cookies + 1, world->cookies + 2};
@@ -1028,9 +1028,9 @@ static void check_event(struct check *check, const struct history_event *event)
 
     CHECK(event->number == check->count);
     check->handed[origin][index] = true;
-    assert_int_equal(array_reserve(&check->seen, &check->seen_capacity, check->count + 1,
-                                   sizeof(*check->seen)),
-                     0);
+    assert_int_equal(
+        array_reserve(&check->seen, &check->seen_capacity, check->count + 1, sizeof(*check->seen)),
+        0);
     check->seen[check->count] = (struct seen){origin, index};
     if (!(header->flags & RECORD_NO_STREAM) && header->id != EVENT_LOST && header->stream != 0) {
         uint32_t stream = header->stream;

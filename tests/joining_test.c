@@ -158,9 +158,12 @@ static void forgets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(translated_addresses), cmocka_unit_test(only_positions_that_are_known),
-        cmocka_unit_test(own_addresses_first),  cmocka_unit_test(pipes),
-        cmocka_unit_test(datagrams),            cmocka_unit_test(forgets),
+        cmocka_unit_test(translated_addresses),
+        cmocka_unit_test(only_positions_that_are_known),
+        cmocka_unit_test(own_addresses_first),
+        cmocka_unit_test(pipes),
+        cmocka_unit_test(datagrams),
+        cmocka_unit_test(forgets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

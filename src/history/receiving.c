@@ -312,13 +312,16 @@ static uint64_t calls_before(const struct end *from, uint64_t time)
     return bytes;
 }
 
-/* Everything up to here is out, as told by SENDs and SENDCALLs; by those handed out. */
-static uint64_t told_up_to(const struct end *from, bool handed)
+/* Everything up to here is out, as told by SENDs and SENDCALLs; by those handed out. A call that began
+ * after the RECEIVE has nothing to do with it, and may come from it. */
+static uint64_t told_up_to(const struct look *look, bool handed)
 {
+    const struct end *from = look->from;
     uint64_t position = from->out_end;
 
     for (const struct stream *open = from->opens; open != NULL; open = open->next_open)
-        position += handed ? open->open_handed_bytes : open->open_bytes;
+        if (open->open_began < look->record->header.time)
+            position += handed ? open->open_handed_bytes : open->open_bytes;
     return position;
 }
 
@@ -327,7 +330,7 @@ static uint64_t told_up_to(const struct end *from, bool handed)
 static uint64_t look_for_gaps(struct look *look)
 {
     const struct sends *sends = &look->from->sends;
-    uint64_t told = told_up_to(look->from, look->forced);
+    uint64_t told = told_up_to(look, look->forced);
     uint64_t at = look->low;
     uint64_t last = 0;
     uint32_t index;
@@ -351,7 +354,7 @@ static uint64_t look_for_gaps(struct look *look)
     }
     if (at < look->high && told < look->high)
         look_at_missing(look, at > told ? at : told, look->high, NULL);
-    else if (at < look->high && told_up_to(look->from, true) < look->high)
+    else if (at < look->high && told_up_to(look, true) < look->high)
         wait_until(look, look->from->origin, UINT64_MAX - 1);
     return last;
 }
@@ -412,12 +415,14 @@ static void add_call_candidate(struct look *look, const struct stream *open, uin
     const struct end *from = look->from;
     uint64_t begin = from->out_end;
 
+    if (open->open_began >= look->record->header.time)
+        return;
     for (uint32_t i = from->sends.end; i > from->sends.first; i--)
         if (from->sends.at[i - 1].time > open->open_began && from->sends.at[i - 1].position < begin)
             begin = from->sends.at[i - 1].position;
         else if (from->sends.at[i - 1].time + MOMENT < open->open_began)
             break;
-    if (begin >= high || told_up_to(from, false) <= low || open->open_bytes == 0)
+    if (begin >= high || told_up_to(look, false) <= low || open->open_bytes == 0)
         return;
     if (open->open_call.number != NO_NUMBER)
         add_call(look, EDGE_ORDERED, open, least(look->record->message.bytes, open->open_bytes));
