@@ -22,7 +22,7 @@ struct ends {
 static void add(struct ends *ends, uint32_t index, uint32_t machine, struct path_record record)
 {
     ends->records[index] = record;
-    assert_int_equal(joiner_add(&ends->joiner, index, &ends->records[index], machine), 0);
+    assert_int_equal(joiner_add(&ends->joiner, index, &ends->records[index], machine, machine), 0);
 }
 
 static void assert_joined(const struct ends *ends, uint32_t a, uint32_t b)

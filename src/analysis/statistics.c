@@ -266,7 +266,7 @@ static int add_path(struct statistics *statistics, const struct event *event)
     path->byte_stream = record->kind == PATH_TCP || record->kind == PATH_UNIX_STREAM;
     result = joiner_add(&statistics->joiner, (uint32_t)index,
                         identities_path(statistics->identities, event->origin, record->path),
-                        statistics->lasting.origins[event->origin].machine);
+                        statistics->lasting.origins[event->origin].machine, event->origin);
     uint32_t partner = joiner_end(&statistics->joiner, (uint32_t)index).partner;
     if (result == 0 && partner != NO_END) {
         statistics_note_used(statistics, (uint32_t)index);

@@ -224,8 +224,8 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
         align(end->partner);
         return 0;
     }
-    int result =
-        joiner_add(&history->joiner, end->index, end->record, machine_number(history, origin));
+    int result = joiner_add(&history->joiner, end->index, end->record,
+                            machine_number(history, origin), origin);
     uint32_t partner = joiner_end(&history->joiner, end->index).partner;
     if (result == 0 && partner != NO_END)
         join(history, end, pool_at(&history->ends, partner));

@@ -174,7 +174,7 @@ static enum match match_internet(const struct path_end *a, const struct path_end
         return NO_MATCH;
     if (same_starts)
         return CERTAIN;
-    bool may_live = (closed_too && a->machine != b->machine) || (!a->destroyed && !b->destroyed);
+    bool may_live = (closed_too && a->origin != b->origin) || (!a->destroyed && !b->destroyed);
     return (older(a) || older(b)) && may_live ? PROBABLE : NO_MATCH;
 }
 
@@ -371,7 +371,7 @@ static int reserve_ends(struct joiner *joiner, uint32_t index)
 }
 
 int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *record,
-               uint32_t machine)
+               uint32_t machine, uint32_t origin)
 {
     int result = reserve_ends(joiner, index);
 
@@ -382,6 +382,7 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
         return 0;
     end->record = record;
     end->machine = machine;
+    end->origin = origin;
     bool internet = is_internet(end);
     if (has_no_peer(end))
         return 0;

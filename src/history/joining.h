@@ -12,6 +12,7 @@
 struct path_end {
     const struct path_record *record; /* NULL: not described (yet) */
     uint32_t machine;
+    uint32_t origin;
     uint32_t partner; /* index of the other end, possibly its own, or NO_END */
     uint32_t life;    /* how many ends with this index have been forgotten */
     bool destroyed;
@@ -35,16 +36,16 @@ struct joiner {
     struct waiting_end *waiting;
     size_t waiting_count;
     size_t waiting_capacity;
-    bool closed_too; /* an older end on another machine may be joined though it was closed: it is
+    bool closed_too; /* an older end of another origin may be joined though it was closed: it is
                         read at another time, and forgotten when it is over */
     bool forgets;    /* some end was forgotten: what waits is cleared now and then */
 };
 
-/* Describes end `index`, and joins it if its partner waits. `record` must stay where it is.
+/* Describes end `index`, which `origin` tells of, and joins it if its partner waits. `record` must stay where it is.
  * An end may be described again, at the same place, when more is known of it: if it still waits, it
  * is looked for anew. Returns 0 or -ENOMEM. */
 int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *record,
-               uint32_t machine);
+               uint32_t machine, uint32_t origin);
 
 /* Takes an end over from another joiner: `partner` is the other end's index here, or NO_END.
  * `record` must stay where it is. Returns 0 or -ENOMEM. */
