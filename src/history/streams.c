@@ -274,6 +274,7 @@ int streams_note(struct history *history, struct stream *stream, const struct re
         stream->lost_time = header->time;
         stream->discarded = stream->discarded || header->id == EVENT_DISCARDED;
         stream->chain_lost = true;
+        flows_close_call(stream); /* its SEND may be among them */
     } else if (header->id == EVENT_SENDCALL || header->id == EVENT_RECEIVECALL) {
         stream->sendcall = true;
     }

@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# matching.sh BUILD_FOLDER: what it costs to tie receives to sends: the standard trace of RECORDS
+# records (30,000,000), in SCRATCH (/dev/shm if there is room, so that no disk is measured), which is
+# removed again. Everything runs pinned to one CPU.
+#
+#   yardstick   reads the files and adds up one word for each record
+#   matching    the program history of both traces, each a source of its own
+#
+# Each figure is the median of RUNS runs (5), the two one right after the other. Then what was matched,
+# and the memory it took, for that trace and for one of a quarter of its length.
+set -eu
+. "$(dirname "$0")/quartiles.sh"
+build=$1
+records=${RECORDS:-30000000}
+runs=${RUNS:-5}
+cpu=$(($(nproc) - 1))
+
+# room FOLDER: whether the trace has room there; a record takes 52 bytes, paths included.
+room() {
+    [ "$(df -k --output=avail "$1" | tail -n 1)" -gt $((records * 60 / 1024)) ]
+}
+
+folder=${SCRATCH:-/dev/shm}
+[ -n "${SCRATCH:-}" ] || room "$folder" || folder=${TMPDIR:-/tmp}
+room "$folder" || {
+    echo "matching.sh: $folder: has no room for $records records of 60 bytes; set SCRATCH to a" \
+        "folder that has, or RECORDS to fewer" >&2
+    exit 1
+}
+scratch=$(mktemp -d "$folder/matching.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$scratch"
+
+# generate RECORDS: the traces alpha and beta; prints how many records they have.
+generate() {
+    rm -rf alpha beta
+    "$build/bench/generate" --records "$1" alpha beta > said
+    awk '{ print $1 }' said
+}
+
+# run COMMAND...: how many seconds it takes.
+run() {
+    "$build/bench/measure" measured taskset -c "$cpu" "$@" > output
+    awk '{ print $1 }' measured
+}
+
+# row NAME COLUMN: of the lines "yardstick matching" in the file `runs`.
+row() {
+    printf '%-10s %s   %s\n' "$1" \
+        "$(awk -v column="$2" -v count="$count" '{ print count / $column / 1e6 }' runs | quartiles)" \
+        "$(awk -v column="$2" '{ print $1 / $column }' runs | quartiles)"
+}
+
+short=$(generate $((records / 4)))
+run "$build/bench/matching" alpha beta > /dev/null
+short_memory=$(tail -n 1 output)
+count=$(generate "$records")
+i=0
+while [ $i -lt "$runs" ]; do
+    yardstick=$(run "$build/bench/yardstick" alpha/control alpha/data beta/control beta/data)
+    matching=$(run "$build/bench/matching" alpha beta)
+    echo "$yardstick $matching"
+    i=$((i + 1))
+done > runs
+echo "matching the standard trace of $count records on one CPU, $runs runs: median (quartiles)"
+echo "           million records/s          of the yardstick's speed"
+row yardstick 1
+row matching 2
+sed -n 2p output
+echo "$short_memory for $short records, $(tail -n 1 output | sed 's/anonymous memory //') for $count"
