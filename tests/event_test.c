@@ -507,6 +507,48 @@ static void test_identities_keep_the_latest_of_each_number(void **unused)
     identities_free(NULL);
 }
 
+/* Of so many paths and streams that come and go, only those that live are known, and memory serves again:
+ * their copies stay where they are, others take the places of the forgotten. */
+static void test_identities_forget(void **unused)
+{
+    struct identities *identities;
+    const struct path_record *kept;
+    struct stream_record stream = {.header = {.id = EVENT_STREAM, .stream = 7}, .pid = 70};
+    struct path_record path = {.header = {.id = EVENT_PATH}, .path = 1, .cookie = 1};
+    const struct event of_stream = {&stream.header, 1, 0};
+    const struct event of_path = {&path.header, 1, 0};
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    assert_int_equal(identities_add(identities, &of_stream), 0);
+    assert_int_equal(identities_add(identities, &of_path), 0);
+    kept = identities_path(identities, 1, 1);
+    for (uint32_t i = 2; i < 20000; i++) {
+        path.path = i;
+        path.cookie = i;
+        assert_int_equal(identities_add(identities, &of_path), 0);
+        assert_int_equal(identities_path(identities, 1, i)->cookie, i);
+        if (i > 10)
+            identities_forget_path(identities, 1, i - 8);
+    }
+    assert_ptr_equal(identities_path(identities, 1, 1), kept);
+    assert_int_equal(kept->cookie, 1);
+    assert_null(identities_path(identities, 1, 15000));
+    for (uint32_t i = 19992; i < 20000; i++)
+        assert_int_equal(identities_path(identities, 1, i)->cookie, i);
+    identities_forget_path(identities, 2, 19999); /* another origin's */
+    assert_non_null(identities_path(identities, 1, 19999));
+    identities_forget_path(identities, 1, 19999);
+    identities_forget_path(identities, 1, 19999);
+    assert_null(identities_path(identities, 1, 19999));
+    assert_int_equal(identities_add(identities, &of_path), 0);
+    assert_int_equal(identities_path(identities, 1, 19999)->cookie, 19999);
+    assert_int_equal(identities_stream(identities, 1, 7)->pid, 70);
+    identities_forget_stream(identities, 1, 7);
+    assert_null(identities_stream(identities, 1, 7));
+    identities_free(identities);
+}
+
 /* ---- names of users and cgroups ---- */
 
 static struct name_record make_name(enum name_kind kind, uint64_t number, const char *name)
@@ -848,6 +890,7 @@ int main(void)
         cmocka_unit_test(test_users_have_their_names),
         cmocka_unit_test(test_names_are_remembered_in_bounds),
         cmocka_unit_test(test_cgroups_have_their_paths),
+        cmocka_unit_test(test_identities_forget),
         cmocka_unit_test(test_containers_have_short_names),
         cmocka_unit_test(test_any_path_has_a_short_name),
         cmocka_unit_test(test_procedures_are_found_by_stream_and_pc),
