@@ -430,6 +430,19 @@ static void add_call_candidate(struct look *look, const struct stream *open, uin
         wait_until(look, from->origin, UINT64_MAX - 1);
 }
 
+/* The same of what lies behind the RECEIVE's own place, and may be what it took. */
+static uint64_t look_behind(struct look *look, uint64_t high)
+{
+    struct look behind = *look;
+
+    behind.low = look->high;
+    behind.high = high;
+    uint64_t last = look_for_gaps(&behind);
+    look->waits = behind.waits;
+    look->error = behind.error;
+    return last;
+}
+
 static void look_at_order(struct look *look)
 {
     const struct end *from = look->from;
@@ -440,6 +453,10 @@ static void look_at_order(struct look *look)
     uint64_t high = look->high + (place == NULL ? 0 : place->after);
     uint64_t last = look_for_gaps(look);
 
+    if (high > look->high) {
+        uint64_t behind = look_behind(look, high);
+        last = behind > last ? behind : last;
+    }
     /* calls in progress: others may have put bytes among theirs, and not told */
     if (from->opens != NULL && last < look->record->header.time)
         last = look->record->header.time;
