@@ -2,7 +2,7 @@
 /*
  * truth-program: a real program that says itself what it did. The proof of the kernel meter.
  *
- *      usage: truth-program [--seed S] [--scale N] [--only KIND,...] --log LOG
+ *      usage: truth-program [--seed S] [--scale N] [--only KIND,...] [--without KIND,...] --log LOG
  *
  * Many processes and threads exchange random messages over every kind of path and by every call,
  * begin and end, stop, fail; each stream (thread) logs its own operations:
@@ -14,15 +14,20 @@
  *
  * The plan follows from the seed (--seed, else DPM_SEED, else the clock; it is printed on standard
  * error). --scale N runs every scenario N times. --only takes scenarios by name or by the word
- * before the first '-'; `--only help` lists them.
+ * before a '-'; `--only help` lists them. --without leaves some out.
  *
- * Lines of a log, in the stream's own order. `inode` is the socket's, CPU times are in ns:
+ * Lines of a log, in the stream's own order. `inode` is the socket's; of a pipe it is `pipe:inode`, of a
+ * FIFO `fifo:inode`, for these are numbered apart. CPU times are in ns:
  *
  *      SEND inode bytes call cpu_before cpu_after
  *      RECEIVE inode bytes call cpu_before cpu_after [tid:offset:bytes,...]
- *          whose bytes they are: sending stream, and its running offset on its socket (see
- *          truth_pattern.c; '?' where too few bytes came to tell); [eof] at the end of file.
- *          `bytes` are those copied. call+trunc: MSG_TRUNC was given, call+waitall: MSG_WAITALL
+ *          whose bytes they are: sending stream, and its running offset on its socket or pipe (see
+ *          truth_pattern.c; tid:?:bytes where too few bytes came to tell); [eof] at the end of file.
+ *          What splice passes on, nobody has looked at: where one stream sends and one receives, its
+ *          position says whose it is, and so it does of what has been passed on by others before;
+ *          elsewhere it is [?:bytes]. `bytes` are those copied. call+trunc: MSG_TRUNC was given,
+ *          call+waitall: MSG_WAITALL, call+packet: the pipe keeps packets apart (O_DIRECT), and what
+ *          was not read of this one is gone
  *      CREATEPROCESS tid process|thread
  *      EXEC file          this stream is a new image now
  *      STOPPROCESS, STARTPROCESS     stopped, continued
@@ -30,8 +35,10 @@
  *      TERMINATION status            as wait(2) gives it; the last line
  *
  * One sendfile is one SEND, each message of sendmmsg and recvmmsg is one operation, MSG_PEEK is
- * none. Nothing else in this program uses a socket: streams wait for each other by semaphores in
- * shared memory, and the C library's users of sockets (names, syslog) are not called.
+ * none. A splice between two pipes, or a pipe and a socket, is a RECEIVE and a SEND; tee takes nothing
+ * and is a SEND. Nothing else in this program uses a socket or a pipe: streams wait for each other by
+ * semaphores in shared memory, the C library's users of either (names, syslog, popen) are not called,
+ * standard input is not read, and where standard error is one, nothing is printed but a failure.
  *
  * Bounds: every process ends after a minute (times the scale) by alarm(2) and dies with its
  * parent; 400 MB (times the scale) sent and received are an error.
@@ -99,6 +106,21 @@ static const struct scenario scenarios[] = {
     {"failure-udp4", udp_failure_run, TRANSPORT_UDP4},
     {"failure-udp6", udp_failure_run, TRANSPORT_UDP6},
     {"failure-datagram-pair", failure_run, TRANSPORT_DATAGRAM_PAIR},
+    {"pipe", pipe_run, TRANSPORT_PIPE},
+    {"pipe-packet", pipe_packet_run, TRANSPORT_PIPE_PACKET},
+    {"pipe-shared-writers", pipe_writers_run, TRANSPORT_PIPE},
+    {"pipe-shared-readers", pipe_readers_run, TRANSPORT_PIPE},
+    {"pipe-shared-turns", pipe_turns_run, TRANSPORT_PIPE},
+    {"pipe-relay", pipe_relay_run, TRANSPORT_PIPE},
+    {"pipe-relay-tcp4", pipe_relay_run, TRANSPORT_TCP4},
+    {"pipe-relay-stream-pair", pipe_relay_run, TRANSPORT_STREAM_PAIR},
+    {"pipe-blocked", pipe_blocked_run, TRANSPORT_PIPE},
+    {"fifo", pipe_run, TRANSPORT_FIFO},
+    {"fifo-reopened", fifo_reopened_run, TRANSPORT_FIFO},
+    {"fifo-shared-writers", pipe_writers_run, TRANSPORT_FIFO},
+    {"fifo-shared-readers", pipe_readers_run, TRANSPORT_FIFO},
+    {"fifo-relay", pipe_relay_run, TRANSPORT_FIFO},
+    {"fifo-blocked", pipe_blocked_run, TRANSPORT_FIFO},
 };
 
 enum { SCENARIO_COUNT = sizeof(scenarios) / sizeof(scenarios[0]) };
@@ -117,7 +139,8 @@ static _Noreturn void usage(const char *problem)
 {
     fprintf(stderr,
             "truth-program: %s\n"
-            "usage: truth-program [--seed S] [--scale N] [--only KIND,...] --log LOG\nKINDs:",
+            "usage: truth-program [--seed S] [--scale N] [--only KIND,...] [--without KIND,...] "
+            "--log LOG\nKINDs:",
             problem);
     for (unsigned i = 0; i < SCENARIO_COUNT; i++)
         fprintf(stderr, " %s", scenarios[i].name);
@@ -136,21 +159,22 @@ static uint64_t number(const char *text, uint64_t limit)
     return value;
 }
 
-/* Does the scenario have this name, or is it the word before the name's first '-'? */
+/* Does the scenario have this name, or does the name go on with '-' behind it? */
 static bool name_matches(const char *name, const char *word, size_t length)
 {
     return strncmp(name, word, length) == 0 && (name[length] == 0 || name[length] == '-');
 }
 
-static void choose(struct options *options, const char *list)
+static void choose(struct options *options, const char *list, bool choice)
 {
-    memset(options->chosen, 0, sizeof(options->chosen));
     while (*list != 0) {
         size_t length = strcspn(list, ",");
         bool found = false;
         for (unsigned i = 0; i < SCENARIO_COUNT; i++)
-            if (length > 0 && name_matches(scenarios[i].name, list, length))
-                options->chosen[i] = found = true;
+            if (length > 0 && name_matches(scenarios[i].name, list, length)) {
+                options->chosen[i] = choice;
+                found = true;
+            }
         if (!found)
             usage("there is no such KIND");
         list += length;
@@ -161,9 +185,13 @@ static void choose(struct options *options, const char *list)
 static struct options read_options(int count, char **arguments)
 {
     static const struct option known[] = {
-        {"seed", required_argument, NULL, 's'},   {"scale", required_argument, NULL, 'n'},
-        {"log", required_argument, NULL, 'l'},    {"only", required_argument, NULL, 'o'},
-        {"resume", required_argument, NULL, 'r'}, {NULL, 0, NULL, 0},
+        {"seed", required_argument, NULL, 's'},
+        {"scale", required_argument, NULL, 'n'},
+        {"log", required_argument, NULL, 'l'},
+        {"only", required_argument, NULL, 'o'},
+        {"resume", required_argument, NULL, 'r'},
+        {"without", required_argument, NULL, 'w'},
+        {NULL, 0, NULL, 0},
     };
     struct options options = {.seed = (uint64_t)time(NULL), .scale = 1};
     const char *seed = getenv("DPM_SEED");
@@ -179,8 +207,11 @@ static struct options read_options(int count, char **arguments)
             options.scale = (unsigned)number(optarg, SCALE_LIMIT);
         else if (option == 'l')
             options.log = optarg;
-        else if (option == 'o')
-            choose(&options, optarg);
+        else if (option == 'o') {
+            memset(options.chosen, 0, sizeof(options.chosen));
+            choose(&options, optarg, true);
+        } else if (option == 'w')
+            choose(&options, optarg, false);
         else if (option == 'r')
             options.resume = optarg;
         else
@@ -343,12 +374,22 @@ static void run_round(const struct options *options, struct random *random, unsi
         wait_any(running, &running_count);
 }
 
+/* What is printed must not become a message: into a socket or a pipe nothing is but a failure. */
+static bool may_print(void)
+{
+    struct stat status;
+
+    return fstat(STDERR_FILENO, &status) == 0 && !S_ISSOCK(status.st_mode) &&
+           !S_ISFIFO(status.st_mode);
+}
+
 static void leave_out_unavailable(struct options *options)
 {
     for (unsigned i = 0; i < SCENARIO_COUNT; i++)
         if (options->chosen[i] && !transport_available(scenarios[i].transport)) {
-            fprintf(stderr, "truth-program: %s is left out: this machine has no such sockets\n",
-                    scenarios[i].name);
+            if (may_print())
+                fprintf(stderr, "truth-program: %s is left out: this machine has no such sockets\n",
+                        scenarios[i].name);
             options->chosen[i] = false;
         }
 }
@@ -366,26 +407,14 @@ static void run_plan(struct options *options)
     for (unsigned round = 0; round < options->scale; round++)
         run_round(options, &random, round);
     remove_socket_folder();
-    fprintf(stderr, "truth-program: %" PRIu64 " bytes sent and received, logged in %s\n",
-            atomic_load(&shared->bytes), options->log);
+    if (may_print())
+        fprintf(stderr, "truth-program: %" PRIu64 " bytes sent and received, logged in %s\n",
+                atomic_load(&shared->bytes), options->log);
     journal_end(0);
-}
-
-/* What is printed must not become a message: a standard error that is a socket is not used. */
-static void leave_socket_alone(void)
-{
-    struct stat status;
-
-    if (fstat(STDERR_FILENO, &status) < 0 || !S_ISSOCK(status.st_mode))
-        return;
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (null >= 0)
-        dup2(null, STDERR_FILENO);
 }
 
 int main(int count, char **arguments)
 {
-    leave_socket_alone();
     struct options options = read_options(count, arguments);
 
     log_folder = options.log;
@@ -394,7 +423,8 @@ int main(int count, char **arguments)
         process_begin();
         life_resume(options.resume);
     }
-    fprintf(stderr, "truth-program: seed %" PRIu64 "\n", options.seed);
+    if (may_print())
+        fprintf(stderr, "truth-program: seed %" PRIu64 "\n", options.seed);
     run_plan(&options);
     return 0;
 }

@@ -3,16 +3,17 @@
  * truth.h: what the parts of truth-program share. What the program is for stands in truth.c.
  *
  *      truth.c                the plan: which scenario runs when
- *        truth_conversation.c, truth_datagram.c, truth_shared.c, truth_life.c, truth_failure.c
- *          truth_traffic.c      many calls, chosen at random
- *            truth_operation.c  one call, logged
+ *        truth_conversation.c, truth_datagram.c, truth_shared.c, truth_life.c, truth_failure.c,
+ *        truth_pipe.c, truth_pipe_shared.c, truth_pipe_relay.c, truth_pipe_blocked.c
+ *          truth_traffic.c, truth_pipe_traffic.c      many calls, chosen at random
+ *            truth_operation.c, truth_pipe_operation.c  one call, logged
  *              truth_pattern.c  what the bytes of messages say
  *          truth_connection.c   sockets and their names
  *        truth_process.c        processes and threads, logged
  *          truth_journal.c      the log of one stream
  *
  * Three words: a *stream* is one thread; a *scene* is what all streams of one scenario share (its
- * memory outlives fork and exec); an *end* is a socket as one stream sees it.
+ * memory outlives fork and exec); an *end* is a socket, or one side of a pipe, as one stream sees it.
  */
 #ifndef DPM_TRUTH_H
 #define DPM_TRUTH_H
@@ -144,6 +145,16 @@ enum transport {
     TRANSPORT_DATAGRAM_PAIR,
     TRANSPORT_UDP4,
     TRANSPORT_UDP6,
+    TRANSPORT_PIPE,
+    TRANSPORT_PIPE_PACKET, /* keeps what one write has written apart (O_DIRECT) */
+    TRANSPORT_FIFO,
+};
+
+/* Numbers of inodes are unique among objects of one kind only. */
+enum object {
+    OBJECT_SOCKET,
+    OBJECT_PIPE,
+    OBJECT_FIFO,
 };
 
 struct address {
@@ -151,16 +162,23 @@ struct address {
     socklen_t length;
 };
 
-/* A socket as one stream sees it. Every stream that uses it has an `end` of its own. */
+/* A socket, or one side of a pipe, as one stream sees it. Every stream that uses it has an `end` of
+ * its own. */
 struct end {
     int descriptor;
+    enum object object;
     uint64_t inode;
     struct scene *scene;
-    bool messages;         /* keeps message bounds: datagram, seqpacket */
-    bool several_readers;  /* other streams read here too: what comes may begin anywhere */
-    bool ended;            /* a read found the end of file */
-    int64_t messages_left; /* messages still to come; then 0 bytes mean the end of file */
-    uint64_t sent;         /* this stream's running offset on this socket */
+    bool packets;         /* a pipe that keeps packets apart, and forgets what is not read of one */
+    bool both_ways;       /* a FIFO opened for both: what vmsplice does with it is to send */
+    uint32_t only_sender; /* tid: what it sends are other streams' bytes, or they are not looked at;
+                              with one reader their positions tell which they are; 0: bytes tell */
+    uint64_t taken;       /* of the only sender's */
+    bool messages;        /* keeps message bounds: datagram, seqpacket */
+    bool several_readers; /* other streams read here too: what comes may begin anywhere */
+    bool ended;           /* a read found the end of file */
+    int64_t messages_left;           /* messages still to come; then 0 bytes mean the end of file */
+    uint64_t sent;                   /* this stream's running offset on this socket */
     uint64_t expected[WRITER_LIMIT]; /* next offset from each writer */
 };
 
@@ -202,7 +220,36 @@ void pattern_fill(uint8_t *bytes, unsigned writer, uint64_t offset, size_t lengt
  * `may_jump` the bytes may come from several places of the stream, as MSG_WAITALL allows. */
 void pattern_check(struct end *end, const uint8_t *bytes, size_t length, bool may_jump);
 
+/* The same of bytes that the only sender has passed on: everything that one writer has sent somewhere
+ * else, in order; they are said to be the only sender's. */
+void pattern_check_passed_on(struct end *end, const uint8_t *bytes, size_t length);
+
 /* ---- one call, logged ---- */
+
+/* CPU time of the stream, ns. */
+struct span {
+    uint64_t before;
+    uint64_t after;
+};
+
+#define PIECE_LIMIT 5 /* of one writev, readv, sendmsg or recvmsg */
+
+struct iovec;
+
+uint8_t *buffer_new(size_t size);
+/* Cuts a buffer into 1 to PIECE_LIMIT pieces; only the last may be empty. */
+unsigned buffer_cut(struct random *random, uint8_t *buffer, size_t size, struct iovec *pieces);
+/* What this stream has to send next through this end. */
+void fill_next(struct end *end, uint8_t *bytes, size_t length);
+/* A new file that holds the next `bytes` of the pattern behind a head that is not sent. It is not
+ * used again: the kernel sends the file's own pages, which must not change while they wait. */
+int file_new(struct end *end, size_t bytes, off_t head);
+/* A call has been made: one line of the log, verified. */
+void log_send(struct end *end, size_t bytes, const char *call, struct span span);
+/* `copied` bytes have arrived in `bytes`, or have been passed on unseen (NULL). Where messages are
+ * kept, 0 bytes are a message as long as one is to come. */
+void log_receive(struct end *end, const uint8_t *bytes, size_t copied, const char *call, int flags,
+                 struct span span);
 
 enum send_call {
     CALL_SEND,
@@ -243,6 +290,42 @@ ssize_t operation_receive_several(struct end *end, struct random *random, unsign
 /* A receive with MSG_PEEK takes nothing and is not logged. */
 void operation_peek(struct end *end, struct random *random, enum receive_call call, size_t size);
 
+/* ---- one call on a pipe, logged ---- */
+
+enum pipe_send_call {
+    PIPE_WRITE,
+    PIPE_WRITEV,
+    PIPE_PWRITEV2,
+    PIPE_VMSPLICE,
+    PIPE_SPLICE_FILE, /* from a file */
+    PIPE_SENDFILE,
+    PIPE_SEND_CALL_COUNT,
+};
+
+enum pipe_receive_call {
+    PIPE_READ,
+    PIPE_READV,
+    PIPE_PREADV2,
+    PIPE_VMSPLICE_OUT,
+    PIPE_SPLICE_TO_FILE,
+    PIPE_RECEIVE_CALL_COUNT,
+};
+
+/* They return what the call returned, or a negative errno, which has been counted as failed.
+ * `nonblocking`: of calls with flags, those say so too. */
+ssize_t operation_pipe_send(struct end *end, struct random *random, enum pipe_send_call call,
+                            size_t bytes, bool nonblocking);
+ssize_t operation_pipe_receive(struct end *end, struct random *random, enum pipe_receive_call call,
+                               size_t size, bool nonblocking);
+/* splice between pipes, or between a pipe and a socket: RECEIVE of one and SEND of the other. */
+ssize_t operation_splice(struct end *from, struct end *to, size_t size);
+/* splice from a pipe into a file, verified as operation_pipe_receive does, at the file's end. */
+ssize_t operation_splice_to(struct end *from, int file, size_t size);
+/* splice or sendfile from the file's current position. */
+ssize_t operation_pass_file(struct end *to, int file, size_t size, bool sendfile_call);
+/* SEND of what is in the other pipe, which stays there. */
+ssize_t operation_tee(const struct end *from, struct end *to, size_t size);
+
 /* ---- many calls, chosen at random ---- */
 
 struct traffic {
@@ -269,6 +352,37 @@ void traffic_receive_messages(struct end *end, struct random *random, size_t cou
 /* Receives what it can claim of scene->unclaimed, together with others that do the same. */
 void traffic_receive_claimed(struct end *end, struct random *random, struct traffic traffic);
 
+/* Pipes: exactly `total` bytes; to the end of file, and up to two reads more that find it again. */
+void traffic_pipe_send(struct end *end, struct random *random, size_t total,
+                       struct traffic traffic);
+void traffic_pipe_receive(struct end *end, struct random *random, size_t total,
+                          struct traffic traffic);
+size_t traffic_pipe_receive_rest(struct end *end, struct random *random, struct traffic traffic);
+
+/* What one of several writers or readers has to do. */
+struct duty {
+    struct scene *scene;
+    struct end end;
+    unsigned role;
+    size_t amount; /* bytes, or messages */
+    struct traffic traffic;
+};
+
+#define CREW_STREAMS 5
+
+/* Two processes (this one and a child) with threads, CREW_STREAMS streams in all, do the same duty. */
+void crews_run(const struct duty *duty, unsigned role, void (*run)(void *));
+
+/* ---- pipes ---- */
+
+/* A new pipe, or a FIFO with a new name that is opened twice; one end for each side. */
+void pipe_new(struct scene *scene, enum transport transport, struct end *ret_reading,
+              struct end *ret_writing);
+/* A FIFO with a new name in `path`, nobody has opened it. */
+void fifo_new(char *path, size_t size);
+int fifo_open(const char *path, int flags);
+void end_set_nonblocking(const struct end *end, bool on);
+
 /* ---- scenarios ---- */
 
 void conversation_run(struct scene *scene, enum transport transport);
@@ -280,6 +394,14 @@ void life_run(struct scene *scene, enum transport transport);
 void stopped_receiver_run(struct scene *scene, enum transport transport);
 void udp_failure_run(struct scene *scene, enum transport transport);
 void failure_run(struct scene *scene, enum transport transport);
+void pipe_run(struct scene *scene, enum transport transport);
+void pipe_packet_run(struct scene *scene, enum transport transport);
+void fifo_reopened_run(struct scene *scene, enum transport transport);
+void pipe_writers_run(struct scene *scene, enum transport transport);
+void pipe_readers_run(struct scene *scene, enum transport transport);
+void pipe_turns_run(struct scene *scene, enum transport transport);
+void pipe_relay_run(struct scene *scene, enum transport transport);
+void pipe_blocked_run(struct scene *scene, enum transport transport);
 
 /* What a program image does that life_run executed; `work` is the text it was given. */
 _Noreturn void life_resume(const char *work);

@@ -85,6 +85,9 @@ struct end end_of(struct scene *scene, enum transport transport, int descriptor)
     if (fstat(descriptor, &status) < 0)
         truth_fail("fstat: %s", strerror(errno));
     end.inode = status.st_ino;
+    if (S_ISFIFO(status.st_mode))
+        end.object = transport == TRANSPORT_FIFO ? OBJECT_FIFO : OBJECT_PIPE;
+    end.packets = transport == TRANSPORT_PIPE_PACKET;
     return end;
 }
 

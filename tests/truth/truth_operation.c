@@ -4,7 +4,8 @@
  *
  *      fill the buffer with the pattern -> time -> CALL -> time -> log, verify what was received
  *
- * Everything in this program that sends or receives on a socket goes through here.
+ * Everything in this program that sends or receives on a socket goes through here, but for splice:
+ * that, and what concerns pipes, is in truth_pipe_operation.c.
  */
 #include "truth.h"
 
@@ -17,19 +18,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PIECE_LIMIT 5 /* of one writev, readv, sendmsg or recvmsg */
-
-struct span {
-    uint64_t before;
-    uint64_t after;
-};
-
 static const char *const send_call_names[SEND_CALL_COUNT] = {"send", "sendto", "sendmsg", "write",
                                                              "writev"};
 static const char *const receive_call_names[RECEIVE_CALL_COUNT] = {"recv", "recvfrom", "recvmsg",
                                                                    "read", "readv"};
 
-static uint8_t *buffer_new(size_t size)
+uint8_t *buffer_new(size_t size)
 {
     uint8_t *buffer = malloc(size == 0 ? 1 : size);
 
@@ -68,8 +62,12 @@ static void fill(struct end *end, uint8_t *bytes, uint64_t offset, size_t length
     pattern_fill(bytes, own_writer(end->scene), offset, length);
 }
 
-/* Cuts a buffer into 1 to PIECE_LIMIT pieces; only the last may be empty. */
-static unsigned cut(struct random *random, uint8_t *buffer, size_t size, struct iovec *pieces)
+void fill_next(struct end *end, uint8_t *bytes, size_t length)
+{
+    fill(end, bytes, end->sent, length);
+}
+
+unsigned buffer_cut(struct random *random, uint8_t *buffer, size_t size, struct iovec *pieces)
 {
     unsigned count = (unsigned)random_between(random, 1, PIECE_LIMIT);
     unsigned used = 0;
@@ -86,10 +84,18 @@ static unsigned cut(struct random *random, uint8_t *buffer, size_t size, struct 
 
 /* ---- sending ---- */
 
-static void log_send(struct end *end, size_t bytes, const char *call, struct span span)
+/* What a number of an inode is of, as logs say it. */
+static const char *object_name(const struct end *end)
 {
-    journal_print("SEND %" PRIu64 " %zu %s %" PRIu64 " %" PRIu64 "\n", end->inode, bytes, call,
-                  span.before, span.after);
+    static const char *const names[] = {"", "pipe:", "fifo:"};
+
+    return names[end->object];
+}
+
+void log_send(struct end *end, size_t bytes, const char *call, struct span span)
+{
+    journal_print("SEND %s%" PRIu64 " %zu %s %" PRIu64 " %" PRIu64 "\n", object_name(end),
+                  end->inode, bytes, call, span.before, span.after);
     count_bytes(&end->scene->sent, bytes);
     end->sent += bytes;
     if (end->messages)
@@ -111,7 +117,7 @@ static ssize_t call_send(int descriptor, struct random *random, enum send_call c
                          uint8_t *buffer, size_t bytes, int flags, const struct address *to)
 {
     struct iovec pieces[PIECE_LIMIT];
-    unsigned count = cut(random, buffer, bytes, pieces);
+    unsigned count = buffer_cut(random, buffer, bytes, pieces);
     struct msghdr message = message_to(to);
 
     message.msg_iov = pieces;
@@ -138,7 +144,7 @@ ssize_t operation_send(struct end *end, struct random *random, enum send_call ca
     uint8_t *buffer = buffer_new(bytes);
     struct span span;
 
-    fill(end, buffer, end->sent, bytes);
+    fill_next(end, buffer, bytes);
     span.before = cpu_time();
     ssize_t result = call_send(end->descriptor, random, call, buffer, bytes, flags, to);
     int error = errno;
@@ -162,7 +168,8 @@ static void fill_several(struct end *end, struct random *random, uint8_t *buffer
         fill(end, buffer, offset, sizes[i]);
         messages[i] = (struct mmsghdr){.msg_hdr = message_to(to)};
         messages[i].msg_hdr.msg_iov = pieces + i * PIECE_LIMIT;
-        messages[i].msg_hdr.msg_iovlen = cut(random, buffer, sizes[i], pieces + i * PIECE_LIMIT);
+        messages[i].msg_hdr.msg_iovlen =
+            buffer_cut(random, buffer, sizes[i], pieces + i * PIECE_LIMIT);
         buffer += sizes[i];
         offset += sizes[i];
         if (end->messages)
@@ -203,14 +210,12 @@ ssize_t operation_send_several(struct end *end, struct random *random, const siz
     return result >= 0 ? result : -error;
 }
 
-/* A new file that holds the next `bytes` of the pattern behind a head that is not sent. It is not
- * used again: the kernel sends the file's own pages, which must not change while they wait. */
-static int file_new(struct end *end, size_t bytes, off_t head)
+int file_new(struct end *end, size_t bytes, off_t head)
 {
     uint8_t *buffer = buffer_new(bytes);
     int file = memfd_create("truth", MFD_CLOEXEC);
 
-    fill(end, buffer, end->sent, bytes);
+    fill_next(end, buffer, bytes);
     if (file < 0)
         truth_fail("memfd_create: %s", strerror(errno));
     for (size_t done = 0; done < bytes;) {
@@ -244,10 +249,18 @@ ssize_t operation_send_file(struct end *end, size_t bytes, size_t requested)
 
 /* ---- receiving ---- */
 
-/* `copied` bytes have arrived in `bytes`. Where messages are kept, 0 bytes are a message as long
- * as one is to come. */
-static void log_receive(struct end *end, const uint8_t *bytes, size_t copied, const char *call,
-                        int flags, struct span span)
+/* Whose bytes they are, where nobody has looked at them. */
+static void log_unseen(struct end *end, size_t bytes)
+{
+    if (end->only_sender == 0)
+        journal_print(" [?:%zu]\n", bytes);
+    else
+        journal_print(" [%" PRIu32 ":%" PRIu64 ":%zu]\n", end->only_sender, end->taken, bytes);
+    end->taken += bytes;
+}
+
+void log_receive(struct end *end, const uint8_t *bytes, size_t copied, const char *call, int flags,
+                 struct span span)
 {
     const char *more = "";
 
@@ -255,8 +268,10 @@ static void log_receive(struct end *end, const uint8_t *bytes, size_t copied, co
         more = "+trunc";
     else if ((flags & MSG_WAITALL) != 0)
         more = "+waitall";
-    journal_print("RECEIVE %" PRIu64 " %zu %s%s %" PRIu64 " %" PRIu64, end->inode, copied, call,
-                  more, span.before, span.after);
+    else if (end->packets)
+        more = "+packet";
+    journal_print("RECEIVE %s%" PRIu64 " %zu %s%s %" PRIu64 " %" PRIu64, object_name(end),
+                  end->inode, copied, call, more, span.before, span.after);
     count_bytes(&end->scene->received, copied);
     if (copied == 0 && (!end->messages || end->messages_left == 0)) {
         end->ended = true;
@@ -265,7 +280,12 @@ static void log_receive(struct end *end, const uint8_t *bytes, size_t copied, co
     }
     if (end->messages)
         end->messages_left--;
-    pattern_check(end, bytes, copied, (flags & MSG_WAITALL) != 0);
+    if (bytes == NULL)
+        log_unseen(end, copied);
+    else if (end->only_sender != 0)
+        pattern_check_passed_on(end, bytes, copied);
+    else
+        pattern_check(end, bytes, copied, (flags & MSG_WAITALL) != 0);
 }
 
 static ssize_t receive_from(int descriptor, uint8_t *buffer, size_t size, int flags,
@@ -297,7 +317,7 @@ static ssize_t call_receive(int descriptor, struct random *random, enum receive_
                             uint8_t *buffer, size_t size, int flags, struct address *ret_from)
 {
     struct iovec pieces[PIECE_LIMIT];
-    unsigned count = cut(random, buffer, size, pieces);
+    unsigned count = buffer_cut(random, buffer, size, pieces);
 
     switch (call) {
     case CALL_RECV:
@@ -345,7 +365,7 @@ ssize_t operation_receive_several(struct end *end, struct random *random, unsign
         messages[i] = (struct mmsghdr){0};
         messages[i].msg_hdr.msg_iov = pieces + i * PIECE_LIMIT;
         messages[i].msg_hdr.msg_iovlen =
-            cut(random, buffer + i * size, size, pieces + i * PIECE_LIMIT);
+            buffer_cut(random, buffer + i * size, size, pieces + i * PIECE_LIMIT);
     }
     span.before = cpu_time();
     int result = recvmmsg(end->descriptor, messages, count, flags, NULL);

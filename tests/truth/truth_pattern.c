@@ -89,7 +89,7 @@ static void part_add(struct part *part, uint32_t writer, uint64_t offset)
 
 static _Noreturn void fail_at(const struct end *end, const char *what, size_t place)
 {
-    truth_fail("socket %" PRIu64 ": byte %zu of what was received is wrong: %s", end->inode, place,
+    truth_fail("inode %" PRIu64 ": byte %zu of what was received is wrong: %s", end->inode, place,
                what);
 }
 
@@ -116,6 +116,18 @@ static void check_alone(struct end *end, const uint8_t *bytes, size_t length, st
         part_add(part, writer_tid(end, writer), offset);
         end->expected[writer]++;
     }
+}
+
+void pattern_check_passed_on(struct end *end, const uint8_t *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        check_writer(end, bytes[i], i);
+        unsigned writer = byte_writer(bytes[i]);
+        if (bytes[i] != pattern_byte(writer, end->taken + i))
+            fail_at(end, "not the writer's next byte", i);
+    }
+    journal_print(" [%" PRIu32 ":%" PRIu64 ":%zu]\n", end->only_sender, end->taken, length);
+    end->taken += length;
 }
 
 /* The places in `bytes` where one writer's bytes are. */

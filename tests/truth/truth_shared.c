@@ -16,16 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ROLE_CREW = 100, ROLE_READERS = 200, THREADS = 2, WRITERS = 5 };
-
-/* What one writer or reader has to do. */
-struct duty {
-    struct scene *scene;
-    struct end end;
-    unsigned role;
-    size_t amount; /* bytes, or messages */
-    struct traffic traffic;
-};
+enum { ROLE_CREW = 100, ROLE_READERS = 200, THREADS = 2, WRITERS = CREW_STREAMS };
 
 /* A process and its threads do the same duty, each as a stream of its own. */
 static void run_crew(const struct duty *duty, unsigned threads, unsigned role, void (*run)(void *))
@@ -44,8 +35,7 @@ static void run_crew(const struct duty *duty, unsigned threads, unsigned role, v
         thread_join(&handles[i]);
 }
 
-/* Two crews: one in a child process, one here. */
-static void run_crews(const struct duty *duty, unsigned role, void (*run)(void *))
+void crews_run(const struct duty *duty, unsigned role, void (*run)(void *))
 {
     pid_t child = process_fork();
 
@@ -86,7 +76,7 @@ static void run_readers(struct scene *scene, struct end *end)
     }
     duty.end.several_readers = true;
     duty.traffic.wait_all = random_chance(&plan, 50);
-    run_crews(&duty, ROLE_READERS, read_blocks);
+    crews_run(&duty, ROLE_READERS, read_blocks);
 }
 
 void shared_connection_run(struct scene *scene, enum transport transport)
@@ -103,7 +93,7 @@ void shared_connection_run(struct scene *scene, enum transport transport)
     duty.amount = duty.traffic.largest * (duty.traffic.largest < 4096 ? 200 : 1);
     while (duty.amount < 800000 && duty.traffic.largest >= 4096)
         duty.amount += duty.traffic.largest;
-    run_crews(&duty, ROLE_CREW, write_blocks);
+    crews_run(&duty, ROLE_CREW, write_blocks);
     shutdown(duty.end.descriptor, SHUT_WR);
     process_wait(readers, 0);
     if (atomic_load(&scene->received) != WRITERS * duty.amount)
@@ -162,9 +152,9 @@ void shared_datagram_run(struct scene *scene, enum transport transport)
     pid_t writers = process_fork();
     if (writers == 0) {
         end_close(&reading.end);
-        run_crews(&writing, ROLE_CREW, write_messages);
+        crews_run(&writing, ROLE_CREW, write_messages);
         process_end(0);
     }
-    run_crews(&reading, ROLE_READERS, read_messages);
+    crews_run(&reading, ROLE_READERS, read_messages);
     process_wait(writers, 0);
 }
