@@ -31,7 +31,8 @@
  *      CREATEPROCESS tid process|thread
  *      EXEC file          this stream is a new image now
  *      STOPPROCESS, STARTPROCESS     stopped, continued
- *      FAILED SEND|RECEIVE count     calls that returned an error; several lines add up
+ *      FAILED SEND|RECEIVE count [pipe]     calls on sockets, or on pipes and FIFOs, that returned an
+ *          error; several lines add up
  *      TERMINATION status            as wait(2) gives it; the last line
  *
  * One sendfile is one SEND, each message of sendmmsg and recvmmsg is one operation, MSG_PEEK is

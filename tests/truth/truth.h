@@ -80,8 +80,8 @@ void scene_post(struct scene *scene, unsigned signal);
 struct journal {
     uint32_t tid;
     int writer; /* index among the scene's writers, or -1 */
-    uint64_t failed_sends;
-    uint64_t failed_receives;
+    uint64_t failed_sends[2]; /* of sockets; of pipes */
+    uint64_t failed_receives[2];
     char *text;
     size_t length;
     size_t capacity;
@@ -244,6 +244,9 @@ void fill_next(struct end *end, uint8_t *bytes, size_t length);
 /* A new file that holds the next `bytes` of the pattern behind a head that is not sent. It is not
  * used again: the kernel sends the file's own pages, which must not change while they wait. */
 int file_new(struct end *end, size_t bytes, off_t head);
+/* A call has failed. */
+void log_failed_send(const struct end *end);
+void log_failed_receive(const struct end *end);
 /* A call has been made: one line of the log, verified. */
 void log_send(struct end *end, size_t bytes, const char *call, struct span span);
 /* `copied` bytes have arrived in `bytes`, or have been passed on unseen (NULL). Where messages are

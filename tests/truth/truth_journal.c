@@ -120,14 +120,24 @@ static void write_file(void)
     journal.length = 0;
 }
 
+static void print_failed(void)
+{
+    static const char *const objects[] = {"", " pipe"};
+
+    for (unsigned i = 0; i < 2; i++) {
+        if (journal.failed_sends[i] != 0)
+            journal_print("FAILED SEND %" PRIu64 "%s\n", journal.failed_sends[i], objects[i]);
+        if (journal.failed_receives[i] != 0)
+            journal_print("FAILED RECEIVE %" PRIu64 "%s\n", journal.failed_receives[i],
+                          objects[i]);
+        journal.failed_sends[i] = 0;
+        journal.failed_receives[i] = 0;
+    }
+}
+
 void journal_hand_over(void)
 {
-    if (journal.failed_sends != 0)
-        journal_print("FAILED SEND %" PRIu64 "\n", journal.failed_sends);
-    if (journal.failed_receives != 0)
-        journal_print("FAILED RECEIVE %" PRIu64 "\n", journal.failed_receives);
-    journal.failed_sends = 0;
-    journal.failed_receives = 0;
+    print_failed();
     write_file();
 }
 
@@ -141,10 +151,7 @@ void journal_resume(const char *path, const char *image)
 
 void journal_end(int status)
 {
-    if (journal.failed_sends != 0)
-        journal_print("FAILED SEND %" PRIu64 "\n", journal.failed_sends);
-    if (journal.failed_receives != 0)
-        journal_print("FAILED RECEIVE %" PRIu64 "\n", journal.failed_receives);
+    print_failed();
     journal_print("TERMINATION %d\n", status);
     write_file();
     free(journal.text);

@@ -92,6 +92,16 @@ static const char *object_name(const struct end *end)
     return names[end->object];
 }
 
+void log_failed_send(const struct end *end)
+{
+    journal.failed_sends[end->object != OBJECT_SOCKET]++;
+}
+
+void log_failed_receive(const struct end *end)
+{
+    journal.failed_receives[end->object != OBJECT_SOCKET]++;
+}
+
 void log_send(struct end *end, size_t bytes, const char *call, struct span span)
 {
     journal_print("SEND %s%" PRIu64 " %zu %s %" PRIu64 " %" PRIu64 "\n", object_name(end),
@@ -152,7 +162,7 @@ ssize_t operation_send(struct end *end, struct random *random, enum send_call ca
     if (result >= 0)
         log_send(end, (size_t)result, send_call_names[call], span);
     else
-        journal.failed_sends++;
+        log_failed_send(end);
     free(buffer);
     return result >= 0 ? result : -error;
 }
@@ -205,7 +215,7 @@ ssize_t operation_send_several(struct end *end, struct random *random, const siz
         *ret_bytes += messages[i].msg_len;
     }
     if (result < 0)
-        journal.failed_sends++;
+        log_failed_send(end);
     free(buffer);
     return result >= 0 ? result : -error;
 }
@@ -242,7 +252,7 @@ ssize_t operation_send_file(struct end *end, size_t bytes, size_t requested)
     if (result >= 0)
         log_send(end, (size_t)result, "sendfile", span);
     else
-        journal.failed_sends++;
+        log_failed_send(end);
     close(file);
     return result >= 0 ? result : -error;
 }
@@ -348,7 +358,7 @@ ssize_t operation_receive(struct end *end, struct random *random, enum receive_c
         log_receive(end, buffer, (size_t)result < size ? (size_t)result : size,
                     receive_call_names[call], flags, span);
     else
-        journal.failed_receives++;
+        log_failed_receive(end);
     free(buffer);
     return result >= 0 ? result : -error;
 }
@@ -378,7 +388,7 @@ ssize_t operation_receive_several(struct end *end, struct random *random, unsign
         *ret_bytes += copied;
     }
     if (result < 0)
-        journal.failed_receives++;
+        log_failed_receive(end);
     free(buffer);
     return result >= 0 ? result : -error;
 }
