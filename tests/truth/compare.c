@@ -10,12 +10,13 @@
  *                          |                 |                 |        equal one by one, in order
  *      stream of tid 71:  SEND 60+40      RECEIVE 20        TERMINATION
  *
- * For each stream the operations must be the same, none missing and none more: the same socket
+ * For each stream the operations must be the same, none missing and none more: the same socket or pipe
  * (inode), the same bytes, child, status, image; the CPU time within 5 ms of the call's own; the
  * same number of failed calls. Of the dump itself: sequence numbers without gaps but for what is
  * counted as lost, times that do not go back, byte ranges and message numbers that tile each path
  * (compare_dump.c, compare_offsets.c); a UDP datagram is received with the offset it was sent with
- * (compare_identity.c). Streams with one tid are matched in the order they began.
+ * (compare_identity.c). If DUMP is that of `dpm dump --json --matched`, its edges lead to the SENDs the
+ * log names (compare_edges.c). Streams with one tid are matched in the order they began.
  *
  * Left out: the first STARTPROCESS of each stream; and what a stream whose creator was not metered
  * did before its log begins (an EXEC by which it was launched, stops).
@@ -99,8 +100,10 @@ void side_sort(struct side *side)
 void side_done(struct side *side)
 {
     for (size_t i = 0; i < side->count; i++) {
-        for (size_t k = 0; k < side->streams[i].count; k++)
+        for (size_t k = 0; k < side->streams[i].count; k++) {
             free(side->streams[i].operations[k].name);
+            free(side->streams[i].operations[k].parts);
+        }
         free(side->streams[i].operations);
         free(side->streams[i].label);
     }
@@ -274,8 +277,8 @@ static const char *what_differs(const struct operation *logged, const struct ope
     switch (logged->kind) {
     case OPERATION_SEND:
     case OPERATION_RECEIVE:
-        if (logged->inode != recorded->inode)
-            return "another socket";
+        if (logged->object != recorded->object || logged->inode != recorded->inode)
+            return logged->object == OBJECT_SOCKET ? "another socket" : "another pipe";
         return logged->bytes != recorded->bytes ? "another number of bytes" : NULL;
     case OPERATION_CREATEPROCESS:
         if (logged->number != recorded->number)
@@ -385,6 +388,32 @@ static void compare_operation(struct comparison *comparison, const struct stream
         check_cpu_time(comparison, dump, logged, recorded);
 }
 
+/* What the log alone knows of an operation. */
+static void learn(struct operation *recorded, const struct operation *logged)
+{
+    if (recorded->kind != logged->kind)
+        return;
+    recorded->logged = logged;
+    recorded->end_of_file = logged->end_of_file;
+    recorded->packet = logged->packet;
+    recorded->writer = logged->writer;
+    recorded->place = logged->place;
+}
+
+/* A splice between a pipe and another pipe or a socket is logged as a RECEIVE and a SEND; which of the two
+ * is told first is up to the meter. */
+static bool is_splice_turned_round(const struct stream *log, size_t i, const struct stream *dump,
+                                   size_t k)
+{
+    if (!same_at(log, i, dump, k + 1) || !same_at(log, i + 1, dump, k))
+        return false;
+    const struct operation *receive = &log->operations[i];
+    const struct operation *send = &log->operations[i + 1];
+    return receive->kind == OPERATION_RECEIVE && send->kind == OPERATION_SEND &&
+           strcmp(receive->name, "splice") == 0 && strcmp(send->name, "splice") == 0 &&
+           receive->cpu_first == send->cpu_first && receive->cpu_last == send->cpu_last;
+}
+
 /* Compares from these places on. After a difference it tries to go on, but not for ever: once two
  * streams have lost each other, what follows says nothing. */
 static void compare_operations(struct comparison *comparison, const struct stream *log,
@@ -395,6 +424,16 @@ static void compare_operations(struct comparison *comparison, const struct strea
     while ((i < log->count || k < dump->count) && partings < PARTINGS_OF_A_STREAM) {
         struct parting parting = {NULL, 1, 1};
         bool same = same_at(log, i, dump, k);
+        if (!same && is_splice_turned_round(log, i, dump, k)) {
+            for (unsigned n = 0; n < 2; n++) {
+                learn(&dump->operations[k + n], &log->operations[i + 1 - n]);
+                compare_operation(comparison, dump, &log->operations[i + 1 - n],
+                                  &dump->operations[k + n]);
+            }
+            i += 2;
+            k += 2;
+            continue;
+        }
         if (!same) {
             parting = how_they_part(log, i, dump, k);
             tell_parting(comparison, log, i, dump, k, parting.how);
@@ -402,12 +441,8 @@ static void compare_operations(struct comparison *comparison, const struct strea
         } else {
             compare_operation(comparison, dump, &log->operations[i], &dump->operations[k]);
         }
-        if (parting.logged == 1 && parting.recorded == 1) {
-            dump->operations[k].compared = true;
-            dump->operations[k].end_of_file = log->operations[i].end_of_file;
-            dump->operations[k].writer = log->operations[i].writer;
-            dump->operations[k].place = log->operations[i].place;
-        }
+        if (parting.logged == 1 && parting.recorded == 1)
+            learn(&dump->operations[k], &log->operations[i]);
         i += parting.logged;
         k += parting.recorded;
     }
@@ -432,8 +467,10 @@ static void compare_end(struct comparison *comparison, const struct stream *log,
 
     comparison->totals.skipped += skipped;
     if (skipped < log->count && dump->count > 0 && recorded->kind <= OPERATION_RECEIVE &&
-        recorded->bytes < log->operations[skipped].bytes)
+        recorded->bytes < log->operations[skipped].bytes) {
         recorded->bytes = log->operations[skipped].bytes; /* began before the metering */
+        recorded->partial = true;
+    }
     compare_operations(comparison, log, dump, skipped, 0);
 }
 
@@ -504,6 +541,39 @@ static void compare_streams(struct comparison *comparison)
     }
 }
 
+/* What cannot be in the dump. */
+static void leave_out_pipes(struct side *log)
+{
+    for (size_t i = 0; i < log->count; i++) {
+        struct stream *stream = &log->streams[i];
+        size_t kept = 0;
+        for (size_t k = 0; k < stream->count; k++) {
+            struct operation *operation = &stream->operations[k];
+            if (operation->kind <= OPERATION_RECEIVE && operation->object != OBJECT_SOCKET) {
+                free(operation->name);
+                free(operation->parts);
+            } else {
+                stream->operations[kept++] = *operation;
+            }
+        }
+        stream->count = kept;
+        stream->failed_sends -= stream->failed_pipe_sends;
+        stream->failed_receives -= stream->failed_pipe_receives;
+    }
+}
+
+static void print_edges(const struct edge_counts *counts)
+{
+    printf("%" PRIu64 " exact, %" PRIu64 " ordered and %" PRIu64 " inferred edges of %" PRIu64
+           " RECEIVEs are right, but for what is told above\n",
+           counts->edges[EDGE_EXACT], counts->edges[EDGE_ORDERED], counts->edges[EDGE_INFERRED],
+           counts->receives);
+    printf("bytes without an edge: %" PRIu64 " external, %" PRIu64 " unselected, %" PRIu64
+           " unmatched; %" PRIu64 " were sent before the metering began\n",
+           counts->rest_bytes[REST_EXTERNAL], counts->rest_bytes[REST_UNSELECTED],
+           counts->rest_bytes[REST_UNMATCHED], counts->excused_bytes);
+}
+
 static void print_summary(struct comparison *comparison)
 {
     const struct dump *dump = comparison->dump;
@@ -521,7 +591,9 @@ static void print_summary(struct comparison *comparison)
         printf("%" PRIu64 " operations were done before the metering began\n",
                comparison->totals.skipped);
     if (dump->lost > 0)
-        printf("offsets were not checked, because records were lost\n");
+        printf("offsets were not checked, nor edges, because records were lost\n");
+    if (dump->no_pipes)
+        printf("pipes were not metered\n");
     if (differences == 0)
         printf("equal\n");
     else
@@ -532,6 +604,9 @@ static void print_summary(struct comparison *comparison)
 static void compare_all(struct comparison *comparison)
 {
     comparison->findings.printed_of_part = 0;
+    if (comparison->dump->no_pipes)
+        leave_out_pipes(comparison->log);
+    places_find(comparison->log, comparison->dump);
     compare_streams(comparison);
     comparison->findings.printed_of_part = 0;
     if (comparison->dump->lost != 0)
@@ -546,6 +621,11 @@ static void compare_all(struct comparison *comparison)
            "told above\n",
            datagrams);
     printf("no RECEIVE before its SEND, in %" PRIu64 " pairs, but for what is told above\n", pairs);
+    if (comparison->dump->has_edges) {
+        comparison->findings.printed_of_part = 0;
+        struct edge_counts counts = edges_check(comparison->dump, &comparison->findings);
+        print_edges(&counts);
+    }
 }
 
 int main(int count, char **arguments)

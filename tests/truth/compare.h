@@ -29,13 +29,32 @@ enum operation_kind {
 
 extern const char *const operation_names[OPERATION_KIND_COUNT];
 
+/* What an inode is of; each has numbers of its own. */
+enum object {
+    OBJECT_SOCKET,
+    OBJECT_PIPE,
+    OBJECT_FIFO,
+    OBJECT_COUNT,
+};
+
+/* Whose bytes a RECEIVE has got, as the log tells: `bytes` in a row of one sender. */
+struct part {
+    uint32_t writer; /* tid; 0: not known */
+    bool placed;     /* `place` is known */
+    uint64_t
+        place; /* of its first byte among what the sender has sent through its socket or pipe */
+    uint64_t bytes;
+};
+
 /* What a program did with one call; in a dump it may have several records. */
 struct operation {
     enum operation_kind kind;
-    bool end_of_file; /* RECEIVE: nothing will come any more (told by the log) */
-    bool compared;    /* dump only: with an operation of the log */
-    bool thread;      /* CREATEPROCESS */
-    uint32_t number;  /* CREATEPROCESS: tid of the child; TERMINATION: status */
+    bool end_of_file;   /* RECEIVE: nothing will come any more (told by the log) */
+    bool partial;       /* dump only: it began before the metering; `bytes` are those of the log */
+    bool packet;        /* RECEIVE (told by the log): of a packet, whose rest is gone */
+    bool thread;        /* CREATEPROCESS */
+    uint32_t number;    /* CREATEPROCESS: tid of the child; TERMINATION: status */
+    enum object object; /* of the inode */
     uint64_t inode;
     uint64_t bytes;
     uint64_t cpu_first; /* ns: before the call, or of the record where it was least */
@@ -46,9 +65,72 @@ struct operation {
     uint32_t offset;  /* dump only: of the first record */
     uint64_t time;    /* dump only: ns, when it happened: time - span */
     uint32_t writer;  /* RECEIVE of a message: tid of its sender (told by the log), 0: not known */
-    uint64_t place;   /* SEND, RECEIVE of a message: where it stands among those its sender has sent
-                         through one socket (told by the log) */
-    char *name;       /* EXEC: file; SEND and RECEIVE in the log: the call */
+    uint64_t place; /* where it stands in what its sender has sent through one socket or pipe (told
+                         by the log): a SEND, by places_find; the RECEIVE of a message */
+    char *name;     /* EXEC: file; SEND and RECEIVE in the log: the call */
+    struct part *parts; /* log only: RECEIVE */
+    size_t part_count;
+    const struct operation *logged; /* dump only: what it was found equal with; NULL: nothing */
+};
+
+/* What a record of a dump is to us. */
+enum entry_kind {
+    ENTRY_OPERATION, /* one of the operations that are compared */
+    ENTRY_OTHER,     /* an event of the stream that is not compared */
+    ENTRY_IDENTITY,  /* says who or what; need not have a number of its own */
+    ENTRY_MISSING,   /* says how many records are not there before this number */
+};
+
+enum edge_kind {
+    EDGE_EXACT,
+    EDGE_ORDERED,
+    EDGE_INFERRED,
+    EDGE_KIND_COUNT,
+};
+
+/* Why bytes of a RECEIVE have no edge. */
+enum rest {
+    REST_NONE,
+    REST_EXTERNAL,
+    REST_UNSELECTED,
+    REST_UNMATCHED,
+    REST_COUNT,
+};
+
+/* From the record with this number of that stream, which sent some of a RECEIVE's bytes. */
+struct edge {
+    enum edge_kind kind;
+    bool send_call; /* a SENDCALL, not a SEND */
+    uint64_t stream;
+    uint32_t sequence;
+    uint64_t bytes;
+};
+
+struct entry {
+    enum entry_kind kind;
+    enum operation_kind operation;
+    bool send_call; /* SENDCALL, which is no operation */
+    uint64_t line;
+    uint64_t time;
+    int64_t sequence; /* unwrapped */
+    uint64_t cpu;
+    uint64_t span;
+    uint32_t path; /* index */
+    uint32_t offset;
+    uint64_t inode;
+    uint64_t bytes;
+    uint64_t missing;
+    bool continued;
+    bool thread;
+    uint32_t number;
+    uint64_t failed_sends;
+    uint64_t failed_receives;
+    char *name;
+    size_t index; /* SEND, RECEIVE: of its operation in the stream */
+    struct edge *edges;
+    size_t edge_count;
+    uint64_t rest_bytes;
+    enum rest rest;
 };
 
 struct stream {
@@ -60,8 +142,11 @@ struct stream {
     size_t capacity;
     uint64_t failed_sends;
     uint64_t failed_receives;
+    uint64_t failed_pipe_sends; /* log only: of those */
+    uint64_t failed_pipe_receives;
     uint64_t ended; /* log only: ns, when its file was written */
     /* of a dump: */
+    uint64_t number;
     uint32_t parent; /* 0: what made it was not metered */
     struct entry *entries;
     size_t entry_count;
@@ -106,6 +191,8 @@ struct path {
     bool known; /* its PATH record has been read */
     bool told;  /* that its identity is wrong */
     bool counts_messages;
+    enum object object;
+    enum direction only; /* of a pipe: the one it has; else DIRECTION_COUNT */
     bool older;          /* than the metering: its first ranges say where it begins */
     bool has_identities; /* UDP: offsets are the datagrams' own numbers, not their place in a row */
     uint64_t inode;
@@ -117,6 +204,8 @@ struct path {
 
 struct dump {
     struct side side;
+    bool has_edges; /* `dpm dump --matched` */
+    bool no_pipes;  /* pipes were not metered */
     bool acquired;  /* the program was acquired while it ran: the log begins earlier */
     uint64_t begun; /* ns, time of the first event of a stream */
     struct intern stream_numbers; /* index: of side.streams, before they are sorted */
@@ -164,6 +253,23 @@ void dump_done(struct dump *dump);
 void offsets_check(struct dump *dump, struct findings *findings);
 
 bool ranges_have_one_stream(const struct ranges *ranges);
+
+/* Whether two paths are the two ends of one, as far as they say. */
+bool path_is_other_end(const struct path *path, const struct path *other);
+
+/* Finds out the places of all SENDs of a log; of which of its sockets keep messages the dump knows. */
+void places_find(struct side *log, const struct dump *dump);
+
+/* What edges_check has looked at. */
+struct edge_counts {
+    uint64_t receives;
+    uint64_t edges[EDGE_KIND_COUNT];
+    uint64_t rest_bytes[REST_COUNT];
+    uint64_t excused_bytes; /* sent before the metering began */
+};
+
+/* Checks every edge of a dump that has them against what the log says whose bytes were received. */
+struct edge_counts edges_check(struct dump *dump, struct findings *findings);
 
 /* Checks that no RECEIVE is earlier than a SEND whose bytes it took, where one stream sends. To be
  * called after offsets_check, which sorts the ranges. Returns how many pairs it looked at. */

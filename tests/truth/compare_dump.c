@@ -18,34 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a record is to us. */
-enum entry_kind {
-    ENTRY_OPERATION, /* one of the operations that are compared */
-    ENTRY_OTHER,     /* an event of the stream that is not compared */
-    ENTRY_IDENTITY,  /* says who or what; need not have a number of its own */
-    ENTRY_MISSING,   /* says how many records are not there before this number */
-};
-
-struct entry {
-    enum entry_kind kind;
-    enum operation_kind operation;
-    uint64_t line;
-    uint64_t time;
-    int64_t sequence; /* unwrapped */
-    uint64_t cpu;
-    uint64_t span;
-    uint32_t path; /* index */
-    uint32_t offset;
-    uint64_t inode;
-    uint64_t bytes;
-    uint64_t missing;
-    bool continued;
-    bool thread;
-    uint32_t number;
-    uint64_t failed_sends;
-    uint64_t failed_receives;
-    char *name;
-};
+enum { ROLE_WRITES = 3, ROLE_READS = 4, KIND_PIPE = 8 }; /* record.h */
 
 /* ---- one line ---- */
 
@@ -112,6 +85,7 @@ static struct stream *find_stream(struct dump *dump, uint64_t number)
     if ((size_t)index == dump->side.count) {
         struct stream *stream = side_add(&dump->side);
         stream->start = UINT64_MAX;
+        stream->number = number;
     }
     return &dump->side.streams[index];
 }
@@ -131,8 +105,8 @@ static uint32_t find_path(struct dump *dump, uint64_t number)
     return (uint32_t)index;
 }
 
-/* TCP: addresses and starting positions, which agree crosswise; UDP: addresses alone; UNIX: the
- * sockets' cookies. (The positions of older paths were read one after the other.) */
+/* TCP: addresses and starting positions, which agree crosswise; UDP: addresses alone; UNIX, pipes: the
+ * cookies of the ends. (The positions of older paths were read one after the other.) */
 static void name_ends(struct line_context *context, struct path *path)
 {
     const uint32_t *start = path->start;
@@ -160,6 +134,22 @@ static void name_ends(struct line_context *context, struct path *path)
     snprintf(path->other_end, sizeof(path->other_end), "%" PRIu64 " of %" PRIu64, other, own);
 }
 
+/* What its kind says of a path. */
+static void describe_kind(struct path *path, uint64_t role)
+{
+    path->object = strcmp(path->kind, "pipe") == 0   ? OBJECT_PIPE
+                   : strcmp(path->kind, "fifo") == 0 ? OBJECT_FIFO
+                                                     : OBJECT_SOCKET;
+    path->counts_messages = path->object == OBJECT_SOCKET && strcmp(path->kind, "tcp") != 0 &&
+                            strcmp(path->kind, "unix-stream") != 0;
+    path->has_identities = strcmp(path->kind, "udp") == 0;
+    path->only = DIRECTION_COUNT;
+    if (role == ROLE_WRITES)
+        path->only = DIRECTION_OUT;
+    else if (role == ROLE_READS)
+        path->only = DIRECTION_IN;
+}
+
 static int read_path(struct line_context *context)
 {
     uint64_t number;
@@ -176,9 +166,10 @@ static int read_path(struct line_context *context)
     snprintf(path->kind, sizeof(path->kind), "%s", get_text(context, "kind"));
     snprintf(path->label, sizeof(path->label), "path %" PRIu64 " (%s, inode %" PRIu64 ")", number,
              path->kind, inode);
-    path->counts_messages =
-        strcmp(path->kind, "tcp") != 0 && strcmp(path->kind, "unix-stream") != 0;
-    path->has_identities = strcmp(path->kind, "udp") == 0;
+    describe_kind(path, get_if_known(context, "role"));
+    if (path->object != OBJECT_SOCKET && path->only == DIRECTION_COUNT)
+        differ(context->findings, "line %" PRIu64 ": a pipe that is neither written nor read",
+               context->line);
     path->start[DIRECTION_OUT] = (uint32_t)start_out;
     path->start[DIRECTION_IN] = (uint32_t)start_in;
     path->inode = inode;
@@ -186,6 +177,12 @@ static int read_path(struct line_context *context)
     path->known = true;
     name_ends(context, path);
     return 0;
+}
+
+bool path_is_other_end(const struct path *path, const struct path *other)
+{
+    return strcmp(path->kind, other->kind) == 0 && strcmp(path->end, other->other_end) == 0 &&
+           strcmp(path->other_end, other->end) == 0;
 }
 
 /* Names a stream by its first STREAM record; later ones repeat it after an EXEC. */
@@ -239,6 +236,81 @@ static int read_message(struct line_context *context, struct entry *entry)
     return 0;
 }
 
+/* What kind of name a text is: its place in the row, or the number of names. */
+static unsigned find_name(const char *text, const char *const *names, unsigned count)
+{
+    unsigned i = 0;
+
+    while (i < count && (text == NULL || strcmp(text, names[i]) != 0))
+        i++;
+    return i;
+}
+
+/* Returns 1 if there is one, 0 if it is none between messages. */
+static int read_edge(struct line_context *context, json_t *object, struct edge *ret_edge)
+{
+    static const char *const kinds[] = {"exact", "ordered", "inferred", "creation", "termination"};
+    static const char *const events[] = {"SEND", "SENDCALL"};
+    const char *kind = NULL;
+    const char *event = NULL;
+    json_int_t origin = 0;
+    json_int_t stream = 0;
+    json_int_t sequence = 0;
+    json_int_t bytes = 0;
+
+    unsigned is = json_unpack(object, "{s:s}", "kind", &kind) == 0 ? find_name(kind, kinds, 5) : 5;
+    if (is == 5)
+        return unreadable(context, "an edge of no kind");
+    if (is >= EDGE_KIND_COUNT)
+        return 0;
+    if (json_unpack(object, "{s:I,s:I,s:I,s:s,s:I}", "origin", &origin, "stream", &stream,
+                    "sequence", &sequence, "event", &event, "bytes", &bytes) != 0)
+        return unreadable(context, "an edge that does not say from where it comes");
+    if (origin != 0 || stream < 0 || sequence < 0 || sequence > UINT32_MAX || bytes < 0 ||
+        find_name(event, events, 2) == 2)
+        return unreadable(context, "an edge from what is no SEND or SENDCALL of this dump");
+    *ret_edge = (struct edge){(enum edge_kind)is, event[4] != 0, (uint64_t)stream,
+                              (uint32_t)sequence, (uint64_t)bytes};
+    return 1;
+}
+
+static int read_rest(struct line_context *context, struct entry *entry)
+{
+    static const char *const reasons[] = {"external", "unselected", "unmatched"};
+    const json_t *rest = json_object_get(context->object, "rest");
+    json_int_t bytes;
+    const char *why;
+
+    if (rest == NULL)
+        return 0;
+    if (json_unpack((json_t *)rest, "{s:I,s:s}", "bytes", &bytes, "why", &why) != 0 || bytes < 0 ||
+        find_name(why, reasons, 3) == 3)
+        return unreadable(context, "a rest that does not say how many bytes or why");
+    entry->rest_bytes = (uint64_t)bytes;
+    entry->rest = (enum rest)(REST_EXTERNAL + find_name(why, reasons, 3));
+    return 0;
+}
+
+static int read_edges(struct line_context *context, struct entry *entry)
+{
+    const json_t *edges = json_object_get(context->object, "edges");
+    size_t capacity = 0;
+
+    if (edges == NULL)
+        return read_rest(context, entry);
+    context->dump->has_edges = true;
+    for (size_t i = 0; i < json_array_size(edges); i++) {
+        reserve(&entry->edges, &capacity, entry->edge_count + 1, sizeof(*entry->edges));
+        int result = read_edge(context, json_array_get(edges, i), &entry->edges[entry->edge_count]);
+        if (result < 0) {
+            free(entry->edges);
+            return result;
+        }
+        entry->edge_count += (size_t)result;
+    }
+    return read_rest(context, entry);
+}
+
 static int read_create(struct line_context *context, struct entry *entry)
 {
     uint64_t thread;
@@ -266,8 +338,9 @@ static int read_operation(struct line_context *context, struct entry *entry)
 {
     switch (entry->operation) {
     case OPERATION_SEND:
-    case OPERATION_RECEIVE:
         return read_message(context, entry);
+    case OPERATION_RECEIVE:
+        return read_message(context, entry) < 0 ? -EINVAL : read_edges(context, entry);
     case OPERATION_CREATEPROCESS:
         return read_create(context, entry);
     case OPERATION_TERMINATION:
@@ -295,6 +368,7 @@ static bool is_missing(const char *event)
 static void classify(struct entry *entry, const char *event)
 {
     entry->kind = ENTRY_OTHER;
+    entry->send_call = strcmp(event, "SENDCALL") == 0;
     if (is_identity(event))
         entry->kind = ENTRY_IDENTITY;
     if (is_missing(event))
@@ -353,6 +427,8 @@ static int read_object(struct line_context *context)
     classify(&entry, event);
     if (strcmp(event, "PATH") == 0 && read_path(context) < 0)
         return -EINVAL;
+    if (strcmp(event, "MACHINE") == 0)
+        dump->no_pipes = (get_if_known(context, "kinds_left_out") & KIND_PIPE) != 0;
     if (is_missing(event) && get_number(context, "count", &entry.missing) < 0)
         return -EINVAL;
     dump->lost += entry.missing;
@@ -368,6 +444,8 @@ static int read_object(struct line_context *context)
     if (stream->label == NULL)
         name_unknown_stream(context, stream, number);
     if (entry.kind == ENTRY_OPERATION && read_operation(context, &entry) < 0)
+        return -EINVAL;
+    if (entry.send_call && read_message(context, &entry) < 0)
         return -EINVAL;
     return add_entry(context, stream, &entry);
 }
@@ -522,7 +600,8 @@ static void add_piece(struct operation *operation, const struct entry *entry)
         operation->cpu_last = entry->cpu;
 }
 
-static struct operation *add_operation(struct stream *stream, const struct entry *entry)
+static struct operation *add_operation(const struct dump *dump, struct stream *stream,
+                                       const struct entry *entry)
 {
     struct operation *operation = stream_add(stream, entry->operation);
 
@@ -536,13 +615,15 @@ static struct operation *add_operation(struct stream *stream, const struct entry
     operation->records = 1;
     operation->path = entry->path;
     operation->offset = entry->offset;
+    if (entry->operation <= OPERATION_RECEIVE)
+        operation->object = dump->paths[entry->path].object;
     operation->time = entry->time - entry->span;
     if (entry->name != NULL)
         operation->name = text_copy(entry->name);
     return operation;
 }
 
-static void add_message(struct dump *dump, size_t index, const struct entry *entry,
+static void add_message(struct dump *dump, size_t index, struct entry *entry,
                         struct findings *findings)
 {
     struct stream *stream = &dump->side.streams[index];
@@ -560,8 +641,9 @@ static void add_message(struct dump *dump, size_t index, const struct entry *ent
     if (operation != NULL)
         add_piece(operation, entry);
     else
-        operation = add_operation(stream, entry);
-    add_range(dump, index, entry, (size_t)(operation - stream->operations));
+        operation = add_operation(dump, stream, entry);
+    entry->index = (size_t)(operation - stream->operations);
+    add_range(dump, index, entry, entry->index);
 }
 
 /* The first STARTPROCESS, the first time on a CPU, is none of the program's own operations. */
@@ -571,7 +653,7 @@ static void build_operations(struct dump *dump, size_t index, struct findings *f
     bool started = false;
 
     for (size_t i = 0; i < stream->entry_count; i++) {
-        const struct entry *entry = &stream->entries[i];
+        struct entry *entry = &stream->entries[i];
         if (entry->kind != ENTRY_OPERATION)
             continue;
         if (entry->operation == OPERATION_STARTPROCESS && !started) {
@@ -582,7 +664,7 @@ static void build_operations(struct dump *dump, size_t index, struct findings *f
         if (entry->operation <= OPERATION_RECEIVE)
             add_message(dump, index, entry, findings);
         else
-            add_operation(stream, entry);
+            add_operation(dump, stream, entry);
         stream->failed_sends += entry->failed_sends;
         stream->failed_receives += entry->failed_receives;
     }
@@ -629,8 +711,10 @@ void dump_done(struct dump *dump)
 {
     for (size_t i = 0; i < dump->side.count; i++) {
         struct stream *stream = &dump->side.streams[i];
-        for (size_t k = 0; k < stream->entry_count; k++)
+        for (size_t k = 0; k < stream->entry_count; k++) {
             free(stream->entries[k].name);
+            free(stream->entries[k].edges);
+        }
         free(stream->entries);
     }
     side_done(&dump->side);

@@ -29,7 +29,7 @@ static bool is_its_send(const struct operation *send, const struct operation *re
 {
     if (receive->writer == 0)
         return send->offset == receive->offset;
-    return send->compared && send->place == receive->place &&
+    return send->logged != NULL && send->place == receive->place &&
            (send->bytes >= receive->bytes && send->bytes != 0);
 }
 
@@ -96,8 +96,8 @@ uint64_t identity_check(struct dump *dump, struct findings *findings)
         const struct stream *stream = &dump->side.streams[i];
         for (size_t k = 0; k < stream->count; k++) {
             const struct operation *receive = &stream->operations[k];
-            if (receive->kind != OPERATION_RECEIVE || !receive->compared || receive->end_of_file ||
-                !dump->paths[receive->path].has_identities)
+            if (receive->kind != OPERATION_RECEIVE || receive->logged == NULL ||
+                receive->end_of_file || !dump->paths[receive->path].has_identities)
                 continue;
             check_receive(dump, stream, receive, findings);
             checked++;

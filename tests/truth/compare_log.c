@@ -12,36 +12,85 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Messages begin at multiples of 8 of what their sender has sent through the socket. */
-static uint64_t place_of_send(const struct stream *stream, uint64_t inode)
+/* "9", "pipe:9" or "fifo:9"; returns what follows, or NULL. */
+static const char *read_inode(const char *text, struct operation *operation)
 {
-    for (size_t i = stream->count; i > 0; i--) {
-        const struct operation *last = &stream->operations[i - 1];
-        if (last->kind == OPERATION_SEND && last->inode == inode)
-            return last->place + (last->bytes + 7) / 8 * 8;
+    static const char *const prefixes[OBJECT_COUNT] = {"", "pipe:", "fifo:"};
+    int used = 0;
+
+    for (unsigned object = OBJECT_PIPE; object < OBJECT_COUNT; object++)
+        if (strncmp(text, prefixes[object], strlen(prefixes[object])) == 0)
+            operation->object = (enum object)object;
+    text += strlen(prefixes[operation->object]);
+    if (sscanf(text, "%" SCNu64 "%n", &operation->inode, &used) != 1)
+        return NULL;
+    return text + used;
+}
+
+/* One of "71:80:20", "71:?:20", "?:20"; returns what follows, or NULL. */
+static const char *read_part(const char *text, struct part *part)
+{
+    int used = 0;
+
+    *part = (struct part){.placed = true};
+    if (sscanf(text, "%" SCNu32 ":%" SCNu64 ":%" SCNu64 "%n", &part->writer, &part->place,
+               &part->bytes, &used) == 3)
+        return text + used;
+    *part = (struct part){0};
+    if (sscanf(text, "%" SCNu32 ":?:%" SCNu64 "%n", &part->writer, &part->bytes, &used) == 2)
+        return text + used;
+    *part = (struct part){0};
+    if (sscanf(text, "?:%" SCNu64 "%n", &part->bytes, &used) == 1)
+        return text + used;
+    return NULL;
+}
+
+/* " [part,part...]", " []", " [eof]". */
+static int read_parts(const char *text, struct operation *operation)
+{
+    size_t capacity = 0;
+    struct part part;
+
+    operation->end_of_file = strcmp(text, " [eof]") == 0;
+    if (operation->end_of_file || strcmp(text, " []") == 0)
+        return 0;
+    if (strncmp(text, " [", 2) != 0)
+        return -EINVAL;
+    for (text++; *text == '[' || *text == ',';) {
+        text = read_part(text + 1, &part);
+        if (text == NULL)
+            return -EINVAL;
+        reserve(&operation->parts, &capacity, operation->part_count + 1, sizeof(*operation->parts));
+        operation->parts[operation->part_count++] = part;
     }
-    return 0;
+    return strcmp(text, "]") == 0 ? 0 : -EINVAL;
 }
 
 static int read_message(struct stream *stream, enum operation_kind kind, const char *rest,
                         struct operation **ret_operation)
 {
     char call[32];
-    struct operation read = {0};
+    struct operation read = {.kind = kind};
     int used = 0;
 
-    if (sscanf(rest, "%" SCNu64 " %" SCNu64 " %31s %" SCNu64 " %" SCNu64 "%n", &read.inode,
-               &read.bytes, call, &read.cpu_first, &read.cpu_last, &used) != 5)
+    rest = read_inode(rest, &read);
+    if (rest == NULL || sscanf(rest, " %" SCNu64 " %31s %" SCNu64 " %" SCNu64 "%n", &read.bytes,
+                               call, &read.cpu_first, &read.cpu_last, &used) != 4)
         return -EINVAL;
-    if ((rest[used] != 0 && rest[used] != ' ') || read.cpu_first > read.cpu_last)
+    rest += used;
+    if (read.cpu_first > read.cpu_last)
         return -EINVAL;
-    read.kind = kind;
-    read.end_of_file = strcmp(rest + used, " [eof]") == 0;
+    int result = kind == OPERATION_RECEIVE ? read_parts(rest, &read) : *rest == 0 ? 0 : -EINVAL;
+    if (result < 0) {
+        free(read.parts);
+        return result;
+    }
+    if (read.part_count > 0 && read.parts[0].placed) {
+        read.writer = read.parts[0].writer;
+        read.place = read.parts[0].place;
+    }
+    read.packet = strstr(call, "+packet") != NULL;
     read.name = text_copy(call);
-    if (kind == OPERATION_SEND)
-        read.place = place_of_send(stream, read.inode);
-    else if (sscanf(rest + used, " [%" SCNu32 ":%" SCNu64 ":", &read.writer, &read.place) != 2)
-        read.writer = 0;
     *ret_operation = stream_add(stream, kind);
     **ret_operation = read;
     return 0;
@@ -82,14 +131,20 @@ static int read_failed(struct stream *stream, const char *rest)
     uint64_t count;
     int used = 0;
 
-    if (sscanf(rest, "%15s %" SCNu64 "%n", what, &count, &used) != 2 || rest[used] != 0)
+    if (sscanf(rest, "%15s %" SCNu64 "%n", what, &count, &used) != 2)
         return -EINVAL;
-    if (strcmp(what, "SEND") == 0)
+    bool pipe = strcmp(rest + used, " pipe") == 0;
+    if (!pipe && rest[used] != 0)
+        return -EINVAL;
+    if (strcmp(what, "SEND") == 0) {
         stream->failed_sends += count;
-    else if (strcmp(what, "RECEIVE") == 0)
+        stream->failed_pipe_sends += pipe ? count : 0;
+    } else if (strcmp(what, "RECEIVE") == 0) {
         stream->failed_receives += count;
-    else
+        stream->failed_pipe_receives += pipe ? count : 0;
+    } else {
         return -EINVAL;
+    }
     return 0;
 }
 

@@ -79,7 +79,7 @@ void scene_post(struct scene *scene, unsigned signal);
 
 struct journal {
     uint32_t tid;
-    int writer; /* index among the scene's writers, or -1 */
+    int writer;               /* index among the scene's writers, or -1 */
     uint64_t failed_sends[2]; /* of sockets; of pipes */
     uint64_t failed_receives[2];
     char *text;

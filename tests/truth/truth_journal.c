@@ -128,8 +128,7 @@ static void print_failed(void)
         if (journal.failed_sends[i] != 0)
             journal_print("FAILED SEND %" PRIu64 "%s\n", journal.failed_sends[i], objects[i]);
         if (journal.failed_receives[i] != 0)
-            journal_print("FAILED RECEIVE %" PRIu64 "%s\n", journal.failed_receives[i],
-                          objects[i]);
+            journal_print("FAILED RECEIVE %" PRIu64 "%s\n", journal.failed_receives[i], objects[i]);
         journal.failed_sends[i] = 0;
         journal.failed_receives[i] = 0;
     }
