@@ -107,8 +107,10 @@ renew() {
     new_logs
 }
 
+options=
 run() {
-    "$compare" "$dump" "$logs" > "$scratch/output" 2> "$scratch/errors"
+    # shellcheck disable=SC2086 # one word for each option
+    "$compare" $options "$dump" "$logs" > "$scratch/output" 2> "$scratch/errors"
     status=$?
 }
 
@@ -399,6 +401,242 @@ shared ',"older":true' 100 110 115 125
 is_equal "... of an old one it is mended"
 shared ',"older":true' 100 115 120 128
 finds "... but not again and again" "an overlap: offset"
+
+# ---- pipes, and edges ----
+
+# edge KIND STREAM SEQUENCE BYTES EVENT
+edge() {
+    printf '{"kind":"%s","origin":0,"stream":%s,"sequence":%s,"event":"%s","bytes":%s}' \
+        "$1" "$2" "$3" "${5:-SEND}" "$4"
+}
+
+# edges LIST...: what a RECEIVE has besides.
+edges() {
+    printf '"edges":['
+    first=1
+    for each; do
+        [ "$first" ] || printf ','
+        first=
+        printf '%s' "$each"
+    done
+    printf ']'
+}
+
+# one_end PATH KIND ROLE COOKIE PEER: of a pipe or FIFO, both with inode 20.
+one_end() {
+    printf '{"event":"PATH","time_ns":30,"path":%s,"kind":"%s","inode":20,"role":%s,"cookie":%s,' \
+        "$1" "$2" "$3" "$4"
+    printf '"peer":%s,"start_out":0,"start_in":0}\n' "$5"
+}
+
+# pipes: besides, stream 2 writes 100 and 60 bytes into a pipe that stream 3 reads, the second time while
+# the write is in progress; and streams 2 and 3 write into a FIFO at the same time, which stream 3
+# reads. In causal order. What others have sent to stream 1 is not there.
+pipes() {
+    change "$dump" "$(at '1[568]')d"
+    renumber 17 -2
+    renumber 19 -1
+    change "$logs/100-1000.log" '/^RECEIVE/d'
+    sed '/"time_ns":25,/,$d' "$dump" > "$scratch/head"
+    sed -n '/"time_ns":25,/,$p' "$dump" | sed '
+        s/"time_ns":25,\(.*\)"sequence":5,/"time_ns":38,\1"sequence":9,/
+        s/"time_ns":42,\(.*\)"sequence":1,/"time_ns":59,\1"sequence":8,/' > "$scratch/tail"
+    {
+        cat "$scratch/head"
+        one_end 6 pipe 3 60 70
+        one_end 7 pipe 4 70 60
+        one_end 8 fifo 3 80 90
+        one_end 9 fifo 4 90 80
+        record SEND 2 5 31 "$(message 6 pipe 20 0 100)"
+        record SENDCALL 2 6 32 "$(message 6 pipe 20 100 0)"
+        sed -n '/"time_ns":4[01],/p' "$scratch/tail"
+        record RECEIVE 3 1 43 "$(message 7 pipe 20 0 70 "$(edges "$(edge exact 2 5 70)")")"
+        record RECEIVE 3 2 44 "$(message 7 pipe 20 70 50 \
+            "$(edges "$(edge exact 2 5 30)" "$(edge exact 2 6 20 SENDCALL)")")"
+        record SEND 2 7 33 "$(message 6 pipe 20 100 60)"
+        record SEND 2 8 34 "$(message 8 fifo 20 0 20)"
+        record RECEIVE 3 3 45 "$(message 7 pipe 20 120 40 "$(edges "$(edge exact 2 7 40)")")"
+        record RECEIVE 3 4 46 "$(message 7 pipe 20 160 0 '"end_of_file":true')"
+        record SEND 3 5 47 "$(message 8 fifo 20 20 30)"
+        record RECEIVE 3 6 48 "$(message 9 fifo 20 0 25 \
+            "$(edges "$(edge ordered 2 8 20)" "$(edge ordered 3 5 25)")")"
+        record RECEIVE 3 7 49 "$(message 9 fifo 20 25 25 \
+            "$(edges "$(edge ordered 2 8 20)" "$(edge ordered 3 5 25)")")"
+        sed '/"time_ns":4[01],/d' "$scratch/tail"
+    } > "$dump"
+    sed -i '/^FAILED/,$d' "$logs/101-2000.log"
+    cat >> "$logs/101-2000.log" << 'END'
+SEND pipe:20 100 write 31000 31000
+SEND pipe:20 60 vmsplice 32000 33000
+SEND fifo:20 20 pwritev2 34000 34000
+FAILED SEND 1
+FAILED SEND 1 pipe
+FAILED RECEIVE 1
+TERMINATION 0
+END
+    cat > "$logs/100-3000.log" << 'END'
+RECEIVE pipe:20 70 read 43000 43000 [101:0:70]
+RECEIVE pipe:20 50 splice 44000 44000 [101:70:50]
+RECEIVE pipe:20 40 readv 45000 45000 [101:120:40]
+RECEIVE pipe:20 0 read 46000 46000 [eof]
+SEND fifo:20 30 tee 47000 47000
+RECEIVE fifo:20 25 read 48000 48000 [101:0:20,100:0:5]
+RECEIVE fifo:20 25 preadv2 49000 49000 [100:5:25]
+TERMINATION 9
+END
+}
+
+pipes
+is_equal "pipes, and edges that are right"
+pipes
+run
+check_equal "... which are counted" "4 exact, 4 ordered and 0 inferred edges of 7 RECEIVEs" \
+    "$(sed -n 's/ are right, but.*//p' "$scratch/output")"
+renew
+
+# plant SED-SCRIPT NAME WORDS: of the dump with pipes.
+plant() {
+    pipes
+    change "$dump" "$1"
+    finds "$2" "$3"
+}
+
+plant '/"path":7,/s/"inode":20/"inode":21/' "another pipe" "another pipe"
+plant 's/"kind":"fifo"/"kind":"pipe"/' "a FIFO taken for a pipe with its number" "another pipe"
+plant '/"event":"PATH".*"path":6,/s/"role":3/"role":4/' "a pipe whose ends are confused" \
+    "a SEND at the end of a pipe that has the other direction"
+plant '/"event":"PATH".*"path":6,/s/"role":3/"role":0/' "a pipe without direction" \
+    "a pipe that is neither written nor read"
+plant '/"time_ns":45,/s/"offset":120/"offset":121/' "a gap of a pipe's bytes" \
+    "RECEIVE: a gap: offset 121"
+plant '/"time_ns":46,/s/"offset":160/"offset":161/' "an end of a pipe that is not at its end" \
+    "the end of file is not where the data end"
+
+pipes
+change "$dump" '/"event":"MACHINE"/s/}/,"kinds_left_out":8}/'
+change "$dump" '/"kind":"pipe"/d'
+change "$dump" '/"kind":"fifo"/d'
+change "$dump" 's/"failed_sends":2/"failed_sends":1/'
+change "$dump" '/"time_ns":38,/s/"sequence":9/"sequence":5/'
+change "$dump" '/"time_ns":59,/s/"sequence":8/"sequence":1/'
+is_equal "pipes that were not metered are left out of the log"
+
+pipes
+change "$logs/100-3000.log" 's/ 0 read 46000 46000 \[eof\]/ 40 splice 46000 46000 [101:120:40]/
+    /readv/s/40 readv.*/0 read 45000 45000 [eof]/'
+change "$dump" '/"time_ns":45,/s/"offset":120,"bytes":40\(.*\),"edges".*/"offset":120,"bytes":0\1}/'
+change "$dump" '/"time_ns":46,/s/"offset":160,"bytes":0\(.*\),"end_of_file":true/"offset":120,"bytes":40\1,"edges":['"$(edge exact 2 7 40)"']/'
+cp "$dump" "$scratch/reopened"
+cp "$logs/100-3000.log" "$scratch/reopened.log"
+finds "an end of a pipe behind which it goes on" "the end of file is not where the data end"
+pipes
+sed 's/"kind":"fifo"/"kind":"other"/; s/"kind":"pipe"/"kind":"fifo"/; s/"kind":"other"/"kind":"pipe"/' \
+    "$scratch/reopened" > "$dump"
+sed 's/fifo:/other:/; s/pipe:/fifo:/; s/other:/pipe:/' "$scratch/reopened.log" > "$logs/100-3000.log"
+change "$logs/101-2000.log" 's/fifo:/other:/; s/pipe:/fifo:/; s/other:/pipe:/'
+is_equal "... which a FIFO may do"
+
+# The first packet is read in part: 30 bytes of it are gone.
+pipes
+change "$logs/100-3000.log" 's/50 splice.*/20 read+packet 44000 44000 [101:100:20]/; s/ read 4/ read+packet 4/'
+change "$dump" '/"time_ns":44,/s/"offset":70,"bytes":50\(.*\),"edges".*/"offset":100,"bytes":20\1,"edges":['"$(edge exact 2 6 20 SENDCALL)"']}/'
+cp "$dump" "$scratch/packets"
+is_equal "a packet that was read in part"
+pipes
+cp "$scratch/packets" "$dump"
+change "$logs/100-3000.log" 's/50 splice.*/20 read 44000 44000 [101:100:20]/'
+finds "... but not of a pipe without packets" "RECEIVE: a gap: offset 100"
+
+pipes
+change "$logs/100-3000.log" '/tee/{s/tee/splice/;h;d;}; /fifo:20 25 read /{s/read/splice/;s/48000/47000/g;G;}'
+is_equal "a splice is a RECEIVE and a SEND, in any order"
+pipes
+change "$logs/100-3000.log" '/tee/{s/tee/splice/;h;d;}; /fifo:20 25 read /{s/read/splice/;G;}'
+finds "... but not of two calls" "in another order in the dump"
+
+plant '/"time_ns":43,/s/"sequence":5,/"sequence":7,/' "an exact edge to what comes later" \
+    "leads to what stands behind it"
+plant '/"time_ns":45,/s/"sequence":7,"event":"SEND","bytes":40/"sequence":5,"event":"SEND","bytes":40/' \
+    "an exact edge to another SEND of the sender" "is wrong: by the log nothing of that SEND was received"
+plant '/"time_ns":45,/s/"sequence":7,/"sequence":8,/' "an exact edge to another path" "leads to another path"
+plant '/"time_ns":43,/s/"bytes":70}/"bytes":71}/' "an exact edge of more bytes" \
+    "is wrong: by the log fewer bytes of it were received"
+plant '/"time_ns":43,/s/"bytes":70}/"bytes":69}/' "an exact edge of fewer bytes" \
+    "70 bytes of the SEND in line"
+plant '/"time_ns":44,/s/"sequence":6,"event":"SENDCALL"/"sequence":6,"event":"SEND"/' \
+    "an edge to a SEND that is none" "leads to no SEND"
+plant '/"time_ns":43,/s/"event":"SEND"/"event":"SENDCALL"/' "an edge to a SENDCALL that is none" \
+    "leads to no SENDCALL"
+plant '/"time_ns":43,/s/"origin":0,"stream":2/"origin":0,"stream":17/' "an edge to a stream that is none" \
+    "leads to no SEND"
+plant '/"time_ns":44,/s/'"$(edge exact 2 5 30)"',//' "an edge that is missing" \
+    "30 bytes of the SEND in line"
+plant '/"time_ns":43,/s/,"edges":\[.*\]/,"edges":[],"rest":{"bytes":70,"why":"unmatched"}/' \
+    "bytes without an edge" "70 bytes of a RECEIVE have no edge"
+plant '/"time_ns":43,/s/"edges":\[/"edges":['"$(edge exact 2 5 70)"',/' "an exact edge that is there twice" \
+    "a RECEIVE of 70 bytes whose edges and rest are exactly 140"
+plant '/"time_ns":49,/s/,'"$(edge ordered 3 5 25)"'//' "a sender that is not among the ordered edges" \
+    "25 bytes of the SEND in line"
+plant '/"time_ns":48,/s/'"$(edge ordered 2 8 20)"',//' "... of two senders" "20 bytes of the SEND in line"
+plant '/"time_ns":49,/s/"bytes":25}/"bytes":24}/' "an ordered edge that can be of more bytes" \
+    "25 bytes of the SEND in line"
+plant '/"time_ns":49,/s/'"$(edge ordered 2 8 20)"'/'"$(edge exact 2 8 20)"'/' \
+    "an exact edge among ordered ones that is wrong" "is wrong: by the log nothing of that SEND was received"
+
+pipes
+change "$dump" '/"time_ns":49,/s/'"$(edge ordered 2 8 20),$(edge ordered 3 5 25)"'/'"$(edge exact 3 5 25)"'/'
+is_equal "an exact edge where ordered ones would do"
+
+pipes
+change "$logs/100-3000.log" 's/\[101:0:20,100:0:5\]/[101:?:20,100:?:5]/; s/\[101:70:50\]/[?:50]/'
+is_equal "bytes of which the log does not know which they are"
+pipes
+change "$logs/100-3000.log" 's/\[101:120:40\]/[101:?:40]/'
+change "$dump" '/"time_ns":45,/s/"sequence":7,/"sequence":5,/'
+is_equal "... may be any of their sender's"
+pipes
+change "$logs/100-3000.log" 's/\[101:0:20,100:0:5\]/[101:?:20,100:?:5]/'
+change "$dump" '/"time_ns":48,/s/'"$(edge ordered 2 8 20),$(edge ordered 3 5 25)"'/'"$(edge exact 3 5 25)"'/'
+finds "... but not of more bytes than that" "is wrong: by the log nothing of that SEND was received"
+
+# Acquired: of what stream 3 reads first, stream 2 has sent 30 bytes before.
+acquired() {
+    pipes
+    options=--acquired
+    mv "$logs/101-2000.log" "$logs/101-5.log"
+    change "$logs/101-5.log" '/pipe:20 100/i\
+SEND pipe:20 40 write 29000 30000'
+    change "$logs/101-5.log" '1,/^RECEIVE/{/^RECEIVE/!d;}'
+    change "$logs/100-3000.log" 's/\[101:0:70\]/[101:10:70]/; s/\[101:70:50\]/[101:80:50]/; s/\[101:120:40\]/[101:130:70]/
+        s/ 40 readv/ 70 readv/'
+    change "$dump" '/"event":"PATH".*"path":[67],/s/"peer"/"older":true,"peer"/'
+    change "$dump" '/"event":"PATH".*"path":7,/s/"start_in":0/"start_in":4294967266/'
+    change "$dump" '/"time_ns":2[01234],/d'
+    change "$dump" '/"time_ns":43,/s/"offset":0,/"offset":4294967266,/; /"time_ns":44,/s/"offset":70,/"offset":40,/
+        /"time_ns":45,/s/"offset":120,"bytes":40/"offset":90,"bytes":70/'
+    change "$dump" '/"time_ns":43,/s/"edges".*/'"$(edges "$(edge exact 2 5 40)")"',"rest":{"bytes":30,"why":"external"}}/
+        /"time_ns":44,/s/"edges".*/'"$(edges "$(edge exact 2 5 50)")"'}/
+        /"time_ns":45,/s/"edges".*/'"$(edges "$(edge exact 2 5 10)" "$(edge exact 2 7 60)")"'}/'
+}
+acquired
+is_equal "acquired: what was sent before has no edge"
+acquired
+change "$dump" '/"time_ns":43,/s/"bytes":40}\],"rest":{"bytes":30,/"bytes":39}],"rest":{"bytes":31,/'
+finds "... but what was sent since" "40 bytes of the SEND in line"
+acquired
+change "$dump" '/"time_ns":43,/s/"bytes":40}.*/"bytes":70}]}/'
+finds "... and no exact edge to it is right" "is wrong: by the log fewer bytes of it were received"
+options=
+
+pipes
+change "$dump" 's/"kind":"ordered"/"kind":"likely"/'
+refuses "an edge of a kind that there is not" "an edge of no kind"
+pipes
+change "$dump" '/"time_ns":43,/s/"origin":0,//'
+refuses "an edge from nowhere" "an edge that does not say from where it comes"
+pipes
+change "$logs/100-3000.log" 's/\[101:0:70\]/[101:0:70,/'
+refuses "whose bytes they are, cut short" "not a line of a log: RECEIVE"
 
 # ---- what cannot be read ----
 echo '{"event":"SEND",' >> "$dump"

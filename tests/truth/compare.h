@@ -196,6 +196,8 @@ struct path {
     bool older;          /* than the metering: its first ranges say where it begins */
     bool has_identities; /* UDP: offsets are the datagrams' own numbers, not their place in a row */
     uint64_t inode;
+    uint64_t cookie;
+    uint64_t peer;       /* cookie of the other end; 0: not known */
     char end[256];       /* names this end of the path ... */
     char other_end[256]; /* ... and the other, in the same way */
     uint32_t start[DIRECTION_COUNT];
@@ -254,7 +256,7 @@ void offsets_check(struct dump *dump, struct findings *findings);
 
 bool ranges_have_one_stream(const struct ranges *ranges);
 
-/* Whether two paths are the two ends of one, as far as they say. */
+/* Whether two paths can be the two ends of one: where one does not say who its other end is, they can. */
 bool path_is_other_end(const struct path *path, const struct path *other);
 
 /* Finds out the places of all SENDs of a log; of which of its sockets keep messages the dump knows. */

@@ -128,10 +128,9 @@ static void name_ends(struct line_context *context, struct path *path)
                  start[DIRECTION_IN], start[DIRECTION_OUT]);
         return;
     }
-    uint64_t own = get_if_known(context, "cookie");
-    uint64_t other = get_if_known(context, "peer");
-    snprintf(path->end, sizeof(path->end), "%" PRIu64 " of %" PRIu64, own, other);
-    snprintf(path->other_end, sizeof(path->other_end), "%" PRIu64 " of %" PRIu64, other, own);
+    snprintf(path->end, sizeof(path->end), "%" PRIu64 " of %" PRIu64, path->cookie, path->peer);
+    snprintf(path->other_end, sizeof(path->other_end), "%" PRIu64 " of %" PRIu64, path->peer,
+             path->cookie);
 }
 
 /* What its kind says of a path. */
@@ -173,6 +172,8 @@ static int read_path(struct line_context *context)
     path->start[DIRECTION_OUT] = (uint32_t)start_out;
     path->start[DIRECTION_IN] = (uint32_t)start_in;
     path->inode = inode;
+    path->cookie = get_if_known(context, "cookie");
+    path->peer = get_if_known(context, "peer");
     path->older = has(context, "older");
     path->known = true;
     name_ends(context, path);
@@ -181,8 +182,12 @@ static int read_path(struct line_context *context)
 
 bool path_is_other_end(const struct path *path, const struct path *other)
 {
-    return strcmp(path->kind, other->kind) == 0 && strcmp(path->end, other->other_end) == 0 &&
-           strcmp(path->other_end, other->end) == 0;
+    if (strcmp(path->kind, other->kind) != 0)
+        return false;
+    if (path->has_identities || strcmp(path->kind, "tcp") == 0)
+        return strcmp(path->end, other->other_end) == 0 && strcmp(path->other_end, other->end) == 0;
+    return (path->peer == 0 || other->cookie == 0 || path->peer == other->cookie) &&
+           (other->peer == 0 || path->cookie == 0 || other->peer == path->cookie);
 }
 
 /* Names a stream by its first STREAM record; later ones repeat it after an EXEC. */

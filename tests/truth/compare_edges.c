@@ -199,15 +199,10 @@ struct check {
     uint64_t excused;
 };
 
-/* Paths do not say of every datagram socket who sends to it. */
 static bool can_come_from(const struct check *check, const struct operation *send)
 {
-    const struct path *from = &check->dump->paths[send->path];
-    const struct path *to = &check->dump->paths[check->receive->path];
-
-    if (strcmp(from->kind, to->kind) != 0)
-        return false;
-    return path_is_other_end(from, to) || strcmp(from->kind, "unix-datagram") == 0;
+    return path_is_other_end(&check->dump->paths[send->path],
+                             &check->dump->paths[check->receive->path]);
 }
 
 static bool has_edge_to(const struct check *check, const struct sent *sent);
