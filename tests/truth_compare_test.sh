@@ -583,6 +583,9 @@ plant '/"time_ns":49,/s/"bytes":25}/"bytes":24}/' "an ordered edge that can be o
 plant '/"time_ns":49,/s/'"$(edge ordered 2 8 20)"'/'"$(edge exact 2 8 20)"'/' \
     "an exact edge among ordered ones that is wrong" "is wrong: by the log nothing of that SEND was received"
 
+plant '/"time_ns":34,/s/34/50/; /"time_ns":38,/s/38/51/' \
+    "a RECEIVE before its SEND, beside other senders" "ns earlier than a SEND whose bytes it has"
+
 pipes
 change "$dump" '/"time_ns":49,/s/'"$(edge ordered 2 8 20),$(edge ordered 3 5 25)"'/'"$(edge exact 3 5 25)"'/'
 is_equal "an exact edge where ordered ones would do"
