@@ -115,6 +115,8 @@ static const struct scenario scenarios[] = {
     {"pipe-relay", pipe_relay_run, TRANSPORT_PIPE},
     {"pipe-relay-tcp4", pipe_relay_run, TRANSPORT_TCP4},
     {"pipe-relay-stream-pair", pipe_relay_run, TRANSPORT_STREAM_PAIR},
+    {"pipe-life", life_run, TRANSPORT_PIPE},
+    {"pipe-stopped", stopped_receiver_run, TRANSPORT_PIPE},
     {"pipe-blocked", pipe_blocked_run, TRANSPORT_PIPE},
     {"fifo", pipe_run, TRANSPORT_FIFO},
     {"fifo-reopened", fifo_reopened_run, TRANSPORT_FIFO},

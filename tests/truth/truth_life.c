@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * truth_life.c: processes and threads that begin and end while messages flow, all on one inherited
- * connection: fork, fork of a fork, fork beside a thread, exec, vfork, exit codes, signals, stops.
+ * connection or pipe: fork, fork of a fork, fork beside a thread, exec, vfork, exit codes, signals, stops.
  *
  *      partner: feeds some bytes, then reads everything that comes
  *         |
@@ -35,12 +35,19 @@ enum {
 static void send_blocks(struct end *end, struct random *random)
 {
     struct traffic traffic = {.largest = BLOCK, .whole_blocks = true, .files = true};
+    size_t total = BLOCK * random_between(random, 1, 8);
 
-    traffic_send(end, random, BLOCK * random_between(random, 1, 8), traffic);
+    if (end->object == OBJECT_SOCKET)
+        traffic_send(end, random, total, traffic);
+    else
+        traffic_pipe_send(end, random, total, traffic);
 }
 
+/* A pipe has one direction. */
 static void receive_portion(struct end *end, struct random *random)
 {
+    if (end->object != OBJECT_SOCKET)
+        return;
     traffic_receive(end, random, random_between(random, 1, PORTION),
                     (struct traffic){.largest = PORTION});
 }
@@ -261,7 +268,7 @@ void life_resume(const char *work)
         truth_fail("--resume is for the program's own use");
     journal_resume(work[used] == 0 ? NULL : work + used, (const char *)getauxval(AT_EXECFN));
     struct scene *scene = &shared->scenes[number];
-    struct end end = end_of(scene, TRANSPORT_STREAM, socket);
+    struct end end = end_of(scene, TRANSPORT_STREAM, socket); /* or a pipe */
     struct random random = scene_random(scene, ROLE_LIVES + role);
     end.several_readers = true;
     end.sent = sent;
@@ -327,8 +334,39 @@ static void run_partner(struct scene *scene, struct end *end)
 {
     struct random random = scene_random(scene, ROLE_PARTNER);
 
+    if (end->object != OBJECT_SOCKET) {
+        traffic_pipe_receive_rest(end, &random, (struct traffic){.largest = 2000});
+        return;
+    }
     traffic_send(end, &random, FEED, (struct traffic){.largest = 1000});
     traffic_receive_rest(end, &random, (struct traffic){.largest = 2000, .peek = true});
+}
+
+/* Connects to a new child that runs `run`: by a socket, or by a pipe that it reads. */
+static pid_t start_partner(struct scene *scene, enum transport transport,
+                           void (*run)(struct scene *, struct end *), struct end *ret_end)
+{
+    struct end reading;
+
+    if (transport != TRANSPORT_PIPE)
+        return connect_child(scene, transport, false, run, ret_end);
+    pipe_new(scene, transport, &reading, ret_end);
+    pid_t child = process_fork();
+    if (child == 0) {
+        end_close(ret_end);
+        run(scene, &reading);
+        process_end(0);
+    }
+    end_close(&reading);
+    return child;
+}
+
+static void end_sending(struct end *end)
+{
+    if (end->object == OBJECT_SOCKET)
+        shutdown(end->descriptor, SHUT_WR);
+    else
+        end_close(end);
 }
 
 void life_run(struct scene *scene, enum transport transport)
@@ -341,7 +379,7 @@ void life_run(struct scene *scene, enum transport transport)
     const unsigned count = sizeof(acts) / sizeof(acts[0]);
     struct random random = scene_random(scene, ROLE_ANCESTOR);
     struct end end;
-    pid_t partner = connect_child(scene, transport, false, run_partner, &end);
+    pid_t partner = start_partner(scene, transport, run_partner, &end);
 
     for (unsigned left = count; left > 0; left--) {
         unsigned place = (unsigned)random_between(&random, 0, left - 1);
@@ -350,7 +388,7 @@ void life_run(struct scene *scene, enum transport transport)
         if (random_chance(&random, 50))
             send_blocks(&end, &random);
     }
-    shutdown(end.descriptor, SHUT_WR);
+    end_sending(&end);
     process_wait(partner, 0);
 }
 
@@ -363,6 +401,12 @@ static void run_stopped_receiver(struct scene *scene, struct end *end)
     /* This stream cannot see its stop: it is told by the plan that there is one. */
     journal_print("STOPPROCESS\nSTARTPROCESS\n");
     scene_post(scene, SIGNAL_READY);
+    if (end->object != OBJECT_SOCKET) {
+        if (operation_pipe_receive(end, &random, PIPE_READV, 100, false) <= 0)
+            truth_fail("the stopped reader read nothing");
+        traffic_pipe_receive_rest(end, &random, (struct traffic){.largest = 200});
+        return;
+    }
     if (operation_receive(end, &random, CALL_RECV, 100, 0, NULL) <= 0)
         truth_fail("the stopped receiver received nothing");
     traffic_receive_rest(end, &random, (struct traffic){.largest = 200});
@@ -372,7 +416,7 @@ void stopped_receiver_run(struct scene *scene, enum transport transport)
 {
     struct random random = scene_random(scene, ROLE_ANCESTOR);
     struct end end;
-    pid_t receiver = connect_child(scene, transport, false, run_stopped_receiver, &end);
+    pid_t receiver = start_partner(scene, transport, run_stopped_receiver, &end);
 
     scene_wait(scene, SIGNAL_READY);
     sleep_milliseconds(20);
