@@ -6,7 +6,8 @@
  *      other end, RECEIVE |-- d --|----- e -----|---- f ----|
  *                         d took bytes of a, e of a, b and c, ...
  *
- * Only where one stream sends: beside other senders the order of bytes is not always known.
+ * Only where one stream sends: beside other senders the order of bytes is not always known. Nor is it where
+ * several read a pipe, which are counted at the end of their calls.
  */
 #include "compare.h"
 
@@ -78,7 +79,9 @@ uint64_t order_check(struct dump *dump, struct findings *findings)
         const struct path *sender = &dump->paths[i];
         const struct path *receiver = sender->known ? find_other_end(dump, sender) : NULL;
         if (receiver != NULL && !sender->has_identities &&
-            ranges_have_one_stream(&sender->ranges[DIRECTION_OUT]))
+            ranges_have_one_stream(&sender->ranges[DIRECTION_OUT]) &&
+            (sender->object == OBJECT_SOCKET ||
+             ranges_have_one_stream(&receiver->ranges[DIRECTION_IN])))
             pairs += check_path(sender, receiver, findings);
     }
     return pairs;
