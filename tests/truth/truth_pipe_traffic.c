@@ -46,6 +46,7 @@ void end_set_nonblocking(const struct end *end, bool on)
     fcntl(end->descriptor, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
 }
 
+/* Its name stays until the program ends: what one process says of an inode is to be of one FIFO. */
 static void fifo_open_both(int descriptors[2])
 {
     char path[256];
@@ -54,7 +55,6 @@ static void fifo_open_both(int descriptors[2])
     descriptors[0] = fifo_open(path, O_RDONLY | O_NONBLOCK);
     descriptors[1] = fifo_open(path, O_WRONLY);
     fcntl(descriptors[0], F_SETFL, fcntl(descriptors[0], F_GETFL) & ~O_NONBLOCK);
-    unlink(path);
 }
 
 void pipe_new(struct scene *scene, enum transport transport, struct end *ret_reading,
