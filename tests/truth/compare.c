@@ -572,6 +572,10 @@ static void print_edges(const struct edge_counts *counts)
            " unmatched; %" PRIu64 " were sent before the metering began\n",
            counts->rest_bytes[REST_EXTERNAL], counts->rest_bytes[REST_UNSELECTED],
            counts->rest_bytes[REST_UNMATCHED], counts->excused_bytes);
+    if (counts->early > 0)
+        printf("of pipes that several use at once, %" PRIu64
+               " RECEIVEs are earlier than their SENDs, by %.1f us at most\n",
+               counts->early, (double)counts->earliest / 1000);
 }
 
 static void print_summary(struct comparison *comparison)

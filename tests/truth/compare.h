@@ -268,6 +268,9 @@ struct edge_counts {
     uint64_t edges[EDGE_KIND_COUNT];
     uint64_t rest_bytes[REST_COUNT];
     uint64_t excused_bytes; /* sent before the metering began */
+    uint64_t
+        early; /* RECEIVEs of shared pipes that are earlier than a SEND whose bytes they have */
+    uint64_t earliest; /* ns */
 };
 
 /* Checks every edge of a dump that has them against what the log says whose bytes were received. */
