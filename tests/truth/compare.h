@@ -49,10 +49,11 @@ struct part {
 /* What a program did with one call; in a dump it may have several records. */
 struct operation {
     enum operation_kind kind;
-    bool end_of_file;   /* RECEIVE: nothing will come any more (told by the log) */
-    bool partial;       /* dump only: it began before the metering; `bytes` are those of the log */
-    bool packet;        /* RECEIVE (told by the log): of a packet, whose rest is gone */
-    bool thread;        /* CREATEPROCESS */
+    bool end_of_file; /* RECEIVE: nothing will come any more (told by the log) */
+    bool partial;     /* dump only: it began before the metering; `bytes` are those of the log */
+    bool jumps;  /* RECEIVE (told by the log): other readers may have got in between its bytes */
+    bool packet; /* RECEIVE (told by the log): of a packet, whose rest is gone */
+    bool thread; /* CREATEPROCESS */
     uint32_t number;    /* CREATEPROCESS: tid of the child; TERMINATION: status */
     enum object object; /* of the inode */
     uint64_t inode;

@@ -239,6 +239,11 @@ static const struct sent *find_sent(const struct check *check, uint32_t writer, 
     return found;
 }
 
+static const char *label_of(const struct check *check)
+{
+    return check->dump->paths[check->receive->path].label;
+}
+
 static struct wanted *find_wanted(struct check *check, size_t stream, size_t operation)
 {
     for (size_t i = 0; i < check->wanted_count; i++)
@@ -299,9 +304,10 @@ static void check_time(struct check *check, const struct operation *send)
         return;
     }
     differ(check->findings,
-           "%s: the RECEIVE in line %" PRIu64 " is %" PRIu64
+           "%s: %s: the RECEIVE in line %" PRIu64 " is %" PRIu64
            " ns earlier than a SEND whose bytes it has, in line %" PRIu64,
-           check->stream->label, check->entry->line, send->time - time, send->line);
+           label_of(check), check->stream->label, check->entry->line, send->time - time,
+           send->line);
 }
 
 /* Some of the bytes that one part of the log's line names. */
@@ -327,13 +333,27 @@ static void want_part(struct check *check, const struct part *part, uint64_t fro
             check->excused += until - place;
         } else {
             differ(check->findings,
-                   "%s: line %" PRIu64 ": the RECEIVE has bytes %" PRIu64 " to %" PRIu64
+                   "%s: %s: line %" PRIu64 ": the RECEIVE has bytes %" PRIu64 " to %" PRIu64
                    " of tid %" PRIu32 ", whose SEND is not in the dump",
-                   check->stream->label, check->entry->line, place, until - 1, part->writer);
+                   label_of(check), check->stream->label, check->entry->line, place, until - 1,
+                   part->writer);
             check->excused += until - place;
         }
         place = until;
     }
+}
+
+#define WORD_SIZE 8 /* truth_pattern.c */
+
+/* Of the last word before others got in between, the log may not know which it is: how many bytes from there
+ * on are before that. */
+static uint64_t bytes_before_jump(const struct part *part, uint64_t from, uint64_t bytes)
+{
+    uint64_t sure = part->bytes > WORD_SIZE ? part->bytes - WORD_SIZE : 0;
+
+    if (from >= sure)
+        return 0;
+    return from + bytes < sure ? bytes : sure - from;
 }
 
 /* What the log says of the bytes of this record: those behind `done` of its operation. */
@@ -349,7 +369,11 @@ static void want_bytes(struct check *check, uint64_t done)
             continue;
         }
         uint64_t bytes = part->bytes - done < left ? part->bytes - done : left;
-        want_part(check, part, done, bytes);
+        uint64_t sure = logged->jumps ? bytes_before_jump(part, done, bytes) : bytes;
+        if (sure > 0)
+            want_part(check, part, done, sure);
+        if (sure < bytes)
+            add_unplaced(check, part->writer, bytes - sure);
         left -= bytes;
         done = 0;
     }
@@ -426,10 +450,10 @@ static void differ_edge(const struct check *check, const struct edge *edge,
     if (record != NULL)
         snprintf(where, sizeof(where), " (line %" PRIu64 ")", record->line);
     differ(check->findings,
-           "%s: line %" PRIu64 ": the %s edge of %" PRIu64 " bytes to number %" PRIu32
+           "%s: %s: line %" PRIu64 ": the %s edge of %" PRIu64 " bytes to number %" PRIu32
            " of stream %" PRIu64 "%s %s",
-           check->stream->label, check->entry->line, names[edge->kind], edge->bytes, edge->sequence,
-           edge->stream, where, what);
+           label_of(check), check->stream->label, check->entry->line, names[edge->kind],
+           edge->bytes, edge->sequence, edge->stream, where, what);
 }
 
 /* Bytes of an exact edge that were not wanted: the log may not have been able to place them. */
@@ -508,11 +532,11 @@ static void check_wanted(struct check *check)
         if (wanted->exact + wanted->ordered >= wanted->bytes || inferred || send->partial)
             continue;
         differ(check->findings,
-               "%s: line %" PRIu64 ": %" PRIu64 " bytes of the SEND in line %" PRIu64
+               "%s: %s: line %" PRIu64 ": %" PRIu64 " bytes of the SEND in line %" PRIu64
                " of %s were received, but edges have %" PRIu64 " exactly, and at most %" PRIu64
                " otherwise",
-               check->stream->label, check->entry->line, wanted->bytes, send->line, sender->label,
-               wanted->exact, wanted->ordered);
+               label_of(check), check->stream->label, check->entry->line, wanted->bytes, send->line,
+               sender->label, wanted->exact, wanted->ordered);
     }
 }
 
@@ -527,14 +551,15 @@ static void check_sum(struct check *check)
         *(entry->edges[i].kind == EDGE_EXACT ? &exact : &others) += entry->edges[i].bytes;
     if (exact > entry->bytes || exact + others < entry->bytes)
         differ(check->findings,
-               "%s: line %" PRIu64 ": a RECEIVE of %" PRIu64
+               "%s: %s: line %" PRIu64 ": a RECEIVE of %" PRIu64
                " bytes whose edges and rest are %s %" PRIu64,
-               check->stream->label, entry->line, entry->bytes,
+               label_of(check), check->stream->label, entry->line, entry->bytes,
                exact > entry->bytes ? "exactly" : "at most",
                exact > entry->bytes ? exact : exact + others);
     if (entry->rest_bytes > 0 && !check->dump->acquired)
-        differ(check->findings, "%s: line %" PRIu64 ": %" PRIu64 " bytes of a RECEIVE have no edge",
-               check->stream->label, entry->line, entry->rest_bytes);
+        differ(check->findings,
+               "%s: %s: line %" PRIu64 ": %" PRIu64 " bytes of a RECEIVE have no edge",
+               label_of(check), check->stream->label, entry->line, entry->rest_bytes);
 }
 
 static void check_receive(struct check *check, uint64_t done)

@@ -89,6 +89,7 @@ static int read_message(struct stream *stream, enum operation_kind kind, const c
         read.writer = read.parts[0].writer;
         read.place = read.parts[0].place;
     }
+    read.jumps = strstr(call, "+waitall") != NULL;
     read.packet = strstr(call, "+packet") != NULL;
     read.name = text_copy(call);
     *ret_operation = stream_add(stream, kind);

@@ -166,7 +166,8 @@ static uint64_t read_word(const struct places *places, size_t i)
 }
 
 /* Finds out the offsets of one writer's bytes from the first whole word among them. With jumps,
- * the bytes before and after a jump are read as if they stood alone. */
+ * the bytes before and after a jump are read as if they stood alone; of the last word before a jump in the
+ * middle of one, some bytes may be another word's. */
 static void find_offsets(const struct end *end, unsigned writer, const struct places *places,
                          bool may_jump, uint64_t *offsets)
 {
@@ -189,6 +190,9 @@ static void find_offsets(const struct end *end, unsigned writer, const struct pl
         uint64_t offset = start - head;
         for (i = mark - head; i < places->count; i++, offset++) {
             if (place_byte(places, i) != pattern_byte(writer, offset))
+                break;
+            /* the first byte of a word is that of many others */
+            if (may_jump && offset % WORD_SIZE == 0 && read_word(places, i) != offset)
                 break;
             offsets[places->place[i]] = offset;
         }
