@@ -227,8 +227,9 @@ static void add_details(const struct communication *result, struct lines *lines)
              result->pairs[i].sizes.max, histogram_count(&result->pairs[i].sizes));
     for (size_t i = 0; i < result->path_count; i++)
         line(lines, "answers %" PRIu64 " %" PRIu64 " ended %" PRIu64 "/%" PRIu64,
-             result->paths[i].times.of[TIME_RESPONSE].sum, result->paths[i].times.of[TIME_REQUEST].sum,
-             result->paths[i].ended, result->paths[i].connections);
+             result->paths[i].times.of[TIME_RESPONSE].sum,
+             result->paths[i].times.of[TIME_REQUEST].sum, result->paths[i].ended,
+             result->paths[i].connections);
     for (size_t i = 0; i < result->process_count; i++)
         line(lines, "failed %" PRIu64 " ended %d, %" PRIu64, result->processes[i].failed_sends,
              result->processes[i].ended,

@@ -434,7 +434,7 @@ static void tell_sendcall(struct world *world, struct actor *actor)
         return;
     if (actor->put > 0 || actor->done > 0) {
         record.message.offset = actor->first + actor->put;
-        record.message.bytes = actor->done + actor->put;
+        record.message.bytes = actor->put;
     }
     actor->told = actor->done + actor->put;
     tell(world, actor, record, &truth);

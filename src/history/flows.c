@@ -395,20 +395,12 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     return 0;
 }
 
-/* Where the present piece of a call begins, of which `bytes` of the call are out up to `to`. The stream's
- * latest SEND may be of the same call (TCP: somebody's bytes lie between), and its bytes among them:
- * then the smaller range is right in any case. */
-static uint64_t piece_begins(const struct end *end, const struct stream *stream, uint64_t to,
-                             uint32_t bytes, uint32_t path)
+/* Where the piece of a call begins of which `bytes` are out up to `to`. Where positions are counted when a call ends,
+ * that of the first may be another one. */
+static uint64_t piece_begins(const struct end *end, uint64_t to, uint32_t bytes)
 {
-    if (is_counted(end->kind))
-        return end->out_end < to && to - end->out_end <= bytes ? end->out_end : to - bytes;
-    if (to - bytes == end->out_end)
-        return to - bytes;
-    if (stream->chain_lost)
-        return to;
-    bool may_continue = stream->chain_path == path && bytes >= stream->chain_bytes;
-    return to - (may_continue ? bytes - stream->chain_bytes : bytes);
+    return is_counted(end->kind) && end->out_end < to && to - end->out_end <= bytes ? end->out_end
+                                                                                    : to - bytes;
 }
 
 int flows_note_sendcall(struct history *history, struct end *end, struct stream *stream,
@@ -428,7 +420,7 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
         stream->next_open = end->opens;
         end->opens = stream;
         stream->open_began = stream->began_time;
-        stream->open_from = piece_begins(end, stream, to, bytes, record->message.path);
+        stream->open_from = piece_begins(end, to, bytes);
         stream->open_handed_to = stream->open_from;
         stream->open_handed_bytes = 0;
         stream->open_call.number = NO_NUMBER;

@@ -193,9 +193,6 @@ struct stream {
     bool sendcall;  /* the present call has told a SENDCALL */
     bool discarded; /* a selection has removed records */
     bool terminated;
-    uint32_t chain_path; /* the latest SEND, and how many bytes its call has told */
-    uint32_t chain_bytes;
-    bool chain_lost; /* or perhaps lost */
     /* the send call it is in the middle of, as its SENDCALLs tell */
     struct end *open;
     struct stream *next_open;

@@ -86,10 +86,13 @@ static bool is_internet(const struct path_end *end)
     return end->record->kind == PATH_TCP || end->record->kind == PATH_UDP;
 }
 
-/* A UDP socket that waits for anybody: what comes makes paths of its own. */
+/* A UDP or UNIX datagram socket that waits for anybody: what comes makes paths of its own. */
 static bool has_no_peer(const struct path_end *end)
 {
-    return end->record->kind == PATH_UDP && end->record->remote_port == 0;
+    const struct path_record *record = end->record;
+
+    return (record->kind == PATH_UDP && record->remote_port == 0) ||
+           (record->kind == PATH_UNIX_DATAGRAM && record->peer == 0);
 }
 
 static struct key internet_key(const struct path_end *end, enum key_purpose purpose)

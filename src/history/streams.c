@@ -236,18 +236,6 @@ static bool is_between_calls(const struct record *record)
     }
 }
 
-static void note_chain(struct stream *stream, const struct record *record)
-{
-    if (record->header.id != EVENT_SEND) {
-        stream->chain_path = 0;
-        return;
-    }
-    bool continues =
-        (record->header.flags & RECORD_CONTINUED) && stream->chain_path == record->message.path;
-    stream->chain_bytes = record->message.bytes + (continues ? stream->chain_bytes : 0);
-    stream->chain_path = record->message.path;
-}
-
 static int note_creation(struct history *history, const struct stream *stream,
                          const struct record *record)
 {
@@ -273,15 +261,13 @@ int streams_note(struct history *history, struct stream *stream, const struct re
     if (header->id == EVENT_LOST || header->id == EVENT_DISCARDED) {
         stream->lost_time = header->time;
         stream->discarded = stream->discarded || header->id == EVENT_DISCARDED;
-        stream->chain_lost = true;
         flows_close_call(stream); /* its SEND may be among them */
     } else if (header->id == EVENT_SENDCALL || header->id == EVENT_RECEIVECALL) {
         stream->sendcall = true;
     }
     if (is_between_calls(record)) {
         stream->began_time = header->time;
-        stream->sendcall = stream->chain_lost = false;
-        note_chain(stream, record);
+        stream->sendcall = false;
         flows_close_call(stream);
     }
     if (header->id == EVENT_CREATEPROCESS)

@@ -237,12 +237,28 @@ static __always_inline void tell_beginning(struct stream *stream, struct path *p
         write_message(stream, EVENT_ACCEPT, &message);
 }
 
-/* The same where PATH was made ahead of the first use, which is now. */
-__noinline int tell_beginning_now(struct stream *stream, struct path *path)
+/* The same where PATH was made ahead of the first use, which is now; `moved`: enum path_moved. */
+__noinline int tell_beginning_now(struct stream *stream, struct path *path, uint32_t moved)
 {
-    if (stream != NULL && path != NULL)
-        tell_beginning(stream, path, true, path->role);
+    if (stream != NULL && path != NULL && (moved & PATH_AHEAD))
+        tell_beginning(stream, path, (moved & PATH_CREATED) == 0, path->role);
     return 0;
+}
+
+/* What number a path has of which the socket's inode is known: that which a blocked call gave it
+ * (`any`: or somebody else), else `number`, provisional if `any`. */
+__noinline uint32_t claim_inode(uint64_t inode, uint32_t number, bool any)
+{
+    struct inode_path entry = {.number = number, .provisional = any}, *known;
+
+    if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_NOEXIST) == 0)
+        return number;
+    known = bpf_map_lookup_elem(&path_of_inode, &inode);
+    if (known == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return number;
+    }
+    return any || known->provisional ? known->number : number;
 }
 
 /* From now on its descriptor alone leads to it. */
@@ -271,7 +287,7 @@ __noinline int tell_again(struct stream *stream, struct path *path,
 
     if (stream == NULL || path == NULL || known == NULL || silent(stream))
         return 0;
-    moved = __sync_fetch_and_and(&path->moved, ~PATH_AHEAD);
+    moved = __sync_fetch_and_and(&path->moved, ~(PATH_AHEAD | PATH_CREATED));
     sk = known->sk;
     facts.sk = sk;
     facts.cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
@@ -283,10 +299,10 @@ __noinline int tell_again(struct stream *stream, struct path *path,
 
         facts.peer = peer == NULL ? 0 : BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
     }
-    write_path(path, &facts, NULL, moved & ~PATH_AHEAD ? RECORD_OLDER : 0, 0);
+    write_path(path, &facts, NULL, moved & (PATH_MOVED_OUT | PATH_MOVED_IN) ? RECORD_OLDER : 0, 0);
     if (moved & PATH_AHEAD) {
         find_by_inode(path);
-        tell_beginning_now(stream, path);
+        tell_beginning_now(stream, path, moved);
     }
     return 0;
 }
@@ -296,10 +312,7 @@ __noinline int tell_again(struct stream *stream, struct path *path,
 __noinline uint32_t make_path(struct stream *stream, struct path *path,
                               const struct socket_facts *facts, const struct udp_key *udp)
 {
-    struct inode_path *known = NULL;
-    uint32_t number, role, flags = 0;
-    uint64_t inode;
-    bool created;
+    uint32_t number = new_path_number(), given = number, role, flags = 0;
 
     if (path == NULL || facts == NULL || (stream != NULL && silent(stream)))
         return 0; /* told at its next use */
@@ -311,11 +324,8 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
         path->start_in = path->in;
         flags = (path->out | path->in) != 0 ? RECORD_OLDER : 0;
     }
-    inode = facts->inode;
-    if (facts->connected)
-        known = bpf_map_lookup_elem(&path_of_inode, &inode);
-    created = known == NULL || !known->provisional;
-    number = created ? new_path_number() : known->number;
+    if (facts->connected && facts->inode != 0)
+        number = claim_inode(facts->inode, given, false);
     /* of two streams that use the socket for the first time at once, one tells; what found no room
      * is tried again at its next use */
     if (!write_path(path, facts, udp, flags, number))
@@ -323,10 +333,10 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
     /* connected or accepted before anything was told? */
     role = flags != 0 && path->established < begun_at ? PATH_ROLE_UNKNOWN : path->role;
     if (stream == NULL)
-        __sync_fetch_and_or(&path->moved, PATH_AHEAD);
+        __sync_fetch_and_or(&path->moved, PATH_AHEAD | (number != given ? PATH_CREATED : 0));
     else
-        tell_beginning(stream, path, created, role);
-    if (facts->connected && inode != 0)
+        tell_beginning(stream, path, number == given, role);
+    if (facts->connected && facts->inode != 0)
         find_by_inode(path);
     return path->number;
 }
@@ -547,8 +557,8 @@ static __always_inline struct path *udp_path(struct stream *stream, struct path 
     if (path == NULL)
         return NULL;
     if (path->number != 0) {
-        if (path->moved && (__sync_fetch_and_and(&path->moved, ~PATH_AHEAD) & PATH_AHEAD))
-            tell_beginning_now(stream, path);
+        if (path->moved)
+            tell_beginning_now(stream, path, __sync_fetch_and_and(&path->moved, ~PATH_AHEAD));
         return path;
     }
     udp_facts(&facts, sk, key);
@@ -652,9 +662,10 @@ __noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
 {
     struct file *file = file_of_descriptor(bpf_get_current_task_btf(), fd);
     struct socket_facts facts = {};
-    struct inode_path *known, entry = {.provisional = 1};
     struct message message = {};
+    struct inode_path *known;
     struct path path = {};
+    uint32_t number;
     struct socket *socket;
     struct sock *sk;
 
@@ -689,12 +700,14 @@ __noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
         path.start_out = BPF_CORE_READ((struct tcp_sock *)sk, write_seq);
         path.start_in = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
     }
-    if (!write_path(&path, &facts, NULL, 0, new_path_number()))
+    message.path = new_path_number();
+    number = claim_inode(facts.inode, message.path, true);
+    if (number != message.path)
+        return number; /* somebody was quicker */
+    if (!write_path(&path, &facts, NULL, 0, number)) {
+        bpf_map_delete_elem(&path_of_inode, &facts.inode);
         return 0;
-    entry.number = path.number;
-    if (bpf_map_update_elem(&path_of_inode, &facts.inode, &entry, BPF_ANY) != 0)
-        __sync_fetch_and_add(&lost_paths, 1);
-    message.path = path.number;
+    }
     write_message(stream, EVENT_CREATEPATH, &message);
     return path.number;
 }

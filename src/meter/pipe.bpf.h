@@ -140,7 +140,7 @@ static __always_inline void end_pipe(const struct pipe_key *key, struct pipe *pi
     for (int end = 0; end < PIPE_ENDS; end++)
         if (pipe->paths[end] != 0 && (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
             write_unowned(EVENT_DESTROYPATH, pipe->paths[end], 0);
-    if (pipe->older)
+    if (pipe->watched)
         __sync_fetch_and_add(&watched_pipes, -1);
     bpf_map_delete_elem(&pipes, key);
 }
@@ -168,24 +168,33 @@ static __always_inline uint32_t kind_of_pipe(const struct pipe_file *file)
 /* Where an older pipe begins to count: what a call in progress had written before has numbers, too. */
 #define OLDER_BEGIN (1 << 30)
 
-/* Notes a pipe; NULL: no memory (counted). `older`: than its being met. */
-static __noinline struct pipe *make_pipe(const struct pipe_file *file, bool older)
+/* What is known of a pipe when it is met. */
+enum meeting {
+    MEETING_BORN,   /* it has just been made, by a metered stream */
+    MEETING_OPENED, /* a FIFO that nobody has used yet */
+    MEETING_OLDER,
+};
+
+/* Notes a pipe; NULL: no memory (counted). */
+static __noinline struct pipe *make_pipe(const struct pipe_file *file, enum meeting meeting)
 {
     struct pipe fresh = {
         .address = file->address,
         .inode = file->inode,
+        .met = bpf_ktime_get_ns(),
         .serial = __sync_fetch_and_add(&last_pipe, 1) + 1,
         .kind = kind_of_pipe(file),
+        .older = meeting == MEETING_OLDER,
+        .in_doubt = meeting == MEETING_OLDER,
+        .watched = meeting != MEETING_BORN,
     };
     struct pipe *pipe;
 
-    if (older) {
-        fresh.older = bpf_ktime_get_ns();
-        fresh.in_doubt = 1;
+    if (fresh.older) {
         fresh.in = OLDER_BEGIN;
         fresh.out = OLDER_BEGIN + bytes_in_pipe(file->address);
     }
-    if (bpf_map_update_elem(&pipes, &file->key, &fresh, BPF_NOEXIST) == 0 && older)
+    if (bpf_map_update_elem(&pipes, &file->key, &fresh, BPF_NOEXIST) == 0 && fresh.watched)
         __sync_fetch_and_add(&watched_pipes, 1);
     pipe = bpf_map_lookup_elem(&pipes, &file->key);
     if (pipe == NULL)
@@ -195,18 +204,24 @@ static __noinline struct pipe *make_pipe(const struct pipe_file *file, bool olde
 
 /* ---- paths ---- */
 
+/* Of what came before its metering nothing is told. */
+static __always_inline bool begins_later(const struct pipe *pipe)
+{
+    return pipe->older || pipe->met < begun_at;
+}
+
 static __always_inline void fill_pipe(struct path_record *record, const struct pipe *pipe,
                                       const struct pipe_file *file, uint32_t end, uint32_t first)
 {
     __builtin_memset(record, 0, sizeof(*record));
     record->header.id = EVENT_PATH;
-    record->header.flags = RECORD_NO_STREAM | (pipe->older ? RECORD_OLDER : 0);
+    record->header.flags = RECORD_NO_STREAM | (begins_later(pipe) ? RECORD_OLDER : 0);
     record->kind = pipe->kind;
     record->role = end == PIPE_WRITTEN ? PATH_ROLE_WRITES : PATH_ROLE_READS;
     record->cookie = (uint64_t)pipe->serial << 1 | end;
     record->peer = record->cookie ^ 1;
     record->inode = file->key.inode;
-    if (pipe->older)
+    if (begins_later(pipe))
         *(end == PIPE_WRITTEN ? &record->start_out : &record->start_in) = first;
     if (pipe->kind == PATH_FIFO) {
         record->network = file->key.device;
@@ -258,7 +273,7 @@ static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pip
 {
     uint32_t first, end;
 
-    if (pipe->older > stream->written_at) {
+    if (pipe->met > stream->written_at) {
         stream->written_at = bpf_ktime_get_ns();
         pipe->out = end = written_in_all(pipe, address, LOOKS_IN_DOUBT);
         return end - bytes;
@@ -299,6 +314,8 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
     struct send_call *call = &stream->send;
     struct message message = {.bytes = bytes};
 
+    if (file->flags & O_DIRECT)
+        pipe->packets = true;
     message.offset = pipe->in_doubt ? count_in_doubt(stream, pipe, file->address, bytes)
                                     : __sync_fetch_and_add(&pipe->out, bytes);
     message.begin = visible_since(&pipe->early, message.offset,
@@ -327,7 +344,7 @@ static __always_inline void pipe_read(struct stream *stream, struct pipe *pipe,
 
     message.offset = __sync_fetch_and_add(&pipe->in, bytes);
     note_early(&pipe->early, message.offset + bytes, pipe->out);
-    if (file->flags & O_DIRECT)
+    if (pipe->packets)
         skip_rest_of_packet(pipe, file);
     if (silent(stream))
         return;
@@ -342,7 +359,10 @@ static __always_inline void pipe_read(struct stream *stream, struct pipe *pipe,
 /* Which calls end with 0 at the end of file only. */
 static __always_inline bool tells_end(uint32_t call, const struct pt_regs *registers)
 {
-    return call == CALL_READ ? registers->dx != 0 : call == CALL_READV || call == CALL_PREADV2;
+    return call == CALL_READ ? registers->dx != 0
+           : call == CALL_SPLICE
+               ? registers->r8 != 0
+               : call == CALL_READV || call == CALL_PREADV2 || call == CALL_VMSPLICE;
 }
 
 static __always_inline void count_failed_on_pipe(struct stream *stream, uint32_t end, int result)
@@ -366,7 +386,7 @@ __noinline int pipe_used(struct stream *stream, uint32_t descriptor, uint32_t en
         count_failed_on_pipe(stream, end, result);
     pipe = known_pipe(&file);
     if (pipe == NULL && !silent(stream))
-        pipe = make_pipe(&file, true);
+        pipe = make_pipe(&file, MEETING_OLDER);
     if (pipe != NULL && (result > 0 || (result == 0 && ends))) {
         if (end == PIPE_READ)
             pipe_read(stream, pipe, &file, result);
@@ -412,7 +432,7 @@ static __always_inline void pipe_made(const int *descriptors)
 
     bpf_probe_read_user(&descriptor, sizeof(descriptor), descriptors);
     if (look_at_pipe(descriptor, &file) && known_pipe(&file) == NULL)
-        make_pipe(&file, false);
+        make_pipe(&file, MEETING_BORN);
 }
 
 /* A FIFO's pipe is another one after all had closed it, maybe in the same place: then fewer calls of
@@ -434,7 +454,8 @@ static __always_inline void fifo_opened(uint32_t descriptor)
         pipe = NULL;
     }
     if (pipe == NULL)
-        pipe = make_pipe(&file, true);
+        pipe = make_pipe(&file, opens <= 2 && bytes_in_pipe(file.address) == 0 ? MEETING_OPENED
+                                                                               : MEETING_OLDER);
     if (pipe != NULL)
         __sync_fetch_and_add(&pipe->opens, 1);
 }
@@ -479,7 +500,7 @@ static __always_inline void ends_of_call(struct pipe_ends *ends, uint32_t call,
     case CALL_SENDFILE:
         ends->written = registers->di;
         break;
-    case CALL_VMSPLICE: /* whichever end it is */
+    case CALL_VMSPLICE: /* whichever end it is, choose_end() */
         ends->read = ends->written = registers->di;
         break;
     case CALL_TEE: /* it takes nothing */
@@ -513,6 +534,17 @@ static __always_inline bool begins_pipe(uint32_t call)
            call == CALL_OPENAT || call == CALL_OPENAT2;
 }
 
+/* vmsplice writes where it can. */
+static __always_inline void choose_end(struct pipe_ends *ends)
+{
+    struct pipe_file file = {};
+
+    if (look_at_pipe(ends->written, &file) && (file.mode & FMODE_WRITE))
+        ends->read = NO_CALL;
+    else
+        ends->written = NO_CALL;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
 {
@@ -533,6 +565,8 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
         return 0;
     }
     ends_of_call(&ends, call, registers);
+    if (call == CALL_VMSPLICE)
+        choose_end(&ends);
     if (stream == NULL) {
         if (ends.read != NO_CALL)
             pipe_passed_over(ends.read, PIPE_READ, result);
@@ -564,7 +598,7 @@ __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool 
     call = &stream->send;
     pipe = known_pipe(&file);
     if (pipe == NULL && !silent(stream))
-        pipe = make_pipe(&file, true);
+        pipe = make_pipe(&file, MEETING_OLDER);
     if (pipe == NULL || silent(stream))
         return 1;
     if (call->socket != file.address) {
@@ -604,7 +638,7 @@ __noinline int leave_empty_pipe(struct stream *stream, uint32_t descriptor, bool
         return 1;
     pipe = known_pipe(&file);
     if (pipe == NULL)
-        pipe = make_pipe(&file, true);
+        pipe = make_pipe(&file, MEETING_OLDER);
     if (pipe == NULL)
         return 1;
     if (pipe->in_doubt)

@@ -24,11 +24,11 @@ static __always_inline bool leave_send(struct stream *stream, uint32_t descripto
             call->path = path_of_descriptor(stream, descriptor);
         message.path = call->path;
         message.offset = call->first + call->out;
-        message.bytes = call->done + call->out;
+        message.bytes = call->out; /* of this piece: what is before it has been told */
         message.begin = call->begin;
-        if (call->told == message.bytes + 1)
+        if (call->told == call->done + call->out + 1)
             return true;
-        call->told = message.bytes + 1;
+        call->told = call->done + call->out + 1;
     }
     if (message.path == 0)
         return false;

@@ -168,7 +168,8 @@ enum path_state {
 enum path_moved {
     PATH_MOVED_OUT = 1,
     PATH_MOVED_IN = 2,
-    PATH_AHEAD = 4, /* made for what was queued: its beginning is told at its first use */
+    PATH_AHEAD = 4,   /* made for what was queued: its beginning is told at its first use ... */
+    PATH_CREATED = 8, /* ... but for CREATEPATH, which was told */
 };
 
 /* When bytes of a send still in progress were first received, and up to where: the sender's own stamp
@@ -227,7 +228,7 @@ struct pipe_key {
 struct pipe {
     uint64_t address; /* of the kernel's pipe: a FIFO has another one each time it is opened anew */
     uint64_t inode;   /* address */
-    uint64_t older;   /* when it was met, if it had been made before; else 0 */
+    uint64_t met;     /* when */
     struct early early;
     uint32_t paths[PIPE_ENDS]; /* numbers, 0 = no PATH record yet */
     uint32_t serial;           /* what its ends' cookies are made of */
@@ -235,9 +236,12 @@ struct pipe {
     uint32_t in;
     uint32_t opens; /* FIFO: calls of open that were seen */
     uint32_t kind;
-    uint32_t missing;  /* in doubt: what `out` seemed to lack ... */
-    uint32_t agreed;   /* ... how often in a row */
-    uint32_t in_doubt; /* older, and was not yet found empty, with counts that agree */
+    uint32_t missing; /* in doubt: what `out` seemed to lack ... */
+    uint32_t agreed;  /* ... how often in a row */
+    bool older;       /* than its being met: it counts from OLDER_BEGIN */
+    bool in_doubt;    /* older, and was not yet found empty, with counts that agree */
+    bool watched;     /* others than metered streams may use it: all calls are counted */
+    bool packets;     /* it was written with O_DIRECT */
 };
 
 /* What has been taken of what one UNIX socket sent. */
