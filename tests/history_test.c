@@ -1132,6 +1132,7 @@ static uint32_t rounds_of_test(uint32_t usual)
 static void what_was_wrong_once(void **state)
 {
     static const uint64_t seeds[] = {1004917,
+                                     5011395,
                                      5007472,
                                      1795310963700154846,
                                      1795311012364108547,
