@@ -104,7 +104,8 @@ void history_free(struct history *history);
  * handed out once, and those of one stream in their order. */
 int history_next(struct history *history, struct history_event *ret_event, struct problem *problem);
 
-/* Who and what the events speak of; identities are noted when their record is handed out. */
+/* Who and what the events speak of; identities are noted when their record is handed out. Paths that are
+ * closed and streams that have ended are known for a while, the latest 8,192 of them, and then forgotten. */
 const struct identities *history_identities(const struct history *history);
 
 void history_counts(const struct history *history, struct history_counts *ret_counts);
