@@ -308,6 +308,8 @@ static int naive_match(const struct naive *naive, size_t i, size_t j, size_t now
     if (a->kind != PATH_TCP) {
         if (!same_machine || a->cookie == 0 || b->cookie == 0)
             return 0;
+        if (a->kind == PATH_UNIX_DATAGRAM && (a->peer == 0 || b->peer == 0))
+            return 0; /* it waits for anybody */
         if (a->peer == b->cookie && b->peer == a->cookie)
             return 3;
         return (a->peer == b->cookie && b->peer == 0) || (b->peer == a->cookie && a->peer == 0);

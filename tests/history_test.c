@@ -666,7 +666,10 @@ static void tell_path(struct world *world, const struct link *link, unsigned sid
                             ports[1 - side]);
     else
         path = add_unix(tape, time, mine->path, link->kind, cookies[side],
-                        pick(world, 4) == 0 && other->metered && side == 0 ? 0 : cookies[1 - side]);
+                        pick(world, 4) == 0 && other->metered && side == 0 &&
+                                link->kind != PATH_UNIX_DATAGRAM
+                            ? 0
+                            : cookies[1 - side]);
     if (link->kind != PATH_UDP) {
         path->start_out = link->kind == PATH_TCP ? link->ways[side].written : link->ways[side].out;
         path->start_in = link->ways[1 - side].in;
