@@ -69,7 +69,7 @@ done
 iperf3 -c $* -p $port -J --debug --logfile whole/client.json > whole/client.out
 wait
 SCRIPT
-    timeout 30 "$dpm" run --wait -o both.trace -- sh both.sh > out 2> err
+    timeout 30 "$dpm" run --kinds tcp --wait -o both.trace -- sh both.sh > out 2> err
     check_equal "$what: it ends in order" 0 $?
     records both.trace
     agree "... every byte on every connection" "$connections" $((connections * 4)) all whole

@@ -1,24 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# truth_test.sh BUILD_FOLDER: the truth program logs each of its own operations; the trace must say
-# the same, none missing, none more.
+# truth_test.sh BUILD_FOLDER: the truth program logs each of its own operations, and which sends' bytes it
+# received; the trace must say the same, none missing, none more, and its edges lead there.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
 program=$1/tests/truth/truth-program
 compare=$1/tests/truth/truth-compare
 cd "$scratch" || exit 1
-without="--without pipe,fifo" # until pipes are metered
 seed=${DPM_SEED:-$(($(date +%s) % 100000))}
 echo "# seed $seed (DPM_SEED repeats it)"
 
 for run in 1 2 3; do
     rm -rf log truth.trace
     mkdir log
-    "$dpm" run -o truth.trace --wait --ring 64M -- "$program" --seed $((seed + run)) $without --log log \
+    "$dpm" run -o truth.trace --wait --ring 64M -- "$program" --seed $((seed + run)) --log log \
         > out 2> err
     check_equal "the truth program ends in order, seed $((seed + run))" 0 $?
-    "$dpm" dump --json truth.trace > dump.json 2> dump.err
+    "$dpm" dump --json --matched truth.trace > dump.json 2> dump.err
     "$compare" dump.json log > compared 2>&1
     equal=$?
     grep '^CPU time outside' compared >> precision
@@ -41,14 +40,14 @@ cp "$program" "truth-$$"
 for run in 4 5 6; do
     rm -rf log truth.trace
     mkdir log
-    "./truth-$$" --seed $((seed + run)) --scale 4 $without --log log > out 2> program.err &
+    "./truth-$$" --seed $((seed + run)) --scale 4 --log log > out 2> program.err &
     pid=$!
     sleep 0.$((run * 2 - 5))
     "$dpm" acquire -o truth.trace --ring 64M --name "truth-$$" > out 2> err
     check_equal "acquiring the truth program ends with it, seed $((seed + run))" 0 $?
     wait $pid
     check_equal "... and it ends in order" 0 $?
-    "$dpm" dump --json truth.trace > dump.json 2> dump.err
+    "$dpm" dump --json --matched truth.trace > dump.json 2> dump.err
     if "$compare" --acquired dump.json log > compared 2>&1; then
         pass "... the end of its log and the trace are equal"
     else

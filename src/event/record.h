@@ -77,6 +77,9 @@ enum record_flag {
                              path: one call is one message, however many pieces it has */
     RECORD_CALL_IMPLIED = 2, /* RECEIVE: the call did not block; its RECEIVECALL is implied */
     RECORD_OLDER = 4,        /* the path is older than the metering */
+    RECORD_PACKETS =
+        64, /* PATH: a pipe written with O_DIRECT: what a read leaves of a packet is gone,
+                             and positions behind it may be wrong */
     RECORD_END_OF_FILE = 32, /* RECEIVE: nothing was handed over, for nothing will come any more */
     RECORD_LIBRARY = 8,      /* PC lies in a library, not in the program */
     RECORD_NO_STREAM =

@@ -217,6 +217,7 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
         return -ENOMEM;
     if (end->record == NULL)
         end->kind = told->kind;
+    end->packets = told->header.flags & RECORD_PACKETS;
     end->record = identities_path(history->identities, origin, told->path);
     begin_positions(end);
     if (end->partner != NULL) {

@@ -27,7 +27,8 @@ enum edge_kind {
     EDGE_EXACT, /* never wrong */
     EDGE_ORDERED, /* several were sending into one path, or receiving from it, and whose call came first
                          cannot be told: the true sender is always among these */
-    EDGE_INFERRED, /* by order alone: UDP between machines after a loss, where numbers are not unique */
+    EDGE_INFERRED, /* by order alone: UDP between machines after a loss, where numbers are not unique; pipes of
+                      packets (O_DIRECT), of which a read may leave a part */
     EDGE_CREATION,    /* from CREATEPROCESS to the first event of what it created */
     EDGE_TERMINATION, /* from a child's TERMINATION to the end of its parent's wait (BLOCK) */
     EDGE_KIND_COUNT,

@@ -104,6 +104,7 @@ struct end {
     uint32_t index;                   /* of the pool, and of the joiner */
     uint32_t held;                    /* records held that speak of it */
     uint8_t kind;                     /* enum path_kind */
+    bool packets;                     /* positions may be wrong: RECORD_PACKETS */
     bool destroyed;                   /* nothing will be noted any more */
     bool external;                    /* nobody metered sends here, as far as is known */
     bool several;                     /* several streams have sent: their order may be in doubt */

@@ -92,7 +92,7 @@ static void add_edge(struct look *look, enum edge_kind kind, const struct histor
         return;
     }
     *edge = *like;
-    edge->kind = kind;
+    edge->kind = look->from->packets ? EDGE_INFERRED : kind;
     edge->origin = look->from->origin;
     edge->path = look->from->number;
 }

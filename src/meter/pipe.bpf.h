@@ -215,7 +215,8 @@ static __always_inline void fill_pipe(struct path_record *record, const struct p
 {
     __builtin_memset(record, 0, sizeof(*record));
     record->header.id = EVENT_PATH;
-    record->header.flags = RECORD_NO_STREAM | (begins_later(pipe) ? RECORD_OLDER : 0);
+    record->header.flags = RECORD_NO_STREAM | (begins_later(pipe) ? RECORD_OLDER : 0) |
+                           (pipe->packets ? RECORD_PACKETS : 0);
     record->kind = pipe->kind;
     record->role = end == PIPE_WRITTEN ? PATH_ROLE_WRITES : PATH_ROLE_READS;
     record->cookie = (uint64_t)pipe->serial << 1 | end;

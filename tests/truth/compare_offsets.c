@@ -88,14 +88,14 @@ static void differ_at(const struct direction_check *check, const char *what, uin
            expected, check->path->start[check->direction]);
 }
 
-#define LARGEST_PACKET 4096
+#define MOST_GONE 65536
 
-/* What is gone of a packet that was read in part. */
+/* What is gone of packets that were read in part: of one, or, while their write goes on, of several. */
 static uint64_t gone_before(const struct direction_check *check, const struct range *range,
                             uint64_t expected)
 {
     if (!operation_of(check, range)->packet || range->offset <= expected ||
-        range->offset - expected > LARGEST_PACKET)
+        range->offset - expected > MOST_GONE)
         return 0;
     return range->offset - expected;
 }
