@@ -67,7 +67,7 @@ worker[100/101] 2 RECEIVECALL 2 tcp 127.0.0.1:80 > 127.0.0.1:4000 0 bytes, offse
 client[200] 3 SENDCALL 1 tcp 127.0.0.1:4000 > 127.0.0.1:80 50 bytes, offset 1100' \
     "$(lines connect,accept,receivecall,sendcall)"
 check_equal "MESSAGEQUEUED and DESTROYPATH may be nobody's" \
-    '- - MESSAGEQUEUED 2 tcp 127.0.0.1:80 > 127.0.0.1:4000 100 bytes, offset 0
+    '- - MESSAGEQUEUED 2 tcp 127.0.0.1:80 > 127.0.0.1:4000 100 bytes, offset 0, 0 in the queue
 client[200] 3 DESTROYPATH 1 tcp 127.0.0.1:4000 > 127.0.0.1:80 0 bytes, offset 0
 - - DESTROYPATH 2 tcp 127.0.0.1:80 > 127.0.0.1:4000 0 bytes, offset 0' \
     "$(lines messagequeued,destroypath)"
@@ -193,7 +193,7 @@ object "SEND of an unknown stream on an unknown path" '.bytes == 77' '{
     "offset": 0, "bytes": 77, "span_ns": 500}'
 object MESSAGEQUEUED '.event == "MESSAGEQUEUED"' '{"time": "2023-11-14T22:13:21.023000000+00:00",
     "time_ns": 1023000000, "event": "MESSAGEQUEUED", "machine": "alpha", "stream": 0, "load": 0,
-    "path": 2, "offset": 0, "bytes": 100, "span_ns": 0, "kind": "tcp", "inode": 200,
+    "path": 2, "offset": 0, "bytes": 100, "queue": 0, "kind": "tcp", "inode": 200,
     "local": "127.0.0.1:80", "remote": "127.0.0.1:4000"}'
 object END '.event == "END"' '{"time": "2023-11-14T22:13:21.075000000+00:00",
     "time_ns": 1075000000, "event": "END", "machine": "alpha", "stream": 0, "load": 0,

@@ -17,7 +17,7 @@ need_meter() {
 
 # programs_of: of a listing by bpftool on standard input, the meter's programs: id and name, sorted.
 programs_of() {
-    sed -n -E 's/^([0-9]+): .* name ((sock|tcp|udp|sk|task|sched|skb|kfree|inet)_[a-z_]+).*/\1 \2/p' | sort
+    sed -n -E 's/^([0-9]+): .* name ((sock|tcp|udp|sk|sys|message|task|sched|skb|kfree|inet)_[a-z_]+).*/\1 \2/p' | sort
 }
 
 # our_programs: those that the kernel holds now.

@@ -73,17 +73,25 @@ enum event_id {
 
 /* Bits of record_header.flags. */
 enum record_flag {
-    RECORD_CONTINUED = 1,    /* continues the call of this stream's previous SEND or RECEIVE on this
-                             path: one call is one message, however many pieces it has */
-    RECORD_CALL_IMPLIED = 2, /* RECEIVE: the call did not block; its RECEIVECALL is implied */
-    RECORD_OLDER = 4,        /* the path is older than the metering */
-    RECORD_PACKETS =
-        64, /* PATH: a pipe written with O_DIRECT: what a read leaves of a packet is gone,
-                             and positions behind it may be wrong */
-    RECORD_END_OF_FILE = 32, /* RECEIVE: nothing was handed over, for nothing will come any more */
-    RECORD_LIBRARY = 8,      /* PC lies in a library, not in the program */
-    RECORD_NO_STREAM =
-        16, /* made outside a task's own call: sequence, procTime and PC mean nothing */
+    /* continues the call of this stream's previous SEND or RECEIVE on this path: one call is one
+     * message, however many pieces it has */
+    RECORD_CONTINUED = 1,
+    /* RECEIVE: the call did not block; its RECEIVECALL is implied */
+    RECORD_CALL_IMPLIED = 2,
+    /* the path is older than the metering */
+    RECORD_OLDER = 4,
+    /* PC lies in a library, not in the program */
+    RECORD_LIBRARY = 8,
+    /* made outside a task's own call: sequence, procTime and PC mean nothing */
+    RECORD_NO_STREAM = 16,
+    /* RECEIVE: nothing was handed over, for nothing will come any more */
+    RECORD_END_OF_FILE = 32,
+    /* PATH: a pipe written with O_DIRECT: what a read leaves of a packet is gone, and positions behind
+     * it may be wrong */
+    RECORD_PACKETS = 64,
+    /* SEND on a UNIX socket: another one was in progress there, whose bytes may lie before its own,
+     * though they are counted behind them, or the reverse */
+    RECORD_CONCURRENT = 128,
 };
 
 struct record_header {

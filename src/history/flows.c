@@ -357,6 +357,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
         .during = stream == NULL || !is_counted(end->kind) ? 0 : during_of(history, stream, record),
         .bytes = record->message.bytes,
         .left = bytes,
+        .concurrent = (record->header.flags & RECORD_CONCURRENT) != 0,
         .stream = stream == NULL ? 0 : record->header.stream,
         .sequence = record->header.sequence,
     };

@@ -51,9 +51,10 @@ struct sent {
     uint64_t position; /* unwrapped; the number of a datagram */
     uint64_t number;   /* NO_NUMBER: not handed out yet, and the next two are not known */
     uint64_t when;
-    uint64_t proc_time : 63;
-    uint64_t repeated : 1; /* UDP: another number may be its */
-    uint64_t time;         /* of its record: the end of the call */
+    uint64_t proc_time : 62;
+    uint64_t concurrent : 1; /* its position may be another one's */
+    uint64_t repeated : 1;   /* UDP: another number may be its */
+    uint64_t time;           /* of its record: the end of the call */
     uint32_t during; /* ns before `time` when the call had not begun, or UINT32_MAX: or longer */
     uint32_t bytes;
     uint32_t left;   /* of its length: not received yet */

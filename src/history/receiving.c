@@ -371,6 +371,15 @@ static void wait_for_others(struct look *look, const struct end *end, const stru
         wait_until(look, end->origin, UINT64_MAX - 1);
 }
 
+/* A SEND has told of another one in progress, whose stream is not known yet. */
+static void wait_for_another(struct look *look, uint64_t time)
+{
+    if (look->forced || !look->history->origins[look->from->origin].tells)
+        return;
+    look->wait->impatient = true;
+    moment_over(look, look->from->origin, time);
+}
+
 /* The RECEIVE's own place among those of its pipe; NULL: there is none. */
 static const struct sent *own_place(const struct look *look)
 {
@@ -394,7 +403,8 @@ static void add_candidate(struct look *look, const struct sent *sent, uint64_t l
     uint64_t begin =
         sent->position - (sent->before < sent->position ? sent->before : sent->position);
     uint64_t end = sent->position + sent_length(look, sent) + sent->after + calls;
-    bool exact = range_is_certain && sent->before == 0 && sent->after == 0 && calls == 0;
+    bool exact = range_is_certain && !sent->concurrent && sent->before == 0 && sent->after == 0 &&
+                 calls == 0;
 
     if (begin >= high || end <= low)
         return;
@@ -462,6 +472,8 @@ static void look_at_order(struct look *look)
         last = look->record->header.time;
     if (from->several)
         wait_for_others(look, from, from->sharing->senders, from->sharing->sender_count, last);
+    else if (place == NULL)
+        wait_for_another(look, last);
     if (place != NULL && look->end->sharing->taker_count > 1)
         wait_for_others(look, look->end, look->end->sharing->takers,
                         look->end->sharing->taker_count, look->record->header.time);
@@ -651,9 +663,24 @@ static bool tells_of_bytes(const struct end *end, const struct record *record)
            (end != NULL && is_datagram(end->kind) && !(record->header.flags & RECORD_END_OF_FILE));
 }
 
-static bool is_ordered(const struct end *from, const struct end *end)
+/* Whether a SEND in the range says that another one was in progress. */
+static bool is_concurrent(const struct look *look)
 {
-    return from->several || (end->sharing != NULL && end->sharing->taker_count > 1);
+    const struct sends *sends = &look->from->sends;
+
+    for (uint32_t i = first_behind(look, look->low);
+         i < sends->end && sends->at[i].position < look->high; i++)
+        if (sends->at[i].concurrent)
+            return true;
+    return false;
+}
+
+static bool is_ordered(const struct look *look)
+{
+    const struct end *end = look->end;
+
+    return look->from->several || (end->sharing != NULL && end->sharing->taker_count > 1) ||
+           (is_counted(look->from->kind) && is_concurrent(look));
 }
 
 int receiving_look(struct history *history, struct end *end, const struct record *record,
@@ -685,7 +712,7 @@ int receiving_look(struct history *history, struct end *end, const struct record
             (sender->machine != NO_MACHINE && sender->machine == history->origins[origin].machine);
         if (end->kind == PATH_UDP && !look.one_clock)
             look_at_datagram(&look);
-        else if (is_ordered(look.from, end))
+        else if (is_ordered(&look))
             look_at_order(&look);
         else
             look_at_bytes(&look);

@@ -119,6 +119,12 @@ static __always_inline bool is_send(uint32_t call)
            call == CALL_WRITE || call == CALL_WRITEV || call == CALL_SENDFILE;
 }
 
+/* The descriptor a send was given. A worker of io_uring does not say: NO_CALL, which is none. */
+static __always_inline uint32_t sending_descriptor(uint32_t call, const struct pt_regs *registers)
+{
+    return call == NO_CALL ? NO_CALL : call == CALL_SPLICE ? registers->dx : registers->di;
+}
+
 static __always_inline bool is_receive(uint32_t call)
 {
     return call == CALL_RECVFROM || call == CALL_RECVMSG || call == CALL_RECVMMSG ||
@@ -127,24 +133,24 @@ static __always_inline bool is_receive(uint32_t call)
 
 /* ---- a receiver may be quicker than the hooks of the sender ---- */
 
-/* Tells the sender, who has counted `out`, that bytes of a send still in progress were received, up to `in`. */
+/* Tells the sender, who has counted `out`, that bytes of a send still in progress were received, up to `in`. What
+ * was told of bytes that are counted by now is old. */
 static __always_inline void note_early(struct early *early, uint32_t in, uint32_t out)
 {
-    if ((int32_t)(in - out) <= 0 || early->time != 0)
+    if ((int32_t)(in - out) <= 0 || (early->time != 0 && (int32_t)(early->in - out) > 0))
         return;
     early->in = in;
     early->time = bpf_ktime_get_ns();
 }
 
 /* When a message became visible: `begin`, or as a quicker receiver has noted. */
-static __always_inline uint64_t visible_since(struct early *early, uint32_t first, uint64_t begin)
+static __always_inline uint64_t visible_since(const struct early *early, uint32_t first,
+                                              uint64_t begin)
 {
     uint64_t time = early->time;
 
-    if (time == 0)
-        return begin;
-    early->time = 0;
-    return (int32_t)(early->in - first) > 0 && (begin == 0 || time < begin) ? time : begin;
+    return time != 0 && (int32_t)(early->in - first) > 0 && (begin == 0 || time < begin) ? time
+                                                                                         : begin;
 }
 
 /* ---- which call ---- */

@@ -147,6 +147,27 @@ static __always_inline uint64_t cookie_of_sender(struct sock *sender)
     return same == NULL ? 0 : bpf_get_socket_cookie(same);
 }
 
+/* A datagram is taken, with the receiving socket's queue locked: now its number is sure. (The first on a
+ * path is numbered when its call ends, which tells of the path.) */
+static __always_inline void number_datagram(struct stream *stream, struct task_struct *task,
+                                            uint64_t peer)
+{
+    struct receive_call *call = &stream->receive;
+    struct pair_key key = {.peer = peer};
+    struct path *path;
+
+    call->peer = peer;
+    call->numbered = 0;
+    key.socket = cookie_of_descriptor(task, receiving_descriptor(task));
+    if (key.socket == 0 || peer == 0 || is_peek(task) || !wants(stream, FLAGS_OF_RECEIVE))
+        return;
+    path = bpf_map_lookup_elem(&pairs, &key);
+    if (path == NULL || path->number == 0)
+        return;
+    call->first = __sync_fetch_and_add(&path->in, 1);
+    call->numbered = 1;
+}
+
 /* A message's bytes go to the process that receives it. For UNIX sockets the buffer still names
  * the socket that sent it, and the receiving socket's read lock is held. */
 SEC("tp_btf/skb_copy_datagram_iovec")
@@ -166,7 +187,7 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
         stream->receive.copied = bytes + 1;
     if (sender->sk_type == SOCK_DGRAM) {
         if (stream != NULL)
-            stream->receive.peer = cookie_of_sender(sender);
+            number_datagram(stream, task, cookie_of_sender(sender));
         return 0;
     }
     key = cookie_of_sender(sender);
@@ -388,7 +409,9 @@ static __always_inline int datagram_received(struct stream *stream, struct sock 
         write_receive(stream, 0, true);
         return 0;
     }
-    call->first = __sync_fetch_and_add(&path->in, 1);
+    if (!call->numbered)
+        call->first = __sync_fetch_and_add(&path->in, 1);
+    call->numbered = 0;
     sender = bpf_map_lookup_elem(&pairs, &reverse);
     if (sender == NULL) {
         /* its first message is here before its own hooks have run */

@@ -54,12 +54,6 @@ static __always_inline bool leave_receive(struct stream *stream, uint32_t descri
     return true;
 }
 
-/* The descriptor a send was given. A worker of io_uring does not say: NO_CALL, which is none. */
-static __always_inline uint32_t sending_descriptor(uint32_t call, const struct pt_regs *registers)
-{
-    return call == NO_CALL ? NO_CALL : call == CALL_SPLICE ? registers->dx : registers->di;
-}
-
 /* A splice that has looked into its TCP socket and has taken nothing waits for bytes. */
 static __always_inline bool waits_in_splice(const struct stream *stream, struct task_struct *task,
                                             uint32_t call)

@@ -150,6 +150,24 @@ static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int 
     return 0;
 }
 
+/* The receiver of another send in progress may have noted that it was quicker than this one's hook. */
+#define NOT_MUCH_LATER 1000000 /* ns */
+
+/* A send has ended: whether others were in progress on the path meanwhile. */
+static __always_inline void end_visible(struct path *path, struct send_call *call)
+{
+    uint64_t early = path->early.time;
+
+    if (call->seen == 0)
+        return;
+    __sync_fetch_and_add(&path->ended, 1);
+    if (call->others == 0 && *(volatile uint32_t *)&path->visible == call->seen)
+        return;
+    call->flags |= RECORD_CONCURRENT;
+    if (early != 0 && early < call->begin && call->begin - early < NOT_MUCH_LATER)
+        call->begin = early;
+}
+
 static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uint32_t kind,
                                      int result)
 {
@@ -170,6 +188,8 @@ static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uin
         call->first = __sync_fetch_and_add(&path->out, step);
     call->done = 0;
     call->begin = visible_since(&path->early, call->first, begin);
+    end_visible(path, call);
+    call->seen = 0;
     if (silent(stream))
         begin_behind(path, PATH_MOVED_OUT, call->first + step);
     else
@@ -221,6 +241,7 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     if (stream->send.socket != (uint64_t)sk)
         stream->send.flags = continues_call(stream, task, call);
     if (result < 0) {
+        stream->send.seen = 0;
         if (stream->send.flags == 0 && !restarts(result) && !is_tried_again(call, result) &&
             !(call == CALL_SENDMMSG &&
               ends_part(&stream->send_many, identity_of_many(task, call, registers))))
@@ -238,6 +259,35 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
         unix_sent(stream, sk, kind, result);
     stream->older_send = 0;
     return 0;
+}
+
+/* The path of a datagram socket, known by its descriptor, and its peer; NULL: not known. */
+static __always_inline struct path *path_of_datagram(uint64_t peer)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    uint32_t descriptor = sending_descriptor(call_of(task, registers), registers);
+    struct pair_key key = {.socket = cookie_of_descriptor(task, descriptor), .peer = peer};
+
+    return key.socket == 0 ? NULL : bpf_map_lookup_elem(&pairs, &key);
+}
+
+/* The first bytes of a send have become visible. */
+static __always_inline void begin_visible(struct send_call *call, struct sock *sk)
+{
+    struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
+    struct sock *sender = receiver == NULL ? NULL : receiver->peer;
+    struct path *path;
+
+    call->seen = 0;
+    if (sk->sk_type == SOCK_DGRAM)
+        path = path_of_datagram(call->peer);
+    else
+        path = sender == NULL ? NULL : bpf_sk_storage_get(&paths, sender, NULL, 0);
+    if (path == NULL)
+        return;
+    call->seen = __sync_fetch_and_add(&path->visible, 1) + 1;
+    call->others = call->seen - 1 - *(volatile uint32_t *)&path->ended;
 }
 
 /* MESSAGEQUEUED, if the receiver's path is known. */
@@ -296,6 +346,7 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
         call->told = 0;
         call->path = 0;
         call->first = 0; /* a path not told yet begins there */
+        begin_visible(call, sk);
         if (wants(stream, EVENT_FLAG(EVENT_SENDCALL)) && sk->sk_type == SOCK_STREAM) {
             struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
             struct sock *sender = receiver == NULL ? NULL : receiver->peer;

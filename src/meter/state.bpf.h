@@ -34,8 +34,10 @@ struct send_call {
     uint32_t out;   /* bytes of the piece that are out so far */
     uint32_t done;  /* bytes of the call in finished pieces */
     uint32_t told;  /* bytes of the call that the last SENDCALL told of, plus 1; 0 = none */
-    uint32_t flags; /* RECORD_CONTINUED: continues a sendfile or splice call */
-    uint32_t unused;
+    uint32_t flags; /* RECORD_CONTINUED: continues a sendfile or splice call; RECORD_CONCURRENT */
+    /* UNIX: which of the path's sends it is, in the order of their becoming visible ... */
+    uint32_t seen;   /* 0 = that is not known */
+    uint32_t others; /* ... and how many others were in progress then */
 };
 
 /* Whether a receive call has pieces that nobody told. */
@@ -49,16 +51,17 @@ enum untold {
 struct receive_call {
     uint64_t socket; /* address; 0 = nothing taken yet */
     uint32_t path;
-    uint32_t first;  /* offset of the piece's first byte */
-    uint32_t next;   /* offset after its last */
-    uint32_t done;   /* bytes of the call in finished pieces */
-    uint64_t peer;   /* UNIX datagram: cookie of the sending socket */
-    uint32_t copied; /* UNIX datagram, seqpacket: bytes handed over, plus 1; 0 = not seen */
-    uint32_t flags;  /* RECORD_END_OF_FILE */
-    uint64_t when;   /* what a worker of io_uring has taken: last time it did; else 0 */
-    uint32_t behind; /* offset after its last piece that nobody told ... */
-    uint8_t untold;  /* ... enum untold: it was taken while the stream was silent */
-    uint8_t older;   /* has taken more than is known, before `first` of its first piece */
+    uint32_t first;   /* offset of the piece's first byte */
+    uint32_t next;    /* offset after its last */
+    uint32_t done;    /* bytes of the call in finished pieces */
+    uint64_t peer;    /* UNIX datagram: cookie of the sending socket */
+    uint32_t copied;  /* UNIX datagram, seqpacket: bytes handed over, plus 1; 0 = not seen */
+    uint32_t flags;   /* RECORD_END_OF_FILE */
+    uint64_t when;    /* what a worker of io_uring has taken: last time it did; else 0 */
+    uint32_t behind;  /* offset after its last piece that nobody told ... */
+    uint8_t untold;   /* ... enum untold: it was taken while the stream was silent */
+    uint8_t numbered; /* UNIX datagram: `first` is the message's number */
+    uint8_t older;    /* has taken more than is known, before `first` of its first piece */
 };
 
 /* Progress of a sendmmsg or recvmmsg call: one that stops before its last message ends with an
@@ -209,6 +212,8 @@ struct path {
     uint32_t listed;    /* TCP: by survey_connections */
     uint32_t arrived;   /* TCP: up to where the stream of bytes is told to be in the queue */
     uint32_t seen_out; /* UNIX stream: up to here, what is sent is in the queue or known as taken */
+    uint32_t visible;  /* UNIX: sends that have become visible ... */
+    uint32_t ended;    /* ... and of these, those that have ended */
     uint32_t moved;    /* enum path_moved; if not 0 the path is told again at its next use */
 };
 

@@ -277,6 +277,7 @@ static void set_flags(struct object *object, unsigned flags)
     } names[] = {
         {RECORD_CONTINUED, "continued"}, {RECORD_CALL_IMPLIED, "call_implied"},
         {RECORD_OLDER, "older"},         {RECORD_PACKETS, "packets"},
+        {RECORD_CONCURRENT, "concurrent"},
         {RECORD_LIBRARY, "library"},     {RECORD_END_OF_FILE, "end_of_file"},
     };
 

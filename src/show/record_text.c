@@ -377,6 +377,8 @@ static void print_flags(const struct record_face *face, const struct record_head
         fputs(", older than the metering", face->file);
     if (flags & RECORD_PACKETS)
         fputs(", in packets", face->file);
+    if (flags & RECORD_CONCURRENT)
+        fputs(", while another was in progress", face->file);
 }
 
 /* "in PROCEDURE+0x12", without a symbol "in FILE+0x1234", without a name the PC itself. */

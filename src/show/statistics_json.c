@@ -382,9 +382,12 @@ static json_t *bars(const struct histogram *histogram)
 static json_t *process_bars(const struct communication *communication, size_t index)
 {
     const struct times *times = &communication->processes[index].times;
+    json_t *object = json_pack("{s:o}", "id", process_id((uint32_t)index));
+    int result = 0;
 
-    return json_pack("{s:o, s:o, s:o}", "id", process_id((uint32_t)index), "response_ns",
-                     bars(&times->of[TIME_RESPONSE]), "request_ns", bars(&times->of[TIME_REQUEST]));
+    for (unsigned kind = 0; kind < TIME_KINDS; kind++)
+        result |= json_object_set_new(object, time_keys[kind], bars(&times->of[kind]));
+    return checked(object, result);
 }
 
 static json_t *pair_bars(const struct communication *communication, size_t index)

@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# hosts_test.sh BUILD_FOLDER: two hosts (network namespaces), each recorded by itself, the clock of one
+# shifted by hours: what was received is tied to what was sent as if there were no difference, and the
+# messages tell how the clocks differ.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+for program in ip python3; do
+    command -v $program > /dev/null || skip_all "$program is not installed"
+done
+shift_trace=$1/tests/shift
+cd "$scratch" || exit 1
+here=dpm-hosts-a-$$
+there=dpm-hosts-b-$$
+clean() {
+    wait
+    ip netns del $here 2> clean.err
+    ip netns del $there 2> clean.err
+    rm -rf "$scratch"
+}
+trap clean EXIT
+ip netns add $here 2> err && ip netns add $there 2> err || skip_all "no network namespaces: $(cat err)"
+ip link add cable netns $here type veth peer name cable netns $there 2> err ||
+    skip_all "no veth: $(cat err)"
+ip -n $here addr add 10.9.7.1/24 dev cable
+ip -n $there addr add 10.9.7.2/24 dev cable
+for host in $here $there; do
+    ip -n $host link set lo up
+    ip -n $host link set cable up
+done
+
+# TCP and UDP: the server answers each message with one of twice its size.
+cat > server.py << 'END'
+import socket
+listener = socket.create_server(("10.9.7.2", 7000))
+datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+datagrams.bind(("10.9.7.2", 7001))
+open("ready", "w").close()
+connection, _ = listener.accept()
+for i in range(300):
+    size = 10 + i
+    data = b""
+    while len(data) < size:
+        data += connection.recv(size - len(data))
+    connection.sendall(data * 2)
+for i in range(100):
+    data, peer = datagrams.recvfrom(1000)
+    datagrams.sendto(data * 2, peer)
+END
+cat > client.py << 'END'
+import socket
+connection = socket.create_connection(("10.9.7.2", 7000))
+for i in range(300):
+    connection.sendall(b"x" * (10 + i))
+    left = 2 * (10 + i)
+    while left > 0:
+        left -= len(connection.recv(left))
+datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+datagrams.connect(("10.9.7.2", 7001))
+for i in range(100):
+    datagrams.send(b"y" * (10 + i))
+    datagrams.recv(1000)
+END
+ip netns exec $there "$dpm" run -o server.trace --kinds tcp,udp -- python3 server.py > server.out 2>&1 &
+server=$!
+wait_for 20 test -e ready
+ip netns exec $here "$dpm" run -o client.trace --kinds tcp,udp -- python3 client.py > client.out 2>&1
+check_equal "the client ends in order" 0 $?
+wait $server
+check_equal "... and the server" 0 $?
+
+# matched TRACE...: of each receive whose bytes it took, as process, number and bytes of the sends.
+matched() {
+    "$dpm" dump --matched --json "$@" 2> dump.err | jq -c 'select(.event == "RECEIVE" and .bytes > 0) |
+        [.pid, .sequence, .bytes, [.edges[]? | [.kind, .stream, .sequence, .bytes]], .rest]' | sort
+}
+matched server.trace client.trace > same
+check "both see each other's messages" test "$(wc -l < same)" -ge 800
+check_equal "of one machine every edge is exact" "" "$(grep -v exact same | head -n 3)"
+for hours in 3 7000; do
+    rm -rf shifted.trace
+    check "the server's clock is $hours hours ahead" "$shift_trace" server.trace shifted.trace $((hours * 3600))
+    matched shifted.trace client.trace > shifted
+    check_equal "... receives are tied to the same sends" "" "$(diff same shifted | head -n 5)"
+    matched client.trace shifted.trace > shifted
+    check_equal "... in whatever order the traces are given" "" "$(diff same shifted | head -n 5)"
+    "$dpm" stats --json client.trace shifted.trace > stats.json 2> stats.err
+    check "... nothing is left over" jq -e '.trace.matching |
+        .unmatched_sends == 0 and .unmatched_receives == 0 and .external == 0' stats.json
+    check "... messages took no hours from host to host" jq -e '
+        [.pairs[].delivery_ns | values] | length >= 2 and all(.p50 < 20000000)' stats.json
+done
+finish

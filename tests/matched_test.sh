@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# matched_test.sh BUILD_FOLDER: real programs: every byte that one metered process has received is tied to
+# what another has sent, and as many bytes as the programs themselves report.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+cd "$scratch" || exit 1
+
+# stats TRACE: into the file stats.json; complete: nothing was lost, all is matched exactly.
+stats() {
+    "$dpm" stats --json "$1" > stats.json 2> stats.err
+}
+complete() {
+    jq -e '.trace.lost == 0 and (.trace.matching | .unmatched_sends == 0 and .unmatched_receives == 0)' stats.json
+}
+# sent NAME, received NAME: bytes.
+sent() {
+    jq -r --arg name "$1" '[.processes[] | select(.name == $name).sent.bytes] | add' stats.json
+}
+received() {
+    jq -r --arg name "$1" '[.processes[] | select(.name == $name).received.bytes] | add' stats.json
+}
+
+# ---- a pipeline ----
+
+mkdir files
+i=0
+while [ $i -lt 200 ]; do
+    i=$((i + 1))
+    head -c $((i * 500)) /dev/urandom > files/$i
+done
+size=$(tar cf - files | wc -c)
+"$dpm" run -o pipeline.trace --report pipeline.report -- sh -c 'tar cf - files | gzip -1 | wc -c' > out 2> err
+check_equal "a pipeline runs" 0 $?
+stats pipeline.trace
+check "... every byte is matched" complete
+check_equal "... exactly" true "$(jq '.trace.matching | .exact > 100 and .ordered == 0 and .inferred == 0' stats.json)"
+check_equal "... tar wrote, and gzip read, what tar makes of these files" "$size $size" \
+    "$(sent tar) $(received gzip)"
+check_equal "... wc read what it says" "$(cat out)" "$(received wc)"
+check "... gzip lets tar's data wait, so tar waits for room" jq -e '
+    (.processes[] | select(.name == "tar").sender_blocked_ns.count) > 0 and
+    (.processes[] | select(.name == "gzip").message_wait_ns.count) > 100' stats.json
+check "... the report says so" grep -q '^tar\[[0-9]*\]  *waits for room' pipeline.report
+
+# ---- a build ----
+
+mkdir project
+cat > project/Makefile << 'END'
+all: $(patsubst %.c,%.o,$(wildcard *.c))
+%.o: %.c
+	gcc -pipe -O1 -c -o $@ $<
+END
+for i in 1 2 3 4 5 6; do
+    echo "int f$i(int x) { return x * $i; }" > project/f$i.c
+done
+if command -v make > make.path && command -v gcc > gcc.path; then
+    "$dpm" run -o make.trace -- make -s -j2 -C project > out 2> err
+    check_equal "make -j2 runs" 0 $?
+    stats make.trace
+    check "... every byte is matched" complete
+    # what the compiler writes into the assembler's pipe is what the assembler reads
+    check_equal "... assemblers read what compilers wrote" "$(sent cc1)" "$(received as)"
+    check "... of each of the six" jq -e '[.processes[] | select(.name == "as")] | length == 6' stats.json
+    check_equal "... each wait for a child ends by its end" 0 "$("$dpm" dump --matched --json make.trace |
+        jq -s '[.[] | select(.event == "BLOCK" and .system_call == 61 and
+            ([.edges[]?.kind] | index("termination") | not))] | length')"
+else
+    skip "make -j2" "make or gcc is not installed"
+fi
+
+# ---- the history drawn ----
+
+"$dpm" graph -o pipeline.svg --to 20ms pipeline.trace 2> err
+check "the history is drawn" python3 -c '
+import sys, xml.dom.minidom
+xml.dom.minidom.parse("pipeline.svg")'
+check "... with the processes" grep -q 'gzip\[' pipeline.svg
+check "... and dot gets a graph" sh -c "'$dpm' graph --format dot --most 100 pipeline.trace 2> err | grep -q '^digraph'"
+check "... what is left out is said" grep -q 'events are drawn, .* left out' err
+"$dpm" graph --format png pipeline.trace > out 2> err
+check_equal "... a format that there is not is wrong usage" "2 0" "$? $(wc -c < out)"
+"$dpm" graph -o /nowhere/x.svg pipeline.trace > out 2> err
+check_equal "... a file that cannot be written is an error" "1 1" "$? $(grep -c '/nowhere/x.svg: cannot be written' err)"
+finish

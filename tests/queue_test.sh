@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# queue_test.sh BUILD_FOLDER: a server that takes one millisecond for each request, and a client that
+# sends them in bursts: how long they wait and how many, by the server's own log and by the statistics.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+command -v python3 > python.path || skip_all "python3 is not installed"
+cd "$scratch" || exit 1
+
+# The client writes down when it has sent each request, the server when it took it.
+cat > program.py << 'END'
+import os, socket, sys, time
+kind, bursts, burst = sys.argv[1], 20, 15
+if kind == "tcp":
+    listener = socket.create_server(("127.0.0.1", 0))
+    client = socket.create_connection(listener.getsockname())
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    server, _ = listener.accept()
+elif kind == "udp":
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(("127.0.0.1", 0))
+    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    client.connect(server.getsockname())
+else:
+    client, server = socket.socketpair()
+if kind == "pipe":
+    take, give = os.pipe()
+    receive, send = lambda n: os.read(take, n), lambda b: os.write(give, b)
+else:
+    receive, send = server.recv, client.send
+if os.fork() == 0:
+    with open("sent", "w") as log:
+        for _ in range(bursts):
+            for _ in range(burst):
+                send(b"r" * 100)
+                print(time.monotonic_ns(), file=log)
+            time.sleep(0.001 * burst * 1.5)
+    os._exit(0)
+times = []
+for _ in range(bursts * burst):
+    left = 100
+    while left > 0:
+        left -= len(receive(left))
+    times.append(time.monotonic_ns())
+    end = time.monotonic_ns() + 1000000
+    while time.monotonic_ns() < end:
+        pass
+with open("taken", "w") as log:
+    for t in times:
+        print(t, file=log)
+os.wait()
+END
+
+# By the logs: median of the waits (ns), the longest queue, and the average over time.
+cat > account.py << 'END'
+sent = [int(l) for l in open("sent")]
+taken = [int(l) for l in open("taken")]
+waits = sorted(t - s for s, t in zip(sent, taken))
+events = sorted([(t, 1) for t in sent] + [(t, -1) for t in taken])
+length = longest = 0
+for _, step in events:
+    length += step
+    longest = max(longest, length)
+print(waits[len(waits) // 2], longest, sum(waits))
+END
+for kind in tcp udp unix pipe; do
+    rm -rf queue.trace
+    "$dpm" run -o queue.trace --kinds $kind -- python3 program.py $kind > out 2> err
+    check_equal "$kind: the program runs" 0 $?
+    "$dpm" stats --json queue.trace > stats.json 2> stats.err
+    jq -r '[.processes[] | select(.message_wait_ns.count >= 300)][0] |
+        "\(.message_wait_ns.p50) \(.queue.messages_max) \(.message_wait_ns.mean * .message_wait_ns.count)
+        \(.message_wait_ns.count) \(.queue.unreceived)"' stats.json | tr '\n' ' ' > found
+    python3 account.py > logged
+    check "$kind: half of the messages waited as long as the logs say" awk '
+        NR == FNR { logged = $1; next } { exit !($1 > logged * 0.95 && $1 < logged * 1.05) }' logged found
+    check "$kind: the queue was as long" awk '
+        NR == FNR { logged = $2; next } { exit !($2 >= logged - 1 && $2 <= logged + 1) }' logged found
+    check "$kind: all waits together, and so the average length, within 5 %" awk '
+        NR == FNR { logged = $3; next } { exit !($3 > logged * 0.95 && $3 < logged * 1.05) }' logged found
+    check_equal "$kind: none was left over, none counted twice" "300 0" "$(awk '{ print $4, $5 }' found)"
+    echo "# $kind: logged $(cat logged); found $(cat found)"
+done
+finish

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shift.c: copies a trace as if another machine with another clock had recorded it.
+ *
+ *      usage: shift FROM TO SECONDS
+ *
+ * Every time is SECONDS later, and the machine is a new one. The wall clock goes with it.
+ */
+#include "trace/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Noreturn void fail(const struct problem *problem)
+{
+    fprintf(stderr, "shift: %s\n", problem->text);
+    exit(1);
+}
+
+/* The first record, of which the copy is made. */
+static struct machine_record machine_of(struct source *source, uint64_t shift,
+                                        struct problem *problem)
+{
+    struct event event;
+    uint64_t complete;
+
+    if (source->next(source, &event, &complete, problem) != SOURCE_RECORD ||
+        event.header->id != EVENT_MACHINE) {
+        problem_set(problem, -1, "the trace does not begin with its machine");
+        fail(problem);
+    }
+    struct machine_record machine = *(const struct machine_record *)event.header;
+    machine.header.time += shift;
+    machine.boot_id[0] ^= 0xff;
+    machine.machine_id[0] ^= 0xff;
+    return machine;
+}
+
+static int copy(struct source *source, struct trace_writer *writer, uint64_t shift,
+                struct problem *problem)
+{
+    struct event event;
+    uint64_t complete;
+    int result;
+
+    while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD) {
+        char record[1024];
+        memcpy(record, event.header, event_size(event.header->id));
+        struct record_header *header = (struct record_header *)record;
+        header->time += shift;
+        if (header->id == EVENT_STREAM)
+            ((struct stream_record *)record)->start += shift;
+        if (header->id == EVENT_END)
+            continue; /* the writer makes its own */
+        if (trace_writer_append(writer, header, problem) < 0)
+            return -1;
+    }
+    return result;
+}
+
+int main(int count, char **arguments)
+{
+    struct problem problem = {""};
+    struct trace_writer *writer;
+    struct source *source;
+
+    if (count != 4) {
+        fprintf(stderr, "usage: shift FROM TO SECONDS\n");
+        return 2;
+    }
+    uint64_t shift = strtoull(arguments[3], NULL, 10) * 1000000000u;
+    const char *from[] = {arguments[1]};
+    if (trace_open(from, 1, &source, &problem) < 0)
+        fail(&problem);
+    struct machine_record machine = machine_of(source, shift, &problem);
+    if (trace_writer_new(arguments[2], &machine, 1ULL << 32, &writer, &problem) < 0 ||
+        copy(source, writer, shift, &problem) < 0 ||
+        trace_writer_close(writer, END_COMPLETE, &problem) < 0)
+        fail(&problem);
+    trace_close(source);
+    return 0;
+}
