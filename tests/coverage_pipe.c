@@ -168,6 +168,7 @@ int pipe_packets(const int *pair)
     write_bytes(ends[1], 30);
     received(ends[0], read(ends[0], buffer, 1000), 100);
     received(ends[0], read(ends[0], buffer, 20), 20);
+    note("SKIPPED", ends[0], 30);
     received(ends[0], read(ends[0], buffer, 1000), 30);
     return 0;
 }

@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 pages=$here/../man
-commands='run acquire dump stats repair check completion'
+commands='run acquire dump stats graph repair check completion'
 
 # ---- the front door ----
 
@@ -88,7 +88,9 @@ words_of_page() {
         grep '^[a-z][a-z0-9_]*$' | sort -u
 }
 
-"$dpm" dump --json alpha beta gamma 2> err | jq -r 'keys[]' | sort -u > printed
+"$build/tests/sample-trace" delta delta
+"$dpm" dump --json --matched alpha beta gamma delta 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
+    sort -u > printed
 words_of_page dpm-dump.1 '\.Ss Keys' '\.Sh EXIT' > described
 check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
     "$(cat printed)" "$(cat described)"

@@ -3,12 +3,13 @@
  * sample_trace.c: writes a small trace in which everything happens once, always the same one, for
  * the tests of the commands that read traces.
  *
- *      sample-trace alpha|beta|gamma|crowd TRACE
+ *      sample-trace alpha|beta|gamma|delta|crowd TRACE
  *
  *      alpha   server[100] has a thread, worker; its child client[200] is another program after
  *              EXEC; hostile[300] has a name to break things with; twin[400] uses the server's
  *              socket too; stream 9 is nobody knows who
  *      beta    another machine: sink[100] is the other end of client's connection to 10.0.0.2
+ *      delta   a pipe of packets, of which more is received than was sent; two send at the same time
  *      crowd   105 processes; number N sends N bytes to an address of its own
  *
  * A trace's records are 1 ms apart and begin with MACHINE at second 1 (beta: 50) of the monotonic
@@ -547,6 +548,26 @@ static void gamma_places(struct sample *sample)
     nameless(sample, 1, 0x7fffdeadbeef, 0xeef);
 }
 
+/* One end of a pipe. */
+static void pipe_end(struct sample *sample, uint32_t number, uint32_t peer, enum path_role role)
+{
+    struct path_record record = new_path(number, PATH_PIPE, 0, role);
+
+    record.header.flags |= RECORD_PACKETS;
+    record.peer = 10 * (uint64_t)peer;
+    append(sample, &record.header);
+}
+
+static void delta(struct sample *sample)
+{
+    running(sample, 1, 0);
+    running(sample, 2, 0);
+    pipe_end(sample, 1, 2, PATH_ROLE_WRITES);
+    pipe_end(sample, 2, 1, PATH_ROLE_READS);
+    message(sample, 1, EVENT_SEND, RECORD_CONCURRENT, 1, 0, 100);
+    message(sample, 2, EVENT_RECEIVE, 0, 2, 0, 150);
+}
+
 static const struct {
     const char *name;
     void (*tell)(struct sample *sample);
@@ -558,6 +579,7 @@ static const struct {
     {"alpha", alpha, "10.0.0.1 10.0.0.7 2001:db8::1", ALPHA_BEGINS, WALL_BEGINS},
     {"beta", beta, "10.0.0.2", BETA_BEGINS, WALL_BEGINS + STEP / 2},
     {"gamma", gamma_places, "10.0.0.3", ALPHA_BEGINS, WALL_BEGINS, METER_FLAG_PC},
+    {"delta", delta, "10.0.0.5", ALPHA_BEGINS, WALL_BEGINS},
     {"crowd", crowd, "192.0.2.1", ALPHA_BEGINS, WALL_BEGINS},
 };
 

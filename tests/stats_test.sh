@@ -162,7 +162,7 @@ same "what rows have besides" '[
 runs "two traces" "$dpm" stats beta alpha
 cp out both.text
 check_equal "the heading names both machines" \
-    '2 traces, machines alpha, beta, 75.0 ms, 55 events, 3 lost' "$(sed -n 1p both.text)"
+    '2 traces, machines beta, alpha, 75.0 ms, 55 events, 3 lost' "$(sed -n 1p both.text)"
 check_equal "processes are told apart by their machines" \
     "PROCESS PID PARENT MACHINE USER CONTAINER CPU TIME % SENT BYTES SENT % RECEIVED BYTES RECEIVED FAILED
 sink 100 - beta alice sink.service 5.00 us 8.6 1 40 B 2.4 1 300 B 0

@@ -669,6 +669,19 @@ static int add_past(const struct statistics *statistics, struct communication **
     return 0;
 }
 
+/* What the recording of an origin has cost, for all its records. */
+static void add_cost(struct own_cost *sum, const struct statistics_origin *origin)
+{
+    if (!origin->has_cost)
+        return;
+    sum->recordings++;
+    sum->cpu += origin->cost.cost.cpu;
+    sum->wakeups += origin->cost.cost.wakeups;
+    sum->records += origin->records;
+    sum->hook_records += origin->cost.cost.hook == 0 ? 0 : origin->records;
+    sum->hook += origin->cost.cost.hook * origin->records;
+}
+
 static void build_totals(const struct statistics *statistics, struct communication *result,
                          const struct source_state *states, uint32_t origins)
 {
@@ -676,7 +689,8 @@ static void build_totals(const struct statistics *statistics, struct communicati
         result->cpu += result->processes[i].cpu;
         add_traffic(&result->sent, &result->processes[i].sent);
     }
-    result->own_cost = statistics->lasting.own_cost;
+    for (uint32_t i = 0; i < statistics->lasting.origin_count; i++)
+        add_cost(&result->own_cost, &statistics->lasting.origins[i]);
     result->traces = origins;
     result->events = statistics->lasting.events;
     result->unknown_streams = statistics->lasting.unknown_streams;

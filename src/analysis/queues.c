@@ -266,10 +266,32 @@ int queues_arrived(struct statistics *statistics, uint32_t path, const struct re
 
 /* ---- SEND ---- */
 
+/* What came before it was known from where was taken for a message of somebody who is not metered: it is
+ * this one, or a part of it. Returns when it came, or 0. */
+static uint64_t adopt(struct statistics *statistics, struct queue *strangers, uint32_t end)
+{
+    uint64_t time = 0;
+
+    while (strangers != NULL && strangers->first < strangers->count &&
+           covers(strangers, end, strangers->messages[strangers->first].end)) {
+        const struct queue_message *message = &strangers->messages[strangers->first];
+        struct queue_length *lengths[] = {&strangers->length,
+                                          length_of_owner(statistics, strangers)};
+        time = message->queued;
+        for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++) {
+            shorten(lengths[i], 1, message->bytes);
+            lengths[i]->operations--;
+            lengths[i]->messages_sum -= lengths[i]->messages + 1;
+        }
+        drop_first(strangers);
+    }
+    return time;
+}
+
 int queues_sent(struct statistics *statistics, uint32_t path, const struct record *record,
                 uint64_t time)
 {
-    bool joined = joiner_end(&statistics->joiner, path).partner != NO_END;
+    uint32_t partner = joiner_end(&statistics->joiner, path).partner;
     struct queue *queue = outgoing(statistics, path);
 
     if (queue == NULL)
@@ -291,10 +313,15 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
         last->bytes += message.bytes;
         return 0;
     }
-    last = add_message(statistics, queue, &message, joined ? MOST_MESSAGES : MOST_UNJOINED);
+    last =
+        add_message(statistics, queue, &message, partner != NO_END ? MOST_MESSAGES : MOST_UNJOINED);
     if (last == NULL)
         return -ENOMEM;
     uint64_t queued = queue->told ? arrival_of(queue, message.end) : time;
+    uint64_t adopted =
+        partner == NO_END ? 0 : adopt(statistics, statistics->paths[partner].incoming, message.end);
+    if (queued == 0)
+        queued = adopted;
     if (queued != 0)
         put_in(statistics, queue, last, queued < time ? time : queued);
     return 0;

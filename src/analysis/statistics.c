@@ -291,16 +291,10 @@ static int add_dropped(struct statistics *statistics, const struct event *event)
 
 static void add_cost(struct statistics *statistics, const struct event *event)
 {
-    const struct record *record = (const struct record *)event->header;
-    uint64_t records = statistics->lasting.origins[event->origin].records;
-    struct own_cost *sum = &statistics->lasting.own_cost;
+    struct statistics_origin *origin = &statistics->lasting.origins[event->origin];
 
-    sum->recordings++;
-    sum->cpu += record->cost.cpu;
-    sum->wakeups += record->cost.wakeups;
-    sum->records += records;
-    sum->hook_records += record->cost.hook == 0 ? 0 : records;
-    sum->hook += record->cost.hook * records;
+    origin->has_cost = true;
+    origin->cost = *(const struct record *)event->header;
 }
 
 static int add_network_record(struct statistics *statistics, const struct event *event)

@@ -18,6 +18,8 @@ struct statistics_origin {
     uint32_t machine; /* index into machines */
     uint32_t meter_flags;
     uint32_t kinds_left_out;
+    bool has_cost;
+    struct record cost;
     uint64_t records;
     uint64_t first_time; /* of its records, ns monotonic */
     uint64_t last_time;
@@ -223,7 +225,6 @@ struct statistics_lasting {
     struct statistics_machine *machines;
     size_t machine_capacity;
     uint32_t machine_count;
-    struct own_cost own_cost;
     struct procedures procedures;
     struct traffic *intervals;
     size_t interval_count;

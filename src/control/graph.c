@@ -220,7 +220,7 @@ static int command_graph(int argc, char **argv)
 
 const struct command graph_command = {
     .name = "graph",
-    .description = "draw the program history of traces: processes, messages, waits",
+    .description = "draw the program history of traces",
     .usage = "[OPTION]... TRACE...",
     .function = command_graph,
     .operand = {"TRACE", ARGUMENT_TRACE},

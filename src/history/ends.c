@@ -89,8 +89,8 @@ int ends_note_machine(struct history *history, uint32_t origin, const struct mac
     of->machine = machine;
     history->silent_origins--;
     history_clock_share(history, origin);
-    if (machine < history->machine_count)
-        return 0;
+    if (machine < history->machine_count) /* in another network namespace it has other addresses */
+        return add_addresses(history, record, machine);
     struct machine *added = &history->machines[history->machine_count++];
     memcpy(added->machine_id, record->machine_id, sizeof(added->machine_id));
     memcpy(added->boot_id, record->boot_id, sizeof(added->boot_id));
@@ -137,6 +137,16 @@ bool end_is_local(struct history *history, const struct end *end, uint32_t *ret_
     return *ret_machine != NO_MACHINE && *ret_machine == history->origins[end->origin].machine;
 }
 
+/* Whether it has an address that its recording knows: else it is in another network namespace, a container's
+ * as a rule, whose neighbours nobody has listed. */
+static bool has_known_address(const struct history *history, const struct end *end)
+{
+    uint8_t own[16];
+
+    long_address(end->record->family, end->record->local, own);
+    return lookup_find(&history->addresses, address_key(own)) != NO_MACHINE;
+}
+
 bool end_leads_away(struct history *history, const struct end *end)
 {
     uint8_t address[16];
@@ -145,7 +155,7 @@ bool end_leads_away(struct history *history, const struct end *end)
     if (end->kind == PATH_UDP && end->record->remote_port == 0)
         return true;
     if (history->silent_origins > 0 || end_is_local(history, end, &machine) ||
-        machine != NO_MACHINE)
+        machine != NO_MACHINE || !has_known_address(history, end))
         return false;
     for (uint32_t i = 0; i < history->machine_count; i++)
         if (!history->machines[i].knows_addresses)

@@ -115,8 +115,8 @@ struct meter {
     struct open_sockets sockets;
     pid_t acquired[FEW_PROCESSES];
     size_t acquired_count;
-    uint32_t generation; /* of the marks that have not begun yet */
-    uint64_t told_lost;  /* by the LOST records handed out */
+    uint32_t generation;            /* of the marks that have not begun yet */
+    uint64_t told_lost[RING_COUNT]; /* by the LOST records handed out */
     int64_t wall_offset;
     uint32_t flags;
     uint32_t kinds;

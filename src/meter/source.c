@@ -70,7 +70,7 @@ static const struct record_header *take_oldest(struct meter *meter)
 struct rest {
     struct meter *meter;
     uint64_t time;
-    uint64_t told;
+    uint64_t told[RING_COUNT];
 };
 
 static int tell_lost(struct rest *rest, uint32_t stream, uint32_t sequence, uint32_t ring,
@@ -87,7 +87,7 @@ static int tell_lost(struct rest *rest, uint32_t stream, uint32_t sequence, uint
 
     if (count == 0)
         return 0;
-    rest->told += count;
+    rest->told[ring] += count;
     return own_records_add(&rest->meter->own, &record.header);
 }
 
@@ -159,9 +159,12 @@ static int finish(struct meter *meter)
                          tell_network, &rest);
     if (result < 0)
         return result;
-    uint64_t all = meter_lost(meter, RING_CONTROL) + meter_lost(meter, RING_DATA);
-    uint64_t told = meter->told_lost + rest.told;
-    return all > told ? tell_lost(&rest, 0, 0, RING_CONTROL, all - told) : 0;
+    for (uint32_t ring = 0; ring < RING_COUNT && result == 0; ring++) {
+        uint64_t all = meter_lost(meter, ring), told = meter->told_lost[ring] + rest.told[ring];
+        if (all > told)
+            result = tell_lost(&rest, 0, 0, ring, all - told);
+    }
+    return result;
 }
 
 /* ---- next ---- */
@@ -180,8 +183,10 @@ static int collect(struct meter *meter)
 static int hand_out(struct meter *meter, const struct record_header *record,
                     struct event *ret_event)
 {
-    if (record->id == EVENT_LOST)
-        meter->told_lost += ((const struct record *)record)->lost.count;
+    if (record->id == EVENT_LOST) {
+        const struct record *lost = (const struct record *)record;
+        meter->told_lost[lost->lost.ring % RING_COUNT] += lost->lost.count;
+    }
     if (record->id == EVENT_PATH) {
         int result = open_sockets_add(&meter->sockets, (const struct path_record *)record);
         if (result < 0)
