@@ -150,11 +150,16 @@ compare() {
 
 # compare_dpm KIND: dpm, of a load that uses this kind of paths.
 compare_dpm() {
-    compare "dpm: send receive, coarse CPU time" dpm --flags "send receive" --cpu-time coarse
+    every= # acquiring leaves pipes out, unless it is told otherwise
+    [ "$1" != pipe ] || every="--kinds all"
+    # shellcheck disable=SC2086
+    compare "dpm: send receive, coarse CPU time" dpm --flags "send receive" --cpu-time coarse $every
     compare "the same, $1 only" dpm --flags "send receive" --cpu-time coarse --kinds "$1"
-    compare "dpm: send receive pc" dpm --flags "send receive pc"
+    # shellcheck disable=SC2086
+    compare "dpm: send receive pc" dpm --flags "send receive pc" $every
     compare "the same, $1 only" dpm --flags "send receive pc" --kinds "$1"
-    compare "dpm: all flags" dpm --flags all
+    # shellcheck disable=SC2086
+    compare "dpm: all flags" dpm --flags all $every
     compare "the same, $1 only" dpm --flags all --kinds "$1"
 }
 

@@ -63,3 +63,6 @@ for kind in tcp udp unix; do
         breakdown "neighbour: $flags" neighbour --flags "$flags"
     done
 done
+use_pingpong pipe
+breakdown "metered: send receive pc" dpm --flags "send receive pc" --kinds pipe
+breakdown "neighbour: send receive pc" neighbour --flags "send receive pc" --kinds pipe

@@ -3,7 +3,7 @@
  * pingpong.c: two processes pass one message to and fro, pinned to one CPU: the cost of a round
  * trip (two sends, two receives, two switches) without the noise of two CPUs.
  *
- *      pingpong tcp|udp|unix ROUNDS SECONDS [GATE]
+ *      pingpong tcp|udp|unix|pipe ROUNDS SECONDS [GATE]
  *
  * prints three figures: nanoseconds per round trip, CPU time of both processes per round trip in
  * nanoseconds, and how many round trips there were. It ends after ROUNDS or after SECONDS, whichever
@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,13 @@
 
 #define MESSAGE 64
 #define LOOK    16 /* round trips from one look at the clock to the next */
+
+/* What a player receives from, and sends into: one socket, or the ends of two pipes. */
+struct player {
+    int from;
+    int to;
+    bool is_pipe;
+};
 
 static int tcp_pair(int pair[2])
 {
@@ -72,21 +80,51 @@ static const struct {
     int (*make)(int pair[2]);
 } kinds[] = {{"tcp", tcp_pair}, {"udp", udp_pair}, {"unix", unix_pair}};
 
-static int make_pair(const char *name, int pair[2])
+static int make_players(const char *name, struct player players[2])
 {
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (strcmp(name, kinds[i].name) == 0)
-            return kinds[i].make(pair);
-    return -1;
+    int pair[2], there[2], back[2];
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(name, kinds[i].name) != 0)
+            continue;
+        if (kinds[i].make(pair) < 0)
+            return -1;
+        players[0] = (struct player){pair[0], pair[0], false};
+        players[1] = (struct player){pair[1], pair[1], false};
+        return 0;
+    }
+    if (strcmp(name, "pipe") != 0 || pipe(there) < 0 || pipe(back) < 0)
+        return -1;
+    players[0] = (struct player){back[0], there[1], true};
+    players[1] = (struct player){there[0], back[1], true};
+    return 0;
 }
 
-static void serve(int socket)
+static void leave(const struct player *player)
+{
+    close(player->from);
+    if (player->to != player->from)
+        close(player->to);
+}
+
+static ssize_t give(const struct player *player, const void *message, size_t size)
+{
+    return player->is_pipe ? write(player->to, message, size) : send(player->to, message, size, 0);
+}
+
+static ssize_t take(const struct player *player, void *message, size_t size, int flags)
+{
+    return player->is_pipe ? read(player->from, message, size)
+                           : recv(player->from, message, size, flags);
+}
+
+static void serve(const struct player *player)
 {
     char message[MESSAGE];
     ssize_t got;
 
-    while ((got = recv(socket, message, sizeof(message), 0)) > 0)
-        if (send(socket, message, (size_t)got, 0) != got)
+    while ((got = take(player, message, sizeof(message), 0)) > 0)
+        if (give(player, message, (size_t)got) != got)
             break;
 }
 
@@ -109,33 +147,33 @@ static double cpu_time_of_children(void)
 }
 
 /* Returns how many round trips there were, or -1. */
-static long play(int socket, long rounds, double seconds)
+static long play(const struct player *player, long rounds, double seconds)
 {
     char message[MESSAGE] = "";
     double end = now(CLOCK_MONOTONIC) + seconds * 1e9;
     long i;
 
     for (i = 0; i < rounds && (i % LOOK != 0 || now(CLOCK_MONOTONIC) < end); i++)
-        if (send(socket, message, sizeof(message), 0) != sizeof(message) ||
-            recv(socket, message, sizeof(message), MSG_WAITALL) != sizeof(message))
+        if (give(player, message, sizeof(message)) != sizeof(message) ||
+            take(player, message, sizeof(message), MSG_WAITALL) != sizeof(message))
             return -1;
     return i;
 }
 
 /* Warms up, plays, waits for the other process to end, and prints the figures. */
-static int measure(int socket, long rounds, double seconds)
+static int measure(const struct player *player, long rounds, double seconds)
 {
     double cpu_time = now(CLOCK_PROCESS_CPUTIME_ID);
-    long warm = play(socket, rounds / 10, seconds / 10);
+    long warm = play(player, rounds / 10, seconds / 10);
     double begin = now(CLOCK_MONOTONIC);
-    long timed = play(socket, rounds, seconds);
+    long timed = play(player, rounds, seconds);
     double end = now(CLOCK_MONOTONIC);
 
     if (warm < 0 || timed <= 0)
         return -1;
     cpu_time = now(CLOCK_PROCESS_CPUTIME_ID) - cpu_time;
-    send(socket, "", 0, 0); /* the end, of datagrams */
-    close(socket);
+    give(player, "", 0); /* the end, of datagrams */
+    leave(player);
     wait(NULL);
     cpu_time += cpu_time_of_children();
     printf("%.1f %.1f %ld\n", (end - begin) / (double)timed, cpu_time / (double)(warm + timed),
@@ -146,10 +184,10 @@ static int measure(int socket, long rounds, double seconds)
 int main(int argc, char **argv)
 {
     cpu_set_t cpu;
-    int pair[2];
+    struct player players[2];
 
-    if (argc < 4 || make_pair(argv[1], pair) < 0) {
-        fprintf(stderr, "usage: pingpong tcp|udp|unix ROUNDS SECONDS [GATE]\n");
+    if (argc < 4 || make_players(argv[1], players) < 0) {
+        fprintf(stderr, "usage: pingpong tcp|udp|unix|pipe ROUNDS SECONDS [GATE]\n");
         return 2;
     }
     CPU_ZERO(&cpu);
@@ -159,12 +197,12 @@ int main(int argc, char **argv)
 
     alarm(120);
     if (other == 0) {
-        close(pair[0]);
-        serve(pair[1]);
+        leave(&players[0]);
+        serve(&players[1]);
         _exit(0);
     }
-    close(pair[1]);
+    leave(&players[1]);
     for (int i = 0; argc > 4 && i < 10000 && access(argv[4], F_OK) < 0; i++)
         usleep(10000);
-    return measure(pair[0], atol(argv[2]), atof(argv[3])) < 0;
+    return measure(&players[0], atol(argv[2]), atof(argv[3])) < 0;
 }

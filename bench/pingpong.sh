@@ -36,7 +36,7 @@ record_all() {
     done
 }
 
-for kind in tcp udp unix; do
+for kind in tcp udp unix pipe; do
     use_pingpong $kind
     heading "round trip"
     compare_dpm $kind
@@ -44,7 +44,10 @@ for kind in tcp udp unix; do
     compare "the same, $kind only" neighbour --flags "send receive pc" --kinds $kind
     compare "neighbour of dpm: all flags" neighbour --flags all
     compare "the same, $kind only" neighbour --flags all --kinds $kind
-    [ $kind != udp ] || continue # to them it is like TCP
+    # acquiring leaves pipes out, unless it is told otherwise
+    [ $kind = udp ] || compare "neighbour of dpm: send receive pc, pipes too" \
+        neighbour --flags "send receive pc" --kinds all
+    case $kind in udp | pipe) continue ;; esac # to them it is like TCP, or nothing
     compare_peers
     record_all
 done

@@ -44,6 +44,13 @@ check "... gzip lets tar's data wait, so tar waits for room" jq -e '
     (.processes[] | select(.name == "gzip").message_wait_ns.count) > 100' stats.json
 check "... the report says so" grep -q '^tar\[[0-9]*\]  *waits for room' pipeline.report
 
+# Sends of many megabytes that wait for a pager, which takes them in small pieces.
+"$dpm" run -o pager.trace -- sh -c '
+    head -c 67108864 /dev/zero | dd bs=8M iflag=fullblock 2> dd.err | { head -c 100000 > page; sleep 0.5; cat | wc -c; }' > out 2> err
+check_equal "a pager at the end of a pipeline" 0 $?
+stats pager.trace
+check "... every byte is matched" complete
+
 # ---- a build ----
 
 mkdir project

@@ -106,4 +106,22 @@ check_equal "pgbench has done all of it" "400 400" "$(sed -n 's/^number of trans
 check_equal "over TCP, backends have received what pgbench has done" "102 102 102 102" "$(jq -r -s "
     map(select(.event == \"RECEIVE\" and .kind == \"tcp\" and .bytes > 0)) | group_by(.pid)[] |
     length" records.json | grep -x 102 | xargs)"
+
+# ---- both ends metered ----
+
+PGSSLMODE=disable bench -h 127.0.0.1 -n -S -c 2 -T 3 -R 300 > both-tcp 2>&1 &
+bench -h "$scratch/data" -n -S -c 2 -T 3 -R 300 > both-unix 2>&1 &
+wait_for 10 pgrep -x pgbench
+sleep 0.5
+timeout 60 "$dpm" acquire -o both.trace --ring 64M --name postgres --name pgbench > out 2> err &
+acquirer=$!
+wait_for 20 grep -q '^dpm: metering' err
+wait_for 20 sh -c '! pgrep -x pgbench'
+sleep 0.5
+pkill -TERM -P $acquirer
+wait $acquirer
+"$dpm" stats --json both.trace > stats.json 2> stats.err
+check "of both, thousands of messages are matched" jq -e '.trace.matching.exact > 1000' stats.json
+check_equal "... none is left over, at either end" "0 0" \
+    "$(jq -r '.trace.matching | "\(.unmatched_sends) \(.unmatched_receives)"' stats.json)"
 finish
