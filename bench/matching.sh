@@ -12,33 +12,7 @@
 set -eu
 . "$(dirname "$0")/quartiles.sh"
 build=$1
-records=${RECORDS:-30000000}
-runs=${RUNS:-5}
-cpu=$(($(nproc) - 1))
-
-# room FOLDER: whether the trace has room there; a record takes 52 bytes, paths included.
-room() {
-    [ "$(df -k --output=avail "$1" | tail -n 1)" -gt $((records * 60 / 1024)) ]
-}
-
-folder=${SCRATCH:-/dev/shm}
-[ -n "${SCRATCH:-}" ] || room "$folder" || folder=${TMPDIR:-/tmp}
-room "$folder" || {
-    echo "matching.sh: $folder: has no room for $records records of 60 bytes; set SCRATCH to a" \
-        "folder that has, or RECORDS to fewer" >&2
-    exit 1
-}
-scratch=$(mktemp -d "$folder/matching.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$scratch"
-
-# generate RECORDS: the traces alpha and beta; prints how many records they have.
-generate() {
-    rm -rf alpha beta
-    "$build/bench/generate" --records "$1" alpha beta > said
-    awk '{ print $1 }' said
-}
+. "$(dirname "$0")/standard.sh"
 
 # run COMMAND...: how many seconds it takes.
 run() {

@@ -5,30 +5,14 @@
 # messages tell how the clocks differ.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
+. "$(dirname "$0")/two_hosts.sh"
 need_meter
 for program in ip python3; do
     command -v $program > /dev/null || skip_all "$program is not installed"
 done
 shift_trace=$1/tests/shift
 cd "$scratch" || exit 1
-here=dpm-hosts-a-$$
-there=dpm-hosts-b-$$
-clean() {
-    wait
-    ip netns del $here 2> clean.err
-    ip netns del $there 2> clean.err
-    rm -rf "$scratch"
-}
-trap clean EXIT
-ip netns add $here 2> err && ip netns add $there 2> err || skip_all "no network namespaces: $(cat err)"
-ip link add cable netns $here type veth peer name cable netns $there 2> err ||
-    skip_all "no veth: $(cat err)"
-ip -n $here addr add 10.9.7.1/24 dev cable
-ip -n $there addr add 10.9.7.2/24 dev cable
-for host in $here $there; do
-    ip -n $host link set lo up
-    ip -n $host link set cable up
-done
+two_hosts 10.9.7
 
 # TCP and UDP: the server answers each message with one of twice its size.
 cat > server.py << 'END'

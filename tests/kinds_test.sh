@@ -26,8 +26,8 @@ kinds_of() {
     "$dpm" dump --json --type path "$1" 2> dump.err | jq -r .kind | sort -u | tr '\n' ' '
 }
 
-others="pipe tcp udp unix-datagram unix-seqpacket unix-stream "
-without_udp="tcp unix-datagram unix-seqpacket unix-stream "
+others="fifo pipe tcp udp unix-datagram unix-seqpacket unix-stream "
+without_udp="fifo pipe tcp unix-datagram unix-seqpacket unix-stream "
 
 # only LIST PATTERN KINDS LEFT_OUT: metering this list.
 only() {

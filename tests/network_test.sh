@@ -5,30 +5,16 @@
 # other for a while, and of one that lives on when the recording ends.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
+. "$(dirname "$0")/two_hosts.sh"
 need_meter
 for program in ip ss python3; do
     command -v $program > /dev/null || skip_all "$program is not installed"
 done
 cd "$scratch" || exit 1
-here=dpm-network-a-$$
-there=dpm-network-b-$$
-clean() {
+leave_hosts() {
     [ -z "${server:-}" ] || kill "$server" 2> kill.err
-    wait
-    ip netns del $here 2> clean.err
-    ip netns del $there 2> clean.err
-    rm -rf "$scratch"
 }
-trap clean EXIT
-ip netns add $here 2> err && ip netns add $there 2> err || skip_all "no network namespaces: $(cat err)"
-ip link add cable netns $here type veth peer name cable netns $there 2> err ||
-    skip_all "no veth: $(cat err)"
-ip -n $here addr add 10.9.8.1/24 dev cable
-ip -n $there addr add 10.9.8.2/24 dev cable
-for host in $here $there; do
-    ip -n $host link set lo up
-    ip -n $host link set cable up
-done
+two_hosts 10.9.8
 
 # The server sends back what comes. The client sends messages, has the server's way back blocked, sends
 # another, has it opened; then it writes down what the kernel says of its connection.

@@ -320,7 +320,8 @@ static bool uses_path(const struct record *record)
                            EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
                            EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
 
-    return (users >> record->header.id & 1) && record->message.path != 0;
+    return (users >> record->header.id & 1) &&
+           (record->header.id != EVENT_RECEIVECALL || record->message.path != 0);
 }
 
 static void end_stream(struct statistics *statistics, struct statistics_stream *stream,

@@ -33,67 +33,70 @@ static int read_names(struct source *control, struct identities *identities,
     return result;
 }
 
-/* Prints what is chosen of a source. Returns 0 when the source has ended. */
-static int dump_source(struct source *source, struct identities *identities,
-                       struct dump_choice *choice, bool json, struct problem *problem)
+struct dump_options {
+    struct dump_choice choice;
+    bool json;
+    bool matched;
+};
+
+/* What is being listed, and how. */
+struct dump {
+    struct dump_choice *choice;
+    struct identities *identities;
+    struct record_face face;
+};
+
+static void begin_dump(struct dump *dump, struct dump_options *options,
+                       struct identities *identities, bool machines)
+{
+    *dump = (struct dump){
+        .choice = &options->choice,
+        .identities = identities,
+        .face = {.file = stdout,
+                 .identities = identities,
+                 .json = options->json,
+                 .machines = machines},
+    };
+    /* Lines are printed in pieces by this one thread: no lock for each. */
+    __fsetlocking(stdout, FSETLOCKING_BYCALLER);
+}
+
+/* Prints the event if it is chosen. Returns whether to go on; *result is a negative errno where not. */
+static bool dump_event(struct dump *dump, const struct event *event, int *result,
+                       struct problem *problem)
+{
+    *result = identities_add(dump->identities, event);
+    if (*result == 0 && dump_choice_accepts(dump->choice, dump->identities, event))
+        *result = show_record(&dump->face, event);
+    if (*result < 0)
+        problem_set(problem, *result, "out of memory");
+    return *result >= 0 && !ferror(stdout);
+}
+
+/* Prints what is chosen of a source, in order of time. Returns 0 when the source has ended. */
+static int dump_source(struct source *source, struct dump *dump, struct problem *problem)
 {
     struct event event;
     uint64_t complete;
-    int result = 0;
-    struct record_face face = {
-        .file = stdout,
-        .identities = identities,
-        .json = json,
-        .machines = source->origins > 1,
-    };
+    int result;
 
-    /* Lines are printed in pieces by this one thread: no lock for each. */
-    __fsetlocking(stdout, FSETLOCKING_BYCALLER);
-    while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD) {
-        result = identities_add(identities, &event);
-        if (result == 0 && dump_choice_accepts(choice, identities, &event))
-            result = show_record(&face, &event);
-        if (result < 0) {
-            problem_set(problem, result, "out of memory");
+    while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD)
+        if (!dump_event(dump, &event, &result, problem))
             break;
-        }
-        if (ferror(stdout))
-            break;
-    }
-    if (result >= 0)
-        result = command_flush_output(problem);
-    return result < 0 ? result : 0;
+    return result < 0 ? result : command_flush_output(problem);
 }
 
-/* The same of the history: in causal order, with what leads to each event. */
-static int dump_history(struct traces *traces, struct identities *identities,
-                        struct dump_choice *choice, bool json, struct problem *problem)
+/* The same of a history: in causal order, with what leads to each event. */
+static int dump_history(struct history *history, struct dump *dump, struct problem *problem)
 {
     struct history_event event;
-    int result = 0;
-    struct record_face face = {
-        .file = stdout,
-        .identities = identities,
-        .json = json,
-        .machines = traces->count > 1,
-        .matched = &event,
-    };
+    int result;
 
-    __fsetlocking(stdout, FSETLOCKING_BYCALLER);
-    while ((result = history_next(traces->history, &event, problem)) == SOURCE_RECORD) {
-        result = identities_add(identities, &event.event);
-        if (result == 0 && dump_choice_accepts(choice, identities, &event.event))
-            result = show_record(&face, &event.event);
-        if (result < 0) {
-            problem_set(problem, result, "out of memory");
+    dump->face.matched = &event;
+    while ((result = history_next(history, &event, problem)) == SOURCE_RECORD)
+        if (!dump_event(dump, &event.event, &result, problem))
             break;
-        }
-        if (ferror(stdout))
-            break;
-    }
-    if (result >= 0)
-        result = command_flush_output(problem);
-    return result < 0 ? result : 0;
+    return result < 0 ? result : command_flush_output(problem);
 }
 
 static void warn_unmet(const struct dump_choice *choice)
@@ -106,21 +109,17 @@ static void warn_unmet(const struct dump_choice *choice)
         fprintf(stderr, "dpm: %s %s: nothing in the trace matches it\n", option, wanted->text);
 }
 
-struct dump_options {
-    struct dump_choice choice;
-    bool json;
-    bool matched;
-};
-
 /* Opens, dumps, and says what is not whole. Errors: a line in `problem`. */
 static int dump_plain(const char *const *names, size_t count, struct identities *identities,
                       struct dump_options *options, struct problem *problem)
 {
     struct source *source = NULL;
+    struct dump dump;
     int result = trace_open(names, count, &source, problem);
 
+    begin_dump(&dump, options, identities, count > 1);
     if (result == 0)
-        result = dump_source(source, identities, &options->choice, options->json, problem);
+        result = dump_source(source, &dump, problem);
     if (result == 0)
         command_report_state(source, names);
     trace_close(source);
@@ -131,10 +130,12 @@ static int dump_matched(const char *const *names, size_t count, struct identitie
                         struct dump_options *options, struct problem *problem)
 {
     struct traces traces;
+    struct dump dump;
     int result = traces_open(names, count, &traces, problem);
 
+    begin_dump(&dump, options, identities, count > 1);
     if (result == 0)
-        result = dump_history(&traces, identities, &options->choice, options->json, problem);
+        result = dump_history(traces.history, &dump, problem);
     if (result == 0)
         traces_report_state(&traces);
     traces_close(&traces);

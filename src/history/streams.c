@@ -165,6 +165,10 @@ static int note_last_termination(struct history *history, const struct stream *s
     return 0;
 }
 
+/* A process tells of its end before it gives back what it has, and only then its parent's wait can end: a
+ * wait may begin so long, ns, after the record. */
+#define DYING 100000000ull
+
 /* The last child whose end lies in this BLOCK; NULL: none. */
 static struct beginning *child_that_ended(const struct process *process,
                                           const struct record *record)
@@ -177,7 +181,7 @@ static struct beginning *child_that_ended(const struct process *process,
         return NULL;
     for (uint32_t i = 0; i < ENDED_CHILDREN; i++) {
         struct beginning *ended = &process->ended[i];
-        if (ended->stream != 0 && ended->time >= begin && ended->time <= end &&
+        if (ended->stream != 0 && ended->time + DYING >= begin && ended->time <= end &&
             (last == NULL || ended->time > last->time))
             last = ended;
     }

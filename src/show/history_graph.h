@@ -94,7 +94,6 @@ void graph_extent(const struct history_graph *graph, int64_t *ret_begin, int64_t
 /* ---- words: valid UTF-8 without control characters but line feeds; still to be escaped ---- */
 
 const char *graph_wait_name(enum wait_kind kind);
-const char *graph_edge_name(enum edge_kind kind);
 const char *graph_rest_name(enum history_rest rest);
 
 /* The name of an event's type. */

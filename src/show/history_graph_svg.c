@@ -308,7 +308,7 @@ static void draw_arc(const struct picture *picture, const struct graph_event *ev
     double y = time_y(picture, event->time);
     char text[GRAPH_TEXT_SIZE];
 
-    fprintf(picture->file, "<path class=\"arc %s%s\" d=\"", graph_edge_name(edge->kind),
+    fprintf(picture->file, "<path class=\"arc %s%s\" d=\"", edge_kind_name(edge->kind),
             from == GRAPH_NONE ? " outside" : "");
     if (from == GRAPH_NONE) {
         fprintf(picture->file, "M%.1f,%.2f L%.1f,%.2f\">", x - 26, y - 8, x - 5, y - 1);

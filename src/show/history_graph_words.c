@@ -29,19 +29,6 @@ const char *graph_wait_name(enum wait_kind kind)
     return names[kind];
 }
 
-const char *graph_edge_name(enum edge_kind kind)
-{
-    static const char *const names[] = {
-        [EDGE_EXACT] = "exact",
-        [EDGE_ORDERED] = "ordered",
-        [EDGE_INFERRED] = "inferred",
-        [EDGE_CREATION] = "creation",
-        [EDGE_TERMINATION] = "termination",
-    };
-
-    return names[kind];
-}
-
 const char *graph_rest_name(enum history_rest rest)
 {
     static const char *const names[] = {
@@ -231,7 +218,7 @@ void graph_describe_edge(const struct history_graph *graph, const struct graph_e
     text[0] = '\0';
     if (message)
         add(text, "%" PRIu32 " bytes, ", edge->bytes);
-    add(text, "%s", graph_edge_name(edge->kind));
+    add(text, "%s", edge_kind_name(edge->kind));
     if (from == GRAPH_NONE) {
         add(text, "\nfrom an event that is not in the picture");
     } else {
