@@ -21,7 +21,7 @@ room "$folder" || {
 scratch=$(mktemp -d "$folder/reading.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
-cd "$scratch"
+cd "$scratch" || exit 1
 
 # generate RECORDS: the traces alpha and beta; prints how many records they have.
 generate() {

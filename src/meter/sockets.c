@@ -102,6 +102,33 @@ static int tell_closed(struct meter *meter, const struct open_socket *socket, ui
     return own_records_add(&meter->own, &record.header);
 }
 
+static bool is_closed(const struct open_socket *socket, const struct intern *alive)
+{
+    /* without a cookie (a receiver blocked since before its first message) nothing is known */
+    return socket->cookie != 0 && intern_find(alive, socket->cookie) < 0;
+}
+
+/* Lists what is alive. A socket may be left out of the kernel's list while others come and go: so if any
+ * seems to be closed the list is asked for several times. */
+#define LISTINGS 3
+
+static int list_alive(struct meter *meter, struct intern *alive)
+{
+    const struct open_sockets *sockets = &meter->sockets;
+    int result = 0;
+
+    for (int listing = 0; result == 0 && listing < LISTINGS; listing++) {
+        size_t i = 0;
+        result = iterate(meter->kernel->progs.survey_sockets, 0, sizeof(struct survey_socket),
+                         note_alive, alive);
+        while (i < sockets->count && !is_closed(&sockets->list[i], alive))
+            i++;
+        if (i == sockets->count)
+            break;
+    }
+    return result;
+}
+
 int meter_sweep(struct meter *meter, struct problem *problem)
 {
     struct open_sockets *sockets = &meter->sockets;
@@ -115,12 +142,10 @@ int meter_sweep(struct meter *meter, struct problem *problem)
         return problem_set(problem, result, "cannot look at pipes: error %d", -result);
     if (sockets->count == 0)
         return 0;
-    result = iterate(meter->kernel->progs.survey_sockets, 0, sizeof(struct survey_socket),
-                     note_alive, &alive);
+    result = list_alive(meter, &alive);
     for (size_t i = 0; result == 0 && i < sockets->count; i++) {
         struct open_socket socket = sockets->list[i];
-        /* without a cookie (a receiver blocked since before its first message) nothing is known */
-        if (socket.cookie == 0 || intern_find(&alive, socket.cookie) >= 0) {
+        if (!is_closed(&socket, &alive)) {
             sockets->list[kept++] = socket;
             continue;
         }
