@@ -319,10 +319,12 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
     if (facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0)
         flags = RECORD_OLDER;
     if (facts->family == AF_UNIX) {
-        /* it may have been used while nothing was told */
+        /* it may have been used while nothing was told; a datagram of a stream that tells may have its
+         * number already */
         path->start_out = path->out;
-        path->start_in = path->in;
-        flags = (path->out | path->in) != 0 ? RECORD_OLDER : 0;
+        if (facts->kind != PATH_UNIX_DATAGRAM)
+            path->start_in = path->in;
+        flags = (path->start_out | path->start_in) != 0 ? RECORD_OLDER : 0;
     }
     if (facts->connected && facts->inode != 0)
         number = claim_inode(facts->inode, given, false);
@@ -469,30 +471,34 @@ static __always_inline struct path *unix_path(struct stream *stream, struct sock
     return path;
 }
 
+/* The path of a UNIX datagram socket and a peer, noted if it is new; it is told when a metered stream
+ * has used it. NULL: no memory. */
+static __noinline struct path *pair_noted(const struct pair_key *key)
+{
+    struct path *path = bpf_map_lookup_elem(&pairs, key), fresh = {};
+
+    if (path != NULL)
+        return path;
+    /* the other end may be making it at the same time: what counts is that it is there */
+    bpf_map_update_elem(&pairs, key, &fresh, BPF_NOEXIST);
+    return bpf_map_lookup_elem(&pairs, key);
+}
+
 /* The path of a UNIX datagram socket and one peer (cookie, 0 = not known). The socket's own
  * storage only marks it as known. */
 static __always_inline struct path *datagram_path(struct stream *stream, struct sock *sk,
                                                   uint64_t peer)
 {
     struct pair_key key = {.socket = bpf_get_socket_cookie(sk), .peer = peer};
-    struct path *path = bpf_map_lookup_elem(&pairs, &key);
+    struct path *path = pair_noted(&key);
     struct socket_facts facts = {};
     struct unix_sock *unix_socket;
     struct sock *connected_to;
 
-    if (path != NULL && path->number != 0)
+    if (path == NULL)
+        __sync_fetch_and_add(&lost_paths, 1);
+    if (path == NULL || path->number != 0)
         return path;
-    if (path == NULL) {
-        struct path fresh = {};
-
-        /* the other end may be making it at the same time: what counts is that it is there */
-        bpf_map_update_elem(&pairs, &key, &fresh, BPF_NOEXIST);
-        path = bpf_map_lookup_elem(&pairs, &key);
-        if (path == NULL) {
-            __sync_fetch_and_add(&lost_paths, 1);
-            return NULL;
-        }
-    }
     path->socket = (uint64_t)sk;
     storage_of(sk);
     facts.sk = sk;

@@ -147,8 +147,8 @@ static __always_inline uint64_t cookie_of_sender(struct sock *sender)
     return same == NULL ? 0 : bpf_get_socket_cookie(same);
 }
 
-/* A datagram is taken, with the receiving socket's queue locked: now its number is sure. (The first on a
- * path is numbered when its call ends, which tells of the path.) */
+/* A datagram is taken, with the receiving socket's queue locked: now its number is sure. (That of a socket
+ * whose cookie nobody has asked for is numbered when the call ends.) */
 static __always_inline void number_datagram(struct stream *stream, struct task_struct *task,
                                             uint64_t peer)
 {
@@ -161,8 +161,8 @@ static __always_inline void number_datagram(struct stream *stream, struct task_s
     key.socket = cookie_of_descriptor(task, receiving_descriptor(task));
     if (key.socket == 0 || peer == 0 || is_peek(task) || !wants(stream, FLAGS_OF_RECEIVE))
         return;
-    path = bpf_map_lookup_elem(&pairs, &key);
-    if (path == NULL || path->number == 0)
+    path = pair_noted(&key);
+    if (path == NULL)
         return;
     call->first = __sync_fetch_and_add(&path->in, 1);
     call->numbered = 1;
@@ -412,14 +412,10 @@ static __always_inline int datagram_received(struct stream *stream, struct sock 
     if (!call->numbered)
         call->first = __sync_fetch_and_add(&path->in, 1);
     call->numbered = 0;
-    sender = bpf_map_lookup_elem(&pairs, &reverse);
-    if (sender == NULL) {
-        /* its first message is here before its own hooks have run */
-        struct path fresh = {};
-
-        bpf_map_update_elem(&pairs, &reverse, &fresh, BPF_NOEXIST);
-        sender = bpf_map_lookup_elem(&pairs, &reverse);
-    }
+    if (silent(stream))
+        begin_behind(path, PATH_MOVED_IN, call->first + 1);
+    /* its first message may be here before its own hooks have run */
+    sender = pair_noted(&reverse);
     if (sender != NULL)
         note_early(&sender->early, call->first + 1, sender->out);
     write_receive(stream, bytes_copied(call, result), true);

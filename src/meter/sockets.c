@@ -134,8 +134,7 @@ int meter_sweep(struct meter *meter, struct problem *problem)
     struct open_sockets *sockets = &meter->sockets;
     struct intern alive = {0};
     size_t kept = 0;
-    /* before the list is read: what is not listed was closed before now */
-    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    uint64_t now;
 
     int result = meter->kinds & METER_PIPE ? run_once(meter->kernel->progs.sweep_pipes) : 0;
     if (result < 0)
@@ -143,6 +142,8 @@ int meter_sweep(struct meter *meter, struct problem *problem)
     if (sockets->count == 0)
         return 0;
     result = list_alive(meter, &alive);
+    /* after the list was read: until then what is not listed may have been used, and closed */
+    now = clock_now(CLOCK_MONOTONIC);
     for (size_t i = 0; result == 0 && i < sockets->count; i++) {
         struct open_socket socket = sockets->list[i];
         if (!is_closed(&socket, &alive)) {
