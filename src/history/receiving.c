@@ -380,6 +380,18 @@ static void wait_for_another(struct look *look, uint64_t time)
     moment_over(look, look->from->origin, time);
 }
 
+/* Somebody has taken what comes before a RECEIVE from a pipe, and the call that did so is not known yet:
+ * it may have been in progress at the same time. */
+static bool follows_another(const struct look *look)
+{
+    const struct end *end = look->end;
+    uint64_t begins = end->in_start + end->in_shift;
+
+    return is_counted_in(end->kind) && !look->from->packets && end->sharing != NULL &&
+           end->sharing->taker_count == 1 &&
+           look->low > (end->in_end > begins ? end->in_end : begins);
+}
+
 /* The RECEIVE's own place among those of its pipe; NULL: there is none. */
 static const struct sent *own_place(const struct look *look)
 {
@@ -477,6 +489,8 @@ static void look_at_order(struct look *look)
     if (place != NULL && look->end->sharing->taker_count > 1)
         wait_for_others(look, look->end, look->end->sharing->takers,
                         look->end->sharing->taker_count, look->record->header.time);
+    else if (follows_another(look))
+        wait_for_another(look, look->record->header.time);
     if (look->waits)
         return;
     uint64_t reach = from->most_after + calls_before(from, UINT64_MAX);
@@ -680,7 +694,7 @@ static bool is_ordered(const struct look *look)
     const struct end *end = look->end;
 
     return look->from->several || (end->sharing != NULL && end->sharing->taker_count > 1) ||
-           (is_counted(look->from->kind) && is_concurrent(look));
+           follows_another(look) || (is_counted(look->from->kind) && is_concurrent(look));
 }
 
 int receiving_look(struct history *history, struct end *end, const struct record *record,

@@ -266,16 +266,24 @@ __noinline uint32_t pipe_path(struct stream *stream, struct pipe *pipe,
 
 /* ---- messages ---- */
 
+/* A write that may have been in progress when the pipe was met. */
+static __always_inline bool is_first_since_met(const struct stream *stream, const struct pipe *pipe)
+{
+    return pipe->older && pipe->met > stream->written_at;
+}
+
 /* Of a write that may have been in progress when the pipe was met, part is counted as having been in the
  * pipe: it ends where the pipe's bytes end. And what several were writing then may be counted twice: never
  * can more have been written than was read and is in the pipe. */
 static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pipe *pipe,
                                                uint64_t address, uint32_t bytes)
 {
+    bool first_since_met = is_first_since_met(stream, pipe);
     uint32_t first, end;
 
-    if (pipe->met > stream->written_at) {
+    if (first_since_met)
         stream->written_at = bpf_ktime_get_ns();
+    if (first_since_met && pipe->in_doubt) {
         pipe->out = end = written_in_all(pipe, address, LOOKS_IN_DOUBT);
         return end - bytes;
     }
@@ -317,8 +325,9 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
 
     if (file->flags & O_DIRECT)
         pipe->packets = true;
-    message.offset = pipe->in_doubt ? count_in_doubt(stream, pipe, file->address, bytes)
-                                    : __sync_fetch_and_add(&pipe->out, bytes);
+    message.offset = pipe->in_doubt || is_first_since_met(stream, pipe)
+                         ? count_in_doubt(stream, pipe, file->address, bytes)
+                         : __sync_fetch_and_add(&pipe->out, bytes);
     message.begin = visible_since(&pipe->early, message.offset,
                                   call->socket == file->address ? call->begin : 0);
     if (silent(stream))
@@ -612,6 +621,8 @@ __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool 
     message.path = pipe_path(stream, pipe, &file, PIPE_WRITTEN, call->first);
     message.offset = written_in_all(pipe, file.address, LOOKS_AT_PIPE);
     message.bytes = message.offset - call->first;
+    if ((int32_t)message.bytes < 0)
+        message.bytes = 0; /* of an older pipe, counted too high until its doubt ends */
     message.begin = call->begin;
     if (pipe->early.time != 0 && pipe->early.time < message.begin)
         message.begin = pipe->early.time;
