@@ -358,6 +358,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
         .bytes = record->message.bytes,
         .left = bytes,
         .concurrent = (record->header.flags & RECORD_CONCURRENT) != 0,
+        .doubtful = is_doubtful(end, record),
         .stream = stream == NULL ? 0 : record->header.stream,
         .sequence = record->header.sequence,
     };

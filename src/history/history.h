@@ -28,7 +28,8 @@ enum edge_kind {
     EDGE_ORDERED, /* several were sending into one path, or receiving from it, and whose call came first
                          cannot be told: the true sender is always among these */
     EDGE_INFERRED, /* by order alone: UDP between machines after a loss, where numbers are not unique; pipes of
-                      packets (O_DIRECT), of which a read may leave a part */
+                      packets (O_DIRECT), of which a read may leave a part; pipes that are older than their
+                      metering, at its beginning */
     EDGE_CREATION,    /* from CREATEPROCESS to the first event of what it created */
     EDGE_TERMINATION, /* from a child's TERMINATION to the end of its parent's wait (BLOCK) */
     EDGE_KIND_COUNT,

@@ -51,8 +51,9 @@ struct sent {
     uint64_t position; /* unwrapped; the number of a datagram */
     uint64_t number;   /* NO_NUMBER: not handed out yet, and the next two are not known */
     uint64_t when;
-    uint64_t proc_time : 62;
+    uint64_t proc_time : 61;
     uint64_t concurrent : 1; /* its position may be another one's */
+    uint64_t doubtful : 1;   /* its position may be wrong */
     uint64_t repeated : 1;   /* UDP: another number may be its */
     uint64_t time;           /* of its record: the end of the call */
     uint32_t during; /* ns before `time` when the call had not begun, or UINT32_MAX: or longer */
@@ -397,6 +398,12 @@ static inline bool is_counted(uint8_t kind)
 static inline bool is_counted_in(uint8_t kind)
 {
     return kind == PATH_PIPE || kind == PATH_FIFO;
+}
+
+/* Whether the position of a SEND or RECEIVE of this end may be wrong. */
+static inline bool is_doubtful(const struct end *end, const struct record *record)
+{
+    return is_counted_in(end->kind) && (record->header.flags & RECORD_OLDER);
 }
 
 static inline uint32_t length_of(uint8_t kind, uint32_t bytes)

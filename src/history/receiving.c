@@ -92,7 +92,7 @@ static void add_edge(struct look *look, enum edge_kind kind, const struct histor
         return;
     }
     *edge = *like;
-    edge->kind = look->from->packets ? EDGE_INFERRED : kind;
+    edge->kind = look->from->packets || is_doubtful(look->end, look->record) ? EDGE_INFERRED : kind;
     edge->origin = look->from->origin;
     edge->path = look->from->number;
 }
@@ -116,7 +116,7 @@ static void add_send(struct look *look, enum edge_kind kind, const struct sent *
         .time = sent->when,
         .proc_time = sent->proc_time,
     };
-    add_edge(look, kind, &edge);
+    add_edge(look, sent->doubtful ? EDGE_INFERRED : kind, &edge);
 }
 
 static void add_call(struct look *look, enum edge_kind kind, const struct stream *stream,

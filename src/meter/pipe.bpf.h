@@ -298,6 +298,7 @@ static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pip
 }
 
 #define LOOKS_THAT_SETTLE 4
+#define TIME_TO_SETTLE    100000000 /* ns: a call in progress goes on, and waits again */
 
 /* Its reader finds it empty: then as much was written as was read, but for what calls that have not ended
  * yet will count, which is seldom the same several times. */
@@ -314,7 +315,8 @@ static __always_inline void end_doubt_of_pipe(struct pipe *pipe, uint64_t addres
     if ((int32_t)missing > 0 && pipe->agreed < LOOKS_THAT_SETTLE)
         return;
     if (__sync_val_compare_and_swap(&pipe->out, out, out + missing) == out)
-        pipe->in_doubt = (int32_t)missing < 0; /* calls that have not ended may hide in it */
+        /* calls that have not ended may hide in it */
+        pipe->in_doubt = (int32_t)missing < 0 || bpf_ktime_get_ns() - pipe->met < TIME_TO_SETTLE;
 }
 
 static __always_inline void pipe_written(struct stream *stream, struct pipe *pipe,
@@ -333,6 +335,7 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
     if (silent(stream))
         return;
     message.path = pipe_path(stream, pipe, file, PIPE_WRITTEN, message.offset);
+    message.flags = pipe->in_doubt ? RECORD_OLDER : 0;
     if (message.path != 0)
         write_message(stream, EVENT_SEND, &message);
 }
@@ -359,7 +362,7 @@ static __always_inline void pipe_read(struct stream *stream, struct pipe *pipe,
     if (silent(stream))
         return;
     message.path = pipe_path(stream, pipe, file, PIPE_READ, message.offset);
-    message.flags = bytes == 0 ? RECORD_END_OF_FILE : 0;
+    message.flags = (bytes == 0 ? RECORD_END_OF_FILE : 0) | (pipe->in_doubt ? RECORD_OLDER : 0);
     if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
         message.flags |= RECORD_CALL_IMPLIED;
     if (message.path != 0)
