@@ -122,6 +122,7 @@ struct entry {
     uint64_t bytes;
     uint64_t missing;
     bool continued;
+    bool doubtful; /* of a pipe older than the metering: its position may be wrong */
     bool thread;
     uint32_t number;
     uint64_t failed_sends;

@@ -238,6 +238,7 @@ static int read_message(struct line_context *context, struct entry *entry)
     entry->offset = (uint32_t)offset;
     entry->span = get_if_known(context, "span_ns");
     entry->continued = json_is_true(json_object_get(context->object, "continued"));
+    entry->doubtful = json_is_true(json_object_get(context->object, "older"));
     return 0;
 }
 

@@ -521,7 +521,7 @@ static void check_edge(struct check *check, const struct edge *edge)
 /* Is every sender among the edges? */
 static void check_wanted(struct check *check)
 {
-    bool inferred = false;
+    bool inferred = check->entry->doubtful;
 
     for (size_t i = 0; i < check->entry->edge_count; i++)
         inferred = inferred || check->entry->edges[i].kind == EDGE_INFERRED;
