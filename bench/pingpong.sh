@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # pingpong.sh BUILD_FOLDER: what metering costs a program that does nothing but pass messages, and
 # one that is not metered while another is, beside other tools; and how much of it each tool has
-# written down.
+# written down. From the environment: LOADS, which of tcp, udp, unix and pipe (all).
 # shellcheck source=bench/compare.sh
 . "$(dirname "$0")/compare.sh"
 
@@ -36,7 +36,7 @@ record_all() {
     done
 }
 
-for kind in tcp udp unix pipe; do
+for kind in ${LOADS:-tcp udp unix pipe}; do
     use_pingpong $kind
     heading "round trip"
     compare_dpm $kind
