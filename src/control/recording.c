@@ -39,7 +39,7 @@ const struct command_option recording_options[] = {
     {"kinds",
      RECORDING_KINDS,
      {"LIST", ARGUMENT_LIST, meter_kind_word},
-     "paths to meter: all, tcp, udp, unix, pipe (0.1 us for every system call)"},
+     "paths to meter: all, tcp, udp, unix, pipe (0.1 to 0.6 us a system call)"},
     {"interval",
      RECORDING_INTERVAL_OPTION,
      {"TIME"},
