@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
-command -v python3 > python.path || skip_all "python3 is not installed"
+command -v python3 > /dev/null || skip_all "python3 is not installed"
 cd "$scratch" || exit 1
 
 # The client writes down when it has sent each request, the server when it took it.
