@@ -6,7 +6,7 @@
 #ifndef DPM_CALL_BPF_H
 #define DPM_CALL_BPF_H
 
-#include "meter/path.bpf.h"
+#include "meter/descriptor.bpf.h"
 
 /* The metered stream that is `task`; NULL: not metered. */
 static __always_inline struct stream *stream_of(struct task_struct *task)

@@ -6,14 +6,15 @@
  *      state.bpf.h       what is remembered of streams and paths, the rings
  *      pc.bpf.h          where in its program a stream is
  *      write.bpf.h       making records
- *      path.bpf.h        paths, told when they are first used
+ *      path.bpf.h        paths, told when they are first used (socket_path.bpf.h: which one a socket
+ *                        is; descriptor.bpf.h: or a descriptor)
  *      call.bpf.h        who makes a call, and whether it failed
  *      udp.bpf.h         UDP datagrams as they leave
  *      udp_inbox.bpf.h   and as they come
  *      unseen.bpf.h      what was received and no hook told of
  *      send.bpf.h        SEND
  *      receive.bpf.h     RECEIVE (receive_call.bpf.h: taken in pieces; udp_receive.bpf.h)
- *      pipe.bpf.h        all of that of pipes
+ *      pipe_call.bpf.h   all of that of pipes (pipe.bpf.h)
  *      queue.bpf.h       MESSAGEQUEUED
  *      connection.bpf.h  the beginning and end of TCP connections
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS
@@ -27,7 +28,7 @@
  */
 #include "meter/connection.bpf.h"
 #include "meter/mark.bpf.h"
-#include "meter/pipe.bpf.h"
+#include "meter/pipe_call.bpf.h"
 #include "meter/process.bpf.h"
 #include "meter/queue.bpf.h"
 #include "meter/receive.bpf.h"

@@ -18,17 +18,9 @@
 /* Number of the path of an established connection; 0: it is not to be told of yet. */
 static __always_inline uint32_t tcp_path_ahead(struct path *path, struct sock *sk)
 {
-    struct socket_facts facts = {};
-
     if (path->number != 0 || (path->state & PATH_ESTABLISHED) == 0 || path->established < begun_at)
         return path->number;
-    facts.sk = sk;
-    facts.cookie = bpf_get_socket_cookie(sk);
-    facts.inode = inode_of_socket(sk);
-    facts.family = sk->__sk_common.skc_family;
-    facts.kind = PATH_TCP;
-    facts.connected = true;
-    return make_path(NULL, path, &facts, NULL);
+    return make_tcp_path(NULL, path, sk);
 }
 
 static __always_inline void tcp_queued(struct path *path, struct sock *sk)

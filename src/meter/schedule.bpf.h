@@ -5,7 +5,7 @@
 #ifndef DPM_SCHEDULE_BPF_H
 #define DPM_SCHEDULE_BPF_H
 
-#include "meter/pipe.bpf.h"
+#include "meter/pipe_call.bpf.h"
 #include "meter/receive.bpf.h"
 
 /* Inside a send with bytes out, or waiting for room. Told once per progress. */

@@ -108,9 +108,10 @@ static bool is_closed(const struct open_socket *socket, const struct intern *ali
     return socket->cookie != 0 && intern_find(alive, socket->cookie) < 0;
 }
 
-/* Lists what is alive. A socket may be left out of the kernel's list while others come and go: so if any
- * seems to be closed the list is asked for several times. */
-#define LISTINGS 3
+/* Lists what is alive. The kernel finds its place again by counting when a long list is read in several
+ * pieces: a socket is left out if one before it went away meanwhile. So if any seems to be closed the list is
+ * asked for once more. */
+#define LISTINGS 2
 
 static int list_alive(struct meter *meter, struct intern *alive)
 {

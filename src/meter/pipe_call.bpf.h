@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * pipe_call.bpf.h: what is written into pipes and FIFOs, and what is read.
+ *
+ *      write ... sys_exit (result)  --> out += result: SEND
+ *      read .... sys_exit (result)  --> in += result: RECEIVE
+ *
+ * The kernel has no hook on pipes, so the end of every system call is looked at. Positions are counted when
+ * calls end: of several streams that write at once, or read at once, the order may be another one by as
+ * much as their calls overlap.
+ */
+#ifndef DPM_PIPE_CALL_BPF_H
+#define DPM_PIPE_CALL_BPF_H
+
+#include "meter/pipe.bpf.h"
+
+/* ---- messages ---- */
+
+/* A write that may have been in progress when the pipe was met. */
+static __always_inline bool is_first_since_met(const struct stream *stream, const struct pipe *pipe)
+{
+    return pipe->older && pipe->met > stream->written_at;
+}
+
+/* Of a write that may have been in progress when the pipe was met, part is counted as having been in the
+ * pipe: it ends where the pipe's bytes end. And what several were writing then may be counted twice: never
+ * can more have been written than was read and is in the pipe. */
+static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pipe *pipe,
+                                               uint64_t address, uint32_t bytes)
+{
+    bool first_since_met = is_first_since_met(stream, pipe);
+    uint32_t first, end;
+
+    if (first_since_met)
+        stream->written_at = bpf_ktime_get_ns();
+    if (first_since_met && pipe->in_doubt) {
+        pipe->out = end = written_in_all(pipe, address, LOOKS_IN_DOUBT);
+        return end - bytes;
+    }
+    first = __sync_fetch_and_add(&pipe->out, bytes);
+    if ((int32_t)(first + bytes - (pipe->in + bytes_in_pipe(address))) <= 0)
+        return first;
+    end = written_in_all(pipe, address, LOOKS_IN_DOUBT);
+    if ((int32_t)(first + bytes - end) <= 0 ||
+        __sync_val_compare_and_swap(&pipe->out, first + bytes, end) != first + bytes)
+        return first;
+    return end - bytes;
+}
+
+#define LOOKS_THAT_SETTLE 4
+#define TIME_TO_SETTLE    100000000 /* ns: a call in progress goes on, and waits again */
+
+/* Its reader finds it empty: then as much was written as was read, but for what calls that have not ended
+ * yet will count, which is seldom the same several times. */
+static __always_inline void end_doubt_of_pipe(struct pipe *pipe, uint64_t address)
+{
+    uint32_t out = *(volatile uint32_t *)&pipe->out;
+
+    uint32_t missing = pipe->in - out;
+
+    if (bytes_in_pipe(address) != 0)
+        return;
+    pipe->agreed = missing == pipe->missing ? pipe->agreed + 1 : 1;
+    pipe->missing = missing;
+    if ((int32_t)missing > 0 && pipe->agreed < LOOKS_THAT_SETTLE)
+        return;
+    if (__sync_val_compare_and_swap(&pipe->out, out, out + missing) == out)
+        /* calls that have not ended may hide in it */
+        pipe->in_doubt = (int32_t)missing < 0 || bpf_ktime_get_ns() - pipe->met < TIME_TO_SETTLE;
+}
+
+static __always_inline void pipe_written(struct stream *stream, struct pipe *pipe,
+                                         const struct pipe_file *file, uint32_t bytes)
+{
+    struct send_call *call = &stream->send;
+    struct message message = {.bytes = bytes};
+
+    if (file->flags & O_DIRECT)
+        pipe->packets = true;
+    message.offset = pipe->in_doubt || is_first_since_met(stream, pipe)
+                         ? count_in_doubt(stream, pipe, file->address, bytes)
+                         : __sync_fetch_and_add(&pipe->out, bytes);
+    message.begin = visible_since(&pipe->early, message.offset,
+                                  call->socket == file->address ? call->begin : 0);
+    if (silent(stream))
+        return;
+    message.path = pipe_path(stream, pipe, file, PIPE_WRITTEN, message.offset);
+    message.flags = pipe->in_doubt ? RECORD_OLDER : 0;
+    if (message.path != 0)
+        write_message(stream, EVENT_SEND, &message);
+}
+
+/* What a read leaves of a packet (O_DIRECT) is gone. */
+static __always_inline void skip_rest_of_packet(struct pipe *pipe, const struct pipe_file *file)
+{
+    uint32_t in = *(volatile uint32_t *)&pipe->in, out = *(volatile uint32_t *)&pipe->out;
+    uint32_t left = out - bytes_in_pipe(file->address) - in;
+
+    if ((int32_t)left > 0)
+        __sync_val_compare_and_swap(&pipe->in, in, in + left);
+}
+
+static __always_inline void pipe_read(struct stream *stream, struct pipe *pipe,
+                                      const struct pipe_file *file, uint32_t bytes)
+{
+    struct message message = {.bytes = bytes};
+
+    message.offset = __sync_fetch_and_add(&pipe->in, bytes);
+    note_early(&pipe->early, message.offset + bytes, pipe->out);
+    if (pipe->packets)
+        skip_rest_of_packet(pipe, file);
+    if (silent(stream))
+        return;
+    message.path = pipe_path(stream, pipe, file, PIPE_READ, message.offset);
+    message.flags = (bytes == 0 ? RECORD_END_OF_FILE : 0) | (pipe->in_doubt ? RECORD_OLDER : 0);
+    if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
+        message.flags |= RECORD_CALL_IMPLIED;
+    if (message.path != 0)
+        write_message(stream, EVENT_RECEIVE, &message);
+}
+
+/* Which calls end with 0 at the end of file only. */
+static __always_inline bool tells_end(uint32_t call, const struct pt_regs *registers)
+{
+    return call == CALL_READ ? registers->dx != 0
+           : call == CALL_SPLICE
+               ? registers->r8 != 0
+               : call == CALL_READV || call == CALL_PREADV2 || call == CALL_VMSPLICE;
+}
+
+static __always_inline void count_failed_on_pipe(struct stream *stream, uint32_t end, int result)
+{
+    if (!restarts(result))
+        count_failed(stream, end == PIPE_READ ? &stream->failed_receives : &stream->failed_sends);
+}
+
+/* The current task's call on a descriptor has ended; does nothing if that is not this end of a pipe.
+ * `ends`: a result of 0 is a message, too. */
+__noinline int pipe_used(struct stream *stream, uint32_t descriptor, uint32_t end, int64_t result,
+                         bool ends)
+{
+    struct pipe_file file = {};
+    struct pipe *pipe;
+
+    if (stream == NULL || !look_at_pipe(descriptor, &file) ||
+        (file.mode & (end == PIPE_READ ? FMODE_READ : FMODE_WRITE)) == 0)
+        return 0;
+    if (result < 0)
+        count_failed_on_pipe(stream, end, result);
+    pipe = known_pipe(&file);
+    if (pipe == NULL && !silent(stream))
+        pipe = make_pipe(&file, MEETING_OLDER);
+    if (pipe != NULL && (result > 0 || (result == 0 && ends))) {
+        if (end == PIPE_READ)
+            pipe_read(stream, pipe, &file, result);
+        else
+            pipe_written(stream, pipe, &file, result);
+    }
+    if (end == PIPE_READ) {
+        stream->receivecall = 0;
+        return 0;
+    }
+    if (stream->send.socket == file.address)
+        stream->send.socket = 0;
+    return 0;
+}
+
+/* The same, of a stream that is not metered. */
+__noinline int pipe_passed_over(uint32_t descriptor, uint32_t end, int64_t result)
+{
+    struct pipe_file file = {};
+    struct pipe *pipe;
+
+    if (result <= 0 || !look_at_pipe(descriptor, &file))
+        return 0;
+    pipe = bpf_map_lookup_elem(&pipes, &file.key);
+    if (pipe == NULL || pipe->address != file.address)
+        return 0;
+    if (end == PIPE_READ) {
+        uint32_t in = __sync_fetch_and_add(&pipe->in, result);
+
+        note_early(&pipe->early, in + result, pipe->out);
+    } else {
+        __sync_fetch_and_add(&pipe->out, result);
+    }
+    return 0;
+}
+
+/* ---- pipes begin ---- */
+
+static __always_inline void pipe_made(const int *descriptors)
+{
+    struct pipe_file file = {};
+    int descriptor = -1;
+
+    bpf_probe_read_user(&descriptor, sizeof(descriptor), descriptors);
+    if (look_at_pipe(descriptor, &file) && known_pipe(&file) == NULL)
+        make_pipe(&file, MEETING_BORN);
+}
+
+/* A FIFO's pipe is another one after all had closed it, maybe in the same place: then fewer calls of
+ * open have made it than were seen. */
+static __always_inline void fifo_opened(uint32_t descriptor)
+{
+    struct pipe_inode_info *info;
+    struct pipe_file file = {};
+    struct pipe *pipe;
+    uint32_t opens;
+
+    if (!look_at_pipe(descriptor, &file))
+        return;
+    info = (struct pipe_inode_info *)file.address;
+    opens = BPF_CORE_READ(info, r_counter) + BPF_CORE_READ(info, w_counter) - 2;
+    pipe = known_pipe(&file);
+    if (pipe != NULL && pipe->opens >= opens) {
+        end_pipe(&file.key, pipe);
+        pipe = NULL;
+    }
+    if (pipe == NULL)
+        pipe = make_pipe(&file, opens <= 2 && bytes_in_pipe(file.address) == 0 ? MEETING_OPENED
+                                                                               : MEETING_OLDER);
+    if (pipe != NULL)
+        __sync_fetch_and_add(&pipe->opens, 1);
+}
+
+/* ---- the hook ---- */
+
+#define CALL_BIT(call) (1ULL << (call))
+
+/* Calls that read, write or make pipes. */
+static __always_inline bool is_pipe_call(uint32_t call)
+{
+    if (call < 64)
+        return (CALL_BIT(CALL_READ) | CALL_BIT(CALL_WRITE) | CALL_BIT(CALL_OPEN) |
+                CALL_BIT(CALL_READV) | CALL_BIT(CALL_WRITEV) | CALL_BIT(CALL_PIPE) |
+                CALL_BIT(CALL_SENDFILE)) >>
+                   call &
+               1;
+    return call == CALL_CREAT || call == CALL_OPENAT || call == CALL_SPLICE || call == CALL_TEE ||
+           call == CALL_VMSPLICE || call == CALL_PIPE2 || call == CALL_PREADV2 ||
+           call == CALL_PWRITEV2 || call == CALL_OPENAT2;
+}
+
+/* Which descriptor a call reads from, and writes to; NO_CALL: it does not. */
+struct pipe_ends {
+    uint32_t read;
+    uint32_t written;
+};
+
+static __always_inline void ends_of_call(struct pipe_ends *ends, uint32_t call,
+                                         const struct pt_regs *registers)
+{
+    ends->read = ends->written = NO_CALL;
+    switch (call) {
+    case CALL_READ:
+    case CALL_READV:
+    case CALL_PREADV2:
+        ends->read = registers->di;
+        break;
+    case CALL_WRITE:
+    case CALL_WRITEV:
+    case CALL_PWRITEV2:
+    case CALL_SENDFILE:
+        ends->written = registers->di;
+        break;
+    case CALL_VMSPLICE: /* whichever end it is, choose_end() */
+        ends->read = ends->written = registers->di;
+        break;
+    case CALL_TEE: /* it takes nothing */
+        ends->written = registers->si;
+        break;
+    case CALL_SPLICE:
+        ends->read = registers->di;
+        ends->written = registers->dx;
+        break;
+    }
+}
+
+static __always_inline bool is_write(uint32_t call)
+{
+    return call == CALL_WRITE || call == CALL_WRITEV || call == CALL_PWRITEV2;
+}
+
+static __always_inline void begin_pipe(struct pt_regs *registers, uint32_t call, int64_t result)
+{
+    if (result < 0)
+        return;
+    if (call == CALL_PIPE || call == CALL_PIPE2)
+        pipe_made((const int *)registers->di);
+    else
+        fifo_opened(result);
+}
+
+static __always_inline bool begins_pipe(uint32_t call)
+{
+    return call == CALL_PIPE || call == CALL_PIPE2 || call == CALL_OPEN || call == CALL_CREAT ||
+           call == CALL_OPENAT || call == CALL_OPENAT2;
+}
+
+/* vmsplice writes where it can. */
+static __always_inline void choose_end(struct pipe_ends *ends)
+{
+    struct pipe_file file = {};
+
+    if (look_at_pipe(ends->written, &file) && (file.mode & FMODE_WRITE))
+        ends->read = NO_CALL;
+    else
+        ends->written = NO_CALL;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    uint32_t call = registers->orig_ax;
+    struct pipe_ends ends;
+    struct stream *stream;
+
+    if ((task->bpf_storage == NULL && watched_pipes == 0) || !is_pipe_call(call) ||
+        registers->cs == USER32_CS)
+        return 0;
+    stream = running_stream(task);
+    if (stream == NULL && watched_pipes == 0)
+        return 0;
+    if (begins_pipe(call)) {
+        if (stream != NULL)
+            begin_pipe(registers, call, result);
+        return 0;
+    }
+    ends_of_call(&ends, call, registers);
+    if (call == CALL_VMSPLICE)
+        choose_end(&ends);
+    if (stream == NULL) {
+        if (ends.read != NO_CALL)
+            pipe_passed_over(ends.read, PIPE_READ, result);
+        if (ends.written != NO_CALL)
+            pipe_passed_over(ends.written, PIPE_WRITTEN, result);
+        return 0;
+    }
+    if (ends.read != NO_CALL && wants(stream, FLAGS_OF_RECEIVE))
+        pipe_used(stream, ends.read, PIPE_READ, result, tells_end(call, registers));
+    if (ends.written != NO_CALL && wants(stream, FLAGS_OF_SEND))
+        pipe_used(stream, ends.written, PIPE_WRITTEN, result, is_write(call));
+    return 0;
+}
+
+/* ---- blocked calls ---- */
+
+/* The current task, which is about to sleep, waits for room in a pipe: SENDCALL. `writes`: it can wait for
+ * nothing else. 0: it does not. */
+__noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool writes)
+{
+    struct pipe_file file = {};
+    struct message message = {};
+    struct send_call *call;
+    struct pipe *pipe;
+
+    if (stream == NULL || !look_at_pipe(descriptor, &file) || (file.mode & FMODE_WRITE) == 0 ||
+        (!writes && !is_full(file.address)))
+        return 0;
+    call = &stream->send;
+    pipe = known_pipe(&file);
+    if (pipe == NULL && !silent(stream))
+        pipe = make_pipe(&file, MEETING_OLDER);
+    if (pipe == NULL || silent(stream))
+        return 1;
+    if (call->socket != file.address) {
+        call->socket = file.address;
+        call->begin = bpf_ktime_get_ns();
+        call->first = pipe->out;
+        call->out = 0;
+        call->told = 0;
+    }
+    message.path = pipe_path(stream, pipe, &file, PIPE_WRITTEN, call->first);
+    message.offset = written_in_all(pipe, file.address, LOOKS_AT_PIPE);
+    message.bytes = message.offset - call->first;
+    if ((int32_t)message.bytes < 0)
+        message.bytes = 0; /* of an older pipe, counted too high until its doubt ends */
+    message.begin = call->begin;
+    if (pipe->early.time != 0 && pipe->early.time < message.begin)
+        message.begin = pipe->early.time;
+    if (message.path == 0 || call->told == message.bytes + 1)
+        return 1;
+    call->told = message.bytes + 1;
+    write_message(stream, EVENT_SENDCALL, &message);
+    return 1;
+}
+
+/* The same of one that waits for something to read: RECEIVECALL. `reads`: it can wait for nothing else. */
+__noinline int leave_empty_pipe(struct stream *stream, uint32_t descriptor, bool reads)
+{
+    struct pipe_file file = {};
+    struct message message = {};
+    struct pipe *pipe;
+
+    if (stream == NULL || !look_at_pipe(descriptor, &file) || (file.mode & FMODE_READ) == 0 ||
+        (!reads && bytes_in_pipe(file.address) != 0))
+        return 0;
+    if (stream->receivecall)
+        return 1;
+    stream->receivecall = 1;
+    if (silent(stream))
+        return 1;
+    pipe = known_pipe(&file);
+    if (pipe == NULL)
+        pipe = make_pipe(&file, MEETING_OLDER);
+    if (pipe == NULL)
+        return 1;
+    if (pipe->in_doubt)
+        end_doubt_of_pipe(pipe, file.address);
+    message.path = pipe_path(stream, pipe, &file, PIPE_READ, pipe->in);
+    if (message.path != 0)
+        write_message(stream, EVENT_RECEIVECALL, &message);
+    return 1;
+}
+
+/* The current task is about to sleep in `call`. False: it does not wait for a pipe. */
+static __always_inline bool leave_pipe(struct stream *stream, uint32_t call,
+                                       const struct pt_regs *registers)
+{
+    struct pipe_ends ends;
+
+    if ((kinds_in_force & METER_PIPE) == 0 || !is_pipe_call(call) || begins_pipe(call))
+        return false;
+    ends_of_call(&ends, call, registers);
+    if (call == CALL_TEE)
+        ends.read = registers->di;
+    if (ends.read != NO_CALL && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)) &&
+        leave_empty_pipe(stream, ends.read, ends.written == NO_CALL))
+        return true;
+    return ends.written != NO_CALL && wants(stream, EVENT_FLAG(EVENT_SENDCALL)) &&
+           leave_full_pipe(stream, ends.written, is_write(call));
+}
+
+#endif
