@@ -8,263 +8,11 @@
  *                                                       out by the word of a SENDCALL, and received
  *
  * A SEND that is received is freed; but not yet if it counts for the order of others.
- *
- * Order. Positions of TCP are exact. Others are counted when the call ends, while the bytes may have
- * been put into the queue earlier in it: of two calls that overlap in time, the one that ends first
- * has the smaller position, whatever lies first in the queue. A call that has begun when another had
- * ended is certainly behind it.
- *
- *      call p   |----------|              p and s: not certain
- *      call s        |----------|         s and t: certain
- *      call t                    |----|
- *
- * So `before` of a SEND is how much of what has smaller positions is not certain to be before it,
- * `after` the same of larger ones, and its bytes lie somewhere in
- * [position - before, position + length + after).
  */
 #include "history/history_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* ---- the list ---- */
-
-uint32_t sends_search(const struct sends *sends, uint64_t position)
-{
-    uint32_t low = sends->first;
-    uint32_t high = sends->end;
-
-    if (low < high && sends->at[high - 1].position < position)
-        return high;
-    if (low < high && sends->at[low].position >= position)
-        return low;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sends->at[middle].position < position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Makes room for one more at the end. */
-static int make_room(struct sends *sends)
-{
-    if (sends->end < sends->capacity)
-        return 0;
-    if (sends->first > sends->capacity / 4) {
-        memmove(sends->at, sends->at + sends->first, sends_count(sends) * sizeof(*sends->at));
-        sends->end -= sends->first;
-        sends->first = 0;
-        return 0;
-    }
-    size_t capacity = sends->capacity == 0 ? 2 : sends->capacity + sends->capacity / 2 + 1;
-    if (capacity > UINT32_MAX / 2)
-        return -ENOMEM;
-    struct sent *at = realloc(sends->at, capacity * sizeof(*at));
-    if (at == NULL)
-        return -ENOMEM;
-    sends->at = at;
-    sends->capacity = capacity;
-    return 0;
-}
-
-#define KEPT_CAPACITY 64 /* of an empty list */
-
-/* An empty list begins anew, and gives back what it does not need as a rule. */
-static void reset_if_empty(struct sends *sends)
-{
-    if (sends->first < sends->end)
-        return;
-    sends->first = sends->end = 0;
-    if (sends->capacity > KEPT_CAPACITY) {
-        free(sends->at);
-        *sends = (struct sends){0};
-    }
-}
-
-static uint32_t add_up(uint32_t a, uint32_t b)
-{
-    return a > UINT32_MAX - b ? UINT32_MAX : a + b;
-}
-
-static uint32_t length(const struct end *end, const struct sent *sent)
-{
-    return length_of(end->kind, sent->bytes);
-}
-
-/* ---- order ---- */
-
-#define LOOKED_BACK 8 /* times of neighbours may be a little out of order */
-
-/* Notes that the one with the smaller position may be later. */
-static void put_in_doubt(struct end *end, struct sent *small, struct sent *large)
-{
-    small->after = add_up(small->after, length(end, large));
-    large->before = add_up(large->before, length(end, small));
-    if (small->after > end->most_after)
-        end->most_after = small->after;
-    if (large->before > end->most_before)
-        end->most_before = large->before;
-}
-
-static void compare_order(struct end *end, struct sends *sends, uint32_t index)
-{
-    struct sent *sent = &sends->at[index];
-    uint64_t began = call_began(sent);
-    uint32_t certain = 0;
-
-    for (uint32_t i = index; i > sends->first && certain < LOOKED_BACK; i--) {
-        struct sent *other = &sends->at[i - 1];
-        if (other->time <= began)
-            certain++;
-        else if (other->stream != sent->stream)
-            put_in_doubt(end, other, sent);
-    }
-    for (uint32_t i = index + 1; i < sends->end; i++)
-        if (sends->at[i].stream != sent->stream && call_began(&sends->at[i]) < sent->time)
-            put_in_doubt(end, sent, &sends->at[i]);
-}
-
-/* Inserts it at its position. Returns its index, or -ENOMEM. */
-static int64_t insert(struct sends *sends, const struct sent *sent)
-{
-    if (make_room(sends) < 0)
-        return -ENOMEM;
-    uint32_t index = sends_search(sends, sent->position);
-    while (index < sends->end && sends->at[index].position == sent->position)
-        index++;
-    memmove(sends->at + index + 1, sends->at + index, (sends->end - index) * sizeof(*sent));
-    sends->at[index] = *sent;
-    sends->end++;
-    return index;
-}
-
-/* ---- what few need ---- */
-
-static struct sharing *sharing_of(struct end *end)
-{
-    if (end->sharing == NULL)
-        end->sharing = calloc(1, sizeof(*end->sharing));
-    return end->sharing;
-}
-
-#define WHO_MOST 4096u
-
-static bool is_same(struct who a, struct who b)
-{
-    return a.index == b.index && a.life == b.life;
-}
-
-/* Adds a stream to those that use a direction; those that have ended leave their place. */
-static int add_who(const struct history *history, struct who **list, uint32_t *count,
-                   size_t *capacity, struct who who)
-{
-    for (uint32_t i = 0; i < *count; i++)
-        if (is_same((*list)[i], who))
-            return 0;
-    for (uint32_t i = 0; i < *count; i++)
-        if (stream_who(history, (*list)[i]) == NULL) {
-            (*list)[i] = who;
-            return 0;
-        }
-    if (*count == WHO_MOST)
-        return 0;
-    if (array_reserve(list, capacity, *count + 1, sizeof(**list)) < 0)
-        return -ENOMEM;
-    (*list)[(*count)++] = who;
-    return 0;
-}
-
-bool streams_are_past(const struct history *history, const struct end *end, const struct who *who,
-                      uint32_t count, uint64_t time, bool in_calls)
-{
-    const struct origin *origin = &history->origins[end->origin];
-    bool moment_over =
-        origin->progress == UINT64_MAX ||
-        (origin->tells && origin->progress > time && origin->progress - time > MOMENT);
-
-    for (uint32_t i = 0; i < count; i++) {
-        const struct stream *stream = stream_who(history, who[i]);
-        if (stream == NULL || stream->terminated)
-            continue;
-        if (in_calls && stream->open == end && stream->open_began < time)
-            return false;
-        if (!moment_over && stream->read_time < time)
-            return false;
-    }
-    return true;
-}
-
-/* Takes [from, to) out of what was received ahead; returns how much of it there was. */
-static uint32_t take_back(struct sharing *sharing, uint64_t from, uint64_t to)
-{
-    struct range above = {0};
-    uint32_t kept = 0;
-    uint32_t taken = 0;
-
-    for (uint32_t i = 0; i < sharing->ahead_count; i++) {
-        struct range range = sharing->ahead[i];
-        uint64_t low = range.from > from ? range.from : from;
-        uint64_t high = range.to < to ? range.to : to;
-        if (low >= high) {
-            sharing->ahead[kept++] = range;
-            continue;
-        }
-        taken += (uint32_t)(high - low);
-        if (range.from < low)
-            sharing->ahead[kept++] = (struct range){range.from, low};
-        if (range.to > high && range.from < low)
-            above = (struct range){high, range.to};
-        else if (range.to > high)
-            sharing->ahead[kept++] = (struct range){high, range.to};
-    }
-    if (above.to > 0 && kept < sharing->ahead_capacity)
-        sharing->ahead[kept++] = above;
-    sharing->ahead_count = kept;
-    return taken;
-}
-
-#define RANGES_MOST 256
-
-static int note_ahead(struct end *end, uint64_t from, uint64_t to)
-{
-    struct sharing *sharing = sharing_of(end);
-
-    if (sharing == NULL)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < sharing->ahead_count; i++) {
-        struct range *range = &sharing->ahead[i];
-        if (range->to == from || range->from == to) {
-            range->from = range->from < from ? range->from : from;
-            range->to = range->to > to ? range->to : to;
-            return 0;
-        }
-    }
-    if (sharing->ahead_count == RANGES_MOST)
-        return 0;
-    if (array_reserve(&sharing->ahead, &sharing->ahead_capacity, sharing->ahead_count + 1,
-                      sizeof(*sharing->ahead)) < 0)
-        return -ENOMEM;
-    sharing->ahead[sharing->ahead_count++] = (struct range){from, to};
-    return 0;
-}
-
-void end_done(struct end *end)
-{
-    free(end->sends.at);
-    if (end->sharing != NULL) {
-        free(end->sharing->senders);
-        free(end->sharing->ahead);
-        free(end->sharing->takes.at);
-        free(end->sharing->takers);
-        free(end->sharing);
-    }
-    end->sends = (struct sends){0};
-    end->sharing = NULL;
-}
 
 /* ---- noting ---- */
 
@@ -284,7 +32,7 @@ static int note_sender(struct history *history, struct end *end, const struct st
     struct who before = end->sender;
 
     end->sender = who;
-    if (is_same(before, who) || !is_counted(end->kind))
+    if (is_same_who(before, who) || !is_counted(end->kind))
         return 0;
     if (before.life == 0)
         return 0;
@@ -292,11 +40,11 @@ static int note_sender(struct history *history, struct end *end, const struct st
     if (sharing == NULL)
         return -ENOMEM;
     end->several = true;
-    if (add_who(history, &sharing->senders, &sharing->sender_count, &sharing->sender_capacity,
-                before) < 0)
+    if (sharing_add_who(history, &sharing->senders, &sharing->sender_count,
+                        &sharing->sender_capacity, before) < 0)
         return -ENOMEM;
-    return add_who(history, &sharing->senders, &sharing->sender_count, &sharing->sender_capacity,
-                   who);
+    return sharing_add_who(history, &sharing->senders, &sharing->sender_count,
+                           &sharing->sender_capacity, who);
 }
 
 /* A sender of IPv4 that uses no identifications: numbers that differ by a multiple of 65,536 are
@@ -382,17 +130,17 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
         return 0;
     }
     if (end->sharing != NULL && end->sharing->ahead_count > 0)
-        sent.left -= take_back(end->sharing, position, position + bytes);
+        sent.left -= sharing_take_back(end->sharing, position, position + bytes);
     if (end->is_unjoined == false && end->partner == NULL)
         ends_list_unjoined(history, end);
-    int64_t index = insert(&end->sends, &sent);
+    int64_t index = sends_insert(&end->sends, &sent);
     if (index < 0)
         return -ENOMEM;
     if (index < (int64_t)end->sends.first + end->done)
         end->done = (uint32_t)index - end->sends.first;
     count_in(history, end);
     if (is_counted(end->kind) && sends_count(&end->sends) > 1)
-        compare_order(end, &end->sends, (uint32_t)index);
+        sends_compare_order(end, &end->sends, (uint32_t)index);
     limit_unjoined(history, end);
     return 0;
 }
@@ -429,7 +177,7 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
     }
     if (end->sender.life == 0)
         end->sender = who_is(stream);
-    else if (!is_same(end->sender, who_is(stream)) && note_sender(history, end, stream) < 0)
+    else if (!is_same_who(end->sender, who_is(stream)) && note_sender(history, end, stream) < 0)
         return -ENOMEM;
     stream->open_to = to;
     stream->open_bytes = to > stream->open_from && to - stream->open_from < bytes
@@ -466,8 +214,8 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
     if (stream == NULL || !is_counted_in(end->kind))
         return 0;
     struct sharing *sharing = sharing_of(end);
-    if (sharing == NULL || add_who(history, &sharing->takers, &sharing->taker_count,
-                                   &sharing->taker_capacity, who_is(stream)) < 0)
+    if (sharing == NULL || sharing_add_who(history, &sharing->takers, &sharing->taker_count,
+                                           &sharing->taker_capacity, who_is(stream)) < 0)
         return -ENOMEM;
     const struct sent taken = {
         .position = position,
@@ -479,10 +227,10 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
         .stream = record->header.stream,
         .sequence = record->header.sequence,
     };
-    int64_t index = insert(&sharing->takes, &taken);
+    int64_t index = sends_insert(&sharing->takes, &taken);
     if (index < 0)
         return -ENOMEM;
-    compare_order(end, &sharing->takes, (uint32_t)index);
+    sends_compare_order(end, &sharing->takes, (uint32_t)index);
     return 0;
 }
 
@@ -532,6 +280,20 @@ void flows_hand_out_sendcall(struct history *history, struct end *end, struct st
 
 /* ---- receiving and freeing ---- */
 
+void end_done(struct end *end)
+{
+    free(end->sends.at);
+    if (end->sharing != NULL) {
+        free(end->sharing->senders);
+        free(end->sharing->ahead);
+        free(end->sharing->takes.at);
+        free(end->sharing->takers);
+        free(end->sharing);
+    }
+    end->sends = (struct sends){0};
+    end->sharing = NULL;
+}
+
 int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t to)
 {
     struct sends *sends = &end->sends;
@@ -540,7 +302,7 @@ int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t
     (void)history;
     for (uint32_t i = sends_search(sends, from + 1); i > sends->first; i--) {
         const struct sent *sent = &sends->at[i - 1];
-        if (sent->position + length(end, sent) > from) {
+        if (sent->position + sent_length(end, sent) > from) {
             continue;
         }
         reach = i;
@@ -548,7 +310,7 @@ int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t
     }
     for (uint32_t i = reach == 0 ? sends->first : (uint32_t)reach; i < sends->end; i++) {
         struct sent *sent = &sends->at[i];
-        uint64_t sent_end = sent->position + length(end, sent);
+        uint64_t sent_end = sent->position + sent_length(end, sent);
         uint64_t low = sent->position > from ? sent->position : from;
         uint64_t high = sent_end < to ? sent_end : to;
         if (sent->position >= to)
@@ -557,12 +319,12 @@ int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t
             sent->left -= high - low < sent->left ? (uint32_t)(high - low) : sent->left;
     }
     if (to > end->out_end && end->opens != NULL && !is_datagram(end->kind))
-        return note_ahead(end, from > end->out_end ? from : end->out_end, to);
+        return sharing_note_ahead(end, from > end->out_end ? from : end->out_end, to);
     if (end->kind == PATH_TCP && end->opens != NULL)
         for (const struct stream *open = end->opens; open != NULL; open = open->next_open) {
             uint64_t low = open->open_from > from ? open->open_from : from;
             uint64_t high = open->open_to < to ? open->open_to : to;
-            if (low < high && note_ahead(end, low, high) < 0)
+            if (low < high && sharing_note_ahead(end, low, high) < 0)
                 return -ENOMEM;
         }
     return 0;
@@ -608,7 +370,7 @@ static uint64_t received_up_to(const struct history *history, struct end *end)
         begins -= first->before < begins ? first->before : begins;
         up_to = begins < up_to ? begins : up_to;
     }
-    reset_if_empty(takes);
+    sends_reset_if_empty(takes);
     return up_to;
 }
 
@@ -625,7 +387,7 @@ static void take_out_first(struct history *history, struct end *end)
     end->sends.first++;
     end->done -= end->done > 0;
     if (end->sends.first == end->sends.end) {
-        reset_if_empty(&end->sends);
+        sends_reset_if_empty(&end->sends);
         end->most_before = end->most_after = 0;
         end->done = 0;
         if (end->partner == NULL)
@@ -661,7 +423,8 @@ void flows_release(struct history *history, struct end *end)
             bool past = !end->several || streams_are_past(history, end, sharing->senders,
                                                           sharing->sender_count, first->time, true);
             if (first->left > 0 || (sends_count(sends) < RETAINED_MOST && !past) ||
-                (is_ordered(end) && first->position + length(end, first) + first->after > up_to))
+                (is_ordered(end) &&
+                 first->position + sent_length(end, first) + first->after > up_to))
                 break;
             take_out_first(history, end);
         }
@@ -691,8 +454,8 @@ void flows_drop_first(struct history *history, struct end *end)
     const struct sent *first = &end->sends.at[end->sends.first];
 
     count_dropped(history, end, first);
-    if (first->position + length(end, first) > end->forgotten)
-        end->forgotten = first->position + length(end, first);
+    if (first->position + sent_length(end, first) > end->forgotten)
+        end->forgotten = first->position + sent_length(end, first);
     take_out_first(history, end);
 }
 
@@ -716,7 +479,7 @@ void flows_drop_old(struct history *history, struct end *end)
         const struct sent *first = &from->sends.at[from->sends.first];
         if ((end->kind == PATH_UDP && sends_count(&from->sends) <= OVERTAKEN_MOST) ||
             first->number == NO_NUMBER ||
-            first->position + length(from, first) + first->after > end->in_low[1])
+            first->position + sent_length(from, first) + first->after > end->in_low[1])
             return;
         flows_drop_first(history, from);
     }

@@ -381,7 +381,7 @@ void history_fade(struct history *history, uint32_t origin, uint32_t number, boo
 /* Counts all SENDs that nobody will receive. */
 void ends_finish(struct history *history);
 
-/* ---- flows.c ---- */
+/* ---- SENDs ---- */
 
 static inline bool is_datagram(uint8_t kind)
 {
@@ -421,6 +421,12 @@ static inline uint64_t call_began(const struct sent *sent)
     return sent->during == UINT32_MAX || sent->during > sent->time ? 0 : sent->time - sent->during;
 }
 
+/* Bytes, or messages. */
+static inline uint32_t sent_length(const struct end *end, const struct sent *sent)
+{
+    return length_of(end->kind, sent->bytes);
+}
+
 static inline struct sent *sends_end(const struct sends *sends)
 {
     return sends->at + sends->end;
@@ -431,8 +437,45 @@ static inline uint32_t sends_count(const struct sends *sends)
     return sends->end - sends->first;
 }
 
+/* ---- sends.c ---- */
+
 /* Index of the first whose position is at least this. */
 uint32_t sends_search(const struct sends *sends, uint64_t position);
+
+/* Inserts it at its position. Returns its index, or -ENOMEM. */
+int64_t sends_insert(struct sends *sends, const struct sent *sent);
+
+/* Notes of the one at `index`, and of others, between which the order is not certain. */
+void sends_compare_order(struct end *end, struct sends *sends, uint32_t index);
+
+/* An empty list begins anew, and gives back what it does not need as a rule. */
+void sends_reset_if_empty(struct sends *sends);
+
+/* ---- sharing.c ---- */
+
+/* The end's; made if it has none. NULL: out of memory. */
+struct sharing *sharing_of(struct end *end);
+
+static inline bool is_same_who(struct who a, struct who b)
+{
+    return a.index == b.index && a.life == b.life;
+}
+
+/* Adds a stream to those that use a direction; those that have ended leave their place. Returns 0 or -ENOMEM. */
+int sharing_add_who(const struct history *history, struct who **list, uint32_t *count,
+                    size_t *capacity, struct who who);
+
+/* [from, to) was received before its SEND is told. Returns 0 or -ENOMEM. */
+int sharing_note_ahead(struct end *end, uint64_t from, uint64_t to);
+
+/* Takes [from, to) out of what was received ahead; returns how much of it there was. */
+uint32_t sharing_take_back(struct sharing *sharing, uint64_t from, uint64_t to);
+
+/* Whether whatever began before `time` is known of all these streams. */
+bool streams_are_past(const struct history *history, const struct end *end, const struct who *who,
+                      uint32_t count, uint64_t time, bool in_calls);
+
+/* ---- flows.c ---- */
 
 /* Notes a SEND, a SENDCALL, a RECEIVE that was read. Return 0 or -ENOMEM. */
 int flows_note_send(struct history *history, struct end *end, struct stream *stream,
@@ -460,10 +503,6 @@ void flows_release(struct history *history, struct end *end);
 void flows_drop_old(struct history *history, struct end *end);
 void flows_drop_all(struct history *history, struct end *end);
 void flows_drop_first(struct history *history, struct end *end);
-
-/* Whether whatever began before `time` is known of all these streams. */
-bool streams_are_past(const struct history *history, const struct end *end, const struct who *who,
-                      uint32_t count, uint64_t time, bool in_calls);
 
 void end_done(struct end *end);
 

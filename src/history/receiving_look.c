@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * receiving_look.c: what is common to every look at a RECEIVE: its edges, what it waits for, and the gaps among SENDs.
+ *
+ *      RECEIVE       |<------------- bytes ------------->|
+ *      SENDs     | SEND 4  |          | SEND 5 |              edges
+ *      SENDCALL                                |<- out ->|    an edge: the SEND comes later
+ *                          |<- gap -->|                       wait; or it is proven missing
+ *
+ * A gap is proven missing when
+ *      its sender's end was closed, or its recording has ended, and all that is told is known;
+ *      it lies before what was recorded of the path;
+ *      sender and receiver have one clock, and the sender's recording is known a moment beyond the RECEIVE: within
+ *      a moment SEND or SENDCALL tells of what is out;
+ *      a later SEND of the direction is known, and the sender's recording a moment beyond that;
+ *      records of the sender were lost, and its recording is known a moment beyond that.
+ */
+#include "history/receiving_look.h"
+
+#include <errno.h>
+
+struct history_edge *history_add_edge(struct history *history)
+{
+    if (array_reserve(&history->edges, &history->edge_capacity, history->edge_count + 1,
+                      sizeof(*history->edges)) < 0)
+        return NULL;
+    return &history->edges[history->edge_count++];
+}
+
+/* ---- waiting ---- */
+
+void look_wait(struct look *look, uint32_t origin, uint64_t deadline)
+{
+    struct wait *wait = look->wait;
+
+    if (!look->waits || deadline < wait->deadline) {
+        wait->origin = origin;
+        wait->deadline = deadline;
+    }
+    look->waits = true;
+}
+
+/* Whether an origin is known beyond a moment after `time`; if not, that is waited for. */
+bool look_moment_over(struct look *look, uint32_t number, uint64_t time)
+{
+    const struct origin *origin = &look->history->origins[number];
+    uint64_t deadline = time > UINT64_MAX - 2 * MOMENT ? UINT64_MAX - MOMENT : time + MOMENT;
+
+    if (origin->progress > deadline)
+        return true;
+    look_wait(look, number, deadline);
+    return false;
+}
+
+/* Among the gaps of one RECEIVE, what says most. */
+void look_note_missing(struct look *look, uint64_t bytes, enum history_rest rest)
+{
+    look->missing += (uint32_t)bytes;
+    if (rest > look->rest)
+        look->rest = rest;
+}
+
+/* ---- edges ---- */
+
+static void add_edge(struct look *look, enum edge_kind kind, const struct history_edge *like)
+{
+    struct history_edge *edge = history_add_edge(look->history);
+
+    if (edge == NULL) {
+        look->error = -ENOMEM;
+        return;
+    }
+    *edge = *like;
+    edge->kind = look->from->packets || is_doubtful(look->end, look->record) ? EDGE_INFERRED : kind;
+    edge->origin = look->from->origin;
+    edge->path = look->from->number;
+}
+
+void look_add_send(struct look *look, enum edge_kind kind, const struct sent *sent, uint64_t bytes)
+{
+    if (sent->number == NO_NUMBER) {
+        if (look->forced)
+            look_note_missing(look, bytes, REST_UNMATCHED);
+        else
+            look_wait(look, look->from->origin, UINT64_MAX - 1);
+        return;
+    }
+    const struct history_edge edge = {
+        .id = EVENT_SEND,
+        .stream = sent->stream,
+        .sequence = sent->sequence,
+        .bytes = (uint32_t)bytes,
+        .number = sent->number,
+        .time = sent->when,
+        .proc_time = sent->proc_time,
+    };
+    add_edge(look, sent->doubtful ? EDGE_INFERRED : kind, &edge);
+}
+
+void look_add_call(struct look *look, enum edge_kind kind, const struct stream *stream,
+                   uint64_t bytes)
+{
+    const struct beginning *call = &stream->open_call;
+    const struct history_edge edge = {
+        .id = EVENT_SENDCALL,
+        .stream = call->stream,
+        .sequence = call->sequence,
+        .bytes = (uint32_t)bytes,
+        .number = call->number,
+        .time = call->when,
+        .proc_time = call->proc_time,
+    };
+    add_edge(look, kind, &edge);
+}
+
+/* ---- gaps ---- */
+
+enum history_rest look_why_missing(const struct look *look)
+{
+    const struct end *from = look->from;
+    const struct stream *sender = stream_who(look->history, from->sender);
+
+    if (look->history->origins[from->origin].discards &&
+        (sender == NULL || sender->discarded || !from->has_sent))
+        return REST_UNSELECTED;
+    return from->has_sent ? REST_UNMATCHED : REST_EXTERNAL;
+}
+
+/* Whether the sender's records that would fill a gap were lost, as far as is known. */
+static bool were_lost(struct look *look)
+{
+    const struct end *from = look->from;
+    const struct stream *sender = stream_who(look->history, from->sender);
+
+    return sender != NULL && sender->lost_time >= from->out_time && sender->lost_time > 0 &&
+           look_moment_over(look, from->origin, sender->lost_time);
+}
+
+/* Whether nothing comes any more to fill a gap; `next` is a SEND behind it, or NULL. */
+bool look_is_missing(struct look *look, const struct sent *next)
+{
+    const struct end *from = look->from;
+    const struct origin *origin = &look->history->origins[from->origin];
+
+    if (look->forced || from->destroyed || origin->ended || look->end->external)
+        return true;
+    if (look->one_clock && origin->tells &&
+        look_moment_over(look, from->origin, look->record->header.time))
+        return true;
+    if (next != NULL && look_moment_over(look, from->origin, next->time))
+        return true;
+    if (were_lost(look))
+        return true;
+    look_wait(look, from->origin, UINT64_MAX - 1);
+    return false;
+}
+
+/* A SENDCALL tells least what is out (send.bpf.h): when nothing else comes, it is its call's. */
+static const struct stream *call_in_progress(const struct look *look)
+{
+    for (const struct stream *open = look->from->opens; open != NULL; open = open->next_open)
+        if (is_counted(look->from->kind) && open->open_call.number != NO_NUMBER)
+            return open;
+    return NULL;
+}
+
+void look_missing(struct look *look, uint64_t low, uint64_t high, const struct sent *next)
+{
+    const struct end *from = look->from;
+    uint64_t begins = from->out_start;
+    uint64_t recorded = look->end->in_start + look->end->in_shift;
+
+    if (recorded > begins)
+        begins = recorded;
+    if (low < begins && !is_datagram(from->kind)) {
+        look_note_missing(look, (high < begins ? high : begins) - low, REST_EXTERNAL);
+        low = begins;
+    }
+    if (low < from->forgotten && low < high) {
+        look_note_missing(look, (high < from->forgotten ? high : from->forgotten) - low,
+                          REST_UNMATCHED);
+        low = from->forgotten;
+    }
+    if (low >= high || !look_is_missing(look, next))
+        return;
+    const struct stream *open = next == NULL ? call_in_progress(look) : NULL;
+    if (open != NULL) {
+        look_add_call(look, EDGE_ORDERED, open, high - low);
+        return;
+    }
+    look_note_missing(look, high - low, look_why_missing(look));
+    if (!from->has_sent)
+        look->end->external = true;
+}
+
+/* The call in progress that position `low` is of; or the next one, which begins at *ret_next. */
+static const struct stream *find_call(const struct end *from, uint64_t low, uint64_t *ret_next)
+{
+    for (const struct stream *open = from->opens; open != NULL; open = open->next_open) {
+        if (open->open_from <= low && low < open->open_to)
+            return open;
+        if (open->open_from > low && open->open_from < *ret_next)
+            *ret_next = open->open_from;
+    }
+    return NULL;
+}
+
+void look_gap(struct look *look, uint64_t low, uint64_t high, const struct sent *next)
+{
+    while (low < high && look->error == 0) {
+        uint64_t end = high;
+        const struct stream *open = find_call(look->from, low, &end);
+        if (open == NULL) {
+            look_missing(look, low, end, next);
+            low = end;
+            continue;
+        }
+        end = open->open_to < high ? open->open_to : high;
+        if (open->open_handed_to <= low && !look->forced) {
+            look_wait(look, look->from->origin, UINT64_MAX - 1);
+        } else if (open->open_handed_to <= low) {
+            look_note_missing(look, end - low, REST_UNMATCHED);
+        } else {
+            end = open->open_handed_to < end ? open->open_handed_to : end;
+            look_add_call(look, EDGE_EXACT, open, end - low);
+        }
+        low = end;
+    }
+}
+
+/* ---- SENDs ---- */
+
+/* Index of the first SEND that ends behind `position`. */
+uint32_t look_first_behind(const struct look *look, uint64_t position)
+{
+    const struct sends *sends = &look->from->sends;
+    uint32_t index = sends_search(sends, position + 1);
+
+    while (index > sends->first &&
+           sends->at[index - 1].position + sent_length(look->from, &sends->at[index - 1]) >
+               position)
+        index--;
+    return index;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * receiving_look.h: a look at a RECEIVE, inside history/.
+ *
+ *      receiving.c ---> receiving_order.c    order is not certain: candidates
+ *           \____________/
+ *                 |
+ *               receiving_look.c                  edges, waiting, gaps
+ */
+#ifndef DPM_HISTORY_RECEIVING_LOOK_H
+#define DPM_HISTORY_RECEIVING_LOOK_H
+
+#include "history/history_private.h"
+
+struct look {
+    struct history *history;
+    struct end *end;
+    struct end *from; /* its partner */
+    const struct record *record;
+    uint64_t low; /* what it took: [low, high), in terms of `from` */
+    uint64_t high;
+    struct wait *wait;
+    bool forced;
+    bool waits;
+    bool one_clock;
+    int error;
+    uint32_t missing;       /* bytes, or messages */
+    enum history_rest rest; /* of the missing */
+};
+/* It is to be looked at again when `origin` is known beyond `deadline`; the first of several counts. */
+void look_wait(struct look *look, uint32_t origin, uint64_t deadline);
+
+/* Whether an origin is known beyond a moment after `time`; if not, that is waited for. */
+bool look_moment_over(struct look *look, uint32_t number, uint64_t time);
+
+/* Some of it has no edge, and why: among the gaps of one RECEIVE what says most. */
+void look_note_missing(struct look *look, uint64_t bytes, enum history_rest rest);
+
+/* `bytes` of a SEND, or of a call in progress (by its SENDCALL), were received. A SEND that is not handed out is
+ * waited for. Without memory look->error is set. */
+void look_add_send(struct look *look, enum edge_kind kind, const struct sent *sent, uint64_t bytes);
+void look_add_call(struct look *look, enum edge_kind kind, const struct stream *stream,
+                   uint64_t bytes);
+
+/* No SEND has [low, high); `next` is one behind it, or NULL. The second also asks calls in progress. */
+void look_missing(struct look *look, uint64_t low, uint64_t high, const struct sent *next);
+void look_gap(struct look *look, uint64_t low, uint64_t high, const struct sent *next);
+
+/* Whether nothing comes any more to fill a gap, and why not. */
+bool look_is_missing(struct look *look, const struct sent *next);
+enum history_rest look_why_missing(const struct look *look);
+
+/* Index of the first SEND that ends behind `position`. */
+uint32_t look_first_behind(const struct look *look, uint64_t position);
+
+static inline uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- receiving_order.c ---- */
+
+/* Whether the order of what may have been received is not certain; and a look that minds it. */
+bool look_needs_order(const struct look *look);
+void look_order(struct look *look);
+
+#endif

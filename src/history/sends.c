@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sends.c: a list of SENDs under way (or of a pipe's RECEIVEs), by position, and what is certain of its order.
+ *
+ *      at | (free) | first: 40..60 | 60..75 | 75..90 | end: (room) |
+ *
+ * Order. Positions of TCP are exact. Others are counted when the call ends, while the bytes may have
+ * been put into the queue earlier in it: of two calls that overlap in time, the one that ends first
+ * has the smaller position, whatever lies first in the queue. A call that has begun when another had
+ * ended is certainly behind it.
+ *
+ *      call p   |----------|              p and s: not certain
+ *      call s        |----------|         s and t: certain
+ *      call t                    |----|
+ *
+ * So `before` of a SEND is how much of what has smaller positions is not certain to be before it,
+ * `after` the same of larger ones, and its bytes lie somewhere in
+ * [position - before, position + length + after).
+ */
+#include "history/history_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the list ---- */
+
+uint32_t sends_search(const struct sends *sends, uint64_t position)
+{
+    uint32_t low = sends->first;
+    uint32_t high = sends->end;
+
+    if (low < high && sends->at[high - 1].position < position)
+        return high;
+    if (low < high && sends->at[low].position >= position)
+        return low;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sends->at[middle].position < position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Makes room for one more at the end. */
+static int make_room(struct sends *sends)
+{
+    if (sends->end < sends->capacity)
+        return 0;
+    if (sends->first > sends->capacity / 4) {
+        memmove(sends->at, sends->at + sends->first, sends_count(sends) * sizeof(*sends->at));
+        sends->end -= sends->first;
+        sends->first = 0;
+        return 0;
+    }
+    size_t capacity = sends->capacity == 0 ? 2 : sends->capacity + sends->capacity / 2 + 1;
+    if (capacity > UINT32_MAX / 2)
+        return -ENOMEM;
+    struct sent *at = realloc(sends->at, capacity * sizeof(*at));
+    if (at == NULL)
+        return -ENOMEM;
+    sends->at = at;
+    sends->capacity = capacity;
+    return 0;
+}
+
+#define KEPT_CAPACITY 64 /* of an empty list */
+
+/* An empty list begins anew, and gives back what it does not need as a rule. */
+void sends_reset_if_empty(struct sends *sends)
+{
+    if (sends->first < sends->end)
+        return;
+    sends->first = sends->end = 0;
+    if (sends->capacity > KEPT_CAPACITY) {
+        free(sends->at);
+        *sends = (struct sends){0};
+    }
+}
+
+/* Inserts it at its position. Returns its index, or -ENOMEM. */
+int64_t sends_insert(struct sends *sends, const struct sent *sent)
+{
+    if (make_room(sends) < 0)
+        return -ENOMEM;
+    uint32_t index = sends_search(sends, sent->position);
+    while (index < sends->end && sends->at[index].position == sent->position)
+        index++;
+    memmove(sends->at + index + 1, sends->at + index, (sends->end - index) * sizeof(*sent));
+    sends->at[index] = *sent;
+    sends->end++;
+    return index;
+}
+
+/* ---- order ---- */
+
+static uint32_t add_up(uint32_t a, uint32_t b)
+{
+    return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+#define LOOKED_BACK 8 /* times of neighbours may be a little out of order */
+
+/* Notes that the one with the smaller position may be later. */
+static void put_in_doubt(struct end *end, struct sent *small, struct sent *large)
+{
+    small->after = add_up(small->after, sent_length(end, large));
+    large->before = add_up(large->before, sent_length(end, small));
+    if (small->after > end->most_after)
+        end->most_after = small->after;
+    if (large->before > end->most_before)
+        end->most_before = large->before;
+}
+
+void sends_compare_order(struct end *end, struct sends *sends, uint32_t index)
+{
+    struct sent *sent = &sends->at[index];
+    uint64_t began = call_began(sent);
+    uint32_t certain = 0;
+
+    for (uint32_t i = index; i > sends->first && certain < LOOKED_BACK; i--) {
+        struct sent *other = &sends->at[i - 1];
+        if (other->time <= began)
+            certain++;
+        else if (other->stream != sent->stream)
+            put_in_doubt(end, other, sent);
+    }
+    for (uint32_t i = index + 1; i < sends->end; i++)
+        if (sends->at[i].stream != sent->stream && call_began(&sends->at[i]) < sent->time)
+            put_in_doubt(end, sent, &sends->at[i]);
+}
