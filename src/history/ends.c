@@ -84,6 +84,10 @@ int ends_note_machine(struct history *history, uint32_t origin, const struct mac
     if (of->machine != NO_MACHINE)
         return 0;
     of->tells = record->meter_flags & EVENT_FLAG(EVENT_SENDCALL);
+    if (record->meter_flags != 0) {
+        of->leaves_out_receives = (record->meter_flags & EVENT_FLAG(EVENT_RECEIVE)) == 0;
+        of->leaves_out_terminations = (record->meter_flags & EVENT_FLAG(EVENT_TERMINATION)) == 0;
+    }
     while (machine < history->machine_count && !same_machine(&history->machines[machine], record))
         machine++;
     of->machine = machine;
@@ -147,7 +151,12 @@ static bool has_known_address(const struct history *history, const struct end *e
     return lookup_find(&history->addresses, address_key(own)) != NO_MACHINE;
 }
 
-bool end_leads_away(struct history *history, const struct end *end)
+bool end_may_be_translated(const struct history *history, const struct end *end)
+{
+    return history->machine_count > 1 && !end->external && joiner_knows_starts(end->record);
+}
+
+bool end_has_foreign_peer(struct history *history, const struct end *end)
 {
     uint8_t address[16];
     uint32_t machine;
@@ -162,6 +171,11 @@ bool end_leads_away(struct history *history, const struct end *end)
             return false;
     other_address(end, address);
     return !is_link_local(address);
+}
+
+bool end_leads_away(struct history *history, const struct end *end)
+{
+    return !end_may_be_translated(history, end) && end_has_foreign_peer(history, end);
 }
 
 /* ---- joining ---- */

@@ -58,10 +58,18 @@ static void note_repeated(struct end *end, struct sent *sent)
         end->sends.at[end->sends.end - 1].repeated = true;
 }
 
-/* Other ends of the world: who sends there, sends to nobody metered. */
-static bool keeps_sends(struct history *history, const struct end *end)
+/* Whether a RECEIVE may still come for what it sends. If not, *ret_count is where that is counted. */
+static bool keeps_sends(struct history *history, const struct end *end, uint64_t **ret_count)
 {
-    return end->partner != NULL || !end_leads_away(history, end);
+    const struct end *partner = end->partner;
+
+    *ret_count = &history->counts.external;
+    if (partner == NULL)
+        return !end_leads_away(history, end);
+    if (history->origins[partner->origin].leaves_out_receives)
+        return false;
+    *ret_count = &history->counts.unmatched_sends;
+    return !history->origins[partner->origin].ended || partner->held > 0;
 }
 
 static void count_in(struct history *history, struct end *end)
@@ -82,9 +90,12 @@ static void count_out(struct history *history, struct end *end, uint32_t count)
         history->origins[end->origin].in_flight -= count;
 }
 
-static void limit_unjoined(struct history *history, struct end *end)
+/* Nobody metered may receive what is sent: his end is not known, or somebody else uses it. */
+static void limit_sends(struct history *history, struct end *end)
 {
-    if (end->partner == NULL && sends_count(&end->sends) > UNJOINED_MOST)
+    uint32_t most = end->partner == NULL ? UNJOINED_MOST : IN_FLIGHT_MOST;
+
+    if (sends_count(&end->sends) > most && (end->partner == NULL || end->partner->held == 0))
         flows_drop_first(history, end);
     if (history->unjoined_sends > UNJOINED_MOST_ALL) {
         struct end *oldest = history->first_unjoined;
@@ -98,6 +109,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
 {
     uint32_t bytes = length_of(end->kind, record->message.bytes);
     uint64_t position = unwrap(end->out_last, record->message.offset);
+    uint64_t *lost_at;
     struct sent sent = {
         .position = position,
         .number = NO_NUMBER,
@@ -125,8 +137,8 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
         end->out_end = position + bytes;
     if (end->partner != NULL)
         end->partner->external = false;
-    if (!keeps_sends(history, end)) {
-        history->counts.external++;
+    if (!keeps_sends(history, end, &lost_at)) {
+        (*lost_at)++;
         return 0;
     }
     if (end->sharing != NULL && end->sharing->ahead_count > 0)
@@ -141,7 +153,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     count_in(history, end);
     if (is_counted(end->kind) && sends_count(&end->sends) > 1)
         sends_compare_order(end, &end->sends, (uint32_t)index);
-    limit_unjoined(history, end);
+    limit_sends(history, end);
     return 0;
 }
 
@@ -340,6 +352,32 @@ void flows_took(struct end *end, uint64_t position, uint32_t sequence)
             takes->at[i].left = 0;
 }
 
+uint64_t flows_release_takes(const struct history *history, struct end *end, uint64_t up_to)
+{
+    struct sharing *sharing = end->sharing;
+
+    if (sharing == NULL)
+        return up_to;
+    struct sends *takes = &sharing->takes;
+    while (takes->first < takes->end) {
+        const struct sent *first = &takes->at[takes->first];
+        uint64_t reaches = first->position + first->bytes + first->after + end->in_shift;
+        if (first->left > 0 || (first->after > 0 && reaches > up_to) ||
+            !streams_are_past(history, end, sharing->takers, sharing->taker_count, first->time,
+                              false))
+            break;
+        takes->first++;
+    }
+    if (takes->first < takes->end) {
+        const struct sent *first = &takes->at[takes->first];
+        uint64_t begins = first->position + end->in_shift;
+        begins -= first->before < begins ? first->before : begins;
+        up_to = begins < up_to ? begins : up_to;
+    }
+    sends_reset_if_empty(takes);
+    return up_to;
+}
+
 /* Everything below is received, whatever the order was: where the first RECEIVE that is still to be
  * looked at, or counts for others, may begin. */
 static uint64_t received_up_to(const struct history *history, struct end *end)
@@ -351,27 +389,9 @@ static uint64_t received_up_to(const struct history *history, struct end *end)
         end->done++;
     uint64_t up_to = end->done < sends_count(sends) ? sends->at[sends->first + end->done].position
                                                     : end->out_end;
-    if (partner == NULL || partner->sharing == NULL || !is_counted_in(end->kind))
-        return up_to;
-    struct sharing *sharing = partner->sharing;
-    struct sends *takes = &sharing->takes;
-    while (takes->first < takes->end) {
-        const struct sent *first = &takes->at[takes->first];
-        uint64_t reaches = first->position + first->bytes + first->after + partner->in_shift;
-        if (first->left > 0 || (first->after > 0 && reaches > up_to) ||
-            !streams_are_past(history, partner, sharing->takers, sharing->taker_count, first->time,
-                              false))
-            break;
-        takes->first++;
-    }
-    if (takes->first < takes->end) {
-        const struct sent *first = &takes->at[takes->first];
-        uint64_t begins = first->position + partner->in_shift;
-        begins -= first->before < begins ? first->before : begins;
-        up_to = begins < up_to ? begins : up_to;
-    }
-    sends_reset_if_empty(takes);
-    return up_to;
+    return partner == NULL || !is_counted_in(end->kind)
+               ? up_to
+               : flows_release_takes(history, end->partner, up_to);
 }
 
 static bool is_ordered(const struct end *end)

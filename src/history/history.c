@@ -176,6 +176,17 @@ static int hand_out_held(struct history *history, struct stream *stream, bool fo
     return SOURCE_RECORD;
 }
 
+static int hand_out_closing(struct history *history, const struct held *closing,
+                            struct history_event *ret_event)
+{
+    const struct event event = {&closing->record.header, closing->origin, closing->wall_offset};
+
+    *ret_event = (struct history_event){0};
+    history->edge_count = 0;
+    int result = hand_out(history, NULL, &event, ret_event);
+    return result < 0 ? result : SOURCE_RECORD;
+}
+
 /* ---- noting ---- */
 
 static bool leads_ahead(const struct stream *stream)
@@ -189,8 +200,8 @@ static int note_message(struct history *history, struct stream *stream, uint32_t
     struct end *end = ends_find(history, origin, record->message.path);
     uint64_t position;
 
-    if (end == NULL) {
-        history->counts.external += record->header.id == EVENT_SEND;
+    if (end == NULL) { /* its PATH was lost: who receives it cannot be known */
+        history->counts.unmatched_sends += record->header.id == EVENT_SEND;
         return 0;
     }
     switch (record->header.id) {
@@ -237,6 +248,19 @@ static int note_event(struct history *history, struct stream *stream, uint32_t n
     return result;
 }
 
+/* Whether a DESTROYPATH must wait; 0: no, 1: it is held now, or -ENOMEM. */
+static int hold_closing(struct history *history, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    if (record->header.id != EVENT_DESTROYPATH)
+        return 0;
+    struct end *end = ends_find(history, event->origin, record->message.path);
+    if (end == NULL || end->held == 0 || end->closing != 0)
+        return 0;
+    return holding_add_closing(history, end, event) < 0 ? -ENOMEM : 1;
+}
+
 static int note_identity(struct history *history, const struct event *event)
 {
     int result = identities_add(history->identities, event);
@@ -280,6 +304,14 @@ static int look_at_streamless(struct history *history, const struct event *event
     return receiving_look(history, end, record, event->origin, true, &wait, ret_event);
 }
 
+/* What was lost of a stream that has ended is told after its end, and makes no new one. */
+static bool is_of_nobody(const struct history *history, uint32_t origin,
+                         const struct record_header *header)
+{
+    return (header->id == EVENT_LOST || header->id == EVENT_DISCARDED) &&
+           !streams_is_known(history, origin, header->stream);
+}
+
 /* Returns SOURCE_RECORD, 0: it is held; or -ENOMEM. */
 static int take_record(struct history *history, const struct event *event,
                        struct history_event *ret_event)
@@ -296,7 +328,7 @@ static int take_record(struct history *history, const struct event *event,
                    ? result
                    : SOURCE_RECORD;
     }
-    if (has_stream(&record->header)) {
+    if (has_stream(&record->header) && !is_of_nobody(history, event->origin, &record->header)) {
         stream = streams_find_or_add(history, event->origin, record->header.stream);
         if (stream == NULL)
             return -ENOMEM;
@@ -306,6 +338,8 @@ static int take_record(struct history *history, const struct event *event,
         return result;
     if (stream != NULL && leads_ahead(stream))
         return holding_add(history, stream, event);
+    if (stream == NULL && (result = hold_closing(history, event)) != 0)
+        return result < 0 ? result : 0;
     result = stream == NULL ? look_at_streamless(history, event, ret_event)
                             : look(history, stream, record, false, ret_event);
     if (result == 0)
@@ -400,8 +434,7 @@ static int read_one(struct history *history, struct origin *origin, struct histo
             history->since_looked = 0;
             holding_wake_impatient(history);
         }
-        result = take_record(history, &event, ret_event);
-        return result == -ENOMEM ? problem_set(problem, result, "out of memory") : result;
+        return take_record(history, &event, ret_event);
     }
     if (result == SOURCE_NONE_YET) {
         origin->idle = true;
@@ -463,8 +496,11 @@ enum { NOTHING_YET = SOURCE_NONE_YET, NOTHING_LEFT };
 
 static int go_on(struct history *history, struct history_event *ret_event, struct problem *problem)
 {
-    struct stream *ready = holding_take_ready(history);
+    const struct held *closing = holding_take_closing(history);
 
+    if (closing != NULL)
+        return hand_out_closing(history, closing, ret_event);
+    struct stream *ready = holding_take_ready(history);
     if (ready != NULL)
         return hand_out_held(history, ready, false, ret_event);
     if (history->held_count >= HELD_MOST && history->oldest != NULL)
@@ -502,6 +538,8 @@ int history_next(struct history *history, struct history_event *ret_event, struc
     while (result == 0);
     if (result == NOTHING_YET)
         ask_again(history);
+    if (result == -ENOMEM)
+        return problem_set(problem, result, "out of memory");
     if (result != NOTHING_LEFT)
         return result;
     if (!history->finished)

@@ -86,7 +86,8 @@ struct history_counts {
     uint64_t external;   /* RECEIVEs, and SENDs that will not be received by anybody metered */
     uint64_t unselected; /* RECEIVEs and SENDs */
     uint64_t
-        unmatched_sends; /* never received as far as is known, of paths with two metered ends; final at the end */
+        unmatched_sends; /* never received as far as is known, of paths with two metered ends or whose PATH
+                            was lost; final at the end */
     uint64_t unmatched_receives;
     uint64_t lost;      /* records that were lost, as LOST records tell */
     uint64_t discarded; /* removed by a selection, as DISCARDED records tell */

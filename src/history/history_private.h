@@ -33,6 +33,7 @@
 #define HELD_MOST         262144u /* records */
 #define UNJOINED_MOST     65536u  /* SENDs of a direction whose other end is not known ... */
 #define UNJOINED_MOST_ALL 262144u /* ... and of all of them together */
+#define IN_FLIGHT_MOST    262144u /* SENDs of a direction, none of whose RECEIVEs is held */
 #define ORPHANS_MOST      16384u  /* closed ends with such SENDs */
 #define FADING_MOST       8192u   /* identities of paths and streams that have ended */
 #define AHEAD_MOST        65536u  /* how much an origin may be loaded before another is read */
@@ -103,18 +104,19 @@ struct sharing {
 struct end {
     uint32_t origin;
     uint32_t number;
-    uint32_t index;                   /* of the pool, and of the joiner */
-    uint32_t held;                    /* records held that speak of it */
-    uint8_t kind;                     /* enum path_kind */
-    bool packets;                     /* positions may be wrong: RECORD_PACKETS */
-    bool destroyed;                   /* nothing will be noted any more */
-    bool external;                    /* nobody metered sends here, as far as is known */
-    bool several;                     /* several streams have sent: their order may be in doubt */
-    bool has_sent;                    /* a SEND was noted */
-    bool has_received;                /* a RECEIVE was noted */
-    bool aligned;                     /* UDP: a RECEIVE was matched */
-    bool is_orphan;                   /* among the orphans */
-    bool is_unjoined;                 /* in the list of those with SENDs and no partner */
+    uint32_t index;    /* of the pool, and of the joiner */
+    uint32_t held;     /* records held that speak of it ... */
+    uint32_t closing;  /* ... and its DESTROYPATH, held until they are handed out; index + 1 */
+    uint8_t kind;      /* enum path_kind */
+    bool packets;      /* positions may be wrong: RECORD_PACKETS */
+    bool destroyed;    /* nothing will be noted any more */
+    bool external;     /* nobody metered sends here, as far as is known */
+    bool several;      /* several streams have sent: their order may be in doubt */
+    bool has_sent;     /* a SEND was noted */
+    bool has_received; /* a RECEIVE was noted */
+    bool aligned;      /* UDP: a RECEIVE was matched */
+    bool is_orphan;    /* among the orphans */
+    bool is_unjoined;  /* in the list of those with SENDs and no partner */
     const struct path_record *record; /* belongs to the identities */
     struct end *partner;              /* or NULL */
     struct stream *waiters;           /* whose RECEIVE on this end is held */
@@ -217,10 +219,9 @@ struct stream {
     uint32_t first_held; /* index of a held record + 1 */
     uint32_t last_held;
     uint32_t held_count;
-    uint32_t waits_for; /* origin */
-    uint64_t deadline;  /* of that origin's clock */
-    uint32_t place;     /* in that origin's heap of deadlines, or NO_PLACE */
-    struct end *waits_at;
+    uint32_t waits_for;         /* origin */
+    uint64_t deadline;          /* of that origin's clock */
+    uint32_t place;             /* in that origin's heap of deadlines, or NO_PLACE */
     struct stream *next_waiter; /* of the same end or process ... */
     struct stream **waiter_link;
     struct stream *older; /* ... of all that wait for bytes ... */
@@ -233,6 +234,7 @@ struct stream {
 struct held {
     struct record record;
     int64_t wall_offset;
+    uint32_t origin;
     uint32_t next; /* index + 1 */
 };
 
@@ -246,9 +248,11 @@ struct origin {
     uint32_t machine; /* or NO_MACHINE: it has not said */
     bool begun;
     bool ended;
-    bool idle;     /* none yet */
-    bool tells;    /* SENDCALL is in force: a moment is a proof */
-    bool discards; /* DISCARDED was seen */
+    bool idle;  /* none yet */
+    bool tells; /* SENDCALL is in force: a moment is a proof */
+    bool leaves_out_receives;
+    bool leaves_out_terminations; /* a stream that is silent may have ended */
+    bool discards;                /* DISCARDED was seen */
     uint32_t held;
     uint32_t waiters;     /* streams that wait for what is to be read here */
     uint64_t in_flight;   /* SENDs towards other origins */
@@ -289,6 +293,8 @@ struct history {
     struct pool ends;
     struct pool held;
     uint32_t lives;
+    uint32_t stream_count;
+    uint32_t swept_at; /* streams: when so many live, those that are silent are forgotten */
     uint32_t held_count;
     uint32_t current;      /* origin being read ... */
     uint32_t turn;         /* ... for so many records yet */
@@ -299,6 +305,7 @@ struct history {
     struct stream *first_ready;
     struct stream *last_ready;
     uint32_t handed;            /* held record that was handed out, to be given back; index + 1 */
+    uint32_t first_closing;     /* DESTROYPATHs that can be handed out now; index + 1 */
     struct stream *last_stream; /* looked up */
     struct end *first_unjoined;
     struct end *last_unjoined;
@@ -314,7 +321,6 @@ struct history {
     uint32_t edge_count;
     struct history_counts counts;
     bool finished;
-    bool out_of_memory;
 };
 
 /* ---- streams.c ---- */
@@ -326,6 +332,7 @@ static inline uint64_t number_in_origin(uint32_t origin, uint32_t number)
 
 /* NULL: out of memory. */
 struct stream *streams_find_or_add(struct history *history, uint32_t origin, uint32_t number);
+bool streams_is_known(const struct history *history, uint32_t origin, uint32_t number);
 struct stream *stream_who(const struct history *history, struct who who);
 static inline struct who who_is(const struct stream *stream)
 {
@@ -368,6 +375,9 @@ void ends_settle(struct history *history, struct end *end);
 
 /* Whether its other end lies on no machine of the sources. */
 bool end_leads_away(struct history *history, const struct end *end);
+/* Whether its address says so; and whether that may be another one's, translated on the way (NAT). */
+bool end_has_foreign_peer(struct history *history, const struct end *end);
+bool end_may_be_translated(const struct history *history, const struct end *end);
 /* Whether its other end, which is not known, must be on its own machine; else on `*ret_machine`, or NO_MACHINE: any. */
 bool end_is_local(struct history *history, const struct end *end, uint32_t *ret_machine);
 
@@ -498,6 +508,10 @@ int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t
 /* The RECEIVE of `end`, which is one of a pipe, has been handed out. */
 void flows_took(struct end *end, uint64_t position, uint32_t sequence);
 
+/* Frees the RECEIVEs of a pipe's end that count for no other any more, all bytes below `up_to` (in its partner's
+ * terms) being received. Returns where the first begins that is left, or may, if that is less. */
+uint64_t flows_release_takes(const struct history *history, struct end *end, uint64_t up_to);
+
 /* Frees SENDs that are received; those that will not be any more. */
 void flows_release(struct history *history, struct end *end);
 void flows_drop_old(struct history *history, struct end *end);
@@ -526,6 +540,10 @@ struct history_edge *history_add_edge(struct history *history);
 /* ---- holding.c ---- */
 
 int holding_add(struct history *history, struct stream *stream, const struct event *event);
+/* A DESTROYPATH waits until what is held of its end is handed out. */
+int holding_add_closing(struct history *history, struct end *end, const struct event *event);
+/* One whose time has come, or NULL. It stays where it is until the next one is removed. */
+const struct held *holding_take_closing(struct history *history);
 const struct held *holding_first(const struct history *history, const struct stream *stream);
 void holding_remove_first(struct history *history, struct stream *stream);
 

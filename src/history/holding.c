@@ -8,6 +8,7 @@
  *         |-- in the heap of an origin, until a time    (the earliest deadline first)
  *         '-- among all that wait for bytes             (oldest ... youngest)
  *
+ * The DESTROYPATH of an end belongs to no stream, and waits for all that is held of it (end->closing).
  * Whatever may be the end of a wait wakes the stream: it becomes ready, and its first record is looked
  * at again.
  */
@@ -34,18 +35,28 @@ static void *end_of_record(struct history *history, const struct stream *stream,
     }
 }
 
-int holding_add(struct history *history, struct stream *stream, const struct event *event)
+/* Returns the index of the copy, or -ENOMEM. */
+static int64_t copy_record(struct history *history, const struct event *event)
 {
-    const struct record *record = (const struct record *)event->header;
     int64_t index = pool_take(&history->held);
-    struct end *end = end_of_record(history, stream, record);
 
     if (index < 0)
         return -ENOMEM;
     struct held *held = pool_at(&history->held, (uint32_t)index);
-    memcpy(&held->record, record, sizeof(held->record));
+    memcpy(&held->record, event->header, sizeof(held->record));
     held->wall_offset = event->wall_offset;
+    held->origin = event->origin;
     held->next = 0;
+    return index;
+}
+
+int holding_add(struct history *history, struct stream *stream, const struct event *event)
+{
+    int64_t index = copy_record(history, event);
+    struct end *end = end_of_record(history, stream, (const struct record *)event->header);
+
+    if (index < 0)
+        return -ENOMEM;
     if (stream->last_held != 0)
         held_at(history, stream->last_held)->next = (uint32_t)index + 1;
     else
@@ -64,6 +75,17 @@ const struct held *holding_first(const struct history *history, const struct str
     return held_at(history, stream->first_held);
 }
 
+/* Nothing is held any more that speaks of it. */
+static void close_end(struct history *history, struct end *end)
+{
+    if (end->closing != 0) {
+        held_at(history, end->closing)->next = history->first_closing;
+        history->first_closing = end->closing;
+        end->closing = 0;
+    }
+    ends_settle(history, end);
+}
+
 /* It stays where it is until the next one is removed. */
 void holding_remove_first(struct history *history, struct stream *stream)
 {
@@ -77,10 +99,29 @@ void holding_remove_first(struct history *history, struct stream *stream)
     stream->held_count--;
     history->held_count--;
     history->origins[stream->origin].held--;
-    if (end != NULL) {
-        end->held--;
-        ends_settle(history, end);
+    if (end != NULL && --end->held == 0)
+        close_end(history, end);
+}
+
+int holding_add_closing(struct history *history, struct end *end, const struct event *event)
+{
+    int64_t index = copy_record(history, event);
+
+    if (index < 0)
+        return -ENOMEM;
+    end->closing = (uint32_t)index + 1;
+    return 0;
+}
+
+const struct held *holding_take_closing(struct history *history)
+{
+    const struct held *closing = held_at(history, history->first_closing);
+
+    if (closing != NULL) {
+        history->handed = history->first_closing;
+        history->first_closing = closing->next;
     }
+    return closing;
 }
 
 /* ---- deadlines ---- */

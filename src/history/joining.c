@@ -133,13 +133,15 @@ static bool older(const struct path_end *end)
     return end->record->header.flags & RECORD_OLDER;
 }
 
-/* Whether its starting positions tell it from all other connections. */
+bool joiner_knows_starts(const struct path_record *record)
+{
+    return record->kind == PATH_TCP && !(record->header.flags & RECORD_OLDER) &&
+           record->start_out != 0 && record->start_in != 0;
+}
+
 static bool knows_starts(const struct path_end *end)
 {
-    const struct path_record *record = end->record;
-
-    return record->kind == PATH_TCP && !older(end) && record->start_out != 0 &&
-           record->start_in != 0;
+    return joiner_knows_starts(end->record);
 }
 
 static struct key starts_key(const struct path_end *end)

@@ -52,6 +52,9 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
 int joiner_restore(struct joiner *joiner, uint32_t index, const struct path_end *end,
                    const struct path_record *record, uint32_t partner);
 
+/* Whether its starting positions tell it from all other connections. */
+bool joiner_knows_starts(const struct path_record *record);
+
 /* The end was closed for good; has no effect before it is described. */
 void joiner_destroyed(struct joiner *joiner, uint32_t index);
 

@@ -84,6 +84,22 @@ static const struct sent *find_like(const struct look *look)
     return nearest;
 }
 
+/* Whether another one may be it: IPv4 counts to 65,536 only, and so many may have been lost. */
+static bool is_ambiguous(const struct look *look, const struct sent *sent)
+{
+    const struct sends *sends = &look->from->sends;
+    uint64_t first = sends->at[sends->first].position;
+    uint64_t last = sends->at[sends->end - 1].position;
+
+    for (uint64_t at = sent->position; at >= first + 65536;)
+        if (find_datagram(look, at -= 65536) != NULL)
+            return true;
+    for (uint64_t at = sent->position + 65536; at <= last; at += 65536)
+        if (find_datagram(look, at) != NULL)
+            return true;
+    return false;
+}
+
 static void look_at_datagram(struct look *look)
 {
     struct end *from = look->from;
@@ -106,7 +122,7 @@ static void look_at_datagram(struct look *look)
             look->end->external = true;
         return;
     }
-    bool counted = from->record->family == AF_INET6 || sent->repeated;
+    bool counted = from->record->family == AF_INET6 || sent->repeated || is_ambiguous(look, sent);
     look_add_send(look, counted ? EDGE_INFERRED : EDGE_EXACT, sent, look->record->message.bytes);
     if (look->waits)
         return;
@@ -118,45 +134,108 @@ static void look_at_datagram(struct look *look)
 
 /* ---- an end without a partner ---- */
 
-/* The least known of the origins where the partner may be recorded; -1: nothing more is to come of them. */
-static int64_t least_known(const struct look *look, uint32_t origin, bool local, uint32_t machine)
+static bool have_one_clock(const struct history *history, uint32_t a, uint32_t b)
+{
+    uint32_t machine = history->origins[a].machine;
+
+    return a == b || (machine != NO_MACHINE && machine == history->origins[b].machine);
+}
+
+/* Where the partner of an end may be recorded. */
+struct elsewhere {
+    uint32_t origin;  /* of the end */
+    bool local;       /* only on its machine ... */
+    uint32_t machine; /* ... or only on this one; NO_MACHINE: anywhere */
+    bool patient;     /* though its clock is not known, it may tell of it */
+};
+
+#define UNRELATED (UINT64_MAX - 1)
+
+/* How far an origin must be known for that nothing of it comes any more that was before `time` of another
+ * one; UNRELATED: their clocks are not known to each other. */
+static uint64_t known_beyond(const struct history *history, uint32_t number, uint32_t origin,
+                             uint64_t time)
+{
+    const struct origin *other = &history->origins[number];
+    int64_t own, its;
+    uint64_t own_error, its_error;
+
+    if (!other->tells || time > UINT64_MAX / 2)
+        return UNRELATED;
+    if (have_one_clock(history, number, origin))
+        return time + MOMENT;
+    history_clock(history, origin, time, &own, &own_error);
+    history_clock(history, number, other->progress, &its, &its_error);
+    if (own_error > UINT64_MAX / 8 || its_error > UINT64_MAX / 8)
+        return UNRELATED;
+    return time + (uint64_t)own - (uint64_t)its + own_error + its_error + MOMENT;
+}
+
+static bool may_be_there(const struct history *history, const struct elsewhere *where,
+                         uint32_t number)
+{
+    uint32_t own = history->origins[where->origin].machine;
+    uint32_t machine = history->origins[number].machine;
+
+    if (where->local && own == NO_MACHINE)
+        return number == where->origin;
+    return machine == NO_MACHINE || machine == (where->local ? own : where->machine) ||
+           (!where->local && where->machine == NO_MACHINE);
+}
+
+/* The least known of the origins where the partner may be recorded, and how far it must be known; -1: nothing more
+ * is to come of them. */
+static int64_t least_known(const struct look *look, const struct elsewhere *where,
+                           uint64_t *ret_deadline)
 {
     const struct history *history = look->history;
-    uint32_t own = history->origins[origin].machine;
     int64_t found = -1;
 
     for (uint32_t i = 0; i < history->origin_count; i++) {
         const struct origin *other = &history->origins[i];
-        bool may_be = other->machine == NO_MACHINE || (!local && machine == NO_MACHINE) ||
-                      other->machine == (local ? own : machine);
-        if (local && own == NO_MACHINE)
-            may_be = i == origin;
-        if (!may_be || other->ended ||
-            (local && other->tells && other->progress > look->record->header.time &&
-             other->progress - look->record->header.time > MOMENT))
+        if (other->ended || !may_be_there(history, where, i))
             continue;
-        if (found < 0 || other->progress < history->origins[found].progress)
+        uint64_t beyond = known_beyond(history, i, where->origin, look->record->header.time);
+        if (other->progress > beyond || (beyond == UNRELATED && !where->patient))
+            continue;
+        if (found < 0 || other->progress < history->origins[found].progress) {
             found = i;
+            *ret_deadline = beyond;
+        }
     }
     return found;
+}
+
+#define PATIENCE 4096u /* records that are held, until addresses are believed without other proof */
+
+static struct elsewhere where_is_partner(const struct look *look, uint32_t origin)
+{
+    struct elsewhere where = {.origin = origin, .patient = true};
+
+    where.local = end_is_local(look->history, look->end, &where.machine);
+    if (end_has_foreign_peer(look->history, look->end)) {
+        where.patient = look->history->held_count < PATIENCE;
+        look->wait->impatient = true;
+    }
+    return where;
 }
 
 static void look_alone(struct look *look, uint32_t origin)
 {
     struct end *end = look->end;
-    uint32_t machine;
-    uint64_t time = look->record->header.time;
 
     if (!look->forced && !end->external && !end_leads_away(look->history, end)) {
-        bool local = end_is_local(look->history, end, &machine);
-        int64_t known = least_known(look, origin, local, machine);
+        const struct elsewhere where = where_is_partner(look, origin);
+        uint64_t deadline;
+        int64_t known = least_known(look, &where, &deadline);
         if (known >= 0) {
-            bool tells = local && look->history->origins[known].tells && time < UINT64_MAX / 2;
-            look_wait(look, (uint32_t)known, tells ? time + MOMENT : UINT64_MAX - 1);
+            look_wait(look, (uint32_t)known, deadline);
             return;
         }
     }
     end->external = true;
+    if (end_has_foreign_peer(look->history, end))
+        flows_drop_all(look->history, end); /* what it sends goes the same way */
     look_note_missing(look, length_of(end->kind, look->record->message.bytes), REST_EXTERNAL);
 }
 
@@ -193,8 +272,10 @@ static int take(struct look *look)
 
     if (end->sharing != NULL && end->sharing->takes.at != NULL)
         flows_took(end, look->low - end->in_shift, look->record->header.sequence);
-    if (look->from == NULL)
+    if (look->from == NULL) {
+        flows_release_takes(look->history, end, UINT64_MAX);
         return 0;
+    }
     if (flows_take(look->history, look->from, look->low, look->high) < 0)
         return -ENOMEM;
     if (look->high > end->in_end)
@@ -238,10 +319,7 @@ int receiving_look(struct history *history, struct end *end, const struct record
     if (look.from == NULL) {
         look_alone(&look, origin);
     } else {
-        const struct origin *sender = &history->origins[look.from->origin];
-        look.one_clock =
-            look.from->origin == origin ||
-            (sender->machine != NO_MACHINE && sender->machine == history->origins[origin].machine);
+        look.one_clock = have_one_clock(history, look.from->origin, origin);
         if (end->kind == PATH_UDP && !look.one_clock)
             look_at_datagram(&look);
         else if (look_needs_order(&look))

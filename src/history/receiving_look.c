@@ -101,6 +101,14 @@ void look_add_call(struct look *look, enum edge_kind kind, const struct stream *
                    uint64_t bytes)
 {
     const struct beginning *call = &stream->open_call;
+
+    for (uint32_t i = 0; i < look->history->edge_count; i++) {
+        struct history_edge *known = &look->history->edges[i];
+        if (known->number == call->number) { /* a gap was filled by it before */
+            known->bytes = least(known->bytes + (uint32_t)bytes, look->record->message.bytes);
+            return;
+        }
+    }
     const struct history_edge edge = {
         .id = EVENT_SENDCALL,
         .stream = call->stream,

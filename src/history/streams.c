@@ -22,6 +22,30 @@
 #define CALL_WAIT4  61 /* numbers of x86-64 */
 #define CALL_WAITID 247
 
+#define SILENT      60000000000ull /* ns */
+#define FEW_STREAMS 16384u
+
+/* Where ends are not recorded, streams that have been silent for long are forgotten. Looked at when
+ * twice as many live as were left the last time. */
+static void forget_silent(struct history *history)
+{
+    if (history->swept_at == 0)
+        history->swept_at = FEW_STREAMS;
+    if (history->stream_count < history->swept_at)
+        return;
+    for (uint32_t i = 0; i < history->streams.used; i++) {
+        struct stream *stream = pool_at(&history->streams, i);
+        const struct origin *origin = &history->origins[stream->origin];
+        if (stream->life != 0 && origin->leaves_out_terminations && stream->held_count == 0 &&
+            stream->waits == WAITS_NOT && stream->open == NULL &&
+            stream->read_time + SILENT < origin->read_time)
+            streams_forget(history, stream);
+    }
+    history->swept_at = 2 * history->stream_count;
+    if (history->swept_at < FEW_STREAMS)
+        history->swept_at = FEW_STREAMS;
+}
+
 struct stream *streams_find_or_add(struct history *history, uint32_t origin, uint32_t number)
 {
     uint64_t key = number_in_origin(origin, number);
@@ -32,6 +56,7 @@ struct stream *streams_find_or_add(struct history *history, uint32_t origin, uin
     uint32_t found = lookup_find(&history->stream_numbers, key);
     if (found != LOOKUP_NONE)
         return history->last_stream = pool_at(&history->streams, found);
+    forget_silent(history);
     int64_t index = pool_take(&history->streams);
     if (index < 0)
         return NULL;
@@ -45,7 +70,13 @@ struct stream *streams_find_or_add(struct history *history, uint32_t origin, uin
     stream->origin = origin;
     stream->number = number;
     stream->place = NO_PLACE;
+    history->stream_count++;
     return history->last_stream = stream;
+}
+
+bool streams_is_known(const struct history *history, uint32_t origin, uint32_t number)
+{
+    return lookup_find(&history->stream_numbers, number_in_origin(origin, number)) != LOOKUP_NONE;
 }
 
 struct stream *stream_who(const struct history *history, struct who who)
@@ -400,5 +431,6 @@ void streams_forget(struct history *history, struct stream *stream)
     lookup_remove(&history->stream_numbers, number_in_origin(stream->origin, stream->number));
     if (history->last_stream == stream)
         history->last_stream = NULL;
+    history->stream_count--;
     pool_give(&history->streams, stream->index);
 }

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * history_cases_test.c: what the history does with few records, one case each. (Random histories:
+ * history_test.c.)
+ *
+ *      tape of machine 1 --+--> history --> outcome: events, in their order, with edges
+ *      tape of machine 2 --+
+ */
+#include "tapes.h"
+
+#include <errno.h>
+#include <malloc.h>
+
+#define SECOND         1000000000ull
+#define MOMENT_OF_TEST SECOND
+#define T0             (100 * SECOND)
+#define ALL            METER_EVENT_FLAGS
+#define MOST_OUT       512
+
+/* What came out, of few records. */
+struct outcome {
+    struct history_event events[MOST_OUT];
+    struct record records[MOST_OUT];
+    struct history_edge edges[MOST_OUT][4];
+    uint32_t count;
+    struct history_counts counts;
+};
+
+static struct outcome outcome;
+static struct tape first, second;
+
+static void begin(void)
+{
+    tape_init(&first);
+    tape_init(&second);
+}
+
+static void run(bool two)
+{
+    struct source *sources[2] = {&first.source, &second.source};
+    struct history *history;
+    struct problem problem;
+    struct history_event event;
+
+    memset(&outcome, 0, sizeof(outcome));
+    assert_int_equal(history_new(sources, two ? 2 : 1, &history, &problem), 0);
+    while (history_next(history, &event, &problem) == SOURCE_RECORD) {
+        uint32_t at = outcome.count++;
+        assert_true(at < MOST_OUT && event.edge_count <= 4);
+        outcome.events[at] = event;
+        memcpy(&outcome.records[at], event.event.header, sizeof(struct record));
+        if (event.edge_count > 0)
+            memcpy(outcome.edges[at], event.edges, event.edge_count * sizeof(*event.edges));
+    }
+    history_counts(history, &outcome.counts);
+    history_free(history);
+    tape_done(&first);
+    tape_done(&second);
+}
+
+/* Where the record with this stream and sequence came out. */
+static uint32_t found(uint32_t origin, uint32_t stream, uint32_t sequence)
+{
+    for (uint32_t i = 0; i < outcome.count; i++)
+        if (outcome.events[i].event.origin == origin &&
+            !(outcome.records[i].header.flags & RECORD_NO_STREAM) &&
+            outcome.records[i].header.stream == stream &&
+            outcome.records[i].header.sequence == sequence)
+            return i;
+    fail_msg("stream %u, sequence %u did not come out", stream, sequence);
+    return 0;
+}
+
+static void assert_edge(uint32_t at, uint32_t edge, enum edge_kind kind, uint32_t from,
+                        uint32_t bytes)
+{
+    assert_true(edge < outcome.events[at].edge_count);
+    assert_int_equal(outcome.edges[at][edge].kind, kind);
+    assert_int_equal(outcome.edges[at][edge].number, from);
+    assert_int_equal(outcome.edges[at][edge].bytes, bytes);
+}
+
+static void assert_rest(uint32_t at, enum history_rest rest, uint32_t bytes)
+{
+    assert_int_equal(outcome.events[at].rest, rest);
+    assert_int_equal(outcome.events[at].rest_bytes, bytes);
+}
+
+/* Streams 1 and 2 of one machine, joined by a path of `kind`: 1 sends on path 1, 2 receives on 2. */
+static void add_pair(uint8_t kind, uint32_t flags)
+{
+    add_machine(&first, T0, 1, flags);
+    add_stream(&first, T0, 1, 1, 0);
+    add_stream(&first, T0, 2, 2, 0);
+    add_unix(&first, T0, 1, kind, 7, 8);
+    add_unix(&first, T0, 2, kind, 8, 7);
+}
+
+/* A RECEIVE that is recorded before its SEND waits for it, and only its stream does. */
+static void receive_waits_for_send(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_message(&first, T0 + 10, EVENT_RECEIVE, 2, 1, 2, 0, 60);
+    add_event(&first, T0 + 20, EVENT_EXEC, 2, 2);
+    add_event(&first, T0 + 30, EVENT_EXEC, 3, 1);
+    add_message(&first, T0 + 40, EVENT_SEND, 1, 1, 1, 0, 100)->message.span = 35;
+    add_message(&first, T0 + 50, EVENT_RECEIVE, 2, 3, 2, 60, 40);
+    run(false);
+    uint32_t send = found(0, 1, 1);
+    assert_true(found(0, 3, 1) < send && send < found(0, 2, 1) && found(0, 2, 1) < found(0, 2, 2));
+    assert_edge(found(0, 2, 1), 0, EDGE_EXACT, send, 60);
+    assert_edge(found(0, 2, 3), 0, EDGE_EXACT, send, 40);
+    assert_int_equal(outcome.edges[found(0, 2, 1)][0].time, T0 + 5);
+    assert_int_equal(outcome.edges[found(0, 2, 1)][0].path, 1);
+    assert_int_equal(outcome.counts.stalls, 0);
+}
+
+/* Bytes that nobody tells of within a moment were sent by nobody metered. */
+static void moment_is_a_proof(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_message(&first, T0 + 5, EVENT_SEND, 1, 1, 1, 0, 10);
+    add_message(&first, T0 + 10, EVENT_RECEIVE, 2, 1, 2, 0, 30);
+    add_event(&first, T0 + MOMENT_OF_TEST, EVENT_EXEC, 3, 1);
+    add_event(&first, T0 + MOMENT_OF_TEST + 20, EVENT_EXEC, 3, 2);
+    add_event(&first, T0 + MOMENT_OF_TEST + 30, EVENT_EXEC, 3, 3);
+    run(false);
+    uint32_t at = found(0, 2, 1);
+    assert_edge(at, 0, EDGE_EXACT, found(0, 1, 1), 10);
+    assert_rest(at, REST_UNMATCHED, 20);
+    assert_true(at > found(0, 3, 1) && at < found(0, 3, 3));
+    assert_int_equal(outcome.counts.stalls, 0);
+    assert_int_equal(outcome.counts.unmatched_receives, 1);
+}
+
+/* The end of file is no message, an empty datagram is one. */
+static void nothing_received(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_message(&first, T0 + 10, EVENT_RECEIVE, 2, 1, 2, 0, 0)->header.flags = RECORD_END_OF_FILE;
+    run(false);
+    assert_rest(found(0, 2, 1), REST_NONE, 0);
+    assert_int_equal(outcome.events[found(0, 2, 1)].edge_count, 0);
+    begin();
+    add_pair(PATH_UNIX_DATAGRAM, ALL);
+    add_message(&first, T0 + 10, EVENT_SEND, 1, 1, 1, 0, 0);
+    add_message(&first, T0 + 11, EVENT_SEND, 1, 2, 1, 1, 500);
+    add_message(&first, T0 + 12, EVENT_RECEIVE, 2, 1, 2, 0, 0);
+    add_message(&first, T0 + 13, EVENT_RECEIVE, 2, 2, 2, 1, 100); /* truncated */
+    run(false);
+    assert_edge(found(0, 2, 1), 0, EDGE_EXACT, found(0, 1, 1), 0);
+    assert_edge(found(0, 2, 2), 0, EDGE_EXACT, found(0, 1, 2), 100);
+    assert_rest(found(0, 2, 2), REST_NONE, 0);
+}
+
+/* A reader of a blocked send has an edge to what the SENDCALL told, later ones to the SEND. */
+static void blocked_send(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_message(&first, T0 + 10, EVENT_SENDCALL, 1, 1, 1, 200, 200);
+    add_message(&first, T0 + 20, EVENT_RECEIVE, 2, 1, 2, 0, 150);
+    add_message(&first, T0 + 30, EVENT_SEND, 1, 2, 1, 0, 300);
+    add_message(&first, T0 + 40, EVENT_RECEIVE, 2, 2, 2, 150, 150);
+    run(false);
+    assert_edge(found(0, 2, 1), 0, EDGE_EXACT, found(0, 1, 1), 150);
+    assert_edge(found(0, 2, 2), 0, EDGE_EXACT, found(0, 1, 2), 150);
+    assert_int_equal(outcome.counts.unmatched_sends, 0);
+}
+
+/* Two calls overlap in time: whose bytes came first cannot be told. */
+static void concurrent_senders(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_PIPE, ALL);
+    add_message(&first, T0 + 10, EVENT_SEND, 1, 1, 1, 0, 10);
+    add_event(&first, T0 + 11, EVENT_EXEC, 3, 0);
+    add_message(&first, T0 + 20, EVENT_SEND, 3, 1, 1, 10, 10);
+    add_event(&first, T0 + 21, EVENT_EXEC, 1, 11);
+    add_message(&first, T0 + 30, EVENT_RECEIVE, 2, 1, 2, 0, 20);
+    add_message(&first, T0 + 40, EVENT_SEND, 1, 12, 1, 20, 10);
+    add_message(&first, T0 + 50, EVENT_SEND, 3, 2, 1, 30, 10); /* began at 20 or later */
+    add_message(&first, T0 + 60, EVENT_RECEIVE, 2, 2, 2, 20, 10);
+    add_message(&first, T0 + 70, EVENT_RECEIVE, 2, 3, 2, 30, 10);
+    run(false);
+    uint32_t at = found(0, 2, 2);
+    assert_int_equal(outcome.events[at].edge_count, 2);
+    assert_edge(found(0, 2, 1), 0, EDGE_EXACT, found(0, 1, 1), 10);
+    assert_edge(found(0, 2, 1), 1, EDGE_EXACT, found(0, 3, 1), 10);
+    assert_edge(at, 0, EDGE_ORDERED, found(0, 1, 12), 10);
+    assert_edge(at, 1, EDGE_ORDERED, found(0, 3, 2), 10);
+    assert_int_equal(outcome.events[found(0, 2, 3)].edge_count, 2);
+}
+
+/* A child begins with its creation; its end ends its parent's wait. */
+static void parents_and_children(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_stream(&first, T0, 1, 1, 0);
+    add_stream(&first, T0 + 5, 2, 2, 1);
+    add_event(&first, T0 + 10, EVENT_CREATEPROCESS, 1, 1)->create.child = 2;
+    add_event(&first, T0 + 20, EVENT_STARTPROCESS, 2, 1);
+    add_event(&first, T0 + 30, EVENT_TERMINATION, 2, 2)->termination.last = 1;
+    struct record *block = add_event(&first, T0 + 40, EVENT_BLOCK, 1, 2);
+    block->block.system_call = 61;
+    block->block.duration = 25;
+    block = add_event(&first, T0 + 50, EVENT_BLOCK, 1, 3);
+    block->block.system_call = 61;
+    block->block.duration = 5;
+    run(false);
+    assert_edge(found(0, 2, 1), 0, EDGE_CREATION, found(0, 1, 1), 0);
+    assert_edge(found(0, 1, 2), 0, EDGE_TERMINATION, found(0, 2, 2), 0);
+    assert_int_equal(outcome.events[found(0, 1, 3)].edge_count, 0);
+    assert_int_equal(outcome.events[found(0, 2, 2)].edge_count, 0);
+}
+
+/* Clocks are hours apart, and the receiver is read first. */
+static void two_machines(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_internet(&first, T0, 1, PATH_TCP, 1, 4000, 2, 80)->start_in = 5;
+    add_message(&first, T0 + 1, EVENT_RECEIVE, 1, 1, 1, 5, 10);
+    add_message(&first, T0 + 2, EVENT_RECEIVE, 1, 2, 1, 15, 10);
+    add_machine(&second, T0 * 100, 2, ALL);
+    add_internet(&second, T0 * 100, 1, PATH_TCP, 2, 80, 1, 4000)->start_out = 5;
+    add_message(&second, T0 * 100 + 5, EVENT_SEND, 1, 1, 1, 5, 20);
+    run(true);
+    assert_edge(found(0, 1, 1), 0, EDGE_EXACT, found(1, 1, 1), 10);
+    assert_edge(found(0, 1, 2), 0, EDGE_EXACT, found(1, 1, 1), 10);
+    assert_int_equal(outcome.counts.unmatched_sends, 0);
+}
+
+/* No machine has the other's address; nothing is waited for. */
+static void other_end_is_not_metered(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_internet(&first, T0, 1, PATH_TCP, 1, 4000, 77, 80);
+    add_message(&first, T0 + 1, EVENT_RECEIVE, 1, 1, 1, 0, 10);
+    add_message(&first, T0 + 2, EVENT_SEND, 1, 2, 1, 0, 10);
+    add_event(&first, T0 + 3, EVENT_EXEC, 2, 1);
+    run(false);
+    assert_rest(found(0, 1, 1), REST_EXTERNAL, 10);
+    assert_true(found(0, 1, 1) < found(0, 2, 1));
+    assert_int_equal(outcome.counts.external, 2);
+}
+
+/* What sent it was removed by a selection, or lost. */
+static void removed_and_lost(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        begin();
+        add_pair(PATH_UNIX_STREAM, ALL);
+        add_message(&first, T0 + 5, EVENT_SEND, 1, 1, 1, 0, 10);
+        add_message(&first, T0 + 6, EVENT_RECEIVE, 2, 1, 2, 0, 10);
+        add_event(&first, T0 + 20, lost ? EVENT_LOST : EVENT_DISCARDED, 1, 3)->lost.count = 1;
+        add_message(&first, T0 + 21, EVENT_SEND, 1, 3, 1, 30, 10);
+        add_message(&first, T0 + 22, EVENT_RECEIVE, 2, 2, 2, 10, 30);
+        run(false);
+        assert_rest(found(0, 2, 2), lost ? REST_UNMATCHED : REST_UNSELECTED, 20);
+        assert_edge(found(0, 2, 2), 0, EDGE_EXACT,
+                    found(0, 1, 3) + (outcome.records[found(0, 1, 3)].header.id != EVENT_SEND), 10);
+        assert_int_equal(lost ? outcome.counts.lost : outcome.counts.discarded, 1);
+    }
+}
+
+/* A path is closed after all that is told of it, though its RECEIVE waits. */
+static void closed_after_what_is_held(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_message(&first, T0 + 10, EVENT_RECEIVE, 2, 1, 2, 0, 10);
+    struct record *closed = add_message(&first, T0 + 20, EVENT_DESTROYPATH, 0, 0, 2, 0, 0);
+    closed->header.flags = RECORD_NO_STREAM;
+    add_event(&first, T0 + 30, EVENT_EXEC, 3, 1);
+    add_message(&first, T0 + 40, EVENT_SEND, 1, 1, 1, 0, 10);
+    run(false);
+    uint32_t at = found(0, 2, 1);
+    assert_edge(at, 0, EDGE_EXACT, found(0, 1, 1), 10);
+    assert_int_equal(outcome.records[at + 1].header.id, EVENT_DESTROYPATH);
+    assert_int_equal(outcome.count, 9);
+}
+
+/* In a container of its own address: a moment proves that no neighbour tells of the client. */
+static void client_of_a_container(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_internet(&first, T0, 1, PATH_TCP, 200, 80, 77, 4000);
+    add_message(&first, T0 + 1, EVENT_RECEIVE, 1, 1, 1, 0, 10);
+    add_event(&first, T0 + MOMENT_OF_TEST + 2, EVENT_EXEC, 3, 1);
+    add_event(&first, T0 + MOMENT_OF_TEST + 3, EVENT_EXEC, 3, 2);
+    add_event(&first, T0 + MOMENT_OF_TEST + 4, EVENT_EXEC, 3, 3);
+    run(false);
+    assert_rest(found(0, 1, 1), REST_EXTERNAL, 10);
+    assert_true(found(0, 1, 1) < found(0, 3, 3));
+}
+
+static struct path_record *add_translated(struct tape *tape, uint32_t path, uint8_t local,
+                                          uint8_t remote, uint32_t out, uint32_t in)
+{
+    struct path_record *record =
+        add_internet(tape, tape->last_time, path, PATH_TCP, local, 4000, remote, 80);
+
+    record->start_out = out;
+    record->start_in = in;
+    return record;
+}
+
+/* Addresses were translated on the way, and lead to machines that nobody knows. */
+static void translated(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_translated(&first, 1, 1, 77, 500, 900);
+    add_machine(&second, T0 * 100, 2, ALL);
+    add_translated(&second, 1, 2, 88, 900, 500);
+    for (uint32_t i = 0; i < 20; i++) {
+        add_message(&first, T0 + 4 * i, EVENT_SEND, 1, 2 * i, 1, 500 + 10 * i, 10);
+        add_message(&second, T0 * 100 + 4 * i, EVENT_RECEIVE, 1, 2 * i, 1, 500 + 10 * i, 10);
+        add_message(&second, T0 * 100 + 4 * i + 2, EVENT_SEND, 1, 2 * i + 1, 1, 900 + i, 1);
+        add_message(&first, T0 + 4 * i + 3, EVENT_RECEIVE, 1, 2 * i + 1, 1, 900 + i, 1);
+    }
+    run(true);
+    assert_int_equal(outcome.counts.exact, 40);
+    assert_int_equal(outcome.counts.external + outcome.counts.unmatched_sends, 0);
+}
+
+/* The same, but the other end is nobody's; two others tell how the machines' clocks stand, and so that it
+ * will not come. */
+static void not_translated(void **state)
+{
+    const uint64_t far = T0 * 100;
+
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_internet(&first, T0, 2, PATH_TCP, 1, 70, 2, 71)->start_out = 1;
+    add_machine(&second, far, 2, ALL);
+    add_internet(&second, far, 2, PATH_TCP, 2, 71, 1, 70)->start_in = 1;
+    add_message(&first, T0 + 10, EVENT_SEND, 1, 1, 2, 1, 10);
+    add_message(&second, far + 20, EVENT_RECEIVE, 1, 1, 2, 1, 10);
+    add_message(&second, far + 30, EVENT_SEND, 1, 2, 2, 0, 10);
+    add_message(&first, T0 + 40, EVENT_RECEIVE, 1, 2, 2, 0, 10);
+    add_translated(&first, 1, 1, 77, 500, 900);
+    add_message(&first, T0 + 50, EVENT_RECEIVE, 2, 1, 1, 900, 10);
+    add_message(&first, T0 + 60, EVENT_SEND, 2, 2, 1, 500, 10);
+    for (uint32_t i = 0; i < 200; i++)
+        add_event(&second, far + (i + 1) * MOMENT_OF_TEST / 10, EVENT_EXEC, 1, 3 + i);
+    run(true);
+    assert_rest(found(0, 2, 1), REST_EXTERNAL, 10);
+    assert_true(found(0, 2, 1) < found(1, 1, 150));
+    assert_int_equal(outcome.counts.external, 2);
+}
+
+/* So many datagrams may be lost that their 16 bits begin anew, and another one seems to be meant. */
+static void datagrams_begin_anew(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_internet(&first, T0, 1, PATH_UDP, 1, 4000, 2, 80);
+    add_machine(&second, T0, 2, ALL);
+    add_internet(&second, T0, 1, PATH_UDP, 2, 80, 1, 4000);
+    add_message(&first, T0 + 1, EVENT_SEND, 1, 1, 1, 7, 10);
+    add_message(&first, T0 + 2, EVENT_SEND, 1, 2, 1, 8, 10);
+    add_message(&first, T0 + 2, EVENT_SEND, 1, 3, 1, 7 + 65536, 10);
+    add_message(&second, T0 + 3, EVENT_RECEIVE, 1, 1, 1, 7, 10);
+    run(true);
+    assert_int_equal(outcome.counts.exact, 0);
+    assert_int_equal(outcome.counts.inferred, 1);
+}
+
+/* Whose PATH was lost has sends that are not matched: nobody knows that they lead away. */
+static void lost_path(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_message(&first, T0 + 1, EVENT_SEND, 1, 1, 9, 0, 10);
+    add_message(&first, T0 + 2, EVENT_RECEIVE, 1, 2, 9, 0, 10);
+    run(false);
+    assert_int_equal(outcome.counts.unmatched_sends, 1);
+    assert_int_equal(outcome.counts.unmatched_receives, 1);
+    assert_int_equal(outcome.counts.external, 0);
+}
+
+/* What a call in progress has put out is one edge, though its bytes lie in two places. */
+static void one_edge_for_a_call(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_PIPE, ALL);
+    add_message(&first, T0 + 1, EVENT_SEND, 3, 1, 1, 0, 100);
+    add_message(&first, T0 + 2, EVENT_SEND, 1, 1, 1, 100, 50);
+    add_message(&first, T0 + 3, EVENT_RECEIVE, 2, 1, 2, 0, 150);
+    add_message(&first, T0 + 4, EVENT_SENDCALL, 1, 2, 1, 200, 50);
+    add_message(&first, T0 + 5, EVENT_RECEIVE, 2, 2, 2, 150, 100);
+    add_event(&first, T0 + 5 * MOMENT_OF_TEST, EVENT_EXEC, 4, 1);
+    add_event(&first, T0 + 6 * MOMENT_OF_TEST, EVENT_EXEC, 4, 2);
+    run(false);
+    uint32_t at = found(0, 2, 2);
+    for (uint32_t i = 0; i < outcome.events[at].edge_count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            assert_int_not_equal(outcome.edges[at][i].number, outcome.edges[at][j].number);
+}
+
+/* ---- memory ---- */
+
+/* A source that makes its records as they are asked for. */
+struct flood {
+    struct source source;
+    struct source_state state;
+    uint64_t at;
+    uint64_t count;
+    uint8_t kind;
+    enum event_id id;
+    bool joined;
+    struct machine_record machine;
+    struct path_record path;
+    struct record record;
+};
+
+static int flood_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                      struct problem *problem)
+{
+    struct flood *flood = (struct flood *)source;
+    uint64_t at = flood->at++;
+
+    (void)problem;
+    (void)ret_complete;
+    if (at == flood->count)
+        return SOURCE_END;
+    flood->machine = (struct machine_record){
+        .header = {.time = T0, .id = EVENT_MACHINE, .flags = 16}, .meter_flags = ALL};
+    flood->path = (struct path_record){.header = {.time = T0, .id = EVENT_PATH, .flags = 16},
+                                       .path = (uint32_t)at,
+                                       .kind = flood->kind,
+                                       .family = AF_UNIX,
+                                       .cookie = at + 6,
+                                       .peer = flood->joined ? 15 - at : 0};
+    flood->record = (struct record){.header = {.time = T0 + at * 100000,
+                                               .id = (uint8_t)flood->id,
+                                               .stream = 1,
+                                               .sequence = (uint32_t)at}};
+    flood->record.message.path = 1;
+    flood->record.message.bytes = 1;
+    flood->record.message.offset = (uint32_t)at;
+    *ret_event = (struct event){at == 0   ? &flood->machine.header
+                                : at <= 2 ? &flood->path.header
+                                          : &flood->record.header,
+                                0, 0};
+    return SOURCE_RECORD;
+}
+
+/* Bytes of memory in use at the end of so many records of one kind. */
+static size_t memory_of(uint8_t kind, enum event_id id, bool joined, uint64_t count)
+{
+    struct flood flood = {.source = {.next = flood_next, .origins = 1},
+                          .count = count,
+                          .kind = kind,
+                          .id = id,
+                          .joined = joined};
+    struct source *sources[1] = {&flood.source};
+    struct history *history;
+    struct history_event event;
+    struct problem problem;
+
+    flood.source.states = &flood.state;
+    assert_int_equal(history_new(sources, 1, &history, &problem), 0);
+    while (history_next(history, &event, &problem) == SOURCE_RECORD)
+        ;
+    size_t used = mallinfo2().uordblks + mallinfo2().hblkhd;
+    history_free(history);
+    return used;
+}
+
+static void assert_bound(uint8_t kind, enum event_id id, bool joined)
+{
+    assert_true(memory_of(kind, id, joined, 2000000) <
+                memory_of(kind, id, joined, 1000000) + (1 << 20));
+}
+
+/* Where one end only is recorded, or only one of two does anything. */
+static void memory_has_a_bound(void **state)
+{
+    (void)state;
+    if (mallinfo2().uordblks == 0) {
+        print_message("# the sanitizer's allocator does not tell\n");
+        skip();
+    }
+    assert_bound(PATH_PIPE, EVENT_RECEIVE, false);
+    assert_bound(PATH_UNIX_STREAM, EVENT_SEND, true);
+    assert_bound(PATH_UNIX_STREAM, EVENT_SEND, false);
+}
+
+static void one_origin_each(void **state)
+{
+    struct source two = {.origins = 2};
+    struct source *sources[1] = {&two};
+    struct history *history;
+    struct problem problem = {""};
+
+    (void)state;
+    assert_int_equal(history_new(sources, 1, &history, &problem), -EINVAL);
+    assert_true(problem.text[0] != '\0');
+    history_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(receive_waits_for_send),
+        cmocka_unit_test(moment_is_a_proof),
+        cmocka_unit_test(nothing_received),
+        cmocka_unit_test(blocked_send),
+        cmocka_unit_test(concurrent_senders),
+        cmocka_unit_test(parents_and_children),
+        cmocka_unit_test(two_machines),
+        cmocka_unit_test(other_end_is_not_metered),
+        cmocka_unit_test(removed_and_lost),
+        cmocka_unit_test(closed_after_what_is_held),
+        cmocka_unit_test(client_of_a_container),
+        cmocka_unit_test(translated),
+        cmocka_unit_test(not_translated),
+        cmocka_unit_test(datagrams_begin_anew),
+        cmocka_unit_test(lost_path),
+        cmocka_unit_test(one_edge_for_a_call),
+        cmocka_unit_test(memory_has_a_bound),
+        cmocka_unit_test(one_origin_each),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
