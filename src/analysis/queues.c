@@ -20,7 +20,7 @@
 
 #define MOST_MESSAGES 65536 /* of a queue; older ones are given up: nobody takes them ... */
 #define MOST_UNJOINED 1024  /* ... as long as the other end is not known */
-#define LOOK_AHEAD    64    /* datagrams that may have overtaken another */
+#define LOOK_AHEAD    64    /* messages that may have overtaken another, or are told before it */
 
 static bool counts_messages(unsigned kind)
 {
@@ -119,6 +119,21 @@ static void put_in(struct statistics *statistics, struct queue *queue,
     }
 }
 
+/* A call that goes on has sent more of it. */
+static void lengthen_message(struct statistics *statistics, struct queue *queue,
+                             struct queue_message *message, uint32_t more)
+{
+    struct queue_length *lengths[] = {&queue->length, length_of_owner(statistics, queue)};
+    uint64_t before = bytes_left(queue, message);
+
+    message->end += more;
+    message->bytes += more;
+    if (message->queued == 0)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++)
+        lengthen(lengths[i], 0, bytes_left(queue, message) - before);
+}
+
 static void take_out(struct statistics *statistics, struct queue *queue, uint64_t wait)
 {
     struct queue_length *lengths[] = {&queue->length, length_of_owner(statistics, queue)};
@@ -171,6 +186,22 @@ static void drop_first(struct queue *queue)
         queue->first = queue->count = 0;
 }
 
+/* Nobody takes the first message any more: it is in the queue no longer, without an operation. */
+static void give_up_first(struct statistics *statistics, struct queue *queue)
+{
+    const struct queue_message *message = &queue->messages[queue->first];
+    struct queue_length *owner = length_of_owner(statistics, queue);
+
+    if (message->queued != 0) {
+        take_out_bytes(statistics, queue, bytes_left(queue, message));
+        shorten(&queue->length, 1, 0);
+        if (owner != NULL)
+            shorten(owner, 1, 0);
+    }
+    queue->lost++;
+    drop_first(queue);
+}
+
 static int make_room(struct queue *queue)
 {
     if (queue->first > 64 && queue->first * 2 > queue->count) {
@@ -183,19 +214,75 @@ static int make_room(struct queue *queue)
                          sizeof(*queue->messages));
 }
 
+/* Where a message belongs: calls that overlap in time are told in the order of their ends. Numbers that
+ * jump back (identifications of IPv4) begin anew, and stand behind the others. */
+static uint32_t place_for(const struct queue *queue, uint32_t end)
+{
+    uint32_t place = queue->count;
+
+    if (place > queue->first && queue->numbered &&
+        (int32_t)(queue->messages[place - 1].end - end) > LOOK_AHEAD)
+        return place;
+    while (place > queue->first && queue->count - place < LOOK_AHEAD &&
+           (int32_t)(queue->messages[place - 1].end - end) > 0)
+        place--;
+    return place;
+}
+
 /* NULL: out of memory. */
 static struct queue_message *add_message(struct statistics *statistics, struct queue *queue,
                                          const struct queue_message *message, uint32_t most)
 {
-    if (queue->count - queue->first >= most) {
-        if (queue->messages[queue->first].queued != 0)
-            take_out(statistics, queue, 0);
-        drop_first(queue);
-    }
+    if (queue->count - queue->first >= most)
+        give_up_first(statistics, queue);
     if (make_room(queue) < 0)
         return NULL;
-    queue->messages[queue->count] = *message;
-    return &queue->messages[queue->count++];
+    uint32_t place = place_for(queue, message->end);
+    memmove(&queue->messages[place + 1], &queue->messages[place],
+            (queue->count - place) * sizeof(*message));
+    queue->messages[place] = *message;
+    queue->count++;
+    return &queue->messages[place];
+}
+
+/* Index of the first message that ends at this position or later. */
+static uint32_t search(const struct queue *queue, uint32_t end)
+{
+    uint32_t low = queue->first, high = queue->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if ((int32_t)(queue->messages[middle].end - end) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_at(const struct queue *queue, uint32_t index, uint32_t end)
+{
+    return index < queue->count && queue->messages[index].end == end;
+}
+
+/* Index of the datagram with this number, or queue->count. Where numbers jump the search may miss it;
+ * it is then among the oldest or the latest, or the others before it are lost and will be given up. */
+static uint32_t find_datagram(const struct queue *queue, uint32_t end)
+{
+    uint32_t count = queue->count - queue->first, at = queue->first;
+
+    if (is_at(queue, at, end))
+        return at;
+    at = search(queue, end);
+    if (is_at(queue, at, end))
+        return at;
+    for (uint32_t i = 0; i < count && i < LOOK_AHEAD; i++) {
+        if (is_at(queue, queue->first + i, end))
+            return queue->first + i;
+        if (is_at(queue, queue->count - 1 - i, end))
+            return queue->count - 1 - i;
+    }
+    return queue->count;
 }
 
 /* Whether what came up to `arrived` holds the message that ends at `end`. */
@@ -239,6 +326,24 @@ static int note_arrival(struct queue *queue, uint32_t end, uint64_t time)
     return 0;
 }
 
+/* What is told to have come is in the queue, if its SEND was told before: of a byte stream all that is
+ * covered. */
+static void put_in_arrived(struct statistics *statistics, struct queue *queue, uint32_t end,
+                           uint64_t time)
+{
+    uint32_t at = queue->numbered ? find_datagram(queue, end) : search(queue, end + 1);
+
+    if (queue->numbered) {
+        if (at < queue->count && queue->messages[at].queued == 0)
+            put_in(statistics, queue, &queue->messages[at], time);
+        return;
+    }
+    while (at > queue->first && queue->messages[at - 1].queued == 0)
+        at--;
+    for (; at < queue->count && covers(queue, end, queue->messages[at].end); at++)
+        put_in(statistics, queue, &queue->messages[at], time);
+}
+
 int queues_arrived(struct statistics *statistics, uint32_t path, const struct record *record,
                    uint64_t time)
 {
@@ -251,9 +356,7 @@ int queues_arrived(struct statistics *statistics, uint32_t path, const struct re
     if (!queue->told)
         return 0;
     uint32_t end = record->queued.offset + (queue->numbered ? 1 : record->queued.bytes);
-    for (uint32_t i = queue->first; i < queue->count; i++)
-        if (queue->messages[i].queued == 0 && covers(queue, end, queue->messages[i].end))
-            put_in(statistics, queue, &queue->messages[i], time);
+    put_in_arrived(statistics, queue, end, time);
     if (partner != NO_END)
         return note_arrival(queue, end, time);
     struct queue_message message = {.end = end, .bytes = record->queued.bytes};
@@ -309,8 +412,7 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
         return 0; /* its receiver was quicker, and told first */
     if ((record->header.flags & RECORD_CONTINUED) && last != NULL && !queue->numbered &&
         last->end == record->message.offset) {
-        last->end = message.end;
-        last->bytes += message.bytes;
+        lengthen_message(statistics, queue, last, message.bytes);
         return 0;
     }
     last =
@@ -334,19 +436,17 @@ static uint64_t since(uint64_t begin, uint64_t now)
     return now > begin ? now - begin : 0;
 }
 
-/* The message at this place was taken whole. */
+/* A message that was in the queue, or must have been, was taken whole. */
 static int taken(struct statistics *statistics, struct queue *queue, struct queue_message *message,
                  struct statistics_use *use, uint64_t time)
 {
     struct statistics_process *process = &statistics->processes[use->process];
     int result = 0;
 
-    if (message->queued == 0) {
+    if (message->queued == 0)
         put_in(statistics, queue, message, message->sent != 0 ? message->sent : time);
-        if (queue->numbered)
-            take_out_bytes(statistics, queue, message->bytes);
-    }
     uint64_t wait = since(message->queued, time);
+    take_out_bytes(statistics, queue, bytes_left(queue, message));
     take_out(statistics, queue, wait);
     result = statistics_add_value(process, use, VALUE_MESSAGE_WAIT, wait);
     if (result == 0 && queue->told && message->sent != 0)
@@ -355,22 +455,47 @@ static int taken(struct statistics *statistics, struct queue *queue, struct queu
     return result;
 }
 
+/* What a datagram has left behind was lost: a queue is one, but for those that overtook it on the way. */
+static void give_up_before(struct statistics *statistics, struct queue *queue, uint32_t index)
+{
+    uint32_t end = queue->messages[index].end, before = index - queue->first;
+
+    for (; before > 0; before--) {
+        if (before <= LOOK_AHEAD &&
+            (int32_t)(end - queue->messages[queue->first].end) <= LOOK_AHEAD)
+            return;
+        give_up_first(statistics, queue);
+    }
+}
+
 static int take_datagram(struct statistics *statistics, struct queue *queue,
                          struct statistics_use *use, const struct record *record, uint64_t time)
 {
-    uint32_t end = record->message.offset + 1, at = queue->first;
+    uint32_t at = find_datagram(queue, record->message.offset + 1);
 
-    while (at < queue->count && at - queue->first < LOOK_AHEAD && queue->messages[at].end != end)
-        at++;
-    if (at == queue->count || queue->messages[at].end != end)
+    if (at == queue->count)
         return 0;
+    give_up_before(statistics, queue, at);
     struct queue_message message = queue->messages[at];
     memmove(&queue->messages[queue->first + 1], &queue->messages[queue->first],
             (at - queue->first) * sizeof(message));
     drop_first(queue);
-    if (message.queued != 0)
-        take_out_bytes(statistics, queue, message.bytes);
     return taken(statistics, queue, &message, use, time);
+}
+
+/* Bytes up to `end` have left the queue, of messages that are not taken whole, too. */
+static void note_taken(struct statistics *statistics, struct queue *queue, uint32_t end)
+{
+    const struct queue_message *first =
+        queue->first < queue->count ? &queue->messages[queue->first] : NULL;
+    uint64_t before = first == NULL || first->queued == 0 ? 0 : bytes_left(queue, first);
+
+    if (queue->has_taken && (int32_t)(end - queue->taken) <= 0)
+        return;
+    queue->taken = end;
+    queue->has_taken = true;
+    if (before > 0)
+        take_out_bytes(statistics, queue, before - bytes_left(queue, first));
 }
 
 static int take_bytes(struct statistics *statistics, struct queue *queue,
@@ -379,16 +504,13 @@ static int take_bytes(struct statistics *statistics, struct queue *queue,
     uint32_t end = record->message.offset + record->message.bytes;
     int result = 0;
 
-    take_out_bytes(statistics, queue, record->message.bytes);
-    if (!queue->has_taken || (int32_t)(end - queue->taken) > 0)
-        queue->taken = end;
-    queue->has_taken = true;
     while (result == 0 && queue->first < queue->count &&
            (int32_t)(end - queue->messages[queue->first].end) >= 0) {
         struct queue_message message = queue->messages[queue->first];
         drop_first(queue);
         result = taken(statistics, queue, &message, use, time);
     }
+    note_taken(statistics, queue, end);
     return result;
 }
 
@@ -466,5 +588,5 @@ void queue_result(const struct queue *queue, uint64_t now, struct queue_length *
     for (uint32_t i = queue->first; i < queue->count; i++)
         if (queue->messages[i].queued != 0)
             ret_length->wait += since(queue->messages[i].queued, now);
-    ret_length->unreceived = queue->count - queue->first;
+    ret_length->unreceived = queue->count - queue->first + queue->lost;
 }

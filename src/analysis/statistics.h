@@ -154,6 +154,7 @@ struct queue {
     bool has_taken;
     bool numbered; /* positions are numbers of messages */
     bool told;     /* MESSAGEQUEUED tells what comes */
+    uint64_t lost; /* messages that were given up: nobody received them */
     struct queue_length length;
 };
 
