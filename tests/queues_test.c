@@ -225,12 +225,80 @@ static void queue_gives_up_bytes_too(void **state)
     end(&world, result);
 }
 
+/* ---- how long messages are on their way ---- */
+
+/* Sender and receiver are recorded apart: whether a message's coming is told the receiver's flags say. */
+static void delivery_is_told_by_the_receiver(void **state)
+{
+    struct world world;
+
+    (void)state;
+    for (unsigned told = 0; told < 2; told++) {
+        begin(&world, told ? NO_QUEUED : ALL_FLAGS, 1);
+        begin_machine(&world, told ? ALL_FLAGS : NO_QUEUED, 1);
+        tell_path(&world, 0, 1, PATH_TCP, (uint16_t[]){2000, 1000});
+        tell_path(&world, 1, 1, PATH_TCP, (uint16_t[]){1000, 2000});
+        for (uint32_t i = 0; i < 10; i++) {
+            struct record send = message(EVENT_SEND, 1, 1, 100 * i, 100);
+            struct record queued = message(EVENT_MESSAGEQUEUED, 0, 1, 100 * i, 100);
+            struct record receive = message(EVENT_RECEIVE, 1, 1, 100 * i, 100);
+            tell(&world, 0, 1000 * i + 1000, &send);
+            if (told)
+                tell(&world, 1, 1000 * i + 1300, &queued);
+            tell(&world, 1, 1000 * i + 1400, &receive);
+        }
+        struct communication *result = result_of(&world);
+        const struct communication_path *path = &result->paths[0];
+        assert_int_equal(count_of(path, TIME_DELIVERY), told ? 10 : 0);
+        assert_int_equal(path->times.of[TIME_DELIVERY].sum, told ? 3000 : 0);
+        assert_int_equal(count_of(path, TIME_MESSAGE_WAIT), 10);
+        assert_int_equal(path->times.of[TIME_MESSAGE_WAIT].sum, told ? 1000 : 4000);
+        assert_int_equal(path->queue.messages_max, 1);
+        end(&world, result);
+    }
+}
+
+/* Of UNIX sockets it is told before the SEND; of what nothing is told, it was queued when it was sent. */
+static void delivery_of_unix_sockets(void **state)
+{
+    static const enum path_kind kinds[] = {PATH_UNIX_STREAM, PATH_UNIX_DATAGRAM};
+    struct world world;
+
+    (void)state;
+    for (size_t kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
+        uint32_t step = kinds[kind] == PATH_UNIX_STREAM ? 100 : 1;
+        begin(&world, ALL_FLAGS, 2);
+        tell_ends(&world, 1, kinds[kind]);
+        for (uint32_t i = 0; i < 100; i++) {
+            struct record send = message(EVENT_SEND, 1, 1, step * i, 100);
+            send.message.span = 50;
+            if (i % 4 != 0)
+                tell_message(&world, 1000 * i + 1020, EVENT_MESSAGEQUEUED, 0, 2, step * i, 100);
+            tell(&world, 0, 1000 * i + 1050, &send);
+        }
+        for (uint32_t i = 0; i < 100; i++)
+            tell_message(&world, 200000, EVENT_RECEIVE, 2, 2, step * i, 100);
+        struct communication *result = result_of(&world);
+        const struct communication_path *path = &result->paths[0];
+        assert_int_equal(count_of(path, TIME_DELIVERY), 75);
+        assert_int_equal(path->times.of[TIME_DELIVERY].sum, 75 * 20);
+        assert_int_equal(count_of(path, TIME_MESSAGE_WAIT), 100);
+        assert_int_equal(path->queue.messages_max, 100);
+        assert_int_equal(path->queue.messages, 0);
+        assert_int_equal(path->queue.bytes_max, 10000);
+        assert_int_equal(path->queue.bytes, 0);
+        end(&world, result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queue_recovers_from_losses),
         cmocka_unit_test(queue_follows_numbers_that_jump),
         cmocka_unit_test(queue_gives_up_bytes_too),
+        cmocka_unit_test(delivery_is_told_by_the_receiver),
+        cmocka_unit_test(delivery_of_unix_sockets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,8 +9,9 @@
  *                             first                       end
  *
  * A byte stream's message is the bytes of one call; where its sender is not metered, what came at once.
- * Where nothing tells what has come (pipes, UNIX sockets, or without the flag), a message is in the queue when it
- * is sent. Times are those of the first trace's clock, as near as messages tell (history.h, clocks).
+ * Where nothing tells what has come (pipes, or without the receiver's flag), a message is in the queue when it is
+ * sent, and how long it was on its way is not known. Of UNIX sockets its coming is told before its SEND, or
+ * never. Times are those of the first trace's clock, as near as messages tell (history.h, clocks).
  */
 #include "analysis/statistics.h"
 
@@ -32,7 +33,6 @@ static bool counts_messages(unsigned kind)
 static struct queue *queue_of(struct statistics *statistics, uint32_t path, struct queue **queue)
 {
     const struct path_record *record = joiner_end(&statistics->joiner, path).record;
-    uint32_t flags = statistics->lasting.origins[statistics->paths[path].origin].meter_flags;
 
     if (*queue != NULL)
         return *queue;
@@ -43,8 +43,7 @@ static struct queue *queue_of(struct statistics *statistics, uint32_t path, stru
     if (record == NULL)
         return *queue;
     (*queue)->numbered = counts_messages(record->kind);
-    (*queue)->told = (record->kind == PATH_TCP || record->kind == PATH_UDP) &&
-                     (flags & EVENT_FLAG(EVENT_MESSAGEQUEUED)) != 0;
+    (*queue)->travels = record->kind == PATH_TCP || record->kind == PATH_UDP;
     return *queue;
 }
 
@@ -65,6 +64,16 @@ void queue_free(struct queue *queue)
     free(queue->messages);
     free(queue->arrivals);
     free(queue);
+}
+
+/* Whether the coming of what has just been sent may still be told, by the machine of the other end. */
+static bool will_be_told(const struct statistics *statistics, const struct queue *queue,
+                         uint32_t partner)
+{
+    if (!queue->travels || partner == NO_END)
+        return queue->travels;
+    uint32_t origin = statistics->paths[partner].origin;
+    return statistics->lasting.origins[origin].meter_flags & EVENT_FLAG(EVENT_MESSAGEQUEUED);
 }
 
 /* ---- lengths ---- */
@@ -108,11 +117,12 @@ static uint64_t bytes_left(const struct queue *queue, const struct queue_message
 }
 
 static void put_in(struct statistics *statistics, struct queue *queue,
-                   struct queue_message *message, uint64_t time)
+                   struct queue_message *message, uint64_t time, bool told)
 {
     struct queue_length *lengths[] = {&queue->length, length_of_owner(statistics, queue)};
 
     message->queued = time;
+    message->told = told;
     for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++) {
         lengthen(lengths[i], 1, bytes_left(queue, message));
         note_operation(lengths[i]);
@@ -303,13 +313,23 @@ static void drop_arrivals(struct queue *queue, uint32_t up_to)
     queue->arrival_count = kept;
 }
 
-/* When the message came, as far as that was told before its SEND; 0: it was not. */
-static uint64_t arrival_of(const struct queue *queue, uint32_t end)
+/* When the message came, as far as that was told before its SEND; 0: it was not. What speaks of messages
+ * before it only has served. */
+static uint64_t arrival_of(struct queue *queue, const struct queue_message *message)
 {
-    for (uint32_t i = 0; i < queue->arrival_count; i++)
-        if (covers(queue, queue->arrivals[i].end, end))
-            return queue->arrivals[i].time;
-    return 0;
+    uint32_t begin = message->end - message->bytes, kept = 0;
+    uint64_t time = 0;
+
+    for (uint32_t i = 0; i < queue->arrival_count; i++) {
+        struct queue_arrival arrival = queue->arrivals[i];
+        bool has_come = covers(queue, arrival.end, message->end);
+        if (has_come && time == 0)
+            time = arrival.time;
+        if (queue->numbered ? !has_come : (int32_t)(arrival.end - begin) > 0)
+            queue->arrivals[kept++] = arrival;
+    }
+    queue->arrival_count = kept;
+    return time;
 }
 
 static int note_arrival(struct queue *queue, uint32_t end, uint64_t time)
@@ -326,22 +346,31 @@ static int note_arrival(struct queue *queue, uint32_t end, uint64_t time)
     return 0;
 }
 
-/* What is told to have come is in the queue, if its SEND was told before: of a byte stream all that is
- * covered. */
-static void put_in_arrived(struct statistics *statistics, struct queue *queue, uint32_t end,
-                           uint64_t time)
+/* All that is covered and was not in the queue yet. */
+static void bytes_arrived(struct statistics *statistics, struct queue *queue, uint32_t end,
+                          uint64_t time)
 {
-    uint32_t at = queue->numbered ? find_datagram(queue, end) : search(queue, end + 1);
+    uint32_t at = search(queue, end + 1);
 
-    if (queue->numbered) {
-        if (at < queue->count && queue->messages[at].queued == 0)
-            put_in(statistics, queue, &queue->messages[at], time);
-        return;
-    }
     while (at > queue->first && queue->messages[at - 1].queued == 0)
         at--;
     for (; at < queue->count && covers(queue, end, queue->messages[at].end); at++)
-        put_in(statistics, queue, &queue->messages[at], time);
+        put_in(statistics, queue, &queue->messages[at], time, true);
+}
+
+/* What is told to have come is in the queue, if its SEND was told before. Returns whether that is all it
+ * says. */
+static bool put_in_arrived(struct statistics *statistics, struct queue *queue, uint32_t end,
+                           uint64_t time)
+{
+    if (queue->numbered) {
+        uint32_t at = find_datagram(queue, end);
+        if (at < queue->count && queue->messages[at].queued == 0)
+            put_in(statistics, queue, &queue->messages[at], time, true);
+        return at < queue->count;
+    }
+    bytes_arrived(statistics, queue, end, time);
+    return false;
 }
 
 int queues_arrived(struct statistics *statistics, uint32_t path, const struct record *record,
@@ -353,17 +382,16 @@ int queues_arrived(struct statistics *statistics, uint32_t path, const struct re
 
     if (queue == NULL)
         return -ENOMEM;
-    if (!queue->told)
-        return 0;
     uint32_t end = record->queued.offset + (queue->numbered ? 1 : record->queued.bytes);
-    put_in_arrived(statistics, queue, end, time);
+    if (put_in_arrived(statistics, queue, end, time))
+        return 0;
     if (partner != NO_END)
         return note_arrival(queue, end, time);
     struct queue_message message = {.end = end, .bytes = record->queued.bytes};
     struct queue_message *added = add_message(statistics, queue, &message, MOST_MESSAGES);
     if (added == NULL)
         return -ENOMEM;
-    put_in(statistics, queue, added, time);
+    put_in(statistics, queue, added, time, true);
     return 0;
 }
 
@@ -419,13 +447,15 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
         add_message(statistics, queue, &message, partner != NO_END ? MOST_MESSAGES : MOST_UNJOINED);
     if (last == NULL)
         return -ENOMEM;
-    uint64_t queued = queue->told ? arrival_of(queue, message.end) : time;
+    uint64_t queued = queue->arrival_count == 0 ? 0 : arrival_of(queue, &message);
     uint64_t adopted =
         partner == NO_END ? 0 : adopt(statistics, statistics->paths[partner].incoming, message.end);
     if (queued == 0)
         queued = adopted;
     if (queued != 0)
-        put_in(statistics, queue, last, queued < time ? time : queued);
+        put_in(statistics, queue, last, queued < time ? time : queued, true);
+    else if (!will_be_told(statistics, queue, partner))
+        put_in(statistics, queue, last, time, false);
     return 0;
 }
 
@@ -444,12 +474,12 @@ static int taken(struct statistics *statistics, struct queue *queue, struct queu
     int result = 0;
 
     if (message->queued == 0)
-        put_in(statistics, queue, message, message->sent != 0 ? message->sent : time);
+        put_in(statistics, queue, message, message->sent != 0 ? message->sent : time, false);
     uint64_t wait = since(message->queued, time);
     take_out_bytes(statistics, queue, bytes_left(queue, message));
     take_out(statistics, queue, wait);
     result = statistics_add_value(process, use, VALUE_MESSAGE_WAIT, wait);
-    if (result == 0 && queue->told && message->sent != 0)
+    if (result == 0 && message->told && message->sent != 0)
         result = statistics_add_value(process, use, VALUE_DELIVERY,
                                       since(message->sent, message->queued));
     return result;

@@ -130,9 +130,10 @@ struct statistics_use {
 
 /* A message on its way to the other end of a path, or in its queue: queues.c. */
 struct queue_message {
-    uint64_t sent;   /* 0: by somebody who is not metered */
-    uint64_t queued; /* 0: not yet, as far as is known */
-    uint32_t end;    /* position after it */
+    uint64_t sent;        /* 0: by somebody who is not metered */
+    uint64_t queued : 63; /* 0: not yet, as far as is known */
+    uint64_t told : 1;    /* MESSAGEQUEUED has told when; else it is said to be when it was sent */
+    uint32_t end;         /* position after it */
     uint32_t bytes;
 };
 
@@ -153,7 +154,7 @@ struct queue {
     uint32_t owner; /* index of the process that received last, or NO_PROCESS */
     bool has_taken;
     bool numbered; /* positions are numbers of messages */
-    bool told;     /* MESSAGEQUEUED tells what comes */
+    bool travels;  /* it is queued after it was sent: TCP, UDP */
     uint64_t lost; /* messages that were given up: nobody received them */
     struct queue_length length;
 };
