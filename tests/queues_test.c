@@ -291,6 +291,33 @@ static void delivery_of_unix_sockets(void **state)
     }
 }
 
+/* ---- clocks ---- */
+
+/* Machine 1 sent before machine 0, whose clock counts, had booted. */
+static void times_before_the_first_boot(void **state)
+{
+    const uint64_t second = 1000000000;
+    struct record sends[2] = {message(EVENT_SEND, 1, 1, 0, 1), message(EVENT_SEND, 1, 1, 1, 1)};
+    struct record receive = message(EVENT_RECEIVE, 2, 2, 0, 1);
+    struct record last = message(EVENT_BLOCK, 1, 0, 0, 0);
+    struct world world;
+
+    (void)state;
+    begin(&world, NO_QUEUED, 1);
+    begin_machine(&world, NO_QUEUED, 2);
+    tell_path(&world, 1, 1, PATH_UNIX_STREAM, (uint16_t[]){1, 2});
+    tell_path(&world, 1, 2, PATH_UNIX_STREAM, (uint16_t[]){2, 1});
+    tell_at(&world, 1, 5 * second, -(int64_t)(9 * second), &sends[0]);
+    tell_at(&world, 1, 5 * second, -(int64_t)(9 * second), &sends[1]);
+    tell_at(&world, 1, 6 * second, -(int64_t)(9 * second), &receive);
+    tell(&world, 0, 2 * second, &last);
+    struct communication *result = result_of(&world);
+    assert_int_equal(result->paths[0].times.of[TIME_MESSAGE_WAIT].max, second);
+    assert_int_equal(result->paths[0].queue.unreceived, 1);
+    assert_int_equal(result->paths[0].queue.wait, (1 + 6) * second);
+    end(&world, result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +326,7 @@ int main(void)
         cmocka_unit_test(queue_gives_up_bytes_too),
         cmocka_unit_test(delivery_is_told_by_the_receiver),
         cmocka_unit_test(delivery_of_unix_sockets),
+        cmocka_unit_test(times_before_the_first_boot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -347,27 +347,36 @@ static void end_path(struct statistics *statistics, const struct waiting_event *
     statistics->ended++;
 }
 
-/* When it happened, by the first origin's clock. */
+/* Another machine's event may be older than the first one's boot, where its clock began: so that no time
+ * is negative, all are counted from here. */
+#define CLOCK_BASE (1ULL << 62)
+
+/* When it was told, by the first origin's clock. */
+static uint64_t told_time(const struct waiting_event *event)
+{
+    return CLOCK_BASE + event->record.header.time + (uint64_t)event->clock_offset;
+}
+
+/* When it happened. */
 static uint64_t common_time(const struct waiting_event *event)
 {
     const struct record *record = &event->record;
     bool has_span = record->header.id <= EVENT_RECEIVE;
 
-    return record->header.time + (uint64_t)event->clock_offset -
-           (has_span ? record->message.span : 0);
+    return told_time(event) - (has_span ? record->message.span : 0);
 }
 
 /* What it means for those who wait, and for the queues. */
 static int add_to_queues(struct statistics *statistics, const struct waiting_event *event)
 {
     const struct record *record = &event->record;
-    uint64_t time = common_time(event), made = record->header.time + (uint64_t)event->clock_offset;
+    uint64_t time = common_time(event);
     struct statistics_stream *stream = &statistics->streams[event->stream];
     struct statistics_use *use =
         event->path == NO_END ? NULL
                               : statistics_find_use(statistics, event->path, stream->process);
     int result = queues_waits(statistics, stream, use, record,
-                              record->header.id == EVENT_SEND ? made : time);
+                              record->header.id == EVENT_SEND ? told_time(event) : time);
 
     if (result < 0 || use == NULL)
         return result;

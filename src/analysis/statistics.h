@@ -233,7 +233,7 @@ struct statistics_lasting {
     size_t interval_capacity;
     uint64_t interval;      /* ns, 0: not asked for */
     int64_t interval_begin; /* of the first, wall time */
-    uint64_t latest;        /* time of an event, by the first origin's clock */
+    uint64_t latest;        /* time of an event, by the first origin's clock; statistics.c */
     uint64_t events;
     uint64_t unknown_streams;
     uint64_t unseen_bytes;
