@@ -26,10 +26,13 @@ struct head {
     int64_t wall_offset;
 };
 
+#define ALL_ORIGINS UINT32_MAX
+
 /* A record is in memory of exactly its size, until the next one is asked for. */
 struct memory_source {
     struct source source;
-    struct source_state states[ORIGINS];
+    struct source_state state;
+    uint32_t origin; /* only its records are handed out, as those of origin 0; or ALL_ORIGINS */
     const uint8_t *bytes;
     size_t size;
     size_t at;
@@ -78,18 +81,13 @@ static void take_bytes(struct memory_source *memory, void *to, size_t size)
     memory->at += some;
 }
 
-static int next_record(struct source *source, struct event *ret_event, uint64_t *ret_complete,
-                       struct problem *problem)
+/* Returns the next record of any origin, or NULL at the end. */
+static struct record_header *read_record(struct memory_source *memory, struct event *ret_event)
 {
-    struct memory_source *memory = (struct memory_source *)source;
     struct head head;
 
-    (void)ret_complete;
-    (void)problem;
-    free(memory->record);
-    memory->record = NULL;
     if (memory->at == memory->size)
-        return SOURCE_END;
+        return NULL;
     take_bytes(memory, &head, sizeof(head));
     uint8_t id = (uint8_t)(1 + head.id % (EVENT_ID_END - 1));
     uint32_t origin = head.origin % ORIGINS;
@@ -104,24 +102,41 @@ static int next_record(struct source *source, struct event *ret_event, uint64_t 
     uint64_t most = UINT64_MAX - memory->times[origin];
     memory->times[origin] += step < most ? step : most;
     header->time = memory->times[origin];
-    memory->record = header;
     *ret_event = (struct event){header, origin, head.wall_offset};
-    return SOURCE_RECORD;
+    return header;
 }
 
-static void open_memory(struct memory_source *memory, const uint8_t *bytes, size_t size)
+static int next_record(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                       struct problem *problem)
+{
+    struct memory_source *memory = (struct memory_source *)source;
+
+    (void)ret_complete;
+    (void)problem;
+    do {
+        free(memory->record);
+        memory->record = read_record(memory, ret_event);
+    } while (memory->record != NULL && memory->origin != ALL_ORIGINS &&
+             memory->origin != ret_event->origin);
+    if (memory->origin != ALL_ORIGINS)
+        ret_event->origin = 0;
+    return memory->record == NULL ? SOURCE_END : SOURCE_RECORD;
+}
+
+static void open_memory(struct memory_source *memory, const uint8_t *bytes, size_t size,
+                        uint32_t origin)
 {
     *memory = (struct memory_source){
-        .source = {.next = next_record, .origins = ORIGINS, .states = memory->states},
+        .source = {.next = next_record, .origins = 1, .states = &memory->state},
+        .origin = origin,
         .bytes = bytes + 1,
         .size = size - 1,
     };
-    for (unsigned i = 0; i < ORIGINS; i++)
-        memory->states[i] = (struct source_state){
-            .lost = bytes[0] >> i,
-            .complete = bytes[0] >> i & 1,
-            .end_reason = bytes[0] % 6,
-        };
+    memory->state = (struct source_state){
+        .lost = origin == ALL_ORIGINS ? 0 : bytes[0] >> origin,
+        .complete = origin != ALL_ORIGINS && (bytes[0] >> origin & 1),
+        .end_reason = bytes[0] % 6,
+    };
 }
 
 /* ---- what is printed ---- */
@@ -260,15 +275,23 @@ static void show_all(const struct communication *communication, const struct sho
     free(text);
 }
 
-static void show_communication(struct memory_source *memory, const struct totals *totals)
+static void show_communication(const uint8_t *bytes, size_t size, const struct totals *totals)
 {
     struct communication *communication;
+    struct memory_source memory[ORIGINS];
+    struct source *sources[ORIGINS];
+    struct history *history;
     struct problem problem;
     /* thousands of rows over time take long to show: of few inputs */
-    bool over_time = memory->size % 64 == 0;
+    uint64_t every = size % 64 == 1 ? 1000000 : 0;
 
-    PROMISE(communication_read(&memory->source, over_time ? 1000000 : 0, &communication,
-                               &problem) == 0);
+    for (uint32_t i = 0; i < ORIGINS; i++) {
+        open_memory(&memory[i], bytes, size, i);
+        sources[i] = &memory[i].source;
+    }
+    PROMISE(history_new(sources, ORIGINS, &history, &problem) == 0);
+    PROMISE(communication_read_history(history, ORIGINS, every, &communication, &problem) == 0);
+    history_free(history);
     check_sums(communication, totals);
     show_all(communication, &(struct show_options){0});
     show_all(communication, &(struct show_options){.all = true, .histogram = true});
@@ -286,11 +309,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     /* As a user's terminal has it; where the locale is missing, ASCII must do. */
     setlocale(LC_CTYPE, "C.UTF-8");
-    open_memory(&memory, bytes, size);
+    open_memory(&memory, bytes, size, ALL_ORIGINS);
     struct totals totals = count_records(&memory);
-    open_memory(&memory, bytes, size);
-    show_communication(&memory, &totals);
-    open_memory(&memory, bytes, size);
+    show_communication(bytes, size, &totals);
+    open_memory(&memory, bytes, size, ALL_ORIGINS);
     show_records(&memory);
     return 0;
 }

@@ -3,9 +3,9 @@
  * analysis_test.c: the communication statistics against a second, naive implementation on random
  * recordings, and small recordings whose result is known.
  *
- *      random records --> array source --> communication_read --> lines of text --+
- *                 \                                                                +-- equal?
- *                  +----> naive_lines (scans all records again and again) ---------+
+ *      random records --> a source each origin --> history --> communication_read_history --> lines --+
+ *                                                     |                                        equal? +
+ *           in the order of the causal stream <-------'--> naive_lines (scans them again and again) --+
  */
 #include "analysis/analysis.h"
 
@@ -40,37 +40,89 @@ union any_record {
 #define MAX_RECORDS 900
 #define MAX_ORIGINS 3
 
-struct recording {
+#define MAX_STREAMS 10
+
+/* The records of one origin. */
+struct tape {
     struct source source; /* first: next() casts back */
-    struct source_state states[MAX_ORIGINS];
-    union any_record records[MAX_RECORDS];
-    uint32_t origin_of[MAX_RECORDS];
-    size_t count;
+    struct recording *recording;
+    uint32_t origin;
     size_t at;
 };
 
-static int recording_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
-                          struct problem *problem)
+struct recording {
+    struct tape tapes[MAX_ORIGINS];
+    struct source_state states[MAX_ORIGINS];
+    union any_record records[MAX_RECORDS];
+    uint32_t origin_of[MAX_RECORDS];
+    uint32_t sequences[MAX_ORIGINS][MAX_STREAMS];
+    uint32_t origins;
+    size_t count;
+};
+
+static int tape_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                     struct problem *problem)
 {
-    struct recording *recording = (struct recording *)source;
+    struct tape *tape = (struct tape *)source;
+    const struct recording *recording = tape->recording;
 
     (void)ret_complete;
     (void)problem;
-    if (recording->at == recording->count)
+    while (tape->at < recording->count && recording->origin_of[tape->at] != tape->origin)
+        tape->at++;
+    if (tape->at == recording->count)
         return SOURCE_END;
-    ret_event->header = &recording->records[recording->at].header;
-    ret_event->origin = recording->origin_of[recording->at];
+    ret_event->header = &recording->records[tape->at++].header;
+    ret_event->origin = 0;
     ret_event->wall_offset = 1000;
-    recording->at++;
     return SOURCE_RECORD;
 }
 
 static void recording_begin(struct recording *recording, uint32_t origins)
 {
     memset(recording, 0, sizeof(*recording));
-    recording->source.next = recording_next;
-    recording->source.origins = origins;
-    recording->source.states = recording->states;
+    recording->origins = origins;
+    for (uint32_t i = 0; i < origins; i++) {
+        struct source source = {tape_next, 1, &recording->states[i]};
+        recording->tapes[i] = (struct tape){.source = source, .recording = recording, .origin = i};
+    }
+}
+
+static struct history *new_history(struct recording *recording)
+{
+    struct source *sources[MAX_ORIGINS];
+    struct history *history;
+    struct problem problem;
+
+    for (uint32_t i = 0; i < recording->origins; i++) {
+        recording->tapes[i].at = 0;
+        sources[i] = &recording->tapes[i].source;
+    }
+    assert_int_equal(history_new(sources, recording->origins, &history, &problem), 0);
+    return history;
+}
+
+/* Puts the records in the order of the causal stream, which is what the statistics are told. */
+static void put_in_order(struct recording *recording)
+{
+    struct recording *ordered = malloc(sizeof(*ordered));
+    struct history *history = new_history(recording);
+    struct history_event event;
+    struct problem problem;
+
+    assert_non_null(ordered);
+    memcpy(ordered, recording, sizeof(*ordered));
+    for (size_t i = 0; i < recording->count; i++) {
+        assert_int_equal(history_next(history, &event, &problem), SOURCE_RECORD);
+        memset(&ordered->records[i], 0, sizeof(ordered->records[i]));
+        memcpy(&ordered->records[i], event.event.header, event_size(event.event.header->id));
+        ordered->origin_of[i] = event.event.origin;
+    }
+    assert_int_equal(history_next(history, &event, &problem), SOURCE_END);
+    history_free(history);
+    memcpy(recording->records, ordered->records, sizeof(recording->records));
+    memcpy(recording->origin_of, ordered->origin_of, sizeof(recording->origin_of));
+    free(ordered);
 }
 
 /* The next record of the recording, whose type is set; the caller fills the rest. */
@@ -83,6 +135,8 @@ static union any_record *add(struct recording *recording, uint32_t origin, enum 
     record->header.id = (uint8_t)id;
     record->header.time = recording->count * 10;
     record->header.stream = stream;
+    if (event_size(id) == sizeof(struct record) && stream < MAX_STREAMS)
+        record->header.sequence = recording->sequences[origin][stream]++;
     return record;
 }
 
@@ -155,10 +209,12 @@ static struct path_record *add_unix(struct recording *recording, uint32_t origin
 static struct communication *read_all(struct recording *recording)
 {
     struct communication *result = NULL;
+    struct history *history = new_history(recording);
     struct problem problem;
 
-    recording->at = 0;
-    assert_int_equal(communication_read(&recording->source, 0, &result, &problem), 0);
+    assert_int_equal(communication_read_history(history, recording->origins, 0, &result, &problem),
+                     0);
+    history_free(history);
     return result;
 }
 
@@ -236,7 +292,7 @@ static uint32_t naive_machine_index(const struct naive *naive, uint32_t origin)
     uint8_t seen[MAX_ORIGINS];
     uint32_t count = 0;
 
-    for (uint32_t at = 0; at < naive->recording->source.origins; at++) {
+    for (uint32_t at = 0; at < naive->recording->origins; at++) {
         uint8_t machine = naive_machine(naive, at);
         uint32_t index = 0;
         while (index < count && seen[index] != machine)
@@ -850,8 +906,6 @@ static void random_event(struct recording *recording, uint32_t origin, uint32_t 
     record->header.proc_time_and_pc = (cpu[stream] & 0xffffffffffffULL) | 0xabcULL << 48;
 }
 
-#define MAX_STREAMS 9
-
 static void random_recording(struct recording *recording)
 {
     uint32_t origins = 1 + pick(MAX_ORIGINS);
@@ -883,6 +937,7 @@ static void compare_with_naive(struct recording *recording, uint64_t round_seed)
 
     assert_true(found != NULL && expected != NULL);
     result_lines(result, found);
+    put_in_order(recording);
     naive_lines(recording, expected);
     for (size_t i = 0; i < found->count && i < expected->count; i++)
         if (strcmp(found->text[i], expected->text[i]) != 0)
@@ -1513,8 +1568,10 @@ static void passes_on_what_the_source_says(void **state)
     struct problem problem;
 
     recording_begin(recording, 1);
-    recording->source.next = broken_next;
-    assert_int_equal(communication_read(&recording->source, 0, &result, &problem), -EIO);
+    recording->tapes[0].source.next = broken_next;
+    struct history *history = new_history(recording);
+    assert_int_equal(communication_read_history(history, 1, 0, &result, &problem), -EIO);
+    history_free(history);
     assert_string_equal(problem.text, "the disk is on fire");
     assert_null(result);
 }

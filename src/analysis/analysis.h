@@ -2,13 +2,13 @@
 /*
  * analysis.h: what a recording means. So far: communication statistics, who sent how much to whom.
  *
- *      source --> statistics_add, once per record --> statistics_finish --> struct communication
+ *      history --> statistics_add_at, once per record --> statistics_finish --> struct communication
  *
  *      processes   one row per process            CPU time, what it sent and received
  *      pairs       one row per (from, to)         what from sent to to
  *      paths       one row per connection         what went each way, who used each end
  *
- * One pass, and no file is ever seen: the source may be a finished trace or live rings. Memory is
+ * One pass, and no file is ever seen: a history's sources may be finished traces or live rings. Memory is
  * bounded by what lives at one time: of what has ended the largest keep rows of their own, the others
  * share rows with their like (folding.c).
  */
@@ -276,7 +276,7 @@ void statistics_free(struct statistics *statistics);
  * allowed. */
 int statistics_add(struct statistics *statistics, const struct event *event);
 
-/* The same, of a history's event: what to add to its time to have that of the first origin's clock. */
+/* The same, with what to add to its time to have that of the first origin's clock. */
 int statistics_add_at(struct statistics *statistics, const struct event *event,
                       int64_t clock_offset);
 
@@ -285,13 +285,9 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
 int statistics_finish(struct statistics *statistics, const struct source_state *states,
                       uint32_t origins, struct communication **ret_communication);
 
-/* All of it: reads a source that has an end to that end; `every` is statistics_every()'s, or 0.
- * Errors: those of the source; -EAGAIN if it has nothing yet; -ENOMEM; a line in `problem`. */
-int communication_read(struct source *source, uint64_t every,
-                       struct communication **ret_communication, struct problem *problem);
-
-/* The same of a history with so many origins, in its order: with what became of messages, and times of
- * several machines as near as their messages tell. */
+/* All of it: reads a history with so many origins to its end, with what became of messages, and times of
+ * several machines as near as their messages tell; `every` is statistics_every()'s, or 0. Errors: those of
+ * the history; -EAGAIN if it has nothing yet; -ENOMEM; a line in `problem`. */
 int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
                                struct communication **ret_communication, struct problem *problem);
 

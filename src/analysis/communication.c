@@ -764,6 +764,8 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
     return 0;
 }
 
+/* ---- reading ---- */
+
 static int explain(int result, struct problem *problem)
 {
     if (result == -EAGAIN)
@@ -772,36 +774,6 @@ static int explain(int result, struct problem *problem)
         problem_set(problem, result, "out of memory for the communication statistics");
     return result;
 }
-
-int communication_read(struct source *source, uint64_t every,
-                       struct communication **ret_communication, struct problem *problem)
-{
-    struct statistics *statistics = NULL;
-    struct event event;
-    uint64_t complete;
-    int result = statistics_new(&statistics);
-
-    if (result < 0)
-        goto done;
-    statistics_every(statistics, every);
-    while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD) {
-        result = statistics_add(statistics, &event);
-        if (result < 0)
-            goto done;
-    }
-    if (result < 0) {
-        statistics_free(statistics);
-        return result; /* the source has said why */
-    }
-    result = result == SOURCE_NONE_YET ? -EAGAIN
-                                       : statistics_finish(statistics, source->states,
-                                                           source->origins, ret_communication);
-done:
-    statistics_free(statistics);
-    return explain(result, problem);
-}
-
-/* ---- of a history ---- */
 
 static int add_history_event(struct statistics *statistics, const struct history *history,
                              const struct event *event)

@@ -61,7 +61,7 @@ int show_statistics(const struct communication *communication, FILE *file,
                     const struct show_options *options);
 
 /* Reads a source of one origin to its end, as a history, and prints its communication statistics: what `dpm stats` shows, and
- * `dpm run` when its command has ended. Errors: those of communication_read. */
+ * `dpm run` when its command has ended. Errors: those of communication_read_history. */
 int show_report(struct source *source, FILE *file, const struct show_options *options,
                 struct problem *problem);
 
