@@ -1561,6 +1561,31 @@ static int broken_next(struct source *source, struct event *ret_event, uint64_t 
     return problem_set(problem, -EIO, "the disk is on fire");
 }
 
+static int silent_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                       struct problem *problem)
+{
+    (void)source;
+    (void)ret_event;
+    (void)ret_complete;
+    (void)problem;
+    return -ENOMEM;
+}
+
+/* Whoever fails, there is a line for the user. */
+static void says_something_for_who_says_nothing(void **state)
+{
+    struct recording *recording = *state;
+    struct communication *result = NULL;
+    struct problem problem = {""};
+
+    recording_begin(recording, 1);
+    recording->tapes[0].source.next = silent_next;
+    struct history *history = new_history(recording);
+    assert_int_equal(communication_read_history(history, 1, 0, &result, &problem), -ENOMEM);
+    assert_string_equal(problem.text, "out of memory for the history of the recording");
+    history_free(history);
+}
+
 static void passes_on_what_the_source_says(void **state)
 {
     struct recording *recording = *state;
@@ -1611,6 +1636,7 @@ int main(void)
         cmocka_unit_test(says_what_the_recording_was),
         cmocka_unit_test(names_machines_apart),
         cmocka_unit_test(passes_on_what_the_source_says),
+        cmocka_unit_test(says_something_for_who_says_nothing),
     };
 
     return cmocka_run_group_tests_name("analysis", tests, make_recording, free_recording);

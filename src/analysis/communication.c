@@ -814,6 +814,8 @@ int communication_read_history(struct history *history, uint32_t origins, uint64
     if (result < 0)
         goto done;
     statistics_every(statistics, every);
+    /* holds unless whoever fails knows better: not everybody has a line for it */
+    problem_set(problem, -ENOMEM, "out of memory for the history of the recording");
     while ((result = history_next(history, &event, problem)) == SOURCE_RECORD) {
         result = add_history_event(statistics, history, &event.event);
         if (result < 0)

@@ -49,7 +49,7 @@ struct stats_options {
 static int show_traces(const char *const *traces, size_t count, const struct stats_options *options)
 {
     struct communication *communication = NULL;
-    struct problem problem;
+    struct problem problem = {""};
     struct traces opened;
 
     int result = traces_open(traces, count, &opened, &problem);
