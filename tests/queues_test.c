@@ -225,6 +225,108 @@ static void queue_gives_up_bytes_too(void **state)
     end(&world, result);
 }
 
+/* ---- what comes twice ---- */
+
+#define DATAGRAMS 3000
+#define AT_ONCE   32
+#define LONGEST   30 /* how much later one may come than those sent with it */
+
+/* A network that loses, doubles and delays datagrams. Each has the identification of its number's last 16
+ * bits, and the receiver's meter makes a number of it, as docs/trace-format.md has it. */
+struct network_test {
+    struct world world;
+    uint64_t seed;
+    uint32_t first;                                      /* number of the first datagram */
+    uint32_t arrivals[DATAGRAMS + LONGEST + 1][AT_ONCE]; /* numbers, by time */
+    uint32_t arrival_counts[DATAGRAMS + LONGEST + 1];
+    uint32_t last; /* the receiver's last number */
+    bool any;
+    uint64_t lost;
+    uint64_t doubled;
+};
+
+static void arrive(struct network_test *test, uint32_t when, uint32_t number)
+{
+    assert_true(test->arrival_counts[when] < AT_ONCE);
+    test->arrivals[when][test->arrival_counts[when]++] = number;
+}
+
+static void cross_the_network(struct network_test *test, uint32_t index)
+{
+    uint32_t delay =
+        random_below(&test->seed, 4) == 0 ? (uint32_t)random_below(&test->seed, LONGEST) : 0;
+
+    if (random_below(&test->seed, 20) == 0) {
+        test->lost++;
+        return;
+    }
+    arrive(test, index + delay, test->first + index);
+    if (random_below(&test->seed, 30) != 0)
+        return;
+    test->doubled++;
+    delay += (uint32_t)random_below(&test->seed, LONGEST - delay);
+    arrive(test, index + delay, test->first + index);
+}
+
+static uint32_t receivers_number(struct network_test *test, uint32_t sent)
+{
+    int16_t step = (int16_t)(uint16_t)(sent - test->last);
+
+    test->last = !test->any ? (uint16_t)sent : test->last + (step == 0 ? 65536 : (uint32_t)step);
+    test->any = true;
+    return test->last;
+}
+
+static void receive_all(struct network_test *test, uint32_t when)
+{
+    for (uint32_t i = 0; i < test->arrival_counts[when]; i++) {
+        uint32_t number = receivers_number(test, test->arrivals[when][i]);
+        struct record queued = message(EVENT_MESSAGEQUEUED, 0, 1, number, 9);
+        struct record receive = message(EVENT_RECEIVE, 1, 1, number, 9);
+        tell(&test->world, 1, 1000 * when + 1500 + i, &queued);
+        tell(&test->world, 1, 1000 * when + 1700 + i, &receive);
+    }
+}
+
+static void duplicates_are_counted(void **state)
+{
+    struct network_test *test = malloc(sizeof(*test));
+    uint64_t first = seed_of_run("duplicates");
+
+    (void)state;
+    assert_non_null(test);
+    for (uint64_t round = 0; round < 50; round++) {
+        memset(test, 0, sizeof(*test));
+        test->seed = first + round;
+        test->first = (uint32_t)random_below(&test->seed, 200000);
+        begin(&test->world, ALL_FLAGS, 1);
+        begin_machine(&test->world, ALL_FLAGS, 1);
+        tell_path(&test->world, 0, 1, PATH_UDP, (uint16_t[]){2000, 1000});
+        tell_path(&test->world, 1, 1, PATH_UDP, (uint16_t[]){1000, 2000});
+        for (uint32_t i = 0; i < DATAGRAMS + LONGEST; i++) {
+            struct record send = message(EVENT_SEND, 1, 1, test->first + i, 9);
+            if (i < DATAGRAMS) {
+                tell(&test->world, 0, 1000 * i + 1000, &send);
+                cross_the_network(test, i);
+            }
+            receive_all(test, i);
+        }
+        struct communication *result = result_of(&test->world);
+        const struct communication_path *path = &result->paths[0];
+        if (path->duplicates != test->doubled ||
+            count_of(path, TIME_MESSAGE_WAIT) != DATAGRAMS - test->lost ||
+            path->queue.unreceived != test->lost)
+            fail_msg("DPM_SEED=%" PRIu64 ": %" PRIu64 " of %" PRIu64 " doubled, %" PRIu64
+                     " of %" PRIu64 " received, %" PRIu64 " lost",
+                     first + round, path->duplicates, test->doubled,
+                     count_of(path, TIME_MESSAGE_WAIT), DATAGRAMS - test->lost,
+                     path->queue.unreceived);
+        assert_int_equal(result->duplicates, path->duplicates);
+        end(&test->world, result);
+    }
+    free(test);
+}
+
 /* ---- how long messages are on their way ---- */
 
 /* Sender and receiver are recorded apart: whether a message's coming is told the receiver's flags say. */
@@ -324,6 +426,7 @@ int main(void)
         cmocka_unit_test(queue_recovers_from_losses),
         cmocka_unit_test(queue_follows_numbers_that_jump),
         cmocka_unit_test(queue_gives_up_bytes_too),
+        cmocka_unit_test(duplicates_are_counted),
         cmocka_unit_test(delivery_is_told_by_the_receiver),
         cmocka_unit_test(delivery_of_unix_sockets),
         cmocka_unit_test(times_before_the_first_boot),

@@ -167,6 +167,7 @@ struct communication_path {
     struct traffic sent;       /* from local to remote */
     struct traffic received;   /* from remote to local */
     uint64_t dropped;          /* datagrams that found the receiver's queue full, both directions */
+    uint64_t duplicates;       /* datagrams that came once more, both directions */
     struct network network;
 };
 
@@ -230,13 +231,14 @@ struct communication {
     size_t interval_count;
     uint64_t interval; /* ns; 0: not asked for */
 
-    uint32_t traces;          /* origins of the source */
-    uint64_t events;          /* records that tell of an event: SEND to TERMINATION */
-    uint64_t lost;            /* records that could not be written */
-    uint64_t dropped;         /* datagrams that found their receiver's queue full */
-    uint64_t cpu;             /* ns, of all processes */
-    struct traffic sent;      /* by all processes */
-    struct traffic local;     /* what stayed on its machine */
+    uint32_t traces;      /* origins of the source */
+    uint64_t events;      /* records that tell of an event: SEND to TERMINATION */
+    uint64_t lost;        /* records that could not be written */
+    uint64_t dropped;     /* datagrams that found their receiver's queue full */
+    uint64_t duplicates;  /* datagrams that were received once more: the network has doubled them */
+    uint64_t cpu;         /* ns, of all processes */
+    struct traffic sent;  /* by all processes */
+    struct traffic local; /* what stayed on its machine */
     struct traffic remote;    /* what left or came from another machine */
     uint64_t connections;     /* paths with all their ends, once each */
     uint64_t ended;           /* of them */

@@ -565,9 +565,11 @@ static int build_connection(struct builder *builder, struct connection_end ends[
             add_queue_row(builder, statistics->paths[ends[i].path].outgoing, path);
             add_queue_row(builder, statistics->paths[ends[i].path].incoming, path);
             path->dropped += statistics->paths[ends[i].path].dropped;
+            path->duplicates += statistics->paths[ends[i].path].duplicates;
             add_network(&path->network, &statistics->paths[ends[i].path].network);
         }
     builder->result->dropped += path->dropped;
+    builder->result->duplicates += path->duplicates;
     builder->result->connections++;
     builder->result->ended += path->ended;
     bool local = is_local_connection(statistics, ends);
@@ -639,6 +641,7 @@ static uint64_t duration(const struct statistics *statistics)
 void add_totals(struct communication *sum, const struct communication *more)
 {
     sum->dropped += more->dropped;
+    sum->duplicates += more->duplicates;
     sum->unknown_paths += more->unknown_paths;
     sum->connections += more->connections;
     sum->ended += more->ended;

@@ -288,6 +288,7 @@ static void add_to_row(struct communication_path *row, struct communication_path
     row->connections += more->connections;
     row->ended += more->ended;
     row->dropped += more->dropped;
+    row->duplicates += more->duplicates;
     add_network(&row->network, &more->network);
     if (*error == 0)
         *error = add_times(&row->times, &more->times);

@@ -63,6 +63,7 @@ void queue_free(struct queue *queue)
         return;
     free(queue->messages);
     free(queue->arrivals);
+    free(queue->seen);
     free(queue);
 }
 
@@ -382,7 +383,8 @@ int queues_arrived(struct statistics *statistics, uint32_t path, const struct re
 
     if (queue == NULL)
         return -ENOMEM;
-    uint32_t end = record->queued.offset + (queue->numbered ? 1 : record->queued.bytes);
+    uint32_t end =
+        record->queued.offset + (queue->numbered ? 1 : record->queued.bytes) - queue->shift;
     if (put_in_arrived(statistics, queue, end, time))
         return 0;
     if (partner != NO_END)
@@ -393,6 +395,64 @@ int queues_arrived(struct statistics *statistics, uint32_t path, const struct re
         return -ENOMEM;
     put_in(statistics, queue, added, time, true);
     return 0;
+}
+
+/* ---- numbers of both ends ---- */
+
+/* Whether they end with the same identification. */
+static bool is_alike(uint32_t a, uint32_t b)
+{
+    return (uint16_t)(a - b) == 0;
+}
+
+/* From now on the receiver's numbers are so much higher; those that were told ahead are, too. */
+static void shift_numbers(struct statistics *statistics, struct queue *queue, uint32_t by)
+{
+    uint32_t kept = 0;
+
+    queue->shift += by;
+    for (uint32_t i = 0; i < queue->arrival_count; i++) {
+        struct queue_arrival arrival = {queue->arrivals[i].time, queue->arrivals[i].end - by};
+        if (!put_in_arrived(statistics, queue, arrival.end, arrival.time))
+            queue->arrivals[kept++] = arrival;
+    }
+    queue->arrival_count = kept;
+}
+
+/* The receiver's number was given by its packet's identification: it is that of another message, which has
+ * a number like it. Returns queue->count if there is none. */
+static uint32_t find_alike(struct statistics *statistics, struct queue *queue, uint32_t number)
+{
+    uint32_t first = queue->first < queue->count ? queue->messages[queue->first].end - 1 : number;
+    uint32_t like = first + (uint32_t)(int16_t)(uint16_t)(number - first);
+    uint32_t at = like == number ? queue->count : find_datagram(queue, like + 1);
+
+    if (at < queue->count)
+        shift_numbers(statistics, queue, number - like);
+    return at;
+}
+
+/* Nothing that was sent and not yet received has this number, between machines: it comes a second time,
+ * or late, or is another one's. A packet with the identification of the one before is given the number
+ * that is 65,536 higher. */
+static uint32_t explain_number(struct statistics *statistics, struct queue *queue,
+                               struct statistics_path *receiver, uint32_t number)
+{
+    struct numbers_seen *seen = queue->seen;
+    bool again = seen->any && !queue->repeats && number == seen->last + 65536;
+
+    if (again)
+        shift_numbers(statistics, queue, 65536);
+    if (again || numbers_have(seen, number)) {
+        receiver->duplicates++;
+        return queue->count;
+    }
+    if (numbers_cover(seen, number)) {
+        queue->lost -= queue->lost > 0; /* it was given up too early */
+        numbers_note(seen, number);
+        return queue->count;
+    }
+    return find_alike(statistics, queue, number);
 }
 
 /* ---- SEND ---- */
@@ -436,6 +496,9 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
         queue->count > queue->first ? &queue->messages[queue->count - 1] : NULL;
     if (!queue->numbered && message.bytes == 0)
         return 0;
+    queue->repeats |= queue->sent_last != 0 && message.end != queue->sent_last &&
+                      is_alike(message.end, queue->sent_last);
+    queue->sent_last = message.end;
     if (!queue->numbered && queue->has_taken && (int32_t)(queue->taken - message.end) >= 0)
         return 0; /* its receiver was quicker, and told first */
     if ((record->header.flags & RECORD_CONTINUED) && last != NULL && !queue->numbered &&
@@ -501,10 +564,14 @@ static void give_up_before(struct statistics *statistics, struct queue *queue, u
 static int take_datagram(struct statistics *statistics, struct queue *queue,
                          struct statistics_use *use, const struct record *record, uint64_t time)
 {
-    uint32_t at = find_datagram(queue, record->message.offset + 1);
+    uint32_t number = record->message.offset - queue->shift, at = find_datagram(queue, number + 1);
 
+    if (at == queue->count && queue->seen != NULL)
+        at = explain_number(statistics, queue, &statistics->paths[use->path], number);
     if (at == queue->count)
         return 0;
+    if (queue->seen != NULL)
+        numbers_note(queue->seen, queue->messages[at].end - 1);
     give_up_before(statistics, queue, at);
     struct queue_message message = queue->messages[at];
     memmove(&queue->messages[queue->first + 1], &queue->messages[queue->first],
@@ -553,9 +620,23 @@ static int take(struct statistics *statistics, struct queue *queue, struct stati
     int result = queue->numbered ? take_datagram(statistics, queue, use, record, time)
                                  : take_bytes(statistics, queue, use, record, time);
     if (queue->arrival_count > 0)
-        drop_arrivals(queue,
-                      record->message.offset + (queue->numbered ? 1 : record->message.bytes));
+        drop_arrivals(queue, record->message.offset +
+                                 (queue->numbered ? 1 : record->message.bytes) - queue->shift);
     return result;
+}
+
+/* Between machines a datagram may come twice. */
+static int watch_numbers(const struct statistics *statistics, struct queue *queue,
+                         const struct statistics_path *sender,
+                         const struct statistics_path *receiver)
+{
+    const struct statistics_origin *origins = statistics->lasting.origins;
+
+    if (!queue->numbered || !queue->travels || queue->seen != NULL ||
+        origins[sender->origin].machine == origins[receiver->origin].machine)
+        return 0;
+    queue->seen = calloc(1, sizeof(*queue->seen));
+    return queue->seen == NULL ? -ENOMEM : 0;
 }
 
 int queues_received(struct statistics *statistics, struct statistics_use *use,
@@ -568,7 +649,10 @@ int queues_received(struct statistics *statistics, struct statistics_use *use,
     if (result < 0 || partner == NO_END)
         return result;
     queue = outgoing(statistics, partner);
-    return queue == NULL ? -ENOMEM : take(statistics, queue, use, record, time);
+    if (queue == NULL || watch_numbers(statistics, queue, &statistics->paths[partner],
+                                       &statistics->paths[use->path]) < 0)
+        return -ENOMEM;
+    return take(statistics, queue, use, record, time);
 }
 
 /* ---- who waits ---- */

@@ -137,6 +137,16 @@ struct queue_message {
     uint32_t bytes;
 };
 
+#define NUMBERS_SEEN 1024
+
+/* Which datagrams were received lately: duplicates.c. */
+struct numbers_seen {
+    uint64_t bits[NUMBERS_SEEN / 64];
+    uint32_t highest;
+    uint32_t last; /* received */
+    bool any;
+};
+
 struct queue_arrival {
     uint64_t time;
     uint32_t end; /* up to this position */
@@ -155,7 +165,15 @@ struct queue {
     bool has_taken;
     bool numbered; /* positions are numbers of messages */
     bool travels;  /* it is queued after it was sent: TCP, UDP */
-    uint64_t lost; /* messages that were given up: nobody received them */
+    bool
+        repeats; /* some number was a multiple of 65,536 more than the one before: identifications of
+                      IPv4 that say nothing */
+    uint32_t sent_last; /* position after the latest message */
+    uint32_t
+        shift; /* to be subtracted from the receiver's numbers: both ends count identifications of IPv4
+                       from 65,536 on by themselves */
+    struct numbers_seen *seen; /* of UDP between machines; else NULL */
+    uint64_t lost;             /* messages that were given up: nobody received them */
     struct queue_length length;
 };
 
@@ -172,6 +190,7 @@ struct statistics_path {
     bool aged;         /* it had ended when the folding before came */
     uint64_t messages; /* SEND and RECEIVE records */
     uint64_t dropped;
+    uint64_t duplicates;    /* datagrams that were received once more */
     uint32_t last_dropped;  /* the last count that DROPPED told, modulo 2^32 */
     struct queue *outgoing; /* of what it sends; NULL: nothing yet */
     struct queue *incoming; /* of what comes from somebody who is not metered; likewise */
@@ -323,6 +342,13 @@ void queue_leaves(struct statistics *statistics, struct queue *queue);
 void queue_result(const struct queue *queue, uint64_t now, struct queue_length *ret_length);
 
 void queue_free(struct queue *queue);
+
+/* ---- duplicates.c ---- */
+
+/* Whether a number is among the latest; and received. */
+bool numbers_cover(const struct numbers_seen *seen, uint32_t number);
+bool numbers_have(struct numbers_seen *seen, uint32_t number);
+void numbers_note(struct numbers_seen *seen, uint32_t number);
 
 /* ---- procedures.c ---- */
 

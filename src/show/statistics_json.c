@@ -181,15 +181,16 @@ static json_t *queue(const struct communication *communication, const struct que
 static json_t *recording(const struct communication *communication)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "events",
-        count(communication->events), "lost", count(communication->lost), "dropped",
-        count(communication->dropped), "unseen_bytes", count(communication->unseen_bytes),
-        "not_metered", kind_names(communication->kinds_left_out), "duration_ns",
-        count(communication->duration), "complete", communication->complete, "by",
-        communication_by_name(communication->by), "machines", machines(communication), "local",
-        traffic(&communication->local), "remote", traffic(&communication->remote), "connections",
-        count(communication->connections), "ended", count(communication->ended), "own_cost",
-        own_cost(&communication->own_cost), "matching", matching(communication));
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "events", count(communication->events), "lost", count(communication->lost), "dropped",
+        count(communication->dropped), "duplicates", count(communication->duplicates),
+        "unseen_bytes", count(communication->unseen_bytes), "not_metered",
+        kind_names(communication->kinds_left_out), "duration_ns", count(communication->duration),
+        "complete", communication->complete, "by", communication_by_name(communication->by),
+        "machines", machines(communication), "local", traffic(&communication->local), "remote",
+        traffic(&communication->remote), "connections", count(communication->connections), "ended",
+        count(communication->ended), "own_cost", own_cost(&communication->own_cost), "matching",
+        matching(communication));
 }
 
 static json_t *name_or_null(const char *from)
@@ -310,12 +311,14 @@ static json_t *network(const struct network *from)
 static json_t *path(const struct communication *communication, size_t index)
 {
     const struct communication_path *from = &communication->paths[index];
-    json_t *object = json_pack(
-        "{s:s, s:o, s:o, s:[o, o], s:o, s:o, s:o, s:o, s:o}", "kind", path_kind_name(from->kind),
-        "local", text(from->local, ENDPOINT_SIZE), "remote", text(from->remote, ENDPOINT_SIZE),
-        "ends", process_ids(&from->ends[0]), process_ids(&from->ends[1]), "sent",
-        traffic(&from->sent), "received", traffic(&from->received), "dropped", count(from->dropped),
-        "connections", count(from->connections), "ended", count(from->ended));
+    json_t *object =
+        json_pack("{s:s, s:o, s:o, s:[o, o], s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
+                  path_kind_name(from->kind), "local", text(from->local, ENDPOINT_SIZE), "remote",
+                  text(from->remote, ENDPOINT_SIZE), "ends", process_ids(&from->ends[0]),
+                  process_ids(&from->ends[1]), "sent", traffic(&from->sent), "received",
+                  traffic(&from->received), "dropped", count(from->dropped), "duplicates",
+                  count(from->duplicates), "connections", count(from->connections), "ended",
+                  count(from->ended));
 
     return checked(object,
                    json_object_set_new(object, "network", network(&from->network)) |

@@ -494,6 +494,16 @@ static void print_dropped(FILE *file, uint64_t count)
     fprintf(file, "\n%s datagrams found their receiver's queue full and were dropped.\n", text);
 }
 
+static void print_duplicates(FILE *file, uint64_t count)
+{
+    char text[UNIT_SIZE];
+
+    if (count == 0)
+        return;
+    show_count(count, text);
+    fprintf(file, "\n%s datagrams were received once more: the network has doubled them.\n", text);
+}
+
 static void print_unseen(FILE *file, uint64_t bytes)
 {
     char text[UNIT_SIZE];
@@ -581,6 +591,7 @@ int show_statistics_tables(const struct communication *communication, FILE *file
         print_where(communication, file);
         print_matching(communication, file);
         print_dropped(file, communication->dropped);
+        print_duplicates(file, communication->duplicates);
         print_unknown(file, communication->unknown_streams, "streams",
                       "they count for processes named unknown");
         print_unknown(file, communication->unknown_paths, "paths",
