@@ -394,7 +394,7 @@ static void statistics_json_has_its_keys(void **state)
     char *text = shown(result, (struct show_options){.json = true});
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
-    expect_keys(json, "trace processes pairs paths procedures");
+    expect_keys(json, "trace processes pairs late_senders late_receivers paths procedures");
     expect_keys(json_object_get(json, "trace"),
                 "events lost dropped duplicates unseen_bytes not_metered duration_ns complete by "
                 "machines local "
@@ -432,6 +432,72 @@ static void statistics_json_has_its_keys(void **state)
     json_decref(json);
     free(text);
     free(result);
+}
+
+/* ---- who waits ---- */
+
+/* In pairs 0 to 3 receivers have waited 10, 30, 0 and 20 ns and messages 5, 5, 0 and 40 ns. */
+static struct result *make_waits(void)
+{
+    static const uint64_t waits[][2] = {{10, 5}, {30, 5}, {0, 0}, {20, 40}};
+    struct result *result = make_result(4);
+
+    for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+        struct histogram *of = result->pairs[i].times.of;
+        assert_int_equal(histogram_add(&of[TIME_RECEIVER_WAIT], waits[i][0], HISTOGRAM_MOST), 0);
+        assert_int_equal(histogram_add(&of[TIME_MESSAGE_WAIT], waits[i][1], HISTOGRAM_MOST), 0);
+    }
+    return result;
+}
+
+static void free_waits(struct result *result)
+{
+    for (size_t i = 0; i < result->communication.pair_count; i++) {
+        histogram_done(&result->pairs[i].times.of[TIME_RECEIVER_WAIT]);
+        histogram_done(&result->pairs[i].times.of[TIME_MESSAGE_WAIT]);
+    }
+    free(result);
+}
+
+/* The ids of those who sent, in the order of the list. */
+static void expect_senders(const json_t *list, const char *expected)
+{
+    char found[100] = "";
+    json_t *pair;
+    size_t i;
+
+    json_array_foreach(list, i, pair)
+    {
+        expect_keys(pair, "from to receiver_waited_ns messages_waited_ns");
+        snprintf(found + strlen(found), sizeof(found) - strlen(found), "%d ",
+                 (int)json_integer_value(json_object_get(pair, "from")));
+    }
+    assert_string_equal(found, expected);
+}
+
+static void who_is_late_is_named(void **state)
+{
+    struct result *result = make_waits();
+    char *text = shown(result, (struct show_options){.json = true});
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+
+    (void)state;
+    assert_non_null(json);
+    expect_senders(json_object_get(json, "late_senders"), "3 4 "); /* 30 + 5, 10 + 5 */
+    expect_senders(json_object_get(json, "late_receivers"), "1 ");
+    json_decref(json);
+    free(text);
+    for (enum show_order order = ORDER_BYTES; order <= ORDER_NAME; order++) {
+        text = shown(result, (struct show_options){.table = TABLE_PAIRS, .order = order});
+        char *table = strstr(text, "Who waits for whom");
+        assert_non_null(table);
+        assert_int_equal(count_lines_with(table, "the sender"), 2);
+        assert_int_equal(count_lines_with(table, "the receiver"), 1);
+        assert_true(strstr(table, "p0[100]") < strstr(table, "p2[102]"));
+        assert_true(strstr(table, "p2[102]") < strstr(table, "p3[103]"));
+        free(text);
+    }
+    free_waits(result);
 }
 
 /* ---- records ---- */
@@ -784,6 +850,7 @@ int main(void)
         cmocka_unit_test(groups_have_their_table),
         cmocka_unit_test(an_empty_result_is_shown),
         cmocka_unit_test(statistics_json_has_its_keys),
+        cmocka_unit_test(who_is_late_is_named),
         cmocka_unit_test_setup_teardown(records_become_lines, know_some, forget_all),
         cmocka_unit_test_setup_teardown(records_have_their_keys, know_some, forget_all),
         cmocka_unit_test_setup_teardown(record_json_has_the_values, know_some, forget_all),

@@ -74,7 +74,7 @@ says "... what the tables say besides, is told" 'dpm: alpha: 3 records were lost
     'dpm: 1 messages are of streams and 1 of paths whose identity was lost'
 cp out alpha.json
 check_equal "it is one object" 1 "$(jq -s length alpha.json)"
-check_equal "... of five parts" '["pairs","paths","procedures","processes","trace"]' "$(jq -c keys alpha.json)"
+check_equal "... of seven parts" '["late_receivers","late_senders","pairs","paths","procedures","processes","trace"]' "$(jq -c keys alpha.json)"
 check_not "... without control characters" grep -q '[[:cntrl:]]' alpha.json
 same trace '[{"events": 50, "lost": 3, "dropped": 0, "unseen_bytes": 0, "duration_ns": 75000000, "complete": true, "by": "process",
     "machines": ["alpha"]}]' '[.trace]' alpha.json
@@ -215,7 +215,7 @@ check_equal "--by program: without an image, the name" 'client 1 server 1 twin 1
 check "--by process is what comes without it" cmp alpha.text out
 runs "--by with --json" "$dpm" stats --json --by user beta alpha
 cp out by.json
-check_equal "has groups in place of processes" '["groups","pairs","paths","procedures","trace"] "user"' \
+check_equal "has groups in place of processes" '["groups","late_receivers","late_senders","pairs","paths","procedures","trace"] "user"' \
     "$(jq -c 'keys, .trace.by' by.json | xargs -d '\n')"
 same groups '[
     {"id": 1, "machine": "alpha", "name": "1000", "processes": 4, "cpu_ns": 52000,

@@ -20,10 +20,12 @@ static const char *const what_takes_time[TIME_KINDS] = {
     [TIME_DELIVERY] = "is reached",
 };
 
-static bool has_times(const struct times *times)
+static bool has_times(const void *row)
 {
+    const struct communication_process *process = row;
+
     for (unsigned kind = 0; kind < TIME_KINDS; kind++)
-        if (times->of[kind].used > 0)
+        if (process->times.of[kind].used > 0)
             return true;
     return false;
 }
@@ -47,6 +49,20 @@ static int add_row(struct table *table, const char *name, const char *what,
                                              cells[3], cells[4]});
 }
 
+/* A row for each kind of time. */
+static int add_process(struct table *table, const struct communication *communication,
+                       const void *row)
+{
+    const struct communication_process *process = row;
+    char name[PROCESS_TEXT_SIZE];
+    int result = 0;
+
+    process_text(communication, (uint32_t)(process - communication->processes), name);
+    for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++)
+        result = add_row(table, name, what_takes_time[kind], &process->times.of[kind]);
+    return result;
+}
+
 int print_answer_table(const struct communication *communication, FILE *file,
                        const struct show_options *options)
 {
@@ -60,30 +76,12 @@ int print_answer_table(const struct communication *communication, FILE *file,
         {"P99", true},
         {"MAX", true},
     };
-    const struct communication_process **rows = ordered_processes(communication, options->order);
-    size_t shown = 0;
-    struct table table;
-    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    const struct chosen_table chosen = {"How long it takes", columns, ARRAY_SIZE(columns),
+                                        has_times, add_process};
 
-    if (rows == NULL)
-        result = -ENOMEM;
-    for (size_t i = 0; result == 0 && i < communication->process_count; i++) {
-        const struct communication_process *process = rows[i];
-        char name[PROCESS_TEXT_SIZE];
-        if (!has_times(&process->times) || (shown >= LARGEST && !options->all))
-            continue;
-        shown++;
-        process_text(communication, (uint32_t)(process - communication->processes), name);
-        for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++)
-            result = add_row(&table, name, what_takes_time[kind], &process->times.of[kind]);
-    }
-    if (result == 0 && shown > 0) {
-        print_title(file, "How long it takes");
-        result = table_print(&table, file);
-    }
-    table_done(&table);
-    free(rows);
-    return result;
+    return print_chosen_table(&chosen, communication,
+                              (const void **)ordered_processes(communication, options->order),
+                              communication->process_count, file, options);
 }
 
 /* ---- over time ---- */

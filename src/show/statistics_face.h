@@ -4,6 +4,7 @@
 #define DPM_STATISTICS_FACE_H
 
 #include "show/show.h"
+#include "show/table.h"
 
 int show_statistics_tables(const struct communication *communication, FILE *file,
                            const struct show_options *options);
@@ -25,6 +26,22 @@ int print_interval_table(const struct communication *communication, FILE *file);
 int print_histogram_bars(const struct communication *communication, FILE *file,
                          const struct show_options *options);
 
+/* ---- chosen_table.c ---- */
+
+/* A table of those rows that have something to show in it. */
+struct chosen_table {
+    const char *title;
+    const struct table_column *columns;
+    size_t column_count;
+    bool (*has)(const void *row);
+    int (*add)(struct table *table, const struct communication *communication, const void *row);
+};
+
+/* Prints it, or nothing if no row has; frees `rows` (NULL: out of memory). Returns 0 or -ENOMEM. */
+int print_chosen_table(const struct chosen_table *chosen, const struct communication *communication,
+                       const void **rows, size_t count, FILE *file,
+                       const struct show_options *options);
+
 /* ---- waiting_table.c; return 0 or -ENOMEM ---- */
 
 /* Messages in the queues of processes; who waits for whom. Nothing where nobody has received. */
@@ -45,5 +62,14 @@ const struct communication_pair **ordered_pairs(const struct communication *comm
                                                 enum show_order order);
 const struct communication_path **ordered_paths(const struct communication *communication,
                                                 enum show_order order);
+
+/* Those whose receivers or messages have waited longest first, whatever order was asked for. */
+const struct communication_pair **pairs_by_wait(const struct communication *communication);
+
+/* ns, of both. */
+uint64_t pair_waited(const struct communication_pair *pair);
+
+/* Of a pair that waited: its receiver has, rather than its messages. */
+bool sender_is_late(const struct communication_pair *pair);
 
 #endif

@@ -8,13 +8,17 @@
  *      {...},
  *      {...}],             one element a line, and only one in memory at a time; or "groups"
  *      "pairs": [ ... ],
+ *      "late_senders": [ ... ],
+ *      "late_receivers": [ ... ],
  *      "paths": [ ... ]}
  */
 #include "show/show.h"
 #include "show/statistics_face.h"
+#include "show/statistics_words.h"
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Functions that make a value return NULL when out of memory, and jansson's setters refuse NULL:
@@ -165,17 +169,14 @@ static json_t *matching(const struct communication *communication)
                      count(from->unmatched_receives));
 }
 
-/* Averages over time, and as the thesis has it over message operations. */
 static json_t *queue(const struct communication *communication, const struct queue_length *from)
 {
-    double time = (double)communication->duration, operations = (double)from->operations;
-
     return json_pack("{s:o, s:f, s:f, s:o, s:o, s:o, s:o}", "messages_max",
                      count(from->messages_max), "messages_mean",
-                     time == 0 ? 0 : (double)from->wait / time, "messages_mean_over_operations",
-                     operations == 0 ? 0 : (double)from->messages_sum / operations, "messages_now",
-                     count(from->messages), "bytes_max", count(from->bytes_max), "bytes_now",
-                     count(from->bytes), "unreceived", count(from->unreceived));
+                     queue_mean(from, communication->duration), "messages_mean_over_operations",
+                     queue_mean_over_operations(from), "messages_now", count(from->messages),
+                     "bytes_max", count(from->bytes_max), "bytes_now", count(from->bytes),
+                     "unreceived", count(from->unreceived));
 }
 
 static json_t *recording(const struct communication *communication)
@@ -364,6 +365,47 @@ static int print_array(const struct communication *communication, const char *na
     return result;
 }
 
+/* ---- who is late: the longest wait first ---- */
+
+static json_t *late(const struct communication_pair *from)
+{
+    return json_pack("{s:o, s:o, s:o, s:o}", "from", party(&from->from), "to", party(&from->to),
+                     "receiver_waited_ns", count(from->times.of[TIME_RECEIVER_WAIT].sum),
+                     "messages_waited_ns", count(from->times.of[TIME_MESSAGE_WAIT].sum));
+}
+
+/* Of the pairs by wait those whose sender is late, or whose receiver is. */
+static int print_late(const struct communication *communication, const char *name,
+                      const struct communication_pair **rows, bool senders, FILE *file)
+{
+    const char *separator = "\n";
+    int result = 0;
+
+    fprintf(file, ",\n\"%s\": [", name);
+    for (size_t i = 0; result == 0 && i < communication->pair_count && !ferror(file); i++) {
+        if (pair_waited(rows[i]) == 0 || sender_is_late(rows[i]) != senders)
+            continue;
+        fputs(separator, file);
+        separator = ",\n";
+        result = print(late(rows[i]), file);
+    }
+    fputc(']', file);
+    return result;
+}
+
+static int print_who_is_late(const struct communication *communication, FILE *file)
+{
+    const struct communication_pair **rows = pairs_by_wait(communication);
+    int result = rows == NULL ? -ENOMEM : 0;
+
+    if (result == 0)
+        result = print_late(communication, "late_senders", rows, true, file);
+    if (result == 0)
+        result = print_late(communication, "late_receivers", rows, false, file);
+    free(rows);
+    return result;
+}
+
 /* ---- histograms: [from, to, count] for each bar ---- */
 
 static json_t *bars(const struct histogram *histogram)
@@ -433,6 +475,8 @@ int show_statistics_json(const struct communication *communication, FILE *file,
         result = print_array(communication, "groups", group, communication->process_count, file);
     if (result == 0)
         result = print_array(communication, "pairs", pair, communication->pair_count, file);
+    if (result == 0)
+        result = print_who_is_late(communication, file);
     if (result == 0)
         result = print_array(communication, "paths", path, communication->path_count, file);
     if (result == 0)

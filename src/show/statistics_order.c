@@ -107,6 +107,31 @@ const struct communication_pair **ordered_pairs(const struct communication *comm
     return (const struct communication_pair **)rows;
 }
 
+uint64_t pair_waited(const struct communication_pair *pair)
+{
+    return pair->times.of[TIME_RECEIVER_WAIT].sum + pair->times.of[TIME_MESSAGE_WAIT].sum;
+}
+
+bool sender_is_late(const struct communication_pair *pair)
+{
+    return pair->times.of[TIME_RECEIVER_WAIT].sum > pair->times.of[TIME_MESSAGE_WAIT].sum;
+}
+
+const struct communication_pair **pairs_by_wait(const struct communication *communication)
+{
+    size_t count = communication->pair_count;
+    struct sort_key *keys = calloc(count + 1, sizeof(*keys));
+
+    if (keys == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        keys[i] =
+            (struct sort_key){&communication->pairs[i], pair_waited(&communication->pairs[i]), ""};
+    const void **rows = sorted(keys, count);
+    free(keys);
+    return (const struct communication_pair **)rows;
+}
+
 const struct communication_path **ordered_paths(const struct communication *communication,
                                                 enum show_order order)
 {

@@ -4,25 +4,27 @@
 #include "show/statistics_words.h"
 #include "show/table.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 /* ---- queues ---- */
 
-static int add_queue_row(struct table *table, const struct communication *communication,
-                         const struct communication_process *process)
+static bool has_queue(const void *row)
 {
+    return ((const struct communication_process *)row)->queue.operations > 0;
+}
+
+static int add_queue_row(struct table *table, const struct communication *communication,
+                         const void *row)
+{
+    const struct communication_process *process = row;
     const struct queue_length *queue = &process->queue;
     char name[PROCESS_TEXT_SIZE];
     char cells[6][UNIT_SIZE];
 
     process_text(communication, (uint32_t)(process - communication->processes), name);
     show_count(queue->messages_max, cells[0]);
-    snprintf(cells[1], UNIT_SIZE, "%.2f",
-             communication->duration == 0 ? 0
-                                          : (double)queue->wait / (double)communication->duration);
-    snprintf(cells[2], UNIT_SIZE, "%.2f", (double)queue->messages_sum / (double)queue->operations);
+    snprintf(cells[1], UNIT_SIZE, "%.2f", queue_mean(queue, communication->duration));
+    snprintf(cells[2], UNIT_SIZE, "%.2f", queue_mean_over_operations(queue));
     show_count(queue->messages, cells[3]);
     show_bytes(queue->bytes_max, cells[4]);
     show_count(queue->unreceived, cells[5]);
@@ -42,42 +44,15 @@ int print_queue_table(const struct communication *communication, FILE *file,
         {"MOST BYTES", true},
         {"NEVER RECEIVED", true},
     };
-    const struct communication_process **rows = ordered_processes(communication, options->order);
-    size_t shown = 0;
-    struct table table;
-    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    const struct chosen_table chosen = {"Messages that wait to be received", columns,
+                                        ARRAY_SIZE(columns), has_queue, add_queue_row};
 
-    if (rows == NULL)
-        result = -ENOMEM;
-    for (size_t i = 0; result == 0 && i < communication->process_count; i++) {
-        if (rows[i]->queue.operations == 0 || (shown >= LARGEST && !options->all))
-            continue;
-        shown++;
-        result = add_queue_row(&table, communication, rows[i]);
-    }
-    if (result == 0 && shown > 0) {
-        print_title(file, "Messages that wait to be received");
-        result = table_print(&table, file);
-    }
-    table_done(&table);
-    free(rows);
-    return result;
+    return print_chosen_table(&chosen, communication,
+                              (const void **)ordered_processes(communication, options->order),
+                              communication->process_count, file, options);
 }
 
 /* ---- who is late ---- */
-
-static uint64_t waited(const struct communication_pair *pair)
-{
-    return pair->times.of[TIME_RECEIVER_WAIT].sum + pair->times.of[TIME_MESSAGE_WAIT].sum;
-}
-
-static int compare_waits(const void *left, const void *right)
-{
-    const struct communication_pair *a = *(const struct communication_pair *const *)left;
-    const struct communication_pair *b = *(const struct communication_pair *const *)right;
-
-    return (waited(a) < waited(b)) - (waited(a) > waited(b));
-}
 
 static void sum_text(const struct histogram *times, char text[UNIT_SIZE])
 {
@@ -95,13 +70,19 @@ static void quantile_text(const struct histogram *times, double share, char text
         show_duration(histogram_quantile(times, share), text);
 }
 
-static int add_late_row(struct table *table, const struct communication *communication,
-                        const struct communication_pair *pair)
+static bool has_waited(const void *row)
 {
+    return pair_waited(row) > 0;
+}
+
+static int add_late_row(struct table *table, const struct communication *communication,
+                        const void *row)
+{
+    const struct communication_pair *pair = row;
     const struct histogram *of = pair->times.of;
     char from[PARTY_TEXT_SIZE];
     char to[PARTY_TEXT_SIZE];
-    char cells[6][UNIT_SIZE];
+    char cells[5][UNIT_SIZE];
 
     party_text(communication, &pair->from, from);
     party_text(communication, &pair->to, to);
@@ -110,42 +91,23 @@ static int add_late_row(struct table *table, const struct communication *communi
     sum_text(&of[TIME_MESSAGE_WAIT], cells[2]);
     quantile_text(&of[TIME_MESSAGE_WAIT], 0.5, cells[3]);
     quantile_text(&of[TIME_DELIVERY], 0.5, cells[4]);
-    snprintf(cells[5], UNIT_SIZE, "%s",
-             of[TIME_RECEIVER_WAIT].sum > of[TIME_MESSAGE_WAIT].sum ? "the sender"
-                                                                    : "the receiver");
-    return table_add(table, (const char *[]){from, to, cells[0], cells[1], cells[2], cells[3],
-                                             cells[4], cells[5]});
+    return table_add(table,
+                     (const char *[]){from, to, cells[0], cells[1], cells[2], cells[3], cells[4],
+                                      sender_is_late(pair) ? "the sender" : "the receiver"});
 }
 
 int print_late_table(const struct communication *communication, FILE *file,
                      const struct show_options *options)
 {
-    const struct table_column columns[] = {
+    static const struct table_column columns[] = {
         {"FROM", false},           {"TO", false}, {"RECEIVER WAITED", true}, {"P50", true},
         {"MESSAGES WAITED", true}, {"P50", true}, {"DELIVERY P50", true},    {"LATE", false},
     };
-    const struct communication_pair **rows = ordered_pairs(communication, options->order);
-    size_t shown = shown_rows(communication->pair_count, options);
-    struct table table;
-    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    static const struct chosen_table chosen = {"Who waits for whom", columns, ARRAY_SIZE(columns),
+                                               has_waited, add_late_row};
 
-    if (rows == NULL)
-        result = -ENOMEM;
-    else
-        qsort(rows, communication->pair_count, sizeof(*rows), compare_waits);
-    for (size_t i = 0; result == 0 && i < shown; i++) {
-        if (waited(rows[i]) == 0)
-            shown = i;
-        else
-            result = add_late_row(&table, communication, rows[i]);
-    }
-    if (result == 0 && shown > 0) {
-        print_title(file, "Who waits for whom");
-        result = table_print(&table, file);
-    }
-    table_done(&table);
-    free(rows);
-    return result;
+    return print_chosen_table(&chosen, communication, (const void **)pairs_by_wait(communication),
+                              communication->pair_count, file, options);
 }
 
 /* ---- what the rest stands on ---- */
