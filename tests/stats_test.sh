@@ -304,6 +304,31 @@ END
         "$(python3 -c 'import csv, sys
 print(sum(int(row.get("sent_bytes") or row["bytes"]) for row in csv.DictReader(open("out.csv"))))')"
 done
+# Of each row of JSON and CSV, by its figures.
+for table in process pair path; do
+    case $table in process) of=processes ;; *) of=${table}s ;; esac
+    "$dpm" stats --csv --by $table alpha > out.csv 2> err
+    jq -r --arg of $of '.[$of][] | [.queue.messages_max, .queue.messages_now, .queue.bytes_max, .queue.bytes_now,
+            .queue.unreceived, (if $of == "paths" then .duplicates else null end)] +
+        [(.message_wait_ns, .receiver_wait_ns, .delivery_ns, .sender_blocked_ns) | .count // 0, .p50, .p99, .max]
+        | map(. // "-") | join(" ")' alpha.json | sort > wanted
+    python3 - out.csv << 'END' | sort > found
+import csv, sys
+queue = ["messages_max", "messages_now", "bytes_max", "bytes_now", "unreceived"]
+for row in csv.DictReader(open(sys.argv[1])):
+    cells = [row.get("queue_" + name) for name in queue] + [row.get("duplicates")]
+    for kind in ["message_wait", "receiver_wait", "delivery", "sender_blocked"]:
+        cells.append(row.get(kind + "_ns_count", "0"))
+        cells += [row.get(kind + "_ns_" + part) for part in ["p50", "p99", "max"]]
+    print(*[cell or "-" for cell in cells])
+END
+    check_equal "--csv --by $table: queues and waits are those of JSON" "$(cat wanted)" "$(cat found)"
+done
+check "... of which there are some" grep -q '[1-9]' found
+check_equal "--by path has a row of waits for each path of JSON that has any" \
+    "$(jq '[.paths[] | select(.queue.messages_max > 0 or .message_wait_ns or .receiver_wait_ns or
+        .sender_blocked_ns or .delivery_ns)] | length' alpha.json)" \
+    "$("$dpm" stats --by path alpha 2> err | sed -n '/^Where messages wait/,/^$/p' | sed '1,2d; /^$/d' | wc -l)"
 check_equal "--by pair shows pairs" 1 \
     "$("$dpm" stats --by pair alpha 2> err | grep -cE '^(Processes|Who sent to whom|Paths)')"
 for every in 1ms 7ms 1s; do

@@ -4,6 +4,7 @@
  * then every row, with plain figures. Columns are stable; dpm-stats(1) describes them.
  */
 #include "show/statistics_face.h"
+#include "show/statistics_words.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -59,6 +60,38 @@ static void distribution_cells(FILE *file, const struct histogram *from, const c
             histogram_quantile(from, 0.9), histogram_quantile(from, 0.99), from->max, end);
 }
 
+#define WAIT_COLUMNS                                                                               \
+    DISTRIBUTION_COLUMNS("message_wait_ns")                                                        \
+    "," DISTRIBUTION_COLUMNS("receiver_wait_ns") "," DISTRIBUTION_COLUMNS("delivery_ns")
+
+static void wait_cells(FILE *file, const struct times *from, const char *end)
+{
+    distribution_cells(file, &from->of[TIME_MESSAGE_WAIT], ",");
+    distribution_cells(file, &from->of[TIME_RECEIVER_WAIT], ",");
+    distribution_cells(file, &from->of[TIME_DELIVERY], end);
+}
+
+/* What processes and paths have alike; the last of their columns but what has come later. */
+#define QUEUE_AND_WAIT_COLUMNS                                                                     \
+    "queue_messages_max,queue_messages_mean,queue_messages_mean_over_operations,"                  \
+    "queue_messages_now,queue_bytes_max,queue_bytes_now,queue_unreceived," WAIT_COLUMNS            \
+    "," DISTRIBUTION_COLUMNS("sender_blocked_ns")
+
+static void queue_and_wait_cells(FILE *file, const struct communication *communication,
+                                 const struct queue_length *queue, const struct times *times,
+                                 const char *end)
+{
+    count_cell(file, queue->messages_max, ",");
+    fprintf(file, "%.6f,%.6f,", queue_mean(queue, communication->duration),
+            queue_mean_over_operations(queue));
+    count_cell(file, queue->messages, ",");
+    count_cell(file, queue->bytes_max, ",");
+    count_cell(file, queue->bytes, ",");
+    count_cell(file, queue->unreceived, ",");
+    wait_cells(file, times, ",");
+    distribution_cells(file, &times->of[TIME_SENDER_BLOCKED], end);
+}
+
 /* "name[pid]" of each process, separated by blanks; or the address. */
 static void party_cell(FILE *file, const struct communication *communication,
                        const struct party *party, const char *end)
@@ -95,7 +128,7 @@ static int print_processes(const struct communication *communication, FILE *file
         return -ENOMEM;
     fputs("name,processes,pid,machine,cpu_ns,sent_messages,sent_bytes,received_messages,"
           "received_bytes,failed_sends,failed_receives," DISTRIBUTION_COLUMNS(
-              "response_ns") "," DISTRIBUTION_COLUMNS("request_ns") "\n",
+              "response_ns") "," DISTRIBUTION_COLUMNS("request_ns") "," QUEUE_AND_WAIT_COLUMNS "\n",
           file);
     for (size_t i = 0; i < communication->process_count && !ferror(file); i++) {
         const struct communication_process *row = rows[i];
@@ -111,7 +144,8 @@ static int print_processes(const struct communication *communication, FILE *file
         count_cell(file, row->failed_sends, ",");
         count_cell(file, row->failed_receives, ",");
         distribution_cells(file, &row->times.of[TIME_RESPONSE], ",");
-        distribution_cells(file, &row->times.of[TIME_REQUEST], "\n");
+        distribution_cells(file, &row->times.of[TIME_REQUEST], ",");
+        queue_and_wait_cells(file, communication, &row->queue, &row->times, "\n");
     }
     free(rows);
     return 0;
@@ -123,7 +157,8 @@ static int print_pairs(const struct communication *communication, FILE *file, en
 
     if (rows == NULL)
         return -ENOMEM;
-    fputs("from,to,messages,bytes,local,shared," DISTRIBUTION_COLUMNS("size") "\n", file);
+    fputs("from,to,messages,bytes,local,shared," DISTRIBUTION_COLUMNS("size") "," WAIT_COLUMNS "\n",
+          file);
     for (size_t i = 0; i < communication->pair_count && !ferror(file); i++) {
         const struct communication_pair *row = rows[i];
         party_cell(file, communication, &row->from, ",");
@@ -131,7 +166,8 @@ static int print_pairs(const struct communication *communication, FILE *file, en
         traffic_cells(file, &row->sent);
         count_cell(file, row->local, ",");
         count_cell(file, row->shared, ",");
-        distribution_cells(file, &row->sizes, "\n");
+        distribution_cells(file, &row->sizes, ",");
+        wait_cells(file, &row->times, "\n");
     }
     free(rows);
     return 0;
@@ -145,7 +181,8 @@ static int print_paths(const struct communication *communication, FILE *file, en
         return -ENOMEM;
     fputs("kind,local,remote,local_users,remote_users,connections,ended,sent_messages,sent_bytes,"
           "received_messages,received_bytes,dropped,retransmitted,round_trip_"
-          "ns," DISTRIBUTION_COLUMNS("response_ns") "," DISTRIBUTION_COLUMNS("request_ns") "\n",
+          "ns," DISTRIBUTION_COLUMNS("response_ns") "," DISTRIBUTION_COLUMNS(
+              "request_ns") "," QUEUE_AND_WAIT_COLUMNS ",duplicates\n",
           file);
     for (size_t i = 0; i < communication->path_count && !ferror(file); i++) {
         const struct communication_path *row = rows[i];
@@ -162,7 +199,9 @@ static int print_paths(const struct communication *communication, FILE *file, en
         count_cell(file, row->network.retransmitted, ",");
         count_cell(file, row->network.round_trip, ",");
         distribution_cells(file, &row->times.of[TIME_RESPONSE], ",");
-        distribution_cells(file, &row->times.of[TIME_REQUEST], "\n");
+        distribution_cells(file, &row->times.of[TIME_REQUEST], ",");
+        queue_and_wait_cells(file, communication, &row->queue, &row->times, ",");
+        count_cell(file, row->duplicates, "\n");
     }
     free(rows);
     return 0;

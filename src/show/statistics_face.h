@@ -50,6 +50,10 @@ int print_queue_table(const struct communication *communication, FILE *file,
 int print_late_table(const struct communication *communication, FILE *file,
                      const struct show_options *options);
 
+/* Where messages wait, and who for them. */
+int print_path_wait_table(const struct communication *communication, FILE *file,
+                          const struct show_options *options);
+
 /* One line: what became of messages. */
 void print_matching(const struct communication *communication, FILE *file);
 

@@ -285,25 +285,11 @@ static int print_pairs(const struct communication *communication, FILE *file,
 
 /* ---- paths ---- */
 
-/* Who used an end, and its address. */
-static void end_text(const struct communication *communication, const struct party *party,
-                     const char *address, char text[PARTY_TEXT_SIZE + ENDPOINT_SIZE])
-{
-    size_t length = 0;
-
-    if (party->count > 0) {
-        party_text(communication, party, text);
-        length = strlen(text);
-        text[length++] = ' ';
-    }
-    show_text(address, ENDPOINT_SIZE - 1, text + length);
-}
-
 static int add_path(struct table *table, const struct communication *communication,
                     const struct communication_path *path)
 {
-    char local[PARTY_TEXT_SIZE + ENDPOINT_SIZE];
-    char remote[PARTY_TEXT_SIZE + ENDPOINT_SIZE];
+    char local[END_TEXT_SIZE];
+    char remote[END_TEXT_SIZE];
     char dropped[UNIT_SIZE];
     char connections[UNIT_SIZE];
     char times[2][UNIT_SIZE] = {"", ""};
@@ -571,6 +557,8 @@ static int print_tables(const struct communication *communication, FILE *file,
         result = print_late_table(communication, file, options);
     if (result == 0 && !ferror(file) && is_asked(options, TABLE_PATHS))
         result = print_paths(communication, file, options);
+    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PATHS))
+        result = print_path_wait_table(communication, file, options);
     /* what procedures are called stands at the end of a recording */
     if (result == 0 && !ferror(file) && communication->procedure_count > 0 && !options->live &&
         is_asked(options, TABLE_PROCEDURES))

@@ -63,6 +63,19 @@ void party_text(const struct communication *communication, const struct party *p
         snprintf(text + length, PARTY_TEXT_SIZE - length, " and %u others", party->count - NAMED);
 }
 
+void end_text(const struct communication *communication, const struct party *party,
+              const char *address, char text[END_TEXT_SIZE])
+{
+    size_t length = 0;
+
+    if (party->count > 0) {
+        party_text(communication, party, text);
+        length = strlen(text);
+        text[length++] = ' ';
+    }
+    show_text(address, ENDPOINT_SIZE - 1, text + length);
+}
+
 void traffic_text(const struct traffic *traffic, struct traffic_text *text)
 {
     show_count(traffic->messages, text->messages);

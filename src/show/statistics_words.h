@@ -14,6 +14,8 @@
 #define PROCESS_TEXT_SIZE (NAME_TEXT_SIZE + MACHINE_TEXT_SIZE + 32)
 #define PARTY_TEXT_SIZE   (NAMED * PROCESS_TEXT_SIZE + ENDPOINT_SIZE)
 
+#define END_TEXT_SIZE (PARTY_TEXT_SIZE + ENDPOINT_SIZE)
+
 /* Cells of messages and bytes. */
 struct traffic_text {
     char messages[UNIT_SIZE];
@@ -32,6 +34,10 @@ void process_text(const struct communication *communication, uint32_t index,
 /* "a[1]", "a[1], b[2], c[3] and 5 others", or the address; "-" for nobody. */
 void party_text(const struct communication *communication, const struct party *party,
                 char text[PARTY_TEXT_SIZE]);
+
+/* Who used an end of a path, and its address. */
+void end_text(const struct communication *communication, const struct party *party,
+              const char *address, char text[END_TEXT_SIZE]);
 
 void traffic_text(const struct traffic *traffic, struct traffic_text *text);
 void others_text(size_t count, char text[UNIT_SIZE]);

@@ -52,6 +52,74 @@ int print_queue_table(const struct communication *communication, FILE *file,
                               communication->process_count, file, options);
 }
 
+/* ---- paths ---- */
+
+static void quantile_text(const struct histogram *times, double share, char text[UNIT_SIZE])
+{
+    if (times->used == 0)
+        snprintf(text, UNIT_SIZE, "-");
+    else
+        show_duration(histogram_quantile(times, share), text);
+}
+
+static bool path_has_waits(const void *row)
+{
+    const struct communication_path *path = row;
+
+    for (unsigned kind = TIME_MESSAGE_WAIT; kind < TIME_KINDS; kind++)
+        if (path->times.of[kind].used > 0)
+            return true;
+    return path->queue.operations > 0;
+}
+
+static int add_path_row(struct table *table, const struct communication *communication,
+                        const void *row)
+{
+    const struct communication_path *path = row;
+    const struct histogram *of = path->times.of;
+    char local[END_TEXT_SIZE];
+    char remote[END_TEXT_SIZE];
+    char cells[8][UNIT_SIZE];
+
+    end_text(communication, &path->ends[0], path->local, local);
+    end_text(communication, &path->ends[1], path->remote, remote);
+    show_count(path->queue.messages_max, cells[0]);
+    snprintf(cells[1], UNIT_SIZE, "%.2f", queue_mean(&path->queue, communication->duration));
+    show_count(path->queue.unreceived, cells[2]);
+    quantile_text(&of[TIME_MESSAGE_WAIT], 0.5, cells[3]);
+    quantile_text(&of[TIME_MESSAGE_WAIT], 0.99, cells[4]);
+    quantile_text(&of[TIME_RECEIVER_WAIT], 0.5, cells[5]);
+    quantile_text(&of[TIME_SENDER_BLOCKED], 0.5, cells[6]);
+    quantile_text(&of[TIME_DELIVERY], 0.5, cells[7]);
+    return table_add(table,
+                     (const char *[]){path_kind_name(path->kind), local, remote, cells[0], cells[1],
+                                      cells[2], cells[3], cells[4], cells[5], cells[6], cells[7]});
+}
+
+int print_path_wait_table(const struct communication *communication, FILE *file,
+                          const struct show_options *options)
+{
+    static const struct table_column columns[] = {
+        {"PATH", false},
+        {"LOCAL", false},
+        {"REMOTE", false},
+        {"MOST", true},
+        {"MEAN", true},
+        {"NEVER RECEIVED", true},
+        {"MESSAGES WAIT P50", true},
+        {"P99", true},
+        {"RECEIVERS P50", true},
+        {"SENDERS P50", true},
+        {"DELIVERY P50", true},
+    };
+    static const struct chosen_table chosen = {"Where messages wait", columns, ARRAY_SIZE(columns),
+                                               path_has_waits, add_path_row};
+
+    return print_chosen_table(&chosen, communication,
+                              (const void **)ordered_paths(communication, options->order),
+                              communication->path_count, file, options);
+}
+
 /* ---- who is late ---- */
 
 static void sum_text(const struct histogram *times, char text[UNIT_SIZE])
@@ -60,14 +128,6 @@ static void sum_text(const struct histogram *times, char text[UNIT_SIZE])
         snprintf(text, UNIT_SIZE, "-");
     else
         show_duration(times->sum, text);
-}
-
-static void quantile_text(const struct histogram *times, double share, char text[UNIT_SIZE])
-{
-    if (times->used == 0)
-        snprintf(text, UNIT_SIZE, "-");
-    else
-        show_duration(histogram_quantile(times, share), text);
 }
 
 static bool has_waited(const void *row)
