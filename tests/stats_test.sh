@@ -342,6 +342,17 @@ check_equal "--every 100 ns becomes longer until there are few enough" true \
 check_equal "--histogram has every message" true "$("$dpm" stats --json --histogram alpha 2> err |
     jq '[.pair_histograms[].size[][2]] == [] or
         ([.pair_histograms[] | [.size[][2]] | add] == [.pairs[].size.count])')"
+for of in process pair path; do
+    check_equal "... and every time of each $of" true "$("$dpm" stats --json --histogram alpha 2> err |
+        jq --arg of $of '(if $of == "process" then .processes else .[$of + "s"] end) as $rows |
+            [.[$of + "_histograms"][] | to_entries | map(select(.key | endswith("_ns")) |
+                {key, value: ([.value[][2]] | add // 0)})] ==
+            [$rows[] | [to_entries[] | select(.key | IN("response_ns", "request_ns", "message_wait_ns",
+                "receiver_wait_ns", "sender_blocked_ns", "delivery_ns")) |
+                {key, value: (.value.count // 0)}]]')"
+done
+check "--histogram draws waits of paths and pairs" sh -c "
+    test \$('$dpm' stats --histogram alpha 2> err | grep -c '^Messages wait, ') -ge 2"
 check "--every and --histogram draw" sh -c "
     '$dpm' stats --every 10ms --histogram alpha 2> err | grep -q '##########'"
 

@@ -168,33 +168,88 @@ static int print_histogram(const struct histogram *values, FILE *file, const cha
     return result;
 }
 
+/* What each kind of time is, of those between two. */
+static const char *const what_is_timed[TIME_KINDS] = {
+    [TIME_RESPONSE] = "Answers",
+    [TIME_REQUEST] = "Waits for answers",
+    [TIME_MESSAGE_WAIT] = "Messages wait",
+    [TIME_RECEIVER_WAIT] = "Waits for messages",
+    [TIME_SENDER_BLOCKED] = "Waits for room",
+    [TIME_DELIVERY] = "Delivery",
+};
+
+#define TITLE_SIZE (2 * END_TEXT_SIZE + UNIT_SIZE)
+
+static int print_times_between(const struct times *times, const char *from, const char *to,
+                               FILE *file)
+{
+    char title[TITLE_SIZE];
+    int result = 0;
+
+    for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++) {
+        snprintf(title, sizeof(title), "%s, %s to %s", what_is_timed[kind], from, to);
+        result = print_histogram(&times->of[kind], file, title, show_duration);
+    }
+    return result;
+}
+
+static int print_process_bars(const struct communication *communication,
+                              const struct communication_process *process, FILE *file)
+{
+    char title[TITLE_SIZE];
+    char name[PROCESS_TEXT_SIZE];
+    int result = 0;
+
+    process_text(communication, (uint32_t)(process - communication->processes), name);
+    for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++) {
+        snprintf(title, sizeof(title), "%s %s", name, what_takes_time[kind]);
+        result = print_histogram(&process->times.of[kind], file, title, show_duration);
+    }
+    return result;
+}
+
+static int print_pair_bars(const struct communication *communication,
+                           const struct communication_pair *pair, FILE *file)
+{
+    char title[TITLE_SIZE];
+    char from[PARTY_TEXT_SIZE];
+    char to[PARTY_TEXT_SIZE];
+
+    party_text(communication, &pair->from, from);
+    party_text(communication, &pair->to, to);
+    snprintf(title, sizeof(title), "Sizes, %s to %s", from, to);
+    int result = print_histogram(&pair->sizes, file, title, show_bytes);
+    return result < 0 ? result : print_times_between(&pair->times, from, to, file);
+}
+
+static int print_path_bars(const struct communication *communication,
+                           const struct communication_path *path, FILE *file)
+{
+    char local[END_TEXT_SIZE];
+    char remote[END_TEXT_SIZE];
+
+    end_text(communication, &path->ends[0], path->local, local);
+    end_text(communication, &path->ends[1], path->remote, remote);
+    return print_times_between(&path->times, local, remote, file);
+}
+
 int print_histogram_bars(const struct communication *communication, FILE *file,
                          const struct show_options *options)
 {
     const struct communication_process **processes =
         ordered_processes(communication, options->order);
     const struct communication_pair **pairs = ordered_pairs(communication, options->order);
-    char title[2 * PARTY_TEXT_SIZE + UNIT_SIZE];
-    int result = processes == NULL || pairs == NULL ? -ENOMEM : 0;
+    const struct communication_path **paths = ordered_paths(communication, options->order);
+    int result = processes == NULL || pairs == NULL || paths == NULL ? -ENOMEM : 0;
 
-    for (size_t i = 0; result == 0 && i < communication->process_count && i < MOST_HISTOGRAMS;
-         i++) {
-        char name[PROCESS_TEXT_SIZE];
-        process_text(communication, (uint32_t)(processes[i] - communication->processes), name);
-        for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++) {
-            snprintf(title, sizeof(title), "%s %s", name, what_takes_time[kind]);
-            result = print_histogram(&processes[i]->times.of[kind], file, title, show_duration);
-        }
-    }
-    for (size_t i = 0; result == 0 && i < communication->pair_count && i < MOST_HISTOGRAMS; i++) {
-        char from[PARTY_TEXT_SIZE];
-        char to[PARTY_TEXT_SIZE];
-        party_text(communication, &pairs[i]->from, from);
-        party_text(communication, &pairs[i]->to, to);
-        snprintf(title, sizeof(title), "Sizes, %s to %s", from, to);
-        result = print_histogram(&pairs[i]->sizes, file, title, show_bytes);
-    }
+    for (size_t i = 0; result == 0 && i < communication->process_count && i < MOST_HISTOGRAMS; i++)
+        result = print_process_bars(communication, processes[i], file);
+    for (size_t i = 0; result == 0 && i < communication->pair_count && i < MOST_HISTOGRAMS; i++)
+        result = print_pair_bars(communication, pairs[i], file);
+    for (size_t i = 0; result == 0 && i < communication->path_count && i < MOST_HISTOGRAMS; i++)
+        result = print_path_bars(communication, paths[i], file);
     free(processes);
     free(pairs);
+    free(paths);
     return result;
 }

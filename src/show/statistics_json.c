@@ -94,13 +94,20 @@ static const char *const time_keys[TIME_KINDS] = {
     [TIME_DELIVERY] = "delivery_ns",
 };
 
-/* Adds what is known of times from this kind on; steals nothing. */
-static int set_times(json_t *object, const struct times *from, enum time_kind first)
+#define ALL_TIMES ((1u << TIME_KINDS) - 1)
+
+/* Between a sender and a receiver. */
+#define PAIR_TIMES (1u << TIME_MESSAGE_WAIT | 1u << TIME_RECEIVER_WAIT | 1u << TIME_DELIVERY)
+
+/* Adds times of these kinds (bits), each as `make` has it. */
+static int set_times(json_t *object, const struct times *from, unsigned kinds,
+                     json_t *(*make)(const struct histogram *))
 {
     int result = 0;
 
-    for (unsigned kind = first; kind < TIME_KINDS; kind++)
-        result |= json_object_set_new(object, time_keys[kind], distribution(&from->of[kind]));
+    for (unsigned kind = 0; kind < TIME_KINDS; kind++)
+        if (kinds >> kind & 1)
+            result |= json_object_set_new(object, time_keys[kind], make(&from->of[kind]));
     return result;
 }
 
@@ -237,7 +244,7 @@ static int set_sums(json_t *object, const struct communication *communication,
                              count(from->failed_sends), "receives", count(from->failed_receives));
     int result = json_object_update(object, sums) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |
-                 set_times(object, &from->times, TIME_RESPONSE);
+                 set_times(object, &from->times, ALL_TIMES, distribution);
 
     json_decref(sums);
     return result;
@@ -274,18 +281,6 @@ static json_t *group(const struct communication *communication, size_t index)
     return checked(object, set_sums(object, communication, from));
 }
 
-/* Between a sender and a receiver. */
-static int set_waits(json_t *object, const struct times *from)
-{
-    static const enum time_kind kinds[] = {TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT, TIME_DELIVERY};
-    int result = 0;
-
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-        result |=
-            json_object_set_new(object, time_keys[kinds[i]], distribution(&from->of[kinds[i]]));
-    return result;
-}
-
 static json_t *pair(const struct communication *communication, size_t index)
 {
     const struct communication_pair *from = &communication->pairs[index];
@@ -297,7 +292,7 @@ static json_t *pair(const struct communication *communication, size_t index)
         show_share(from->sent.bytes, from->from_bytes), "size", distribution(&from->sizes), "local",
         from->local, "shared", from->shared);
 
-    return checked(object, set_waits(object, &from->times));
+    return checked(object, set_times(object, &from->times, PAIR_TIMES, distribution));
 }
 
 static json_t *network(const struct network *from)
@@ -309,22 +304,29 @@ static json_t *network(const struct network *from)
                      count(from->unacknowledged));
 }
 
+/* Which one it is. */
+static json_t *path_names(const struct communication_path *from)
+{
+    return json_pack("{s:s, s:o, s:o, s:[o, o]}", "kind", path_kind_name(from->kind), "local",
+                     text(from->local, ENDPOINT_SIZE), "remote", text(from->remote, ENDPOINT_SIZE),
+                     "ends", process_ids(&from->ends[0]), process_ids(&from->ends[1]));
+}
+
 static json_t *path(const struct communication *communication, size_t index)
 {
     const struct communication_path *from = &communication->paths[index];
-    json_t *object =
-        json_pack("{s:s, s:o, s:o, s:[o, o], s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
-                  path_kind_name(from->kind), "local", text(from->local, ENDPOINT_SIZE), "remote",
-                  text(from->remote, ENDPOINT_SIZE), "ends", process_ids(&from->ends[0]),
-                  process_ids(&from->ends[1]), "sent", traffic(&from->sent), "received",
-                  traffic(&from->received), "dropped", count(from->dropped), "duplicates",
-                  count(from->duplicates), "connections", count(from->connections), "ended",
-                  count(from->ended));
+    json_t *object = path_names(from);
+    json_t *sums = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "sent", traffic(&from->sent),
+                             "received", traffic(&from->received), "dropped", count(from->dropped),
+                             "duplicates", count(from->duplicates), "connections",
+                             count(from->connections), "ended", count(from->ended));
+    int result = json_object_update(object, sums) |
+                 json_object_set_new(object, "network", network(&from->network)) |
+                 json_object_set_new(object, "queue", queue(communication, &from->queue)) |
+                 set_times(object, &from->times, ALL_TIMES, distribution);
 
-    return checked(object,
-                   json_object_set_new(object, "network", network(&from->network)) |
-                       json_object_set_new(object, "queue", queue(communication, &from->queue)) |
-                       set_times(object, &from->times, TIME_RESPONSE));
+    json_decref(sums);
+    return checked(object, result);
 }
 
 static json_t *procedure(const struct communication *communication, size_t index)
@@ -426,21 +428,27 @@ static json_t *bars(const struct histogram *histogram)
 
 static json_t *process_bars(const struct communication *communication, size_t index)
 {
-    const struct times *times = &communication->processes[index].times;
     json_t *object = json_pack("{s:o}", "id", process_id((uint32_t)index));
-    int result = 0;
 
-    for (unsigned kind = 0; kind < TIME_KINDS; kind++)
-        result |= json_object_set_new(object, time_keys[kind], bars(&times->of[kind]));
-    return checked(object, result);
+    return checked(object,
+                   set_times(object, &communication->processes[index].times, ALL_TIMES, bars));
 }
 
 static json_t *pair_bars(const struct communication *communication, size_t index)
 {
     const struct communication_pair *from = &communication->pairs[index];
+    json_t *object = json_pack("{s:o, s:o, s:o}", "from", party(&from->from), "to",
+                               party(&from->to), "size", bars(&from->sizes));
 
-    return json_pack("{s:o, s:o, s:o}", "from", party(&from->from), "to", party(&from->to), "size",
-                     bars(&from->sizes));
+    return checked(object, set_times(object, &from->times, PAIR_TIMES, bars));
+}
+
+static json_t *path_bars(const struct communication *communication, size_t index)
+{
+    const struct communication_path *from = &communication->paths[index];
+    json_t *object = path_names(from);
+
+    return checked(object, set_times(object, &from->times, ALL_TIMES, bars));
 }
 
 static int print_histograms(const struct communication *communication, FILE *file)
@@ -448,9 +456,12 @@ static int print_histograms(const struct communication *communication, FILE *fil
     int result = print_array(communication, "process_histograms", process_bars,
                              communication->process_count, file);
 
+    if (result == 0)
+        result = print_array(communication, "pair_histograms", pair_bars, communication->pair_count,
+                             file);
     return result < 0 ? result
-                      : print_array(communication, "pair_histograms", pair_bars,
-                                    communication->pair_count, file);
+                      : print_array(communication, "path_histograms", path_bars,
+                                    communication->path_count, file);
 }
 
 static json_t *interval(const struct communication *communication, size_t index)
