@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queues_test.c: what the statistics say of messages that wait, and of who waits for whom.
+ * queues_test.c: what the statistics say of messages that wait, and of who waits for whom: small histories
+ * whose result is known, and random ones against a naive model.
  *
  *      process 1 --- path 1 > path 2 ---> process 2        records, told one by one
  *                                         |
@@ -420,6 +421,509 @@ static void times_before_the_first_boot(void **state)
     end(&world, result);
 }
 
+/* ---- against a naive model ----
+ *
+ *      random_history --> records --> statistics ---------------------------------+
+ *                            |                                                    +-- equal?
+ *                            '--> what is in a queue, found anew at each record --+
+ */
+
+#define MOST_RECORDS 500
+#define MOST_PATHS   5
+#define PROCESSES    4
+
+struct naive_path {
+    enum path_kind kind;
+    uint32_t sender; /* streams */
+    uint32_t receiver;
+    bool numbered;
+    bool travels; /* its coming is told after its SEND, if at all */
+    /* for making the history */
+    uint32_t sent;     /* position after the last message */
+    uint32_t arrived;  /* position up to which it has come ... */
+    uint32_t received; /* ... and up to which it was received */
+};
+
+struct naive_world {
+    uint64_t seed;
+    uint64_t time;
+    bool told;
+    struct record records[MOST_RECORDS];
+    uint32_t count;
+    struct naive_path paths[MOST_PATHS];
+    uint32_t path_count;
+};
+
+static uint32_t below(struct naive_world *world, uint32_t limit)
+{
+    return (uint32_t)random_below(&world->seed, limit);
+}
+
+/* The ends of path `index` have the numbers 2 * index + 1, of the sender, and the next one. */
+static uint32_t senders_end(uint32_t index)
+{
+    return 2 * index + 1;
+}
+
+static void note_record(struct naive_world *world, enum event_id id, uint32_t stream, uint32_t path,
+                        uint32_t offset, uint32_t bytes)
+{
+    if (world->count == MOST_RECORDS)
+        return;
+    struct record *record = &world->records[world->count++];
+    *record = message(id, stream, path, offset, bytes);
+    record->header.time = world->time += 1 + below(world, 1000);
+    if (id == EVENT_SEND || id == EVENT_RECEIVE)
+        record->message.span = below(world, 500);
+}
+
+static uint32_t step_of(const struct naive_path *path, uint32_t bytes)
+{
+    return path->numbered ? 1 : bytes;
+}
+
+static void send_one(struct naive_world *world, uint32_t index)
+{
+    struct naive_path *path = &world->paths[index];
+    uint32_t bytes = 1 + below(world, 300);
+
+    for (uint32_t calls = below(world, 4) == 0 ? 1 + below(world, 2) : 0; calls > 0; calls--)
+        note_record(world, EVENT_SENDCALL, path->sender, senders_end(index), path->sent, 0);
+    if (!path->travels && path->kind != PATH_PIPE && world->told && below(world, 5) != 0)
+        note_record(world, EVENT_MESSAGEQUEUED, 0, senders_end(index) + 1, path->sent, bytes);
+    note_record(world, EVENT_SEND, path->sender, senders_end(index), path->sent, bytes);
+    path->sent += step_of(path, bytes);
+    if (!path->travels)
+        path->arrived = path->sent;
+}
+
+/* What travels comes, or is lost, in part or all; sometimes nothing tells of it. */
+static void let_arrive(struct naive_world *world, uint32_t index)
+{
+    struct naive_path *path = &world->paths[index];
+    uint32_t more = path->sent - path->arrived;
+
+    if (more == 0)
+        return;
+    more = path->numbered ? 1 : 1 + below(world, more);
+    if (world->told && below(world, 8) != 0)
+        note_record(world, EVENT_MESSAGEQUEUED, 0, senders_end(index) + 1, path->arrived, more);
+    path->arrived += more;
+}
+
+static void receive_one(struct naive_world *world, uint32_t index)
+{
+    struct naive_path *path = &world->paths[index];
+    uint32_t more = path->arrived - path->received;
+
+    if (below(world, 3) == 0)
+        note_record(world, EVENT_RECEIVECALL, path->receiver,
+                    below(world, 2) == 0 ? 0 : senders_end(index) + 1, 0, 0);
+    if (below(world, 6) == 0)
+        note_record(world, EVENT_BLOCK, path->receiver, 0, 0, 0);
+    if (more == 0)
+        return;
+    more = path->numbered ? 1 : 1 + below(world, more);
+    note_record(world, EVENT_RECEIVE, path->receiver, senders_end(index) + 1, path->received, more);
+    path->received += more;
+}
+
+/* Up to 100 datagrams in a row never come. */
+static void lose_some(struct naive_world *world, uint32_t index)
+{
+    struct naive_path *path = &world->paths[index];
+    uint32_t most = path->sent - path->received;
+
+    if (path->kind != PATH_UDP || most == 0)
+        return;
+    path->received += 1 + below(world, most);
+    if ((int32_t)(path->received - path->arrived) > 0)
+        path->arrived = path->received;
+}
+
+static void random_history(struct naive_world *world)
+{
+    static const enum path_kind kinds[] = {PATH_TCP, PATH_UDP, PATH_UNIX_STREAM, PATH_UNIX_DATAGRAM,
+                                           PATH_PIPE};
+
+    world->told = below(world, 3) != 0;
+    world->time = 10000;
+    world->path_count = 1 + below(world, MOST_PATHS);
+    for (uint32_t i = 0; i < world->path_count; i++) {
+        struct naive_path *path = &world->paths[i];
+        path->kind = kinds[below(world, ARRAY_SIZE(kinds))];
+        path->sender = 1 + below(world, PROCESSES);
+        path->receiver = 1 + (path->sender - 1 + 1 + below(world, PROCESSES - 1)) % PROCESSES;
+        path->travels = path->kind == PATH_TCP || path->kind == PATH_UDP;
+        path->numbered = path->kind == PATH_UDP || path->kind == PATH_UNIX_DATAGRAM;
+        path->sent = path->arrived = path->received = below(world, 2) == 0 ? 0 : 0xffffff00;
+    }
+    while (world->count < MOST_RECORDS) {
+        uint32_t index = below(world, world->path_count), what = below(world, 40);
+        uint32_t times = below(world, 30) == 0 ? below(world, 90) : 1; /* bursts */
+        for (; times > 0; times--) {
+            if (what < 15)
+                send_one(world, index);
+            else if (what < 25)
+                let_arrive(world, index);
+            else if (what < 39)
+                receive_one(world, index);
+            else if (times == 1)
+                lose_some(world, index);
+        }
+    }
+}
+
+/* ---- what it means ---- */
+
+static bool is_of(const struct naive_world *world, uint32_t at, enum event_id id, uint32_t path)
+{
+    return world->records[at].header.id == id && world->records[at].message.path == path;
+}
+
+static uint64_t when(const struct record *record)
+{
+    bool has_span = record->header.id <= EVENT_RECEIVE;
+
+    return record->header.time - (has_span ? record->message.span : 0);
+}
+
+static uint32_t end_of(const struct naive_path *path, const struct record *record)
+{
+    return record->message.offset + step_of(path, record->message.bytes);
+}
+
+/* Whether what a record speaks of holds the message that ends there. */
+static bool holds(const struct naive_path *path, const struct record *record, uint32_t position)
+{
+    int32_t more = (int32_t)(end_of(path, record) - position);
+
+    return path->numbered ? more == 0 : more >= 0;
+}
+
+#define NEVER UINT32_MAX
+
+/* What became of a message: all are indexes of records. */
+struct fate {
+    uint32_t put; /* into the queue ... */
+    uint32_t out; /* ... and taken out of it, received whole, or given up */
+    bool received;
+    bool told;       /* when it came */
+    uint64_t queued; /* ns */
+};
+
+static uint32_t next_of(const struct naive_world *world, uint32_t index, enum event_id id,
+                        uint32_t position)
+{
+    for (uint32_t i = 0; i < world->count; i++)
+        if (is_of(world, i, id, senders_end(index) + 1) &&
+            holds(&world->paths[index], &world->records[i], position))
+            return i;
+    return NEVER;
+}
+
+/* A datagram is lost when another one, 65 numbers later, is received. */
+static uint32_t given_up(const struct naive_world *world, uint32_t index, uint32_t position)
+{
+    for (uint32_t i = 0; i < world->count && world->paths[index].numbered; i++)
+        if (is_of(world, i, EVENT_RECEIVE, senders_end(index) + 1) &&
+            (int32_t)(end_of(&world->paths[index], &world->records[i]) - position) > 64)
+            return i;
+    return NEVER;
+}
+
+static struct fate fate_of(const struct naive_world *world, uint32_t index, uint32_t sent)
+{
+    const struct naive_path *path = &world->paths[index];
+    uint32_t position = end_of(path, &world->records[sent]);
+    uint32_t arrived = next_of(world, index, EVENT_MESSAGEQUEUED, position);
+    uint32_t taken = next_of(world, index, EVENT_RECEIVE, position);
+    bool told = arrived != NEVER && (path->travels ? arrived < taken : arrived < sent);
+    struct fate fate = {.put = sent, .out = taken, .received = taken != NEVER, .told = told};
+
+    if (taken == NEVER)
+        fate.out = given_up(world, index, position);
+    if (told && arrived > sent)
+        fate.put = arrived;
+    else if (!told && path->travels && world->told)
+        fate.put = taken; /* nothing told that it came before */
+    fate.queued = when(&world->records[told ? arrived : sent]);
+    if (fate.queued < when(&world->records[sent]))
+        fate.queued = when(&world->records[sent]);
+    return fate;
+}
+
+/* Bytes of a message that nobody had received before record `now`. */
+static uint32_t left_at(const struct naive_world *world, uint32_t index, uint32_t sent,
+                        uint32_t now)
+{
+    const struct naive_path *path = &world->paths[index];
+    uint32_t bytes = world->records[sent].message.bytes;
+    uint32_t position = end_of(path, &world->records[sent]);
+    uint32_t least = bytes;
+
+    for (uint32_t i = 0; i < now && !path->numbered; i++)
+        if (is_of(world, i, EVENT_RECEIVE, senders_end(index) + 1)) {
+            int32_t left = (int32_t)(position - end_of(path, &world->records[i]));
+            if (left < (int32_t)least)
+                least = left < 0 ? 0 : (uint32_t)left;
+        }
+    return least;
+}
+
+/* Adds what is in the queue before record `now`. */
+static void add_length(const struct naive_world *world, uint32_t index, uint32_t now,
+                       struct queue_length *length)
+{
+    for (uint32_t i = 0; i < now; i++) {
+        if (!is_of(world, i, EVENT_SEND, senders_end(index)))
+            continue;
+        struct fate fate = fate_of(world, index, i);
+        if (fate.put < now && fate.out >= now) {
+            length->messages++;
+            length->bytes += left_at(world, index, i, now);
+        }
+    }
+}
+
+static void note_most(struct queue_length *sum, const struct queue_length *now)
+{
+    if (now->messages > sum->messages_max)
+        sum->messages_max = now->messages;
+    if (now->bytes > sum->bytes_max)
+        sum->bytes_max = now->bytes;
+}
+
+static void operate(struct queue_length *sum, struct queue_length *now, int messages, int64_t bytes)
+{
+    now->messages += (uint64_t)(int64_t)messages;
+    now->bytes += (uint64_t)bytes;
+    note_most(sum, now);
+    sum->operations++;
+    sum->messages_sum += now->messages;
+}
+
+/* What record `now` does to a queue; `length` is that before it. */
+static void operate_at(const struct naive_world *world, uint32_t index, uint32_t now,
+                       struct queue_length *length, struct queue_length *sum)
+{
+    /* given up first, then taken, and each in the order of their positions */
+    for (uint32_t i = 0; i <= now; i++)
+        if (is_of(world, i, EVENT_SEND, senders_end(index))) {
+            struct fate fate = fate_of(world, index, i);
+            if (fate.out == now && !fate.received && fate.put < now) {
+                length->messages--;
+                length->bytes -= left_at(world, index, i, now);
+            }
+        }
+    for (uint32_t i = 0; i <= now; i++) {
+        if (!is_of(world, i, EVENT_SEND, senders_end(index)))
+            continue;
+        struct fate fate = fate_of(world, index, i);
+        int64_t left = left_at(world, index, i, now);
+        if (fate.put == now)
+            operate(sum, length, 1, left);
+        if (fate.out == now && fate.received)
+            operate(sum, length, -1, -left);
+    }
+}
+
+static uint64_t latest_of(const struct naive_world *world)
+{
+    uint64_t latest = 0;
+
+    for (uint32_t i = 0; i < world->count; i++)
+        if (when(&world->records[i]) > latest)
+            latest = when(&world->records[i]);
+    return latest;
+}
+
+static uint64_t between(uint64_t begin, uint64_t now)
+{
+    return now > begin ? now - begin : 0;
+}
+
+/* Counts and sums of times. */
+struct naive_times {
+    uint64_t count[TIME_KINDS];
+    uint64_t sum[TIME_KINDS];
+};
+
+static void add_time(struct naive_times *times, enum time_kind kind, uint64_t time)
+{
+    times->count[kind]++;
+    times->sum[kind] += time;
+}
+
+/* How long messages waited and were on their way; what waits still has waited until the end. */
+static void naive_waits(const struct naive_world *world, uint32_t index, struct queue_length *sum,
+                        struct naive_times *times)
+{
+    for (uint32_t i = 0; i < world->count; i++) {
+        if (!is_of(world, i, EVENT_SEND, senders_end(index)))
+            continue;
+        struct fate fate = fate_of(world, index, i);
+        sum->unreceived += !fate.received;
+        if (fate.received) {
+            uint64_t wait = between(fate.queued, when(&world->records[fate.out]));
+            add_time(times, TIME_MESSAGE_WAIT, wait);
+            sum->wait += wait;
+            if (fate.told)
+                add_time(times, TIME_DELIVERY, fate.queued - when(&world->records[i]));
+        } else if (fate.out == NEVER && fate.put != NEVER) {
+            sum->wait += between(fate.queued, latest_of(world));
+        }
+    }
+}
+
+/* The stream's record before this one that is no pause; NEVER: there is none. */
+static uint32_t before(const struct naive_world *world, uint32_t at)
+{
+    for (uint32_t i = at; i-- > 0;)
+        if (world->records[i].header.stream == world->records[at].header.stream &&
+            world->records[i].header.id != EVENT_BLOCK)
+            return i;
+    return NEVER;
+}
+
+static void naive_blocks(const struct naive_world *world, uint32_t index, struct naive_times *times)
+{
+    for (uint32_t i = 0; i < world->count; i++) {
+        const struct record *record = &world->records[i];
+        uint32_t call = NEVER;
+        if (is_of(world, i, EVENT_RECEIVE, senders_end(index) + 1)) {
+            call = before(world, i);
+            if (call != NEVER && world->records[call].header.id == EVENT_RECEIVECALL)
+                add_time(times, TIME_RECEIVER_WAIT,
+                         between(when(&world->records[call]), when(record)));
+        }
+        if (!is_of(world, i, EVENT_SEND, senders_end(index)))
+            continue;
+        for (uint32_t k = i; k-- > 0 && (world->records[k].header.id != EVENT_SEND ||
+                                         world->records[k].header.stream != record->header.stream);)
+            if (world->records[k].header.id == EVENT_SENDCALL &&
+                world->records[k].header.stream == record->header.stream)
+                call = k;
+        if (call != NEVER)
+            add_time(times, TIME_SENDER_BLOCKED,
+                     between(when(&world->records[call]), record->header.time));
+    }
+}
+
+static void naive_path(const struct naive_world *world, uint32_t index, struct queue_length *sum,
+                       struct naive_times *times)
+{
+    for (uint32_t now = 0; now < world->count; now++) {
+        struct queue_length length = {0};
+        add_length(world, index, now, &length);
+        operate_at(world, index, now, &length, sum);
+    }
+    add_length(world, index, world->count, sum);
+    naive_waits(world, index, sum, times);
+    naive_blocks(world, index, times);
+}
+
+/* The queues of a process: of those paths from which it has received, from the first time on. */
+static void naive_process(const struct naive_world *world, uint32_t stream,
+                          struct queue_length *sum)
+{
+    uint32_t first[MOST_PATHS];
+
+    for (uint32_t p = 0; p < world->path_count; p++) {
+        first[p] = NEVER;
+        for (uint32_t i = world->count; i-- > 0;)
+            if (world->paths[p].receiver == stream &&
+                is_of(world, i, EVENT_RECEIVE, senders_end(p) + 1))
+                first[p] = i;
+    }
+    for (uint32_t now = 0; now < world->count; now++) {
+        struct queue_length length = {0};
+        for (uint32_t p = 0; p < world->path_count; p++)
+            if (first[p] <= now)
+                add_length(world, p, now, &length);
+        note_most(sum, &length);
+        for (uint32_t p = 0; p < world->path_count; p++)
+            if (first[p] <= now)
+                operate_at(world, p, now, &length, sum);
+    }
+    for (uint32_t p = 0; p < world->path_count; p++)
+        if (first[p] != NEVER)
+            add_length(world, p, world->count, sum);
+}
+
+/* ---- the comparison ---- */
+
+static void expect_same(const struct naive_world *world, const char *what, uint64_t found,
+                        uint64_t expected, uint64_t round_seed)
+{
+    if (found != expected)
+        fail_msg("DPM_SEED=%" PRIu64 ", %s, %s: found %" PRIu64 ", expected %" PRIu64, round_seed,
+                 world->told ? "told" : "not told", what, found, expected);
+}
+
+static void compare_lengths(const struct naive_world *world, const struct queue_length *found,
+                            const struct queue_length *expected, uint64_t round_seed)
+{
+    expect_same(world, "messages now", found->messages, expected->messages, round_seed);
+    expect_same(world, "bytes now", found->bytes, expected->bytes, round_seed);
+    expect_same(world, "messages at most", found->messages_max, expected->messages_max, round_seed);
+    expect_same(world, "bytes at most", found->bytes_max, expected->bytes_max, round_seed);
+    expect_same(world, "operations", found->operations, expected->operations, round_seed);
+    expect_same(world, "sum at operations", found->messages_sum, expected->messages_sum,
+                round_seed);
+}
+
+static void compare_path(const struct naive_world *world, uint32_t index,
+                         const struct communication *result, uint64_t round_seed)
+{
+    const struct communication_path *row = NULL;
+    struct queue_length length = {0};
+    struct naive_times times = {0};
+
+    for (size_t i = 0; i < result->path_count; i++)
+        if (result->paths[i].number == senders_end(index))
+            row = &result->paths[i];
+    assert_non_null(row);
+    naive_path(world, index, &length, &times);
+    compare_lengths(world, &row->queue, &length, round_seed);
+    expect_same(world, "unreceived", row->queue.unreceived, length.unreceived, round_seed);
+    expect_same(world, "wait", row->queue.wait, length.wait, round_seed);
+    for (enum time_kind kind = TIME_MESSAGE_WAIT; kind < TIME_KINDS; kind++) {
+        expect_same(world, "count of times", count_of(row, kind), times.count[kind], round_seed);
+        expect_same(world, "sum of times", row->times.of[kind].sum, times.sum[kind], round_seed);
+    }
+}
+
+static void queues_agree_with_naive(void **state)
+{
+    struct naive_world *naive = malloc(sizeof(*naive));
+    uint64_t first = seed_of_run("queues");
+    struct world world;
+
+    (void)state;
+    assert_non_null(naive);
+    for (uint64_t round = 0; round < 15; round++) {
+        memset(naive, 0, sizeof(*naive));
+        naive->seed = first + round;
+        random_history(naive);
+        begin(&world, naive->told ? ALL_FLAGS : NO_QUEUED, PROCESSES);
+        for (uint32_t i = 0; i < naive->path_count; i++)
+            tell_ends(&world, senders_end(i), naive->paths[i].kind);
+        for (uint32_t i = 0; i < naive->count; i++)
+            tell(&world, 0, naive->records[i].header.time, &naive->records[i]);
+        struct communication *result = result_of(&world);
+        for (uint32_t i = 0; i < naive->path_count; i++)
+            compare_path(naive, i, result, first + round);
+        for (uint32_t i = 0; i < result->process_count; i++) {
+            struct queue_length length = {0};
+            naive_process(naive, result->processes[i].stream, &length);
+            compare_lengths(naive, &result->processes[i].queue, &length, first + round);
+        }
+        end(&world, result);
+    }
+    free(naive);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +934,7 @@ int main(void)
         cmocka_unit_test(delivery_is_told_by_the_receiver),
         cmocka_unit_test(delivery_of_unix_sockets),
         cmocka_unit_test(times_before_the_first_boot),
+        cmocka_unit_test(queues_agree_with_naive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
