@@ -1450,7 +1450,7 @@ static void counts_for_an_unmetered_end(void **state)
     expect(recording, "pair 1+ > 10.0.0.9:4000 1/7 0 0");
 }
 
-/* Two processes hold the receiving end: until matching exists both are named. */
+/* Two processes hold the receiving end: both are named. */
 static void names_all_holders(void **state)
 {
     struct recording *recording = known(state);

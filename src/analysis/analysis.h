@@ -128,8 +128,8 @@ struct communication_process {
     bool ended;
 };
 
-/* Until sends are matched with receives, what was sent into a path goes to all who used its other
- * end. What an unmetered process sent is counted where it was received. */
+/* What was sent into a path goes to all who used its other end, for it is counted before it is known which
+ * of them takes it. What an unmetered process sent is counted where it was received. */
 struct communication_pair {
     struct party from;
     struct party to;
