@@ -206,6 +206,27 @@ static void queue_follows_numbers_that_jump(void **state)
     end(&world, result);
 }
 
+/* Of what is sent to somebody who is not metered nobody knows whether it waits. */
+static void strangers_have_no_queue(void **state)
+{
+    static const enum path_kind kinds[] = {PATH_TCP, PATH_UDP, PATH_UNIX_STREAM, PATH_PIPE};
+    struct world world;
+
+    (void)state;
+    for (size_t kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
+        begin(&world, kind % 2 == 0 ? ALL_FLAGS : NO_QUEUED, 2);
+        tell_path(&world, 0, 1, kinds[kind], (uint16_t[]){2000, 1000});
+        for (uint32_t number = 0; number < 3000; number++)
+            tell_message(&world, 1000 + number, EVENT_SEND, 1, 1, number, 1);
+        struct communication *result = result_of(&world);
+        const struct queue_length *queue = &result->paths[0].queue;
+        assert_int_equal(result->paths[0].sent.messages, 3000);
+        assert_int_equal(queue->messages + queue->bytes + queue->messages_max, 0);
+        assert_int_equal(queue->operations + queue->unreceived, 0);
+        end(&world, result);
+    }
+}
+
 /* Nobody receives: what is given up counts as never received, and its bytes wait no longer. */
 static void queue_gives_up_bytes_too(void **state)
 {
@@ -930,6 +951,7 @@ int main(void)
         cmocka_unit_test(queue_recovers_from_losses),
         cmocka_unit_test(queue_follows_numbers_that_jump),
         cmocka_unit_test(queue_gives_up_bytes_too),
+        cmocka_unit_test(strangers_have_no_queue),
         cmocka_unit_test(duplicates_are_counted),
         cmocka_unit_test(delivery_is_told_by_the_receiver),
         cmocka_unit_test(delivery_of_unix_sockets),

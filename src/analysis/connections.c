@@ -363,7 +363,9 @@ static int build_connection(struct builder *builder, struct connection_end ends[
     path->ended = is_closed(&ends[0]) && is_closed(&ends[1]);
     for (int i = 0; i < 2; i++)
         if (ends[i].path != NO_END && (i == 0 || ends[0].path != ends[1].path)) {
-            add_queue_row(builder, statistics->paths[ends[i].path].outgoing, path);
+            /* whether somebody who is not metered has received what was sent nobody knows */
+            if (ends[1 - i].path != NO_END)
+                add_queue_row(builder, statistics->paths[ends[i].path].outgoing, path);
             add_queue_row(builder, statistics->paths[ends[i].path].incoming, path);
             path->dropped += statistics->paths[ends[i].path].dropped;
             path->duplicates += statistics->paths[ends[i].path].duplicates;
