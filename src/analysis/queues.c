@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queues.c: messages on their way to an end of a path and in its queue, and who waits for whom.
+ * queues.c: messages on their way to an end of a path and in its queue. Who waits for whom: waits.c.
  *
  *      sent:     SEND ----------------> | on its way | in the queue | ----> RECEIVE: taken
  *      arrived:  MESSAGEQUEUED, which may come before its SEND is told      wait = taken - queued
@@ -524,11 +524,6 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
 
 /* ---- RECEIVE ---- */
 
-static uint64_t since(uint64_t begin, uint64_t now)
-{
-    return now > begin ? now - begin : 0;
-}
-
 /* A message that was in the queue, or must have been, was taken whole. */
 static int taken(struct statistics *statistics, struct queue *queue, struct queue_message *message,
                  struct statistics_use *use, uint64_t time)
@@ -538,13 +533,13 @@ static int taken(struct statistics *statistics, struct queue *queue, struct queu
 
     if (message->queued == 0)
         put_in(statistics, queue, message, message->sent != 0 ? message->sent : time, false);
-    uint64_t wait = since(message->queued, time);
+    uint64_t wait = time_since(message->queued, time);
     take_out_bytes(statistics, queue, bytes_left(queue, message));
     take_out(statistics, queue, wait);
     result = statistics_add_value(process, use, VALUE_MESSAGE_WAIT, wait);
     if (result == 0 && message->told && message->sent != 0)
         result = statistics_add_value(process, use, VALUE_DELIVERY,
-                                      since(message->sent, message->queued));
+                                      time_since(message->sent, message->queued));
     return result;
 }
 
@@ -655,45 +650,6 @@ int queues_received(struct statistics *statistics, struct statistics_use *use,
     return take(statistics, queue, use, record, time);
 }
 
-/* ---- who waits ---- */
-
-int queues_waits(struct statistics *statistics, struct statistics_stream *stream,
-                 struct statistics_use *use, const struct record *record, uint64_t time)
-{
-    struct statistics_process *process = use == NULL ? NULL : &statistics->processes[use->process];
-    uint64_t begin;
-
-    switch (record->header.id) {
-    case EVENT_RECEIVECALL:
-        stream->waits_since = time;
-        return 0;
-    case EVENT_RECEIVE:
-        begin = stream->waits_since;
-        stream->waits_since = 0;
-        return begin == 0 || use == NULL
-                   ? 0
-                   : statistics_add_value(process, use, VALUE_RECEIVER_WAIT, since(begin, time));
-    case EVENT_SENDCALL:
-        stream->waits_since = 0;
-        if (stream->blocked_since == 0)
-            stream->blocked_since = time;
-        return 0;
-    case EVENT_SEND:
-        begin = stream->blocked_since;
-        stream->waits_since = stream->blocked_since = 0;
-        return begin == 0 || use == NULL
-                   ? 0
-                   : statistics_add_value(process, use, VALUE_SENDER_BLOCKED, since(begin, time));
-    case EVENT_BLOCK:
-    case EVENT_STOPPROCESS:
-    case EVENT_STARTPROCESS:
-        return 0;
-    default:
-        stream->waits_since = 0;
-        return 0;
-    }
-}
-
 /* ---- the result ---- */
 
 void queue_result(const struct queue *queue, uint64_t now, struct queue_length *ret_length)
@@ -701,6 +657,6 @@ void queue_result(const struct queue *queue, uint64_t now, struct queue_length *
     *ret_length = queue->length;
     for (uint32_t i = queue->first; i < queue->count; i++)
         if (queue->messages[i].queued != 0)
-            ret_length->wait += since(queue->messages[i].queued, now);
+            ret_length->wait += time_since(queue->messages[i].queued, now);
     ret_length->unreceived = queue->count - queue->first + queue->lost;
 }

@@ -375,8 +375,8 @@ static int add_to_queues(struct statistics *statistics, const struct waiting_eve
     struct statistics_use *use =
         event->path == NO_END ? NULL
                               : statistics_find_use(statistics, event->path, stream->process);
-    int result = queues_waits(statistics, stream, use, record,
-                              record->header.id == EVENT_SEND ? told_time(event) : time);
+    int result = waits_note(statistics, stream, use, record,
+                            record->header.id == EVENT_SEND ? told_time(event) : time);
 
     if (result < 0 || use == NULL)
         return result;

@@ -331,10 +331,6 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
 int queues_received(struct statistics *statistics, struct statistics_use *use,
                     const struct record *record, uint64_t time);
 
-/* Any record of a stream: how long it has waited. `use`: of the path that it speaks of, or NULL. */
-int queues_waits(struct statistics *statistics, struct statistics_stream *stream,
-                 struct statistics_use *use, const struct record *record, uint64_t time);
-
 /* Its path leaves the tables: what is in it is its owner's no more. */
 void queue_leaves(struct statistics *statistics, struct queue *queue);
 
@@ -349,6 +345,18 @@ void queue_free(struct queue *queue);
 bool numbers_cover(const struct numbers_seen *seen, uint32_t number);
 bool numbers_have(struct numbers_seen *seen, uint32_t number);
 void numbers_note(struct numbers_seen *seen, uint32_t number);
+
+/* ---- waits.c ---- */
+
+static inline uint64_t time_since(uint64_t begin, uint64_t now)
+{
+    return now > begin ? now - begin : 0;
+}
+
+/* Any record of a stream: how long it has waited by then. `use`: of the path that it speaks of, or NULL.
+ * Returns 0 or -ENOMEM. */
+int waits_note(struct statistics *statistics, struct statistics_stream *stream,
+               struct statistics_use *use, const struct record *record, uint64_t time);
 
 /* ---- procedures.c ---- */
 
