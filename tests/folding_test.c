@@ -220,6 +220,17 @@ static struct communication *live(struct life *life, uint64_t first_seed, unsign
 
 static const struct statistics_limits never = {NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT};
 
+static void add_queue_line(struct lines *lines, const char *whose, const struct queue_length *queue,
+                           const struct times *times)
+{
+    line(lines,
+         "queue of a %s: %" PRIu64 " %" PRIu64 ", most %" PRIu64 " %" PRIu64 ", operations %" PRIu64
+         " %" PRIu64 ", wait %" PRIu64 " %" PRIu64 ", unreceived %" PRIu64,
+         whose, queue->messages, queue->bytes, queue->messages_max, queue->bytes_max,
+         queue->operations, queue->messages_sum, queue->wait, times->of[TIME_MESSAGE_WAIT].sum,
+         queue->unreceived);
+}
+
 static void add_details(const struct communication *result, struct lines *lines)
 {
     for (size_t i = 0; i < result->pair_count; i++)
@@ -234,6 +245,10 @@ static void add_details(const struct communication *result, struct lines *lines)
         line(lines, "failed %" PRIu64 " ended %d, %" PRIu64, result->processes[i].failed_sends,
              result->processes[i].ended,
              histogram_quantile(&result->processes[i].times.of[TIME_RESPONSE], 0.5));
+    for (size_t i = 0; i < result->path_count; i++)
+        add_queue_line(lines, "path", &result->paths[i].queue, &result->paths[i].times);
+    for (size_t i = 0; i < result->process_count; i++)
+        add_queue_line(lines, "process", &result->processes[i].queue, &result->processes[i].times);
     for (size_t i = 0; i < result->procedure_count; i++)
         line(lines, "procedure %s " TRAFFIC " " TRAFFIC, result->procedures[i].name,
              TRAFFIC_OF(result->procedures[i].sent), TRAFFIC_OF(result->procedures[i].received));

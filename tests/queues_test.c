@@ -227,6 +227,32 @@ static void strangers_have_no_queue(void **state)
     }
 }
 
+/* Two messages are left over when their receiver closes his end, long before the recording ends. */
+static void what_is_left_waits_until_the_end_is_closed(void **state)
+{
+    struct record closing = message(EVENT_DESTROYPATH, 0, 2, 0, 0);
+    struct world world;
+
+    (void)state;
+    begin(&world, NO_QUEUED, 2);
+    tell_ends(&world, 1, PATH_UNIX_STREAM);
+    for (uint32_t i = 0; i < 3; i++)
+        tell_message(&world, 1000 + i, EVENT_SEND, 1, 1, i, 1);
+    tell_message(&world, 1100, EVENT_RECEIVE, 2, 2, 0, 1);
+    closing.header.flags = RECORD_NO_STREAM;
+    tell(&world, 0, 2000, &closing);
+    tell_message(&world, 900000, EVENT_BLOCK, 1, 0, 0, 0);
+    struct communication *result = result_of(&world);
+    const struct queue_length *queues[] = {&result->paths[0].queue, &result->processes[1].queue};
+    for (size_t i = 0; i < ARRAY_SIZE(queues); i++) {
+        assert_int_equal(queues[i]->messages + queues[i]->bytes, 0);
+        assert_int_equal(queues[i]->messages_max, 3);
+        assert_int_equal(queues[i]->unreceived, 2);
+        assert_int_equal(queues[i]->wait, 100 + 999 + 998);
+    }
+    end(&world, result);
+}
+
 /* Nobody receives: what is given up counts as never received, and its bytes wait no longer. */
 static void queue_gives_up_bytes_too(void **state)
 {
@@ -952,6 +978,7 @@ int main(void)
         cmocka_unit_test(queue_follows_numbers_that_jump),
         cmocka_unit_test(queue_gives_up_bytes_too),
         cmocka_unit_test(strangers_have_no_queue),
+        cmocka_unit_test(what_is_left_waits_until_the_end_is_closed),
         cmocka_unit_test(duplicates_are_counted),
         cmocka_unit_test(delivery_is_told_by_the_receiver),
         cmocka_unit_test(delivery_of_unix_sockets),

@@ -332,15 +332,18 @@ static int sum_times(struct builder *builder, const struct connection_end ends[2
     return result;
 }
 
-/* What never was received is no process's any more when its path leaves. */
-static void add_queue_row(struct builder *builder, const struct queue *queue,
+/* What is left in a queue waits until its receiver's end is closed. What never was received is no process's
+ * any more when its path leaves. */
+static void add_queue_row(struct builder *builder, const struct queue *queue, uint64_t closed,
                           struct communication_path *row)
 {
     struct queue_length length;
 
     if (queue == NULL)
         return;
-    queue_result(queue, builder->statistics->lasting.latest, &length);
+    queue_result(queue, closed != 0 ? closed : builder->statistics->lasting.latest, &length);
+    if (closed != 0)
+        length.messages = length.bytes = 0;
     add_queue(&row->queue, &length);
     if (queue->owner == NO_PROCESS)
         return;
@@ -365,8 +368,10 @@ static int build_connection(struct builder *builder, struct connection_end ends[
         if (ends[i].path != NO_END && (i == 0 || ends[0].path != ends[1].path)) {
             /* whether somebody who is not metered has received what was sent nobody knows */
             if (ends[1 - i].path != NO_END)
-                add_queue_row(builder, statistics->paths[ends[i].path].outgoing, path);
-            add_queue_row(builder, statistics->paths[ends[i].path].incoming, path);
+                add_queue_row(builder, statistics->paths[ends[i].path].outgoing,
+                              statistics->paths[ends[1 - i].path].closed, path);
+            add_queue_row(builder, statistics->paths[ends[i].path].incoming,
+                          statistics->paths[ends[i].path].closed, path);
             path->dropped += statistics->paths[ends[i].path].dropped;
             path->duplicates += statistics->paths[ends[i].path].duplicates;
             add_network(&path->network, &statistics->paths[ends[i].path].network);

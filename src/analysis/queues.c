@@ -104,7 +104,8 @@ static void note_operation(struct queue_length *length)
 static struct queue_length *length_of_owner(struct statistics *statistics,
                                             const struct queue *queue)
 {
-    return queue->owner == NO_PROCESS ? NULL : &statistics->processes[queue->owner].queue;
+    return queue->owner == NO_PROCESS || queue->closed ? NULL
+                                                       : &statistics->processes[queue->owner].queue;
 }
 
 /* Bytes of a message that were not received before it was told (of calls that go on). */
@@ -172,11 +173,12 @@ static void set_owner(struct statistics *statistics, struct queue *queue, uint32
 {
     struct queue_length *before = length_of_owner(statistics, queue);
 
-    if (queue->owner == process)
+    if (queue->owner == process && !queue->closed)
         return;
     if (before != NULL)
         shorten(before, queue->length.messages, queue->length.bytes);
     queue->owner = process;
+    queue->closed = false; /* what was received before may be told after */
     lengthen(&statistics->processes[process].queue, queue->length.messages, queue->length.bytes);
 }
 
@@ -184,8 +186,10 @@ void queue_leaves(struct statistics *statistics, struct queue *queue)
 {
     struct queue_length *owner = queue == NULL ? NULL : length_of_owner(statistics, queue);
 
-    if (owner != NULL)
-        shorten(owner, queue->length.messages, queue->length.bytes);
+    if (owner == NULL)
+        return;
+    shorten(owner, queue->length.messages, queue->length.bytes);
+    queue->closed = true;
 }
 
 /* ---- messages ---- */

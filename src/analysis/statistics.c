@@ -336,17 +336,6 @@ static void end_stream(struct statistics *statistics, struct statistics_stream *
     process->failed_receives += record->termination.failed_receives;
 }
 
-static void end_path(struct statistics *statistics, const struct waiting_event *event)
-{
-    int64_t path = intern_find(&statistics->path_numbers.numbers,
-                               number_key(event->origin, event->record.message.path));
-
-    if (path < 0)
-        return;
-    joiner_destroyed(&statistics->joiner, (uint32_t)path);
-    statistics->ended++;
-}
-
 /* Another machine's event may be older than the first one's boot, where its clock began: so that no time
  * is negative, all are counted from here. */
 #define CLOCK_BASE (1ULL << 62)
@@ -364,6 +353,22 @@ static uint64_t common_time(const struct waiting_event *event)
     bool has_span = record->header.id <= EVENT_RECEIVE;
 
     return told_time(event) - (has_span ? record->message.span : 0);
+}
+
+static void end_path(struct statistics *statistics, const struct waiting_event *event)
+{
+    int64_t path = intern_find(&statistics->path_numbers.numbers,
+                               number_key(event->origin, event->record.message.path));
+
+    if (path < 0)
+        return;
+    joiner_destroyed(&statistics->joiner, (uint32_t)path);
+    uint32_t partner = joiner_end(&statistics->joiner, (uint32_t)path).partner;
+    statistics->paths[path].closed = common_time(event);
+    queue_leaves(statistics, statistics->paths[path].incoming);
+    if (partner != NO_END)
+        queue_leaves(statistics, statistics->paths[partner].outgoing);
+    statistics->ended++;
 }
 
 /* What it means for those who wait, and for the queues. */

@@ -164,6 +164,7 @@ struct queue {
     uint32_t owner; /* index of the process that received last, or NO_PROCESS */
     bool has_taken;
     bool numbered; /* positions are numbers of messages */
+    bool closed;   /* its receiver's end is: it is in its owner's length no more */
     bool travels;  /* it is queued after it was sent: TCP, UDP */
     bool
         repeats; /* some number was a multiple of 65,536 more than the one before: identifications of
@@ -190,6 +191,7 @@ struct statistics_path {
     bool aged;         /* it had ended when the folding before came */
     uint64_t messages; /* SEND and RECEIVE records */
     uint64_t dropped;
+    uint64_t closed;        /* when it was, by the first origin's clock; 0: it is not */
     uint64_t duplicates;    /* datagrams that were received once more */
     uint32_t last_dropped;  /* the last count that DROPPED told, modulo 2^32 */
     struct queue *outgoing; /* of what it sends; NULL: nothing yet */
@@ -331,7 +333,8 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
 int queues_received(struct statistics *statistics, struct statistics_use *use,
                     const struct record *record, uint64_t time);
 
-/* Its path leaves the tables: what is in it is its owner's no more. */
+/* Its path leaves the tables, or nobody can receive from it any more: what is in it is its owner's no
+ * more. */
 void queue_leaves(struct statistics *statistics, struct queue *queue);
 
 /* What it comes to, `now` being the latest time. */
