@@ -439,7 +439,7 @@ pipes() {
     change "$logs/100-1000.log" '/^RECEIVE/d'
     sed '/"time_ns":25,/,$d' "$dump" > "$scratch/head"
     sed -n '/"time_ns":25,/,$p' "$dump" | sed '
-        s/"time_ns":25,\(.*\)"sequence":5,/"time_ns":38,\1"sequence":9,/
+        s/"time_ns":25,\(.*\)"sequence":5,/"time_ns":58,\1"sequence":9,/
         s/"time_ns":42,\(.*\)"sequence":1,/"time_ns":59,\1"sequence":8,/' > "$scratch/tail"
     {
         cat "$scratch/head"
@@ -454,7 +454,7 @@ pipes() {
         record RECEIVE 3 2 44 "$(message 7 pipe 20 70 50 \
             "$(edges "$(edge exact 2 5 30)" "$(edge exact 2 6 20 SENDCALL)")")"
         record SEND 2 7 33 "$(message 6 pipe 20 100 60)"
-        record SEND 2 8 34 "$(message 8 fifo 20 0 20)"
+        record SEND 2 8 46 "$(message 8 fifo 20 0 20)"
         record RECEIVE 3 3 45 "$(message 7 pipe 20 120 40 "$(edges "$(edge exact 2 7 40)")")"
         record RECEIVE 3 4 46 "$(message 7 pipe 20 160 0 '"end_of_file":true')"
         record SEND 3 5 47 "$(message 8 fifo 20 20 30)"
@@ -468,7 +468,7 @@ pipes() {
     cat >> "$logs/101-2000.log" << 'END'
 SEND pipe:20 100 write 31000 31000
 SEND pipe:20 60 vmsplice 32000 33000
-SEND fifo:20 20 pwritev2 34000 34000
+SEND fifo:20 20 pwritev2 46000 46000
 FAILED SEND 1
 FAILED SEND 1 pipe
 FAILED RECEIVE 1
@@ -492,6 +492,8 @@ pipes
 run
 check_equal "... which are counted" "4 exact, 4 ordered and 0 inferred edges of 7 RECEIVEs" \
     "$(sed -n 's/ are right, but.*//p' "$scratch/output")"
+check_equal "... also those of the pipe, which had to be exact" "4 edges had to be exact, and are" \
+    "$(grep 'had to be exact' "$scratch/output")"
 renew
 
 # plant SED-SCRIPT NAME WORDS: of the dump with pipes.
@@ -517,7 +519,7 @@ change "$dump" '/"event":"MACHINE"/s/}/,"kinds_left_out":8}/'
 change "$dump" '/"kind":"pipe"/d'
 change "$dump" '/"kind":"fifo"/d'
 change "$dump" 's/"failed_sends":2/"failed_sends":1/'
-change "$dump" '/"time_ns":38,/s/"sequence":9/"sequence":5/'
+change "$dump" '/"time_ns":58,/s/"sequence":9/"sequence":5/'
 change "$dump" '/"time_ns":59,/s/"sequence":8/"sequence":1/'
 is_equal "pipes that were not metered are left out of the log"
 
@@ -582,11 +584,18 @@ plant '/"time_ns":49,/s/"bytes":25}/"bytes":24}/' "an ordered edge that can be o
     "25 bytes of the SEND in line"
 plant '/"time_ns":49,/s/'"$(edge ordered 2 8 20)"'/'"$(edge exact 2 8 20)"'/' \
     "an exact edge among ordered ones that is wrong" "is wrong: by the log nothing of that SEND was received"
+plant '/"time_ns":45,/s/"kind":"exact"/"kind":"ordered"/' "an edge that is not exact, beside no other sender" \
+    "must be exact: nobody else can have sent these bytes"
+plant '/"time_ns":44,/s/"kind":"exact"/"kind":"inferred"/' "... nor one that is inferred" \
+    "must be exact: nobody else can have sent these bytes"
+# The SEND of stream 2 into the FIFO is over when stream 3 begins its own.
+plant '/"time_ns":46,"event":"SEND"/s/"time_ns":46/"time_ns":34/' "... nor of two senders that take turns" \
+    "must be exact: nobody else can have sent these bytes"
 
 # late_send: the SEND of stream 2 into the FIFO is later than the RECEIVE.
 late_send() {
     pipes
-    change "$dump" '/"time_ns":34,/s/34/50/; /"time_ns":38,/s/38/51/'
+    change "$dump" '/"time_ns":46,"event":"SEND"/s/"time_ns":46/"time_ns":50/'
 }
 late_send
 run

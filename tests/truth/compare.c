@@ -568,6 +568,7 @@ static void print_edges(const struct edge_counts *counts)
            " RECEIVEs are right, but for what is told above\n",
            counts->edges[EDGE_EXACT], counts->edges[EDGE_ORDERED], counts->edges[EDGE_INFERRED],
            counts->receives);
+    printf("%" PRIu64 " edges had to be exact, and are\n", counts->sure);
     printf("bytes without an edge: %" PRIu64 " external, %" PRIu64 " unselected, %" PRIu64
            " unmatched; %" PRIu64 " were sent before the metering began\n",
            counts->rest_bytes[REST_EXTERNAL], counts->rest_bytes[REST_UNSELECTED],

@@ -264,10 +264,14 @@ bool path_is_other_end(const struct path *path, const struct path *other);
 /* Finds out the places of all SENDs of a log; of which of its sockets keep messages the dump knows. */
 void places_find(struct side *log, const struct dump *dump);
 
+/* Of each path of the dump, whether there can be no doubt whose bytes were received from it. To be freed. */
+bool *turns_find(const struct dump *dump);
+
 /* What edges_check has looked at. */
 struct edge_counts {
     uint64_t receives;
     uint64_t edges[EDGE_KIND_COUNT];
+    uint64_t sure; /* exact ones that had to be */
     uint64_t rest_bytes[REST_COUNT];
     uint64_t excused_bytes; /* sent before the metering began */
     uint64_t

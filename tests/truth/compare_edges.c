@@ -12,6 +12,7 @@
  * - An exact edge is never wrong: it leads to a SEND some bytes of which were received here, and has as
  *   many bytes as were. (Where the log cannot tell which bytes of a sender they were, not more than
  *   it could have sent.)
+ * - Where there can be no doubt (compare_turns.c) every edge is exact.
  * - Every SEND that is wanted is among the edges, with at least as many bytes as are wanted of it.
  * - An edge leads to a record that stands before, of the path's other end; and no SEND that is wanted is
  *   later than the RECEIVE. (Of a pipe that several use at once it may be; such are counted.)
@@ -186,6 +187,7 @@ struct check {
     struct findings *findings;
     const struct index *index;
     const size_t *stream_of_number; /* index of the stream with this number */
+    const bool *sure;               /* of each path: every edge must be exact */
     struct edge_counts counts;
     /* of one RECEIVE: */
     const struct stream *stream;
@@ -499,10 +501,14 @@ static void check_edge(struct check *check, const struct edge *edge)
     }
     struct wanted *wanted = find_wanted(check, stream, operation);
     if (edge->kind != EDGE_EXACT) {
+        if (check->sure[check->receive->path])
+            differ_edge(check, edge, record,
+                        "must be exact: nobody else can have sent these bytes");
         if (wanted != NULL)
             wanted->ordered += edge->bytes;
         return;
     }
+    check->counts.sure += check->sure[check->receive->path];
     /* nothing to hold it to */
     if (check->receive->logged == NULL || check->receive->partial || send->logged == NULL)
         return;
@@ -618,13 +624,18 @@ struct edge_counts edges_check(struct dump *dump, struct findings *findings)
 {
     struct index index = index_new(dump);
     size_t *streams = streams_by_number(dump);
-    struct check check = {
-        .dump = dump, .findings = findings, .index = &index, .stream_of_number = streams};
+    bool *sure = turns_find(dump);
+    struct check check = {.dump = dump,
+                          .findings = findings,
+                          .index = &index,
+                          .stream_of_number = streams,
+                          .sure = sure};
 
     for (size_t i = 0; i < dump->side.count; i++)
         check_stream(&check, &dump->side.streams[i]);
     free(index.list);
     free(streams);
+    free(sure);
     free(check.wanted);
     free(check.unplaced);
     return check.counts;
