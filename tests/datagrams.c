@@ -2,17 +2,22 @@
 /*
  * datagrams.c: sends or receives UDP datagrams, and says what it did: the truth for udp_test.sh.
  *
- *      datagrams send ADDRESS PORT COUNT LARGEST PAUSE
- *          COUNT datagrams of 1 to LARGEST bytes, PAUSE microseconds after each; every second one by
+ *      datagrams send ADDRESS PORT COUNT LARGEST PAUSE [LOG]
+ *          COUNT datagrams of 4 to LARGEST bytes, PAUSE microseconds after each; every second one by
  *          a connected socket. Prints `sent N bytes B`.
- *      datagrams receive ADDRESS PORT PAUSE
- *          until nothing comes for a second, PAUSE microseconds after each. Prints
- *          `received N bytes B dropped D`, D being what the kernel says of the socket.
+ *      datagrams receive ADDRESS PORT PAUSE [LOG [BUFFER]]
+ *          until nothing comes for a second, PAUSE microseconds after each, from a socket with a buffer
+ *          (SO_RCVBUF) of so many bytes. Prints `received N bytes B dropped D`, D being what the kernel
+ *          says of the socket.
+ *
+ * Each datagram begins with its number: 0, 1, 2 ... of its sender's. LOG gets the numbers of those that were
+ * sent, or received, one a line.
  *
  * It ends by itself after 30 seconds at the latest.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,29 +67,51 @@ static int new_socket(const struct address *address)
     return descriptor;
 }
 
-static void send_all(const struct address *to, unsigned count, unsigned largest, unsigned pause)
+static FILE *open_log(const char *name)
+{
+    FILE *log = fopen(name == NULL ? "/dev/null" : name, "we");
+
+    if (log == NULL)
+        give_up(name);
+    return log;
+}
+
+static void close_log(FILE *log)
+{
+    if (fclose(log) != 0)
+        give_up("the log");
+}
+
+static void send_all(const struct address *to, unsigned count, unsigned largest, unsigned pause,
+                     const char *log_name)
 {
     static char buffer[LARGEST_DATAGRAM];
     const struct sockaddr *name = (const struct sockaddr *)&to->storage;
     int connected = new_socket(to);
     int unconnected = new_socket(to);
     unsigned long long sent = 0, bytes = 0;
+    FILE *log = open_log(log_name);
 
     if (connect(connected, name, to->length) < 0)
         give_up("connect");
-    for (unsigned i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         size_t size = 1 + i * 37 % largest;
+        if (size < sizeof(i))
+            size = sizeof(i);
+        memcpy(buffer, &i, sizeof(i));
         ssize_t result = i % 2 == 0 ? send(connected, buffer, size, 0)
                                     : sendto(unconnected, buffer, size, 0, name, to->length);
         if (result >= 0) {
             sent++;
             bytes += (unsigned long long)result;
+            fprintf(log, "%u\n", i);
         } else if (errno != ECONNREFUSED) {
             give_up("send");
         }
         if (pause > 0)
             usleep(pause);
     }
+    close_log(log);
     printf("sent %llu bytes %llu\n", sent, bytes);
 }
 
@@ -112,25 +139,34 @@ static unsigned long long dropped(unsigned port, int family)
     return count;
 }
 
-static void receive_all(const struct address *at, unsigned port, unsigned pause)
+static void receive_all(const struct address *at, unsigned port, unsigned pause,
+                        const char *log_name, int buffer_size)
 {
     static char buffer[LARGEST_DATAGRAM];
     struct timeval patience = {.tv_sec = 1};
     int descriptor = new_socket(at);
     unsigned long long received = 0, bytes = 0;
+    FILE *log = open_log(log_name);
+    uint32_t number;
     ssize_t result;
 
+    if (buffer_size > 0 &&
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &buffer_size, sizeof(buffer_size)) < 0)
+        give_up("SO_RCVBUF");
     if (bind(descriptor, (const struct sockaddr *)&at->storage, at->length) < 0)
         give_up("bind");
     while ((result = recv(descriptor, buffer, sizeof(buffer), 0)) >= 0) {
         received++;
         bytes += (unsigned long long)result;
+        memcpy(&number, buffer, sizeof(number));
+        fprintf(log, "%u\n", number);
         /* the first may take its time, the others may not */
         if (received == 1)
             setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
         if (pause > 0)
             usleep(pause);
     }
+    close_log(log);
     printf("received %llu bytes %llu dropped %llu\n", received, bytes,
            dropped(port, at->storage.ss_family));
 }
@@ -138,18 +174,19 @@ static void receive_all(const struct address *at, unsigned port, unsigned pause)
 int main(int count, char **arguments)
 {
     alarm(30);
-    if (count == 7 && strcmp(arguments[1], "send") == 0) {
+    if ((count == 7 || count == 8) && strcmp(arguments[1], "send") == 0) {
         struct address to = read_address(arguments[2], arguments[3]);
         send_all(&to, (unsigned)atoi(arguments[4]), (unsigned)atoi(arguments[5]),
-                 (unsigned)atoi(arguments[6]));
+                 (unsigned)atoi(arguments[6]), arguments[7]);
         return 0;
     }
-    if (count == 5 && strcmp(arguments[1], "receive") == 0) {
+    if (count >= 5 && count <= 7 && strcmp(arguments[1], "receive") == 0) {
         struct address at = read_address(arguments[2], arguments[3]);
-        receive_all(&at, (unsigned)atoi(arguments[3]), (unsigned)atoi(arguments[4]));
+        receive_all(&at, (unsigned)atoi(arguments[3]), (unsigned)atoi(arguments[4]), arguments[5],
+                    count == 7 ? atoi(arguments[6]) : 0);
         return 0;
     }
-    fprintf(stderr, "usage: datagrams send ADDRESS PORT COUNT LARGEST PAUSE\n"
-                    "       datagrams receive ADDRESS PORT PAUSE\n");
+    fprintf(stderr, "usage: datagrams send ADDRESS PORT COUNT LARGEST PAUSE [LOG]\n"
+                    "       datagrams receive ADDRESS PORT PAUSE [LOG [BUFFER]]\n");
     return 2;
 }

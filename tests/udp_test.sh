@@ -90,6 +90,41 @@ check_equal "every datagram received has the number and size it was sent with" 0
     | map(select(.event == "RECEIVE" and $sent["\(.remote) \(.offset)"] != .bytes)) | length' slow.json)"
 check "the table tells what was dropped" sh -c "'$dpm' stats slow.trace | grep -q 'queue full'"
 
+# ---- the same, matched: whose datagrams were received ----
+
+# Each datagram has its number in it, so both programs know which they have sent and received. The sender's
+# n-th SEND is that of its log's n-th line; an edge must lead to the one whose number was received.
+cat > edges.jq << 'END'
+($sent | split("\n") | map(select(. != ""))) as $sent |
+($received | split("\n") | map(select(. != ""))) as $received |
+[.[] | select(.event == "SEND")] as $sends |
+($sends | to_entries | map({key: "\(.value.stream) \(.value.sequence)", value: $sent[.key]}) | from_entries) as $number |
+[.[] | select(.event == "RECEIVE")] as $receives |
+{
+    logged: (($sends | length) == ($sent | length) and ($receives | length) == ($received | length)),
+    received: ($receives | length),
+    not_exact: [$receives[] | select([.edges[]? | .kind] != ["exact"])] | length,
+    wrong: [$receives | to_entries[] | select([.value.edges[]? | $number["\(.stream) \(.sequence)"]] !=
+        [$received[.key]])] | length
+}
+END
+for address in 127.0.0.1 ::1; do
+    rm -rf full.trace
+    "$dpm" run -o full.trace --wait --ring 64M -- sh -c "
+        '$datagrams' receive $address $port 500 received.log 5000 > receiver & sleep 0.3
+        '$datagrams' send $address $port 1000 400 20 sent.log > sender; wait" > out 2> err
+    "$dpm" dump --matched --json full.trace > full.json 2> dump.err
+    check_equal "a full queue, $address: no record is lost" "" "$(grep lost dump.err)"
+    jq -s -f edges.jq --rawfile sent sent.log --rawfile received received.log full.json > edges.json
+    check "... each SEND and RECEIVE is one of the programs' own" jq -e '.logged and .received > 20' edges.json
+    check_equal "... each RECEIVE has one edge, and it is exact" 0 "$(jq .not_exact edges.json)"
+    check_equal "... it leads to the SEND of the number that was received" 0 "$(jq .wrong edges.json)"
+    dropped=$(sed 's/.*dropped //' receiver)
+    check "... (many were dropped)" test "$dropped" -gt 100
+    check_equal "... as many are unmatched as the kernel has dropped, and no RECEIVE" "$dropped 0" \
+        "$("$dpm" stats --json full.trace | jq -r '.trace.matching | "\(.unmatched_sends) \(.unmatched_receives)"')"
+done
+
 # ---- two recordings, joined by nothing but the packets ----
 
 east=dpm-east-$$
