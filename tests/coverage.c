@@ -56,6 +56,11 @@ void note(const char *operation, int socket, long bytes)
     dprintf(log_file, "%s %lu %ld\n", operation, (unsigned long)status.st_ino, bytes);
 }
 
+void note_wait(const char *operation, long call)
+{
+    dprintf(log_file, "%s %ld\n", operation, call);
+}
+
 void sent(int socket, ssize_t result, ssize_t expected)
 {
     must(result == expected);
@@ -668,6 +673,9 @@ int main(int argc, char **argv)
         {"uring-async", uring_async},
         {"uring-sqpoll", uring_sqpoll},
         {"uring-splice", uring_splice},
+        {"wait-any", wait_for_any},
+        {"wait-new", wait_for_new},
+        {"wait-time", wait_for_time},
         {"pipe-calls", pipe_calls},
         {"pipe-splice", pipe_splice},
         {"pipe-would-block", pipe_would_block},

@@ -12,6 +12,9 @@ enum { SENDER = 0, RECEIVER = 1 };
 /* Notes an operation on a socket: "SEND 4711 100". */
 void note(const char *operation, int socket, long bytes);
 
+/* Notes a system call that had to wait. */
+void note_wait(const char *operation, long call);
+
 /* Notes what a call gave, which must be what was expected; ends the program if it is not. */
 void sent(int socket, ssize_t result, ssize_t expected);
 void received(int socket, ssize_t result, ssize_t expected); /* 0: the end of file */
@@ -34,6 +37,11 @@ extern char buffer[1 << 20];
 /* coverage_uring.c: `how` is plain, poll, async or sqpoll. Returns 77 if io_uring is not to be had. */
 int through_uring(const char *how, const int *pair);
 int splice_through_uring(const char *how, const int *pair);
+
+/* coverage_wait.c */
+int wait_for_any(const int *pair);
+int wait_for_new(const int *pair);
+int wait_for_time(const int *pair);
 
 /* coverage_pipe.c: pair[SENDER] is written, pair[RECEIVER] read. */
 void make_pipe(bool named, int pair[2]);

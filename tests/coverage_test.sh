@@ -84,7 +84,7 @@ way() {
 
 for kind in tcp unix; do
     for name in calls empty peek wait-all half-closed would-block splice-out splice-in vmsplice-tee \
-        sendfile passed; do
+        sendfile passed wait-any wait-new; do
         way "$name" "$kind"
     done
     for how in plain poll async sqpoll; do
@@ -101,6 +101,7 @@ for kind in pipe fifo; do
     done
 done
 way pipe-packets pipe
+way wait-time tcp
 for name in short-many splice-last abstract; do
     way "$name" unix
 done
@@ -112,6 +113,31 @@ check_equal "a splice that waits has its RECEIVECALL, one that does not says so"
     map(select(.event == "RECEIVECALL" and .pid != null)) as $waits |
     "\([$waits[] | select(.bytes == 0)] | length) \([.[] | select(.event == "RECEIVE" and
     .call_implied and (.bytes == 100 or .bytes == 30))] | length)"' splice-out-tcp.json)"
+# waits NAME: those of the first process, as it logged them, are what its records say: a RECEIVECALL without a
+# path, and the BLOCKs of calls that it made.
+waits() {
+    calls=$(sed -n 's/^BLOCK //p' "$1.log" | sort -u | paste -sd , -)
+    jq -r -s --argjson calls "[$calls]" 'map(select(.event == "STREAM"))[0].stream as $stream |
+        .[] | select(.stream == $stream) |
+        if .event == "RECEIVECALL" and .path == 0 then "WAIT \(.offset)"
+        elif .event == "BLOCK" and .state % 2 == 1 and ([.system_call] | inside($calls)) then
+            "BLOCK \(.system_call)" else empty end' "$1.json" > "$1.waits"
+    grep -E '^(WAIT|BLOCK)' "$1.log" > "$1.logged" && diff "$1.logged" "$1.waits"
+}
+for kind in tcp unix; do
+    check_equal "a wait for any of several sockets, $kind: all seven calls are tried" "7 7" \
+        "$(grep -c ^WAIT wait-any-$kind.log) $(grep -c ^BLOCK wait-any-$kind.log)"
+    check "... each is a RECEIVECALL without a path, and a wait for a child a BLOCK" waits wait-any-$kind
+    check "... so is one for a new connection, of both calls" waits wait-new-$kind
+    check_equal "... what is received then has not waited" "7 2" "$(for name in any new; do
+        jq -s 'map(select(.event == "RECEIVE" and .call_implied)) | length' wait-$name-$kind.json
+    done | xargs)"
+done
+check "a call that only lets time pass is a BLOCK" waits wait-time-tcp
+check_equal "each wait for a child leads back to its end" "9 9" "$(for name in wait-any-tcp wait-new-tcp; do
+    "$dpm" dump --matched --json $name.trace
+done | jq -r -s 'map(select(.event == "BLOCK" and .system_call == 247)) |
+    "\(length) \(map(select([.edges[]?.kind] | index("termination"))) | length)"')"
 check_equal "the urgent byte stands at its place: the last but two" 0 "$(jq -r -s '
     (map(select(.event == "SEND" and .bytes == 1))[1].offset) -
     (map(select(.event == "RECEIVE" and .bytes == 1))[0].offset)' urgent-tcp.json)"
