@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # queue_test.sh BUILD_FOLDER: a server that takes one millisecond for each request, and a client that
-# sends them in bursts: how long they wait and how many, by the server's own log and by the statistics.
+# sends them in bursts: how long they wait and how many, by the server's own log and by the statistics. And
+# one by one: what MESSAGEQUEUED says of a queue, by who knows what is in it.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -82,5 +83,70 @@ for kind in tcp udp unix pipe; do
     check_equal "$kind: none was left over, none counted twice" "300 0" "$(jq -r '
         "\([.pairs[] | select(.messages == 300).message_wait_ns.count][0]) \([.processes[].queue.unreceived] | add)"' stats.json)"
     echo "# $kind: logged $(cat logged); found $(cat found)"
+done
+
+# ---- each message as it is queued ----
+
+# Writes down of each message its bytes and what is in the queue then: bytes, or of messages how many.
+cat > one.py << 'END'
+import socket, sys, time
+kind = sys.argv[1]
+log = open("queued", "w")
+streams = kind in ("tcp", "tcp-new", "unix-stream")
+if kind in ("tcp", "tcp-new"):
+    listener = socket.create_server(("127.0.0.1", 0))
+    sender = socket.create_connection(listener.getsockname())
+    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    receiver = listener.accept()[0] if kind == "tcp" else None
+elif kind == "udp":
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    receiver.bind(("127.0.0.1", 0))
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.connect(receiver.getsockname())
+else:
+    types = {"unix-stream": socket.SOCK_STREAM, "unix-datagram": socket.SOCK_DGRAM,
+        "unix-seqpacket": socket.SOCK_SEQPACKET}
+    sender, receiver = socket.socketpair(socket.AF_UNIX, types[kind])
+waiting = []
+def send(*sizes):
+    for size in sizes:
+        sender.send(b"q" * size)
+        waiting.append(size)
+        print(size, sum(waiting) if streams else len(waiting), file=log)
+        time.sleep(0.002)
+def take(count):
+    for _ in range(count):
+        size = waiting.pop(0)
+        assert len(receiver.recv(size)) == size
+if receiver is not None:
+    send(30)
+    take(1)
+send(100, 200, 300, 400, 500)
+receiver = receiver or listener.accept()[0]
+take(2)
+send(50, 60)
+take(5)
+send(70, 80)
+END
+
+# Of each: bytes, queue, and whether it is of no stream and at the place where it was sent.
+cat > queued.jq << 'END'
+map(select(.event == "SEND" and .bytes > 1)) as $sends |
+(map(select(.event == "RECEIVE"))[0].path) as $path |
+map(select(.event == "MESSAGEQUEUED")) as $queued |
+$queued | to_entries[] | .value as $one |
+$sends[.key + ($sends | length) - ($queued | length)] as $send |
+"\($one.bytes) \($one.queue)\(if $one.pid == null and $one.path == $path and $one.offset == $send.offset
+    then "" else " of another place" end)"
+END
+for kind in tcp tcp-new udp unix-stream unix-datagram unix-seqpacket; do
+    rm -rf one.trace
+    "$dpm" run -o one.trace --kinds all,-pipe -- python3 one.py $kind > out 2> err
+    check_equal "$kind: the program runs" 0 $?
+    "$dpm" dump --json one.trace | jq -r -s -f queued.jq > found
+    case $kind in # nobody had used the socket that the first message came to
+    unix*) sed -i 1d queued ;;
+    esac
+    check "$kind: each message is told when it is queued, and what is in the queue then" diff queued found
 done
 finish
