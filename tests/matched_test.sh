@@ -34,6 +34,7 @@ size=$(tar cf - files | wc -c)
 "$dpm" run -o pipeline.trace --report pipeline.report -- sh -c 'tar cf - files | gzip -1 | wc -c' > out 2> err
 check_equal "a pipeline runs" 0 $?
 stats pipeline.trace
+cp stats.json pipeline.stats
 check "... every byte is matched" complete
 check_equal "... exactly" true "$(jq '.trace.matching | .exact > 100 and .ordered == 0 and .inferred == 0' stats.json)"
 check_equal "... tar wrote, and gzip read, what tar makes of these files" "$size $size" \
@@ -67,6 +68,8 @@ if command -v make > make.path && command -v gcc > gcc.path; then
     check_equal "make -j2 runs" 0 $?
     stats make.trace
     check "... every byte is matched" complete
+    check "... exactly, or its order beside others' is not certain; nobody else has sent any" jq -e '
+        .trace.matching | .exact + .ordered >= 12 and .exact >= 6 and .inferred == 0 and .external == 0 and .unselected == 0' stats.json
     # what the compiler writes into the assembler's pipe is what the assembler reads
     check_equal "... assemblers read what compilers wrote" "$(sent cc1)" "$(received as)"
     check "... of each of the six" jq -e '[.processes[] | select(.name == "as")] | length == 6' stats.json
@@ -87,6 +90,50 @@ check "... with the processes" grep -q 'gzip\[' pipeline.svg
 "$dpm" graph --format dot --most 100 pipeline.trace > pipeline.dot 2> err
 check "... and dot gets a graph" grep -q '^digraph' pipeline.dot
 check "... what is left out is said" grep -q 'events are drawn, .* left out' err
+
+# nodes OPTION...: events that are drawn, each with its process and its time in ns after the first one; and into
+# the file ends, between which events something is drawn.
+nodes() {
+    "$dpm" graph --format dot --most 1000000 "$@" pipeline.trace > nodes.dot 2> err
+    sed -n -E 's/^ *e[0-9]+ -> e([0-9]+) .*/\1/p; s/^ *e([0-9]+) -> .*/\1/p' nodes.dot | sort -u > ends
+    sed -n -E 's/^ *e([0-9]+) \[label="[A-Z]+", tooltip="([^,]*), .*\\n[A-Z]+ at ([0-9]+)\.([0-9]+) s.*/\1 \2 \3\4/p' \
+        nodes.dot | sort
+}
+# between FROM TO: of all of them, those of this time, us.
+between() {
+    awk -v from="$1" -v to="$2" '$3 + 0 >= from * 1000 && $3 + 0 < to * 1000' all
+}
+nodes > all
+check_equal "... every event of a stream is a node, if enough are asked for" \
+    "$("$dpm" dump --json pipeline.trace | jq -s '[.[] | select(.stream > 0 and .pid != null and
+        (.event | IN("STREAM") | not))] | length')" "$(wc -l < all)"
+last=$(sort -n -k 3 all | awk '{ time[NR] = $3 } END { printf "%d", time[NR] / 1000 }')
+from=$((last / 3))
+to=$((last * 2 / 3))
+nodes --from ${from}us > some
+check_equal "--from leaves out what is earlier, and nothing else" "$(between $from 1e12)" "$(cat some)"
+nodes --to ${to}us > some
+check_equal "--to leaves out what is later, and nothing else" "$(between 0 $to)" "$(cat some)"
+nodes --from ${from}us --to ${to}us > some
+check_equal "... both together draw what is between" "$(between $from $to)" "$(cat some)"
+check "... which is some, and not all" test 0 -lt "$(wc -l < some)" -a "$(wc -l < some)" -lt "$(wc -l < all)"
+cut -d ' ' -f 1 some | sort > drawn
+check_equal "... and no arc leads to what is not drawn" "" "$(comm -13 drawn ends)"
+gzip=$(jq -r '.processes[] | select(.name == "gzip").pid' pipeline.stats)
+wc=$(jq -r '.processes[] | select(.name == "wc").pid' pipeline.stats)
+nodes --process "$gzip" > some
+check_equal "--process draws that process alone" "$(grep "\[$gzip\] " all)" "$(cat some)"
+nodes --process "$gzip" --process "$wc" > some
+check_equal "... two of them, if it is given twice" "$(grep -E "\[($gzip|$wc)\] " all)" "$(cat some)"
+nodes --process gzip > some
+check_equal "... by its name, what it did since it has had that" \
+    "$("$dpm" dump --json --process gzip pipeline.trace | jq -s '[.[] | select(.event != "STREAM")] | length')" \
+    "$(wc -l < some)"
+"$dpm" graph --process nobody pipeline.trace > nobody.svg 2> err
+check "... of nobody, and it says so" grep -q 'nothing in the traces matches' err
+"$dpm" graph --from 20ms --to 10ms pipeline.trace > out 2> err
+check_equal "... an end before the beginning is wrong usage" "2 0" "$? $(wc -c < out)"
+
 "$dpm" graph --format png pipeline.trace > out 2> err
 check_equal "... a format that there is not is wrong usage" "2 0" "$? $(wc -c < out)"
 "$dpm" graph -o /nowhere/x.svg pipeline.trace > out 2> err
