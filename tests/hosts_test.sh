@@ -54,21 +54,29 @@ check_equal "the client ends in order" 0 $?
 wait $server
 check_equal "... and the server" 0 $?
 
-# matched TRACE...: of each receive whose bytes it took, as process, number and bytes of the sends.
+# matched TRACE...: of each receive whose bytes it took, as process, number and bytes of the sends. Into the
+# file order, all messages as they stand in the causal order: those of TCP, and those of UDP.
 matched() {
-    "$dpm" dump --matched --json "$@" 2> dump.err | jq -c 'select(.event == "RECEIVE" and .bytes > 0) |
-        [.pid, .sequence, .bytes, [.edges[]? | [.kind, .stream, .sequence, .bytes]], .rest]' | sort
+    "$dpm" dump --matched --json "$@" 2> dump.err > dump.json
+    jq -c 'select(.event == "RECEIVE" and .bytes > 0) |
+        [.pid, .sequence, .bytes, [.edges[]? | [.kind, .stream, .sequence, .bytes]], .rest]' dump.json | sort
+    jq -r 'select((.event == "RECEIVE" or .event == "SEND") and .bytes > 0) |
+        "\(.event) \(.pid) \(.sequence)"' dump.json > order
 }
 matched server.trace client.trace > same
+cp order same-order
 check "both see each other's messages" test "$(wc -l < same)" -ge 800
-check_equal "of one machine every edge is exact" "" "$(grep -v exact same | head -n 3)"
+check_equal "of one machine every edge is exact, and every RECEIVE has one" "" \
+    "$(jq -c 'select(.[4] != null or (.[3] | length == 0 or any(.[0] != "exact")))' same | head -n 3)"
 for hours in 3 7000; do
     rm -rf shifted.trace
     check "the server's clock is $hours hours ahead" "$shift_trace" server.trace shifted.trace $((hours * 3600))
     matched shifted.trace client.trace > shifted
     check_equal "... receives are tied to the same sends" "" "$(diff same shifted | head -n 5)"
+    check_equal "... in the same order" "" "$(diff same-order order | head -n 5)"
     matched client.trace shifted.trace > shifted
     check_equal "... in whatever order the traces are given" "" "$(diff same shifted | head -n 5)"
+    check_equal "... and that of the messages is the same" "" "$(diff same-order order | head -n 5)"
     "$dpm" stats --json client.trace shifted.trace > stats.json 2> stats.err
     check "... nothing is left over" jq -e '.trace.matching |
         .unmatched_sends == 0 and .unmatched_receives == 0 and .external == 0' stats.json
