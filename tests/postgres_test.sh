@@ -124,4 +124,22 @@ wait $acquirer
 check "of both, thousands of messages are matched" jq -e '.trace.matching.exact > 1000' stats.json
 check_equal "... none is left over, at either end" "0 0" \
     "$(jq -r '.trace.matching | "\(.unmatched_sends) \(.unmatched_receives)"' stats.json)"
+
+# of each kind of socket: exact edges, others, RECEIVEs that lack one, and SENDs that no edge leads to
+"$dpm" dump --matched --json both.trace 2> dump.err > both.json
+jq -s '
+    [.[] | select(.event == "RECEIVE" and .bytes > 0)] as $receives |
+    [.[] | select(.event == "SEND" and .bytes > 0)] as $sends |
+    ([$receives[].edges[]? | {key: "\(.stream) \(.sequence)", value: true}] | from_entries) as $received |
+    ["tcp", "unix-stream"] | map(. as $kind | {key: $kind, value: {
+        exact: [$receives[] | select(.kind == $kind).edges[]? | select(.kind == "exact")] | length,
+        others: [$receives[] | select(.kind == $kind).edges[]? | select(.kind != "exact")] | length,
+        unmatched: [$receives[] | select(.kind == $kind and .rest.why == "unmatched")] | length,
+        left: [$sends[] | select(.kind == $kind and $received["\(.stream) \(.sequence)"] == null)] | length}}) |
+    from_entries' both.json > edges.json
+for kind in tcp unix-stream; do
+    check "... $kind: hundreds of edges" jq -e ".\"$kind\".exact > 500" edges.json
+    check_equal "... $kind: all are exact, no RECEIVE is unmatched, and no SEND is left over" "0 0 0" \
+        "$(jq -r ".\"$kind\" | \"\(.others) \(.unmatched) \(.left)\"" edges.json)"
+done
 finish
