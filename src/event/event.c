@@ -122,9 +122,11 @@ static const struct event_field stream_fields[] = {
 
 static const struct event_field path_fields[] = {
     U(path_record, path, "path", "number of the path"),
-    U(path_record, kind, "kind", "1 TCP, 2 UNIX stream, 3 UNIX datagram, 4 UNIX seqpacket, 5 UDP"),
-    U(path_record, family, "family", "address family: 1 UNIX, 2 IPv4, 10 IPv6"),
-    U(path_record, role, "role", "0 not known, 1 this end connected, 2 this end was accepted"),
+    U(path_record, kind, "kind",
+      "1 TCP, 2 UNIX stream, 3 UNIX datagram, 4 UNIX seqpacket, 5 UDP, 6 pipe, 7 FIFO"),
+    U(path_record, family, "family", "address family: 1 UNIX, 2 IPv4, 10 IPv6; 0 of pipes"),
+    U(path_record, role, "role",
+      "0 not known, 1 this end connected, 2 was accepted; of a pipe 3 it is written, 4 it is read"),
     U(path_record, name_end, "nameEnd", "whose name: 0 none, 1 this end, 2 the other end"),
     U(path_record, cookie, "cookie", "of this socket"),
     U(path_record, peer, "peer", "cookie of the socket at the other end, 0: not known"),
@@ -180,7 +182,7 @@ static const struct event_field machine_fields[] = {
     FIELD(machine_record, boot_id, FIELD_BYTES, "bootId", "boot id"),
     FIELD(machine_record, meter_flags, FIELD_HEX, "meterFlags", "flags in force at the beginning"),
     FIELD(machine_record, kinds_left_out, FIELD_HEX, "kindsLeftOut",
-          "kinds of paths that are not metered: 1 TCP, 2 UDP, 4 UNIX"),
+          "kinds of paths that are not metered: 1 TCP, 2 UDP, 4 UNIX, 8 pipes"),
     FIELD(machine_record, name, FIELD_TEXT, "name", "host name"),
     FIELD(machine_record, system, FIELD_TEXT, "system", "kernel and architecture"),
     FIELD(machine_record, addresses, FIELD_TEXT, "addresses", "separated by blanks"),

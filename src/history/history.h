@@ -24,7 +24,7 @@ struct history;
 
 /* How sure an edge is. */
 enum edge_kind {
-    EDGE_EXACT, /* never wrong */
+    EDGE_EXACT, /* never wrong, but for what dpm-dump(1) tells of calls that overlap */
     EDGE_ORDERED, /* several were sending into one path, or receiving from it, and whose call came first
                          cannot be told: the true sender is always among these */
     EDGE_INFERRED, /* by order alone: UDP between machines after a loss, where numbers are not unique; pipes of
