@@ -10,22 +10,10 @@
 # Each figure is the median of RUNS runs (5), the two one right after the other. Then what was matched,
 # and the memory it took, for that trace and for one of a quarter of its length.
 set -eu
-. "$(dirname "$0")/quartiles.sh"
 build=$1
 . "$(dirname "$0")/standard.sh"
 
-# run COMMAND...: how many seconds it takes.
-run() {
-    "$build/bench/measure" measured taskset -c "$cpu" "$@" > output
-    awk '{ print $1 }' measured
-}
-
-# row NAME COLUMN: of the lines "yardstick matching" in the file `runs`.
-row() {
-    printf '%-10s %s   %s\n' "$1" \
-        "$(awk -v column="$2" -v count="$count" '{ print count / $column / 1e6 }' runs | quartiles)" \
-        "$(awk -v column="$2" '{ print $1 / $column }' runs | quartiles)"
-}
+output=output
 
 short=$(generate $((records / 4)))
 run "$build/bench/matching" alpha beta > /dev/null
@@ -33,13 +21,12 @@ short_memory=$(tail -n 1 output)
 count=$(generate "$records")
 i=0
 while [ $i -lt "$runs" ]; do
-    yardstick=$(run "$build/bench/yardstick" alpha/control alpha/data beta/control beta/data)
+    yardstick=$(run_yardstick)
     matching=$(run "$build/bench/matching" alpha beta)
     echo "$yardstick $matching"
     i=$((i + 1))
 done > runs
-echo "matching the standard trace of $count records on one CPU, $runs runs: median (quartiles)"
-echo "           million records/s          of the yardstick's speed"
+heading matching
 row yardstick 1
 row matching 2
 sed -n 2p output

@@ -11,27 +11,13 @@
 # Each figure is the median of RUNS runs (5), the three one right after the other. Then the memory
 # of dpm stats, for that trace and for one of a quarter of its length.
 set -eu
-. "$(dirname "$0")/quartiles.sh"
 build=$1
 . "$(dirname "$0")/standard.sh"
-
-# run COMMAND...: how many seconds it takes.
-run() {
-    "$build/bench/measure" measured taskset -c "$cpu" "$@" > /dev/null
-    awk '{ print $1 }' measured
-}
 
 # memory: of dpm stats, in MiB.
 memory() {
     "$build/bench/measure" measured taskset -c "$cpu" "$build/dpm" stats --json alpha beta > stats
     awk '{ printf "%.1f", $2 / 1024 }' measured
-}
-
-# row NAME COLUMN: of the lines "yardstick stats dump" in the file `runs`.
-row() {
-    printf '%-10s %s   %s\n' "$1" \
-        "$(awk -v column="$2" -v count="$count" '{ print count / $column / 1e6 }' runs | quartiles)" \
-        "$(awk -v column="$2" '{ print $1 / $column }' runs | quartiles)"
 }
 
 short=$(generate $((records / 4)))
@@ -40,14 +26,13 @@ count=$(generate "$records")
 long_memory=$(memory)
 i=0
 while [ $i -lt "$runs" ]; do
-    yardstick=$(run "$build/bench/yardstick" alpha/control alpha/data beta/control beta/data)
+    yardstick=$(run_yardstick)
     stats=$(run "$build/dpm" stats --json alpha beta)
     dump=$(run "$build/dpm" dump alpha beta)
     echo "$yardstick $stats $dump"
     i=$((i + 1))
 done > runs
-echo "reading the standard trace of $count records on one CPU, $runs runs: median (quartiles)"
-echo "           million records/s          of the yardstick's speed"
+heading reading
 row yardstick 1
 row "dpm stats" 2
 row "dpm dump" 3
