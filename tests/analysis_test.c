@@ -1582,7 +1582,7 @@ static void says_something_for_who_says_nothing(void **state)
     recording->tapes[0].source.next = silent_next;
     struct history *history = new_history(recording);
     assert_int_equal(communication_read_history(history, 1, 0, &result, &problem), -ENOMEM);
-    assert_string_equal(problem.text, "out of memory for the history of the recording");
+    assert_string_equal(problem.text, "out of memory");
     history_free(history);
 }
 

@@ -153,7 +153,7 @@ static bool has_known_address(const struct history *history, const struct end *e
 
 bool end_may_be_translated(const struct history *history, const struct end *end)
 {
-    return history->machine_count > 1 && !end->external && joiner_knows_starts(end->record);
+    return history->origin_count > 1 && !end->external && joiner_knows_starts(end->record);
 }
 
 bool end_has_foreign_peer(struct history *history, const struct end *end)
