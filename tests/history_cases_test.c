@@ -296,6 +296,53 @@ static void closed_after_what_is_held(void **state)
     assert_int_equal(outcome.count, 9);
 }
 
+/* Arrivals that are told while RECEIVEs are held come out between them, in order of time. */
+static void arrivals_keep_their_place(void **state)
+{
+    uint64_t last = 0;
+    uint32_t arrivals = 0;
+
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_unix(&first, T0, 1, PATH_UNIX_STREAM, 8, 7);
+    for (uint32_t i = 0; i < 20; i++) {
+        add_message(&first, T0 + 10 * i + 5, EVENT_MESSAGEQUEUED, 0, 0, 1, 10 * i, 10)
+            ->header.flags = RECORD_NO_STREAM;
+        add_message(&first, T0 + 10 * i + 9, EVENT_RECEIVE, 1, i, 1, 10 * i, 10);
+    }
+    add_event(&first, T0 + 2 * MOMENT_OF_TEST, EVENT_EXEC, 3, 1);
+    add_message(&first, T0 + 3 * MOMENT_OF_TEST, EVENT_MESSAGEQUEUED, 0, 0, 1, 200, 10)
+        ->header.flags = RECORD_NO_STREAM;
+    run(false);
+    for (uint32_t i = 0; i < outcome.count; i++)
+        if (outcome.records[i].header.id == EVENT_MESSAGEQUEUED ||
+            outcome.records[i].header.id == EVENT_RECEIVE) {
+            assert_true(outcome.records[i].header.time > last);
+            last = outcome.records[i].header.time;
+            arrivals += outcome.records[i].header.id == EVENT_MESSAGEQUEUED;
+        }
+    assert_int_equal(arrivals, 21);
+}
+
+/* What a process sends first, it did not begin before it was created. */
+static void not_sent_before_birth(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_PIPE, ALL);
+    add_message(&first, T0 + 1, EVENT_SEND, 1, 1, 1, 0, 10);
+    add_event(&first, T0 + 2, EVENT_EXEC, 3, 1);
+    add_message(&first, T0 + 3, EVENT_RECEIVE, 2, 1, 2, 0, 10);
+    add_event(&first, T0 + 4, EVENT_CREATEPROCESS, 3, 2)->create.child = 4;
+    add_message(&first, T0 + 5, EVENT_SEND, 4, 1, 1, 10, 10);
+    add_message(&first, T0 + 6, EVENT_RECEIVE, 2, 2, 2, 10, 10);
+    run(false);
+    assert_edge(found(0, 2, 1), 0, EDGE_EXACT, found(0, 1, 1), 10);
+    assert_int_equal(outcome.events[found(0, 2, 1)].edge_count, 1);
+    assert_edge(found(0, 2, 2), 0, EDGE_EXACT, found(0, 4, 1), 10);
+}
+
 /* In a container of its own address: a moment proves that no neighbour tells of the client. */
 static void client_of_a_container(void **state)
 {
@@ -537,6 +584,8 @@ int main(void)
         cmocka_unit_test(other_end_is_not_metered),
         cmocka_unit_test(removed_and_lost),
         cmocka_unit_test(closed_after_what_is_held),
+        cmocka_unit_test(arrivals_keep_their_place),
+        cmocka_unit_test(not_sent_before_birth),
         cmocka_unit_test(client_of_a_container),
         cmocka_unit_test(translated),
         cmocka_unit_test(not_translated),

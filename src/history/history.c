@@ -152,6 +152,17 @@ static void forget_if_over(struct history *history, struct stream *stream)
         streams_forget(history, stream);
 }
 
+/* What is of the same end and of no stream goes first, if it is older. */
+static bool release_older(struct history *history, const struct stream *stream,
+                          const struct record *record)
+{
+    struct end *end = record->header.id != EVENT_RECEIVE
+                          ? NULL
+                          : ends_find(history, stream->origin, record->message.path);
+
+    return end != NULL && holding_release_older(history, end, record);
+}
+
 /* Hands out the first held record of a stream, if it can be. Returns SOURCE_RECORD; 0: not now; or -ENOMEM. */
 static int hand_out_held(struct history *history, struct stream *stream, bool forced,
                          struct history_event *ret_event)
@@ -160,6 +171,10 @@ static int hand_out_held(struct history *history, struct stream *stream, bool fo
 
     if (held == NULL)
         return 0;
+    if (release_older(history, stream, &held->record)) {
+        holding_ready(history, stream);
+        return 0;
+    }
     *ret_event = (struct history_event){0};
     int result = look(history, stream, &held->record, forced, ret_event);
     if (result <= 0)
@@ -176,10 +191,10 @@ static int hand_out_held(struct history *history, struct stream *stream, bool fo
     return SOURCE_RECORD;
 }
 
-static int hand_out_closing(struct history *history, const struct held *closing,
-                            struct history_event *ret_event)
+static int hand_out_released(struct history *history, const struct held *released,
+                             struct history_event *ret_event)
 {
-    const struct event event = {&closing->record.header, closing->origin, closing->wall_offset};
+    const struct event event = {&released->record.header, released->origin, released->wall_offset};
 
     *ret_event = (struct history_event){0};
     history->edge_count = 0;
@@ -248,17 +263,17 @@ static int note_event(struct history *history, struct stream *stream, uint32_t n
     return result;
 }
 
-/* Whether a DESTROYPATH must wait; 0: no, 1: it is held now, or -ENOMEM. */
-static int hold_closing(struct history *history, const struct event *event)
+/* Whether a record of no stream must wait; 0: no, 1: it is kept now, or -ENOMEM. */
+static int keep(struct history *history, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
 
-    if (record->header.id != EVENT_DESTROYPATH)
+    if (record->header.id != EVENT_DESTROYPATH && record->header.id != EVENT_MESSAGEQUEUED)
         return 0;
     struct end *end = ends_find(history, event->origin, record->message.path);
-    if (end == NULL || end->held == 0 || end->closing != 0)
+    if (end == NULL || end->held == 0)
         return 0;
-    return holding_add_closing(history, end, event) < 0 ? -ENOMEM : 1;
+    return holding_keep(history, end, event) < 0 ? -ENOMEM : 1;
 }
 
 static int note_identity(struct history *history, const struct event *event)
@@ -338,7 +353,7 @@ static int take_record(struct history *history, const struct event *event,
         return result;
     if (stream != NULL && leads_ahead(stream))
         return holding_add(history, stream, event);
-    if (stream == NULL && (result = hold_closing(history, event)) != 0)
+    if (stream == NULL && (result = keep(history, event)) != 0)
         return result < 0 ? result : 0;
     result = stream == NULL ? look_at_streamless(history, event, ret_event)
                             : look(history, stream, record, false, ret_event);
@@ -496,10 +511,10 @@ enum { NOTHING_YET = SOURCE_NONE_YET, NOTHING_LEFT };
 
 static int go_on(struct history *history, struct history_event *ret_event, struct problem *problem)
 {
-    const struct held *closing = holding_take_closing(history);
+    const struct held *released = holding_take_released(history);
 
-    if (closing != NULL)
-        return hand_out_closing(history, closing, ret_event);
+    if (released != NULL)
+        return hand_out_released(history, released, ret_event);
     struct stream *ready = holding_take_ready(history);
     if (ready != NULL)
         return hand_out_held(history, ready, false, ret_event);

@@ -104,19 +104,20 @@ struct sharing {
 struct end {
     uint32_t origin;
     uint32_t number;
-    uint32_t index;    /* of the pool, and of the joiner */
-    uint32_t held;     /* records held that speak of it ... */
-    uint32_t closing;  /* ... and its DESTROYPATH, held until they are handed out; index + 1 */
-    uint8_t kind;      /* enum path_kind */
-    bool packets;      /* positions may be wrong: RECORD_PACKETS */
-    bool destroyed;    /* nothing will be noted any more */
-    bool external;     /* nobody metered sends here, as far as is known */
-    bool several;      /* several streams have sent: their order may be in doubt */
-    bool has_sent;     /* a SEND was noted */
-    bool has_received; /* a RECEIVE was noted */
-    bool aligned;      /* UDP: a RECEIVE was matched */
-    bool is_orphan;    /* among the orphans */
-    bool is_unjoined;  /* in the list of those with SENDs and no partner */
+    uint32_t index;      /* of the pool, and of the joiner */
+    uint32_t held;       /* records of streams held that speak of it ... */
+    uint32_t first_kept; /* ... and of no stream, until those are handed out; index + 1 */
+    uint32_t last_kept;
+    uint8_t kind;                     /* enum path_kind */
+    bool packets;                     /* positions may be wrong: RECORD_PACKETS */
+    bool destroyed;                   /* nothing will be noted any more */
+    bool external;                    /* nobody metered sends here, as far as is known */
+    bool several;                     /* several streams have sent: their order may be in doubt */
+    bool has_sent;                    /* a SEND was noted */
+    bool has_received;                /* a RECEIVE was noted */
+    bool aligned;                     /* UDP: a RECEIVE was matched */
+    bool is_orphan;                   /* among the orphans */
+    bool is_unjoined;                 /* in the list of those with SENDs and no partner */
     const struct path_record *record; /* belongs to the identities */
     struct end *partner;              /* or NULL */
     struct stream *waiters;           /* whose RECEIVE on this end is held */
@@ -304,8 +305,9 @@ struct history {
     struct stream *youngest;
     struct stream *first_ready;
     struct stream *last_ready;
-    uint32_t handed;            /* held record that was handed out, to be given back; index + 1 */
-    uint32_t first_closing;     /* DESTROYPATHs that can be handed out now; index + 1 */
+    uint32_t handed;         /* held record that was handed out, to be given back; index + 1 */
+    uint32_t first_released; /* records of no stream that can be handed out now; index + 1 */
+    uint32_t last_released;
     struct stream *last_stream; /* looked up */
     struct end *first_unjoined;
     struct end *last_unjoined;
@@ -540,10 +542,12 @@ struct history_edge *history_add_edge(struct history *history);
 /* ---- holding.c ---- */
 
 int holding_add(struct history *history, struct stream *stream, const struct event *event);
-/* A DESTROYPATH waits until what is held of its end is handed out. */
-int holding_add_closing(struct history *history, struct end *end, const struct event *event);
-/* One whose time has come, or NULL. It stays where it is until the next one is removed. */
-const struct held *holding_take_closing(struct history *history);
+/* A record of an end and no stream waits until what is held of the end from before is handed out. */
+int holding_keep(struct history *history, struct end *end, const struct event *event);
+/* The held record of `end` is to be handed out: kept ones that are older are released. Whether there were any. */
+bool holding_release_older(struct history *history, struct end *end, const struct record *record);
+/* A released one, or NULL. It stays where it is until the next one is removed. */
+const struct held *holding_take_released(struct history *history);
 const struct held *holding_first(const struct history *history, const struct stream *stream);
 void holding_remove_first(struct history *history, struct stream *stream);
 

@@ -8,7 +8,8 @@
  *         |-- in the heap of an origin, until a time    (the earliest deadline first)
  *         '-- among all that wait for bytes             (oldest ... youngest)
  *
- * The DESTROYPATH of an end belongs to no stream, and waits for all that is held of it (end->closing).
+ * Records of an end that belong to no stream (MESSAGEQUEUED, DESTROYPATH) wait for what is held of it and
+ * older (end->first_kept).
  * Whatever may be the end of a wait wakes the stream: it becomes ready, and its first record is looked
  * at again.
  */
@@ -75,14 +76,38 @@ const struct held *holding_first(const struct history *history, const struct str
     return held_at(history, stream->first_held);
 }
 
-/* Nothing is held any more that speaks of it. */
-static void close_end(struct history *history, struct end *end)
+static void release_first_kept(struct history *history, struct end *end)
 {
-    if (end->closing != 0) {
-        held_at(history, end->closing)->next = history->first_closing;
-        history->first_closing = end->closing;
-        end->closing = 0;
+    uint32_t index_and_1 = end->first_kept;
+    struct held *kept = held_at(history, index_and_1);
+
+    end->first_kept = kept->next;
+    kept->next = 0;
+    if (history->first_released == 0)
+        history->first_released = index_and_1;
+    else
+        held_at(history, history->last_released)->next = index_and_1;
+    history->last_released = index_and_1;
+    history->held_count--;
+}
+
+bool holding_release_older(struct history *history, struct end *end, const struct record *record)
+{
+    bool any = false;
+
+    while (end->first_kept != 0 &&
+           held_at(history, end->first_kept)->record.header.time <= record->header.time) {
+        release_first_kept(history, end);
+        any = true;
     }
+    return any;
+}
+
+/* Nothing is held any more that speaks of it. */
+static void release_end(struct history *history, struct end *end)
+{
+    while (end->first_kept != 0)
+        release_first_kept(history, end);
     ends_settle(history, end);
 }
 
@@ -100,28 +125,33 @@ void holding_remove_first(struct history *history, struct stream *stream)
     history->held_count--;
     history->origins[stream->origin].held--;
     if (end != NULL && --end->held == 0)
-        close_end(history, end);
+        release_end(history, end);
 }
 
-int holding_add_closing(struct history *history, struct end *end, const struct event *event)
+int holding_keep(struct history *history, struct end *end, const struct event *event)
 {
     int64_t index = copy_record(history, event);
 
     if (index < 0)
         return -ENOMEM;
-    end->closing = (uint32_t)index + 1;
+    if (end->first_kept == 0)
+        end->first_kept = (uint32_t)index + 1;
+    else
+        held_at(history, end->last_kept)->next = (uint32_t)index + 1;
+    end->last_kept = (uint32_t)index + 1;
+    history->held_count++;
     return 0;
 }
 
-const struct held *holding_take_closing(struct history *history)
+const struct held *holding_take_released(struct history *history)
 {
-    const struct held *closing = held_at(history, history->first_closing);
+    const struct held *released = held_at(history, history->first_released);
 
-    if (closing != NULL) {
-        history->handed = history->first_closing;
-        history->first_closing = closing->next;
+    if (released != NULL) {
+        history->handed = history->first_released;
+        history->first_released = released->next;
     }
-    return closing;
+    return released;
 }
 
 /* ---- deadlines ---- */

@@ -281,6 +281,7 @@ static int note_creation(struct history *history, const struct stream *stream,
         return -ENOMEM;
     if (!child->has_records && child->creation == CREATION_UNKNOWN) {
         child->creation = CREATION_NOTED;
+        child->began_time = record->header.time;
         child->creator = (struct beginning){
             .number = NO_NUMBER, .stream = stream->number, .sequence = record->header.sequence};
     }
