@@ -132,6 +132,24 @@ static void datagrams(void **state)
     joiner_done(&ends.joiner);
 }
 
+/* A socket that is met when it is blocked has no cookie yet, but knows its peer. */
+static void one_knows_the_other(void **state)
+{
+    struct ends ends = {0};
+
+    (void)state;
+    add(&ends, 0, 0, pipe_end(PATH_UNIX_STREAM, 0, 0));
+    add(&ends, 1, 0, pipe_end(PATH_UNIX_STREAM, 0, 7));
+    add(&ends, 2, 1, pipe_end(PATH_UNIX_STREAM, 7, 8));
+    assert_alone(&ends, 1);
+    add(&ends, 0, 0, pipe_end(PATH_UNIX_STREAM, 7, 8));
+    assert_joined(&ends, 0, 1);
+    add(&ends, 3, 0, pipe_end(PATH_UNIX_DATAGRAM, 0, 9));
+    add(&ends, 4, 0, pipe_end(PATH_UNIX_DATAGRAM, 9, 0));
+    assert_alone(&ends, 3);
+    joiner_done(&ends.joiner);
+}
+
 /* Places are used again, a hundred thousand times, and memory does not grow. */
 static void forgets(void **state)
 {
@@ -163,6 +181,7 @@ int main(void)
         cmocka_unit_test(own_addresses_first),
         cmocka_unit_test(pipes),
         cmocka_unit_test(datagrams),
+        cmocka_unit_test(one_knows_the_other),
         cmocka_unit_test(forgets),
     };
 

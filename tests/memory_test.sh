@@ -17,14 +17,17 @@ cd "$scratch" || exit 1
 # The receiver takes a page, rests while the command runs, and takes all the rest.
 cat > blocked.py << 'END'
 import os, socket, subprocess, sys
-listener = socket.create_server(("127.0.0.1", 0))
-sender = socket.create_connection(listener.getsockname())
-receiver = listener.accept()[0]
+if sys.argv[1] == "tcp":
+    listener = socket.create_server(("127.0.0.1", 0))
+    sender = socket.create_connection(listener.getsockname())
+    receiver = listener.accept()[0]
+else:
+    sender, receiver = socket.socketpair()
 size = 8 << 20
 if os.fork() == 0:
     os._exit(0 if sender.send(b"x" * size) == size else 1)
 left = size - len(receiver.recv(100000))
-subprocess.run(sys.argv[1:], check=True)
+subprocess.run(sys.argv[2:], check=True)
 while left > 0:
     left -= len(receiver.recv(min(left, 1000)))
 sys.exit(os.wait()[1] != 0)
@@ -38,7 +41,7 @@ blocked() {
     pipe) # the pager of a pipeline
         set -- sh -ec "dd if=/dev/zero bs=8M count=1 2> dd.err |
             { dd bs=1000 count=100 2> dd.err; $talk; dd bs=1000 2> dd.err; } > page" ;;
-    tcp) set -- python3 blocked.py sh -c "$talk" ;;
+    *) set -- python3 blocked.py $1 sh -c "$talk" ;;
     esac
     "$dpm" run -o blocked.trace --ring 64M --flags all,-messagequeued -- "$@" > out 2> err &&
         grep -q ', 0 lost' err
@@ -50,7 +53,7 @@ memory() {
     awk '{ print $2 }' measured
 }
 
-for kind in pipe tcp; do
+for kind in pipe tcp unix; do
     check "$kind: a sender of 8 MiB, others who say little" blocked $kind 20000
     little="$(memory dump --matched --json) $(memory stats --json)"
     check "$kind: ... and others who say much" blocked $kind 200000

@@ -183,12 +183,23 @@ static enum match match_internet(const struct path_end *a, const struct path_end
     return (older(a) || older(b)) && may_live ? PROBABLE : NO_MATCH;
 }
 
+/* A connected socket has one peer, so who knows it needs no cookie of his own; datagrams come from many. */
+static bool knows_its_only_peer(const struct path_end *end)
+{
+    return end->record->cookie == 0 && end->record->peer != 0 &&
+           end->record->kind != PATH_UNIX_DATAGRAM;
+}
+
 static enum match match_unix(const struct path_end *a, const struct path_end *b)
 {
     bool a_knows = a->record->peer == b->record->cookie;
     bool b_knows = b->record->peer == a->record->cookie;
 
-    if (a->machine != b->machine || a->record->cookie == 0 || b->record->cookie == 0)
+    if (a->machine != b->machine)
+        return NO_MATCH;
+    if ((a_knows && knows_its_only_peer(a)) || (b_knows && knows_its_only_peer(b)))
+        return PROBABLE;
+    if (a->record->cookie == 0 || b->record->cookie == 0)
         return NO_MATCH;
     if (a_knows && b_knows)
         return CERTAIN;
@@ -333,16 +344,17 @@ static uint32_t find_unix_partner(struct joiner *joiner, uint32_t index)
     uint64_t cookie = end->record->cookie;
     uint64_t peer = end->record->peer;
 
-    if (peer == 0) {
-        struct key who_knows_me = unix_key(end, KEY_PEER, cookie, 0);
+    struct key who_knows_me = unix_key(end, KEY_PEER, cookie, 0);
+    if (peer == 0)
         return find_waiting(joiner, index, &who_knows_me);
-    }
     struct key both = unix_key(end, KEY_CONNECTION, cookie, peer);
     uint32_t partner = find_waiting(joiner, index, &both);
     if (partner != NO_END)
         return partner;
     struct key whom_i_know = unix_key(end, KEY_COOKIE, peer, 0);
-    return find_waiting(joiner, index, &whom_i_know);
+    partner = find_waiting(joiner, index, &whom_i_know);
+    return partner != NO_END || cookie == 0 ? partner
+                                            : find_waiting(joiner, index, &who_knows_me);
 }
 
 static int wait_for_unix_partner(struct joiner *joiner, uint32_t index)
@@ -351,7 +363,7 @@ static int wait_for_unix_partner(struct joiner *joiner, uint32_t index)
     uint64_t cookie = end->record->cookie;
     uint64_t peer = end->record->peer;
 
-    if (cookie == 0) /* nothing is known of it yet */
+    if (cookie == 0 && !knows_its_only_peer(end)) /* nothing is known of it yet */
         return 0;
     if (peer == 0) {
         struct key mine = unix_key(end, KEY_COOKIE, cookie, 0);
@@ -359,7 +371,7 @@ static int wait_for_unix_partner(struct joiner *joiner, uint32_t index)
     }
     struct key both = unix_key(end, KEY_CONNECTION, cookie, peer);
     struct key whom_i_know = unix_key(end, KEY_PEER, peer, 0);
-    int result = wait_under(joiner, index, &both);
+    int result = cookie == 0 ? 0 : wait_under(joiner, index, &both);
     return result < 0 ? result : wait_under(joiner, index, &whom_i_know);
 }
 
