@@ -353,8 +353,7 @@ static uint32_t find_unix_partner(struct joiner *joiner, uint32_t index)
         return partner;
     struct key whom_i_know = unix_key(end, KEY_COOKIE, peer, 0);
     partner = find_waiting(joiner, index, &whom_i_know);
-    return partner != NO_END || cookie == 0 ? partner
-                                            : find_waiting(joiner, index, &who_knows_me);
+    return partner != NO_END || cookie == 0 ? partner : find_waiting(joiner, index, &who_knows_me);
 }
 
 static int wait_for_unix_partner(struct joiner *joiner, uint32_t index)
