@@ -128,16 +128,19 @@ enum { LARGE = 1 << 20 };
 static void read_slowly(const int *pair)
 {
     close(pair[SENDER]);
-    for (int left = LARGE; left > 0;) {
-        ssize_t got = read(pair[RECEIVER], buffer, 5000);
+    for (int turn = 0; turn < 2; turn++) {
+        for (int left = LARGE; left > 0;) {
+            ssize_t got = read(pair[RECEIVER], buffer, 5000);
 
-        must(got > 0);
-        received(pair[RECEIVER], got, got);
-        left -= (int)got;
-        if (left % 64 == 0)
-            usleep(1000);
+            must(got > 0);
+            received(pair[RECEIVER], got, got);
+            left -= (int)got;
+            if (left % 64 == 0)
+                usleep(1000);
+        }
+        nap();
+        nap();
     }
-    nap();
     received(pair[RECEIVER], read(pair[RECEIVER], buffer, 10), 10);
     received(pair[RECEIVER], read(pair[RECEIVER], buffer, 10), 0);
 }
@@ -148,6 +151,9 @@ int pipe_blocked(const int *pair)
     in_child(read_slowly, pair);
     close(pair[RECEIVER]);
     write_bytes(pair[SENDER], LARGE);
+    nap();
+    write_bytes(pair[SENDER], LARGE);
+    nap();
     nap();
     nap();
     write_bytes(pair[SENDER], 10);

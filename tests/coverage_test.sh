@@ -141,6 +141,10 @@ done | jq -r -s 'map(select(.event == "BLOCK" and .system_call == 247)) |
 check_equal "the urgent byte stands at its place: the last but two" 0 "$(jq -r -s '
     (map(select(.event == "SEND" and .bytes == 1))[1].offset) -
     (map(select(.event == "RECEIVE" and .bytes == 1))[0].offset)' urgent-tcp.json)"
+check_equal "a write that waits for room began after the one before it has ended" "true true" "$(jq -r -s '
+    [.[] | select(.event == "SEND" and .bytes == 1048576)] as $sends |
+    [.[] | select(.event == "SENDCALL" and .time_ns > $sends[0].time_ns) | .time_ns - .span_ns] |
+    "\(length > 2) \(all(. > $sends[0].time_ns))"' pipe-blocked-pipe.json)"
 check_equal "what nobody was seen to take is told of in the statistics" 500 \
     "$("$dpm" stats --json splice-last-unix.trace | jq .trace.unseen_bytes)"
 if [ -s uring-async-tcp.json ]; then

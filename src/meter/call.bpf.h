@@ -134,23 +134,36 @@ static __always_inline bool is_receive(uint32_t call)
 /* ---- a receiver may be quicker than the hooks of the sender ---- */
 
 /* Tells the sender, who has counted `out`, that bytes of a send still in progress were received, up to `in`. What
- * was told of bytes that are counted by now is old. */
+ * was told of bytes that are counted by now is old. Whoever finds `in` finds its time, or a later one. */
 static __always_inline void note_early(struct early *early, uint32_t in, uint32_t out)
 {
     if ((int32_t)(in - out) <= 0 || (early->time != 0 && (int32_t)(early->in - out) > 0))
         return;
-    early->in = in;
-    early->time = bpf_ktime_get_ns();
+    *(volatile uint64_t *)&early->time = bpf_ktime_get_ns();
+    *(volatile uint32_t *)&early->in = in;
 }
 
 /* When a message became visible: `begin`, or as a quicker receiver has noted. */
 static __always_inline uint64_t visible_since(const struct early *early, uint32_t first,
                                               uint64_t begin)
 {
+    uint32_t in = *(const volatile uint32_t *)&early->in; /* before its time */
+    uint64_t time = *(const volatile uint64_t *)&early->time;
+
+    return time != 0 && (int32_t)(in - first) > 0 && (begin == 0 || time < begin) ? time : begin;
+}
+
+#define LONG_PASSED (1 << 20) /* bytes, or messages */
+
+/* A send of [first, first + bytes) has been counted: what was noted of bytes far before its end is
+ * forgotten, for once positions have wrapped around it would seem to lie ahead again. (What lies near
+ * may tell of others that are sending, end_visible.) */
+static __always_inline void pass_early(struct early *early, uint32_t first, uint32_t bytes)
+{
     uint64_t time = early->time;
 
-    return time != 0 && (int32_t)(early->in - first) > 0 && (begin == 0 || time < begin) ? time
-                                                                                         : begin;
+    if (time != 0 && (int64_t)(int32_t)(early->in - first) - bytes < -LONG_PASSED)
+        __sync_val_compare_and_swap(&early->time, time, 0);
 }
 
 /* ---- which call ---- */

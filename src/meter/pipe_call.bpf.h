@@ -74,14 +74,16 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
 {
     struct send_call *call = &stream->send;
     struct message message = {.bytes = bytes};
+    /* before it is counted: a reader that finds it counted takes its own time later */
+    uint64_t begin = call->socket == file->address ? call->begin : bpf_ktime_get_ns();
 
     if (file->flags & O_DIRECT)
         pipe->packets = true;
     message.offset = pipe->in_doubt || is_first_since_met(stream, pipe)
                          ? count_in_doubt(stream, pipe, file->address, bytes)
                          : __sync_fetch_and_add(&pipe->out, bytes);
-    message.begin = visible_since(&pipe->early, message.offset,
-                                  call->socket == file->address ? call->begin : 0);
+    message.begin = visible_since(&pipe->early, message.offset, begin);
+    pass_early(&pipe->early, message.offset, bytes);
     if (silent(stream))
         return;
     message.path = pipe_path(stream, pipe, file, PIPE_WRITTEN, message.offset);
@@ -181,7 +183,9 @@ __noinline int pipe_passed_over(uint32_t descriptor, uint32_t end, int64_t resul
 
         note_early(&pipe->early, in + result, pipe->out);
     } else {
-        __sync_fetch_and_add(&pipe->out, result);
+        uint32_t out = __sync_fetch_and_add(&pipe->out, result);
+
+        pass_early(&pipe->early, out, result);
     }
     return 0;
 }
@@ -376,9 +380,7 @@ __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool 
     message.bytes = message.offset - call->first;
     if ((int32_t)message.bytes < 0)
         message.bytes = 0; /* of an older pipe, counted too high until its doubt ends */
-    message.begin = call->begin;
-    if (pipe->early.time != 0 && pipe->early.time < message.begin)
-        message.begin = pipe->early.time;
+    message.begin = visible_since(&pipe->early, call->first, call->begin);
     if (message.path == 0 || call->told == message.bytes + 1)
         return 1;
     call->told = message.bytes + 1;

@@ -189,6 +189,7 @@ static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uin
     call->done = 0;
     call->begin = visible_since(&path->early, call->first, begin);
     end_visible(path, call);
+    pass_early(&path->early, call->first, step);
     call->seen = 0;
     if (silent(stream))
         begin_behind(path, PATH_MOVED_OUT, call->first + step);
@@ -207,13 +208,14 @@ static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uin
 /* A stream that is not metered uses a UNIX socket: keep its positions right if it is known. */
 static __always_inline int unix_sent_unmetered(struct sock *sk, uint32_t kind, int result)
 {
+    uint32_t step = kind == PATH_UNIX_STREAM ? result : 1;
     struct path *path;
 
     if (kind == PATH_UNIX_DATAGRAM || result < 0)
         return 0;
     path = bpf_sk_storage_get(&paths, sk, NULL, 0);
     if (path != NULL)
-        __sync_fetch_and_add(&path->out, kind == PATH_UNIX_STREAM ? result : 1);
+        pass_early(&path->early, __sync_fetch_and_add(&path->out, step), step);
     return 0;
 }
 
