@@ -17,6 +17,34 @@ sum() {
 "$dpm" run -o probe.udp -- "$datagrams" send 127.0.0.1 9 1 1 0 > out 2> err
 ! grep -q 'UDP is not metered' err || skip_all "$(grep -m 1 'UDP is not metered' err)"
 
+# ---- a thread that sends otherwise, too ----
+
+# A file of many pieces over a UNIX socket, in one call; then three datagrams: messages of their own.
+"$dpm" run -o mixed.trace --wait --flags all -- python3 -c '
+import os, socket, tempfile
+to, at = socket.socketpair()
+file = tempfile.TemporaryFile()
+file.write(bytes(300000))
+file.flush()
+if os.fork() == 0:
+    at.recv(300000, socket.MSG_WAITALL)
+    os._exit(0)
+left = 300000
+while left > 0:
+    left -= os.sendfile(to.fileno(), file.fileno(), 300000 - left, left)
+receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+receiver.bind(("127.0.0.1", 0))
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for size in 1, 2, 3:
+    sender.sendto(bytes(size), receiver.getsockname())
+    receiver.recv(10)
+' > out 2> err
+"$dpm" dump --json mixed.trace > mixed.json 2> dump.err
+check_equal "datagrams after a sendfile call do not continue it" "true [1,2,3] []" "$(jq -r -s '
+    [.[] | select(.event == "SEND")] |
+    "\(any(.continued)) \([.[] | select(.kind == "udp").bytes] | tojson) \(
+        [.[] | select(.kind == "udp" and .continued)] | tojson)"' mixed.json)"
+
 # ---- a real program ----
 
 if command -v iperf3 > /dev/null; then

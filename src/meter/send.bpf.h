@@ -240,7 +240,8 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     tell_spliced(stream);
     registers = (struct pt_regs *)bpf_task_pt_regs(task);
     call = call_of(task, registers);
-    if (stream->send.socket != (uint64_t)sk)
+    /* what a UDP call sends has left already, and the socket is noted: its flags are not */
+    if (kind == PATH_UDP || stream->send.socket != (uint64_t)sk)
         stream->send.flags = continues_call(stream, task, call);
     if (result < 0) {
         stream->send.seen = 0;
