@@ -149,4 +149,42 @@ for kind in tcp tcp-new udp unix-stream unix-datagram unix-seqpacket; do
     esac
     check "$kind: each message is told when it is queued, and what is in the queue then" diff queued found
 done
+
+# What is queued is told without what is sent and received, too; of a UNIX socket from its first use on.
+cat > alone.py << 'END'
+import socket, sys
+kind = sys.argv[1]
+if kind == "tcp":
+    listener = socket.create_server(("127.0.0.1", 0))
+    client = socket.create_connection(listener.getsockname())
+    server, _ = listener.accept()
+elif kind == "udp":
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(("127.0.0.1", 0))
+    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    client.connect(server.getsockname())
+else:
+    client, server = socket.socketpair(socket.AF_UNIX, getattr(socket, "SOCK_" + kind))
+for _ in range(10):
+    client.send(b"r" * 100)
+    server.recv(100)
+END
+for kind in tcp udp STREAM SEQPACKET DGRAM; do
+    for flags in messagequeued receive,messagequeued; do
+        rm -rf alone.trace
+        "$dpm" run -o alone.trace --flags "$(echo $flags | tr , ' ')" -- python3 alone.py $kind > out 2> err
+        "$dpm" dump --json alone.trace > alone.json 2> dump.err
+        expected=10
+        [ $kind = tcp ] || [ $kind = udp ] || expected=9
+        check_equal "$kind, flags $flags: each message is told, at its place, and nothing else" \
+            "$expected true true" "$(jq -r -s --arg flags $flags '
+            [.[] | select(.event == "MESSAGEQUEUED")] as $queued |
+            [$queued[] | .offset - $queued[0].offset] as $places |
+            ($queued[1].offset - $queued[0].offset) as $step |
+            "\($queued | length) \($places == [range(0; $queued | length) | . * $step]) \(
+                ([.[] | select(.event == "SEND")] == []) and
+                (([.[] | select(.event == "RECEIVE" and .bytes == 100)] | length) ==
+                    if $flags == "messagequeued" then 0 else 10 end))"' alone.json)"
+    done
+done
 finish

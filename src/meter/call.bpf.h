@@ -86,6 +86,12 @@ static __always_inline bool wants(const struct stream *stream, uint32_t flags)
 
 #define FLAGS_OF_SEND    (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL))
 #define FLAGS_OF_RECEIVE (EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_RECEIVECALL))
+#define FLAGS_OF_QUEUE   EVENT_FLAG(EVENT_MESSAGEQUEUED)
+
+/* Of UNIX sockets the sender tells what it has queued: by its own count, and of a path that is told when
+ * the receiver uses it. */
+#define FLAGS_OF_UNIX_SEND    (FLAGS_OF_SEND | FLAGS_OF_QUEUE)
+#define FLAGS_OF_UNIX_RECEIVE (FLAGS_OF_RECEIVE | FLAGS_OF_QUEUE)
 
 /* Failed calls are counted with the streams that tell of calls. */
 static __always_inline void count_failed(const struct stream *stream, uint32_t *count)

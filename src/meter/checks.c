@@ -478,7 +478,9 @@ static uint32_t flags_of(const char *name)
 {
     const struct hook *hook = find_hook(name);
 
-    return hook == NULL || hook->flags == 0 ? METER_ALL_FLAGS : hook->flags;
+    if (hook == NULL || hook->flags == 0)
+        return METER_ALL_FLAGS;
+    return hook->flags | (hook->queue_kinds != 0 ? EVENT_FLAG(EVENT_MESSAGEQUEUED) : 0);
 }
 
 /* Programs of control groups need CAP_NET_ADMIN; the meter works without them, and sees less. */

@@ -17,8 +17,10 @@ struct hook {
         *program;   /* its name on the kernel side; a tracepoint's is as a rule the tracepoint's */
     uint32_t flags; /* attached if any of these is in force; 0 = always */
     uint32_t kinds; /* ... and any of these is metered; 0 = whatever is */
-    const char *since;  /* first kernel that has the tracepoint; NULL: a hook of the cgroup */
-    const char *shared; /* the tracepoint, if another program has its name */
+    const char *since;    /* first kernel that has the tracepoint; NULL: a hook of the cgroup */
+    const char *shared;   /* the tracepoint, if another program has its name */
+    uint32_t queue_kinds; /* also attached for MESSAGEQUEUED of these kinds: it rests on what the
+                             program finds out, whatever that tells itself */
 };
 
 /* The tracepoint that a hook is attached to. */
@@ -32,6 +34,8 @@ extern const size_t hook_count;
 
 static inline bool hook_needed(const struct hook *hook, uint32_t flags, uint32_t kinds)
 {
+    if ((flags & EVENT_FLAG(EVENT_MESSAGEQUEUED)) != 0 && (hook->queue_kinds & kinds) != 0)
+        return true;
     return (hook->flags == 0 || (hook->flags & flags) != 0) &&
            (hook->kinds == 0 || (hook->kinds & kinds) != 0);
 }

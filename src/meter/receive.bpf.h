@@ -159,7 +159,7 @@ static __always_inline void number_datagram(struct stream *stream, struct task_s
     call->peer = peer;
     call->numbered = 0;
     key.socket = cookie_of_descriptor(task, receiving_descriptor(task));
-    if (key.socket == 0 || peer == 0 || is_peek(task) || !wants(stream, FLAGS_OF_RECEIVE))
+    if (key.socket == 0 || peer == 0 || is_peek(task) || !wants(stream, FLAGS_OF_UNIX_RECEIVE))
         return;
     path = pair_noted(&key);
     if (path == NULL)
@@ -196,7 +196,7 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
         struct taken nothing = {};
 
         /* a sender that is not metered has no cookie yet: unix_received counts for it */
-        if (key == 0 || stream == NULL || !wants(stream, FLAGS_OF_RECEIVE))
+        if (key == 0 || stream == NULL || !wants(stream, FLAGS_OF_UNIX_RECEIVE))
             return 0;
         bpf_map_update_elem(&incoming, &key, &nothing, BPF_NOEXIST);
         taken = bpf_map_lookup_elem(&incoming, &key);
@@ -207,7 +207,7 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
         bytes = 1;
     uint32_t first = taken->in;
     taken->in = first + bytes;
-    if (stream != NULL && wants(stream, FLAGS_OF_RECEIVE))
+    if (stream != NULL && wants(stream, FLAGS_OF_UNIX_RECEIVE))
         take(stream, task, key, taken->path, first, first + bytes);
     return 0;
 }
@@ -427,12 +427,13 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream = running_stream(task);
+    bool is_unix = sk->__sk_common.skc_family == AF_UNIX;
     struct pt_regs *registers;
     uint32_t kind, call;
 
-    if ((flags & MSG_PEEK) && sk->__sk_common.skc_family == AF_UNIX)
+    if ((flags & MSG_PEEK) && is_unix)
         unpeek(task, sk, result);
-    if (stream == NULL || !wants(stream, FLAGS_OF_RECEIVE)) {
+    if (stream == NULL || !wants(stream, is_unix ? FLAGS_OF_UNIX_RECEIVE : FLAGS_OF_RECEIVE)) {
         if (sk->sk_protocol == IPPROTO_UDP)
             udp_passed_over(sk, result, flags);
         return 0;

@@ -235,7 +235,7 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
         return 0;
     if (stream == NULL)
         return unix_sent_unmetered(sk, kind, result);
-    if (!wants(stream, FLAGS_OF_SEND))
+    if (!wants(stream, family == AF_UNIX ? FLAGS_OF_UNIX_SEND : FLAGS_OF_SEND))
         return 0;
     tell_spliced(stream);
     registers = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -337,7 +337,7 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
     if (sk->__sk_common.skc_family != AF_UNIX || sk->__sk_common.skc_state == TCP_LISTEN)
         return 0;
     stream = stream_of(bpf_get_current_task_btf());
-    if (stream == NULL || !wants(stream, FLAGS_OF_SEND))
+    if (stream == NULL || !wants(stream, FLAGS_OF_UNIX_SEND))
         return 0;
     call = &stream->send;
     if (call->socket == 0) {
@@ -366,7 +366,7 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
     if ((void *)last == (void *)&sk->sk_receive_queue)
         return 0;
     call->out += BPF_CORE_READ(last, len);
-    if (wants(stream, EVENT_FLAG(EVENT_MESSAGEQUEUED)) && !is_silent_now(stream))
+    if (wants(stream, FLAGS_OF_QUEUE) && !is_silent_now(stream))
         unix_queued(call, sk, last);
     return 0;
 }

@@ -21,7 +21,7 @@
 
 #include "meter/call.bpf.h"
 
-#define FLAGS_OF_UDP (FLAGS_OF_SEND | FLAGS_OF_RECEIVE)
+#define FLAGS_OF_UDP (FLAGS_OF_SEND | FLAGS_OF_RECEIVE | FLAGS_OF_QUEUE)
 
 extern void *bpf_cast_to_kern_ctx(void *context) __ksym;
 
