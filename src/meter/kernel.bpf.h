@@ -114,7 +114,6 @@ struct mutex {
 };
 
 struct pipe_inode_info {
-    struct mutex mutex; /* held while bytes are put in or taken out */
     struct {
         unsigned int head; /* a short where longs have 32 bits */
         unsigned int tail;
@@ -426,6 +425,7 @@ enum {
     USER32_CS = 0x23, /* of code of 32 bits, whose calls have other numbers */
 
     EFAULT = 14,
+    EEXIST = 17,
     EAGAIN = 11,
     ENOSYS = 38,
     ERESTARTSYS = 512,

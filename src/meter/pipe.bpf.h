@@ -130,9 +130,12 @@ static __always_inline uint32_t written_in_all(struct pipe *pipe, uint64_t addre
 
 /* ---- pipes that are known ---- */
 
-/* Nobody holds it any more. */
-static __always_inline void end_pipe(const struct pipe_key *key, struct pipe *pipe)
+/* Nobody holds the pipe any more that had this serial when it was looked at. Several may find that at the
+ * same time: one of them ends it. */
+static __always_inline void end_pipe(const struct pipe_key *key, struct pipe *pipe, uint32_t serial)
 {
+    if (serial == 0 || __sync_val_compare_and_swap(&pipe->alive, serial, 0) != serial)
+        return;
     for (int end = 0; end < PIPE_ENDS; end++)
         if (pipe->paths[end] != 0 && (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
             write_unowned(EVENT_DESTROYPATH, pipe->paths[end], 0);
@@ -145,10 +148,14 @@ static __always_inline void end_pipe(const struct pipe_key *key, struct pipe *pi
 static __always_inline struct pipe *known_pipe(const struct pipe_file *file)
 {
     struct pipe *pipe = bpf_map_lookup_elem(&pipes, &file->key);
+    uint32_t alive;
 
-    if (pipe == NULL || pipe->address == file->address)
-        return pipe;
-    end_pipe(&file->key, pipe); /* a FIFO that was closed and opened again */
+    if (pipe == NULL)
+        return NULL;
+    alive = *(volatile uint32_t *)&pipe->alive; /* before its address */
+    if (pipe->address == file->address)
+        return alive == 0 ? NULL : pipe;
+    end_pipe(&file->key, pipe, alive); /* a FIFO that was closed and opened again */
     return NULL;
 }
 
@@ -171,6 +178,27 @@ enum meeting {
     MEETING_OLDER,
 };
 
+#define LOOKS_FOR_PLACE 1000
+
+struct placing {
+    const struct pipe_file *file;
+    const struct pipe *fresh;
+};
+
+/* Where a pipe was ended, whoever did it takes it out in a moment. */
+static long place_pipe(uint32_t index, struct placing *placing)
+{
+    struct pipe *found;
+    long result = bpf_map_update_elem(&pipes, &placing->file->key, placing->fresh, BPF_NOEXIST);
+
+    if (result == 0 && placing->fresh->watched)
+        __sync_fetch_and_add(&watched_pipes, 1);
+    if (result != -EEXIST)
+        return 1;
+    found = bpf_map_lookup_elem(&pipes, &placing->file->key);
+    return found != NULL && *(volatile uint32_t *)&found->alive != 0;
+}
+
 /* Notes a pipe; NULL: no memory (counted). */
 static __noinline struct pipe *make_pipe(const struct pipe_file *file, enum meeting meeting)
 {
@@ -184,15 +212,16 @@ static __noinline struct pipe *make_pipe(const struct pipe_file *file, enum meet
         .in_doubt = meeting == MEETING_OLDER,
         .watched = meeting != MEETING_BORN,
     };
+    struct placing placing = {.file = file, .fresh = &fresh};
     struct pipe *pipe;
 
+    fresh.alive = fresh.serial;
     if (fresh.older) {
         fresh.in = OLDER_BEGIN;
         fresh.out = OLDER_BEGIN + bytes_in_pipe(file->address);
     }
-    if (bpf_map_update_elem(&pipes, &file->key, &fresh, BPF_NOEXIST) == 0 && fresh.watched)
-        __sync_fetch_and_add(&watched_pipes, 1);
-    pipe = bpf_map_lookup_elem(&pipes, &file->key);
+    bpf_loop(LOOKS_FOR_PLACE, place_pipe, &placing, 0);
+    pipe = known_pipe(file);
     if (pipe == NULL)
         __sync_fetch_and_add(&lost_paths, 1);
     return pipe;
@@ -273,8 +302,10 @@ static __always_inline bool is_pipe_alive(const struct pipe_key *key, const stru
 
 static long sweep_pipe(void *map, struct pipe_key *key, struct pipe *pipe, void *context)
 {
+    uint32_t alive = *(volatile uint32_t *)&pipe->alive; /* before the rest */
+
     if (!is_pipe_alive(key, pipe))
-        end_pipe(key, pipe);
+        end_pipe(key, pipe, alive);
     return 0;
 }
 

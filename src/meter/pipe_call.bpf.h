@@ -192,6 +192,12 @@ __noinline int pipe_passed_over(uint32_t descriptor, uint32_t end, int64_t resul
 
 /* ---- pipes begin ---- */
 
+/* A file may be opened as both ends of a FIFO at once: the kernel counts that as two. */
+static __always_inline uint32_t ends_of_file(const struct pipe_file *file)
+{
+    return (file->mode & FMODE_READ) && (file->mode & FMODE_WRITE) ? 2 : 1;
+}
+
 static __always_inline void pipe_made(const int *descriptors)
 {
     struct pipe_file file = {};
@@ -203,28 +209,32 @@ static __always_inline void pipe_made(const int *descriptors)
 }
 
 /* A FIFO's pipe is another one after all had closed it, maybe in the same place: then fewer calls of
- * open have made it than were seen. */
+ * open have made it than were seen, this one included. */
 static __always_inline void fifo_opened(uint32_t descriptor)
 {
     struct pipe_inode_info *info;
     struct pipe_file file = {};
     struct pipe *pipe;
-    uint32_t opens;
+    uint32_t alive, seen, opens;
 
     if (!look_at_pipe(descriptor, &file))
         return;
     info = (struct pipe_inode_info *)file.address;
-    opens = BPF_CORE_READ(info, r_counter) + BPF_CORE_READ(info, w_counter) - 2;
     pipe = known_pipe(&file);
-    if (pipe != NULL && pipe->opens >= opens) {
-        end_pipe(&file.key, pipe);
+    alive = pipe == NULL ? 0 : *(volatile uint32_t *)&pipe->alive;
+    /* before the kernel's: others may be opening it */
+    seen = pipe == NULL ? 0 : *(volatile uint32_t *)&pipe->opens;
+    seen += ends_of_file(&file);
+    opens = BPF_CORE_READ(info, r_counter) + BPF_CORE_READ(info, w_counter) - 2;
+    if (pipe != NULL && seen > opens) {
+        end_pipe(&file.key, pipe, alive);
         pipe = NULL;
     }
     if (pipe == NULL)
         pipe = make_pipe(&file, opens <= 2 && bytes_in_pipe(file.address) == 0 ? MEETING_OPENED
                                                                                : MEETING_OLDER);
     if (pipe != NULL)
-        __sync_fetch_and_add(&pipe->opens, 1);
+        __sync_fetch_and_add(&pipe->opens, ends_of_file(&file));
 }
 
 /* ---- the hook ---- */

@@ -239,7 +239,8 @@ struct pipe {
     uint32_t serial;           /* what its ends' cookies are made of */
     uint32_t out; /* offset of the next byte written, and read: counted when calls end */
     uint32_t in;
-    uint32_t opens; /* FIFO: calls of open that were seen */
+    uint32_t opens; /* FIFO: calls of open that were seen; of both ends at once count as two */
+    uint32_t alive; /* its serial; 0 = somebody has ended it, and takes it out of the map */
     uint32_t kind;
     uint32_t missing; /* in doubt: what `out` seemed to lack ... */
     uint32_t agreed;  /* ... how often in a row */
