@@ -80,6 +80,83 @@ else
     skip "make -j2" "make or gcc is not installed"
 fi
 
+# ---- a pipe that somebody gets hold of who is not metered ----
+
+# It is made while it is metered; another process opens it and writes 5 bytes. (About once a second
+# it is looked at.)
+cat > passed.py << 'END'
+import os, signal, time
+signal.alarm(20)
+end, begin = os.pipe()
+with open("place.new", "w") as place:
+    place.write("/proc/%d/fd/%d" % (os.getpid(), begin))
+os.rename("place.new", "place")
+while not os.path.exists("written"):
+    time.sleep(0.02)
+time.sleep(3)
+os.write(begin, b"x" * 1000)
+left = 1005
+while left > 0:
+    left -= len(os.read(end, left))
+os.write(begin, b"x" * 2000)
+os.read(end, 2000)
+END
+(wait_for 10 test -s place && printf 12345 > "$(cat place)" && touch written) &
+"$dpm" run -o passed.trace -- python3 passed.py > out 2> err
+check_equal "a pipe is written by somebody else, too" 0 $?
+wait
+"$dpm" dump --json --matched passed.trace > passed.json 2> dump.err
+check_equal "... what its maker then writes lies behind that, and is read as what it is" "5 1000 1000
+1005 2000 2000" "$(jq -r -s '
+    [.[] | select(.kind == "pipe" and .event == "SEND" and (.bytes == 1000 or .bytes == 2000))] as $sends |
+    $sends[] | .sequence as $sequence | .stream as $stream | "\(.offset) \(.bytes) \($sequence)"' passed.json |
+    while read -r offset bytes sequence; do
+        echo "$offset $bytes $(jq -s --argjson sequence "$sequence" '[.[] | select(.event == "RECEIVE").edges[]? |
+            select(.sequence == $sequence).bytes] | max' passed.json)"
+    done)"
+
+# ---- a program of 32 bits ----
+
+# Its calls on pipes are counted, so that what others write and read beside it stands where it is; and
+# its waiting for a child, which has the number of poll, is no waiting for messages.
+cat > narrow.c << 'END'
+static int call(int number, int first, const void *second, int third)
+{
+    int result;
+
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(first), "c"(second), "d"(third) : "memory");
+    return result;
+}
+
+void _start(void)
+{
+    static char buffer[100];
+    static const int nap[] = {0, 100000000};
+
+    if (call(2, 0, 0, 0) == 0) { /* fork */
+        call(162, (int)nap, 0, 0); /* nanosleep */
+        call(1, 0, 0, 0);
+    }
+    call(7, -1, buffer, 0);                       /* waitpid */
+    call(4, 1, buffer, call(3, 0, buffer, 7)); /* write what is read */
+    call(1, 0, 0, 0);                             /* exit */
+}
+END
+if command -v gcc > gcc.path && gcc -m32 -nostdlib -static -ffreestanding -fno-pie -no-pie -fno-stack-protector \
+    -O1 -o narrow narrow.c 2> err && echo twelve | ./narrow > out 2> err; then
+    "$dpm" run -o narrow.trace --flags all -- sh -c '
+        { echo twelve; echo twelve hundred; } | { ./narrow; ./narrow; sleep 0.1; cat > rest; }' > out 2> err
+    check_equal "a program of 32 bits in a pipeline" "0 twelve" "$? $(head -n 1 out)"
+    "$dpm" dump --json --matched narrow.trace > narrow.json 2> dump.err
+    check_equal "... nothing is told of what it reads, and what is left stands where it was written" \
+        "14 $(wc -c < rest)" "$(jq -r 'select(.event == "RECEIVE" and .name == "cat" and .bytes > 0 and
+            .kind == "pipe") | "\(.offset) \(.bytes)"' narrow.json)"
+    check_equal "... a wait for a child is none for messages" 0 "$(jq -s '[.[] | select(.event ==
+        "RECEIVECALL" and .name == "narrow")] | length' narrow.json)"
+else
+    skip "a program of 32 bits" "it cannot be made, or does not run, here"
+fi
+
 # ---- the history drawn ----
 
 "$dpm" graph -o pipeline.svg --to 20ms pipeline.trace 2> err

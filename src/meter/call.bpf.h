@@ -107,7 +107,8 @@ static __always_inline bool has_user_registers(struct task_struct *task)
     return (task->flags & (PF_IO_WORKER | PF_USER_WORKER | PF_KTHREAD)) == 0;
 }
 
-#define NO_CALL 0xffffffff
+#define NO_CALL    0xffffffff
+#define OTHER_CALL 0xfffffffe /* of a program of 32 bits: its calls have other numbers */
 
 /* Number of the system call that `task` is in. NO_CALL: it works for io_uring, as a thread made
  * for it or on its way back to user mode. There the registers already hold the call's result; in
@@ -116,7 +117,7 @@ static __always_inline uint32_t call_of(struct task_struct *task, const struct p
 {
     if (!has_user_registers(task) || (int64_t)registers->ax != -ENOSYS)
         return NO_CALL;
-    return registers->orig_ax;
+    return registers->cs == USER32_CS ? OTHER_CALL : registers->orig_ax;
 }
 
 static __always_inline bool is_send(uint32_t call)
@@ -125,10 +126,11 @@ static __always_inline bool is_send(uint32_t call)
            call == CALL_WRITE || call == CALL_WRITEV || call == CALL_SENDFILE;
 }
 
-/* The descriptor a send was given. A worker of io_uring does not say: NO_CALL, which is none. */
+/* The descriptor a send was given. A worker of io_uring does not say, and of a program of 32 bits it is
+ * not asked: NO_CALL, which is none. */
 static __always_inline uint32_t sending_descriptor(uint32_t call, const struct pt_regs *registers)
 {
-    return call == NO_CALL ? NO_CALL : call == CALL_SPLICE ? registers->dx : registers->di;
+    return call >= OTHER_CALL ? NO_CALL : call == CALL_SPLICE ? registers->dx : registers->di;
 }
 
 static __always_inline bool is_receive(uint32_t call)
@@ -179,7 +181,7 @@ static __always_inline void pass_early(struct early *early, uint32_t first, uint
  * calls that wrote, which sendfile is at its end. */
 static __always_inline uint64_t identity_of_call(struct task_struct *task, uint32_t call)
 {
-    if (call == NO_CALL)
+    if (call >= OTHER_CALL)
         return 0;
     if (bpf_core_field_exists(task->kstack_offset) && task->kstack_offset != 0)
         return task->kstack_offset | 1ULL << 32;

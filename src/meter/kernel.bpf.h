@@ -470,4 +470,12 @@ enum {
     CALL_EPOLL_PWAIT2 = 441,
 };
 
+/* The same of i386, in programs of 32 bits. */
+enum {
+    CALL32_READ = 3,
+    CALL32_WRITE = 4,
+    CALL32_READV = 145,
+    CALL32_WRITEV = 146,
+};
+
 #endif

@@ -16,6 +16,16 @@
 
 /* ---- messages ---- */
 
+/* Of a path that found no room to be told nothing can be told. */
+static __always_inline void tell_pipe_message(struct stream *stream, uint32_t id,
+                                              const struct message *message)
+{
+    if (message->path != 0)
+        write_message(stream, id, message);
+    else
+        lose_message(stream, id);
+}
+
 /* A write that may have been in progress when the pipe was met. */
 static __always_inline bool is_first_since_met(const struct stream *stream, const struct pipe *pipe)
 {
@@ -34,13 +44,13 @@ static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pip
     if (first_since_met)
         stream->written_at = bpf_ktime_get_ns();
     if (first_since_met && pipe->in_doubt) {
-        pipe->out = end = written_in_all(pipe, address, LOOKS_IN_DOUBT);
+        pipe->out = end = written_in_all(pipe, address, LOOKS_IN_DOUBT, NEVER_ENOUGH(pipe));
         return end - bytes;
     }
     first = __sync_fetch_and_add(&pipe->out, bytes);
     if ((int32_t)(first + bytes - (pipe->in + bytes_in_pipe(address))) <= 0)
         return first;
-    end = written_in_all(pipe, address, LOOKS_IN_DOUBT);
+    end = written_in_all(pipe, address, LOOKS_IN_DOUBT, first + bytes);
     if ((int32_t)(first + bytes - end) <= 0 ||
         __sync_val_compare_and_swap(&pipe->out, first + bytes, end) != first + bytes)
         return first;
@@ -51,14 +61,15 @@ static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pip
 #define TIME_TO_SETTLE    100000000 /* ns: a call in progress goes on, and waits again */
 
 /* Its reader finds it empty: then as much was written as was read, but for what calls that have not ended
- * yet will count, which is seldom the same several times. */
-static __always_inline void end_doubt_of_pipe(struct pipe *pipe, uint64_t address)
+ * yet will count, which is seldom the same several times. A reader that does not wait may look again while
+ * one and the same call ends: it must find the counts agree (`waits`). */
+static __always_inline void end_doubt_of_pipe(struct pipe *pipe, uint64_t address, bool waits)
 {
     uint32_t out = *(volatile uint32_t *)&pipe->out;
 
     uint32_t missing = pipe->in - out;
 
-    if (bytes_in_pipe(address) != 0)
+    if ((missing != 0 && !waits) || bytes_in_pipe(address) != 0)
         return;
     pipe->agreed = missing == pipe->missing ? pipe->agreed + 1 : 1;
     pipe->missing = missing;
@@ -77,7 +88,7 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
     /* before it is counted: a reader that finds it counted takes its own time later */
     uint64_t begin = call->socket == file->address ? call->begin : bpf_ktime_get_ns();
 
-    if (file->flags & O_DIRECT)
+    if (flags_of_file(file) & O_DIRECT)
         pipe->packets = true;
     message.offset = pipe->in_doubt || is_first_since_met(stream, pipe)
                          ? count_in_doubt(stream, pipe, file->address, bytes)
@@ -88,18 +99,28 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
         return;
     message.path = pipe_path(stream, pipe, file, PIPE_WRITTEN, message.offset);
     message.flags = pipe->in_doubt ? RECORD_OLDER : 0;
-    if (message.path != 0)
-        write_message(stream, EVENT_SEND, &message);
+    tell_pipe_message(stream, EVENT_SEND, &message);
 }
 
 /* What a read leaves of a packet (O_DIRECT) is gone. */
-static __always_inline void skip_rest_of_packet(struct pipe *pipe, const struct pipe_file *file)
+static __always_inline void skip_rest_of_packet(struct pipe *pipe, uint64_t address)
 {
     uint32_t in = *(volatile uint32_t *)&pipe->in, out = *(volatile uint32_t *)&pipe->out;
-    uint32_t left = out - bytes_in_pipe(file->address) - in;
+    uint32_t left = out - bytes_in_pipe(address) - in;
 
     if ((int32_t)left > 0)
         __sync_val_compare_and_swap(&pipe->in, in, in + left);
+}
+
+/* Returns the offset of what was read. */
+static __always_inline uint32_t count_read(struct pipe *pipe, uint64_t address, uint32_t bytes)
+{
+    uint32_t first = __sync_fetch_and_add(&pipe->in, bytes);
+
+    note_early(&pipe->early, first + bytes, pipe->out);
+    if (pipe->packets)
+        skip_rest_of_packet(pipe, address);
+    return first;
 }
 
 static __always_inline void pipe_read(struct stream *stream, struct pipe *pipe,
@@ -107,18 +128,14 @@ static __always_inline void pipe_read(struct stream *stream, struct pipe *pipe,
 {
     struct message message = {.bytes = bytes};
 
-    message.offset = __sync_fetch_and_add(&pipe->in, bytes);
-    note_early(&pipe->early, message.offset + bytes, pipe->out);
-    if (pipe->packets)
-        skip_rest_of_packet(pipe, file);
+    message.offset = count_read(pipe, file->address, bytes);
     if (silent(stream))
         return;
     message.path = pipe_path(stream, pipe, file, PIPE_READ, message.offset);
     message.flags = (bytes == 0 ? RECORD_END_OF_FILE : 0) | (pipe->in_doubt ? RECORD_OLDER : 0);
     if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
         message.flags |= RECORD_CALL_IMPLIED;
-    if (message.path != 0)
-        write_message(stream, EVENT_RECEIVE, &message);
+    tell_pipe_message(stream, EVENT_RECEIVE, &message);
 }
 
 /* Which calls end with 0 at the end of file only. */
@@ -160,6 +177,8 @@ __noinline int pipe_used(struct stream *stream, uint32_t descriptor, uint32_t en
     }
     if (end == PIPE_READ) {
         stream->receivecall = 0;
+        if (pipe != NULL && pipe->in_doubt)
+            end_doubt_of_pipe(pipe, file.address, false);
         return 0;
     }
     if (stream->send.socket == file.address)
@@ -167,7 +186,7 @@ __noinline int pipe_used(struct stream *stream, uint32_t descriptor, uint32_t en
     return 0;
 }
 
-/* The same, of a stream that is not metered. */
+/* The same where nothing is told of it: of a stream that is not metered, or a program of 32 bits. */
 __noinline int pipe_passed_over(uint32_t descriptor, uint32_t end, int64_t result)
 {
     struct pipe_file file = {};
@@ -179,13 +198,11 @@ __noinline int pipe_passed_over(uint32_t descriptor, uint32_t end, int64_t resul
     if (pipe == NULL || pipe->address != file.address)
         return 0;
     if (end == PIPE_READ) {
-        uint32_t in = __sync_fetch_and_add(&pipe->in, result);
-
-        note_early(&pipe->early, in + result, pipe->out);
+        count_read(pipe, file.address, result);
+        if (pipe->in_doubt)
+            end_doubt_of_pipe(pipe, file.address, false);
     } else {
-        uint32_t out = __sync_fetch_and_add(&pipe->out, result);
-
-        pass_early(&pipe->early, out, result);
+        pass_early(&pipe->early, __sync_fetch_and_add(&pipe->out, result), result);
     }
     return 0;
 }
@@ -322,6 +339,21 @@ static __always_inline void choose_end(struct pipe_ends *ends)
         ends->written = NO_CALL;
 }
 
+/* A program of 32 bits: its calls on pipes are counted, not told. */
+static __always_inline int other_call_ended(const struct pt_regs *registers, int64_t result)
+{
+    switch ((uint32_t)registers->orig_ax) {
+    case CALL32_READ:
+    case CALL32_READV:
+        return pipe_passed_over(registers->bx, PIPE_READ, (int32_t)result);
+    case CALL32_WRITE:
+    case CALL32_WRITEV:
+        return pipe_passed_over(registers->bx, PIPE_WRITTEN, (int32_t)result);
+    default:
+        return 0;
+    }
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
 {
@@ -330,8 +362,11 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
     struct pipe_ends ends;
     struct stream *stream;
 
-    if ((task->bpf_storage == NULL && watched_pipes == 0) || !is_pipe_call(call) ||
-        registers->cs == USER32_CS)
+    if (task->bpf_storage == NULL && watched_pipes == 0)
+        return 0;
+    if (registers->cs == USER32_CS)
+        return other_call_ended(registers, result);
+    if (!is_pipe_call(call))
         return 0;
     stream = running_stream(task);
     if (stream == NULL && watched_pipes == 0)
@@ -386,15 +421,15 @@ __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool 
         call->told = 0;
     }
     message.path = pipe_path(stream, pipe, &file, PIPE_WRITTEN, call->first);
-    message.offset = written_in_all(pipe, file.address, LOOKS_AT_PIPE);
+    message.offset = written_in_all(pipe, file.address, LOOKS_AT_PIPE, NEVER_ENOUGH(pipe));
     message.bytes = message.offset - call->first;
     if ((int32_t)message.bytes < 0)
         message.bytes = 0; /* of an older pipe, counted too high until its doubt ends */
     message.begin = visible_since(&pipe->early, call->first, call->begin);
-    if (message.path == 0 || call->told == message.bytes + 1)
+    if (call->told == message.bytes + 1)
         return 1;
     call->told = message.bytes + 1;
-    write_message(stream, EVENT_SENDCALL, &message);
+    tell_pipe_message(stream, EVENT_SENDCALL, &message);
     return 1;
 }
 
@@ -419,10 +454,9 @@ __noinline int leave_empty_pipe(struct stream *stream, uint32_t descriptor, bool
     if (pipe == NULL)
         return 1;
     if (pipe->in_doubt)
-        end_doubt_of_pipe(pipe, file.address);
+        end_doubt_of_pipe(pipe, file.address, true);
     message.path = pipe_path(stream, pipe, &file, PIPE_READ, pipe->in);
-    if (message.path != 0)
-        write_message(stream, EVENT_RECEIVECALL, &message);
+    tell_pipe_message(stream, EVENT_RECEIVECALL, &message);
     return 1;
 }
 

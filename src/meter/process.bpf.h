@@ -31,6 +31,8 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
         stream->image = parent->image;
         stream->mark = parent->mark;
         stream->silent = parent->silent;
+        if (kinds_in_force & METER_PIPE)
+            stream->written_at = bpf_ktime_get_ns(); /* it is in no write */
         stream->away = (flags_in_force & FLAGS_OF_SWITCH) != 0 ? AWAY_NOT_STARTED : 0;
         enliven(stream, parent->flags);
         write_stream(stream, child);

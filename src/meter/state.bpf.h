@@ -242,12 +242,15 @@ struct pipe {
     uint32_t opens; /* FIFO: calls of open that were seen; of both ends at once count as two */
     uint32_t alive; /* its serial; 0 = somebody has ended it, and takes it out of the map */
     uint32_t kind;
-    uint32_t missing; /* in doubt: what `out` seemed to lack ... */
-    uint32_t agreed;  /* ... how often in a row */
-    bool older;       /* than its being met: it counts from OLDER_BEGIN */
-    bool in_doubt;    /* older, and was not yet found empty, with counts that agree */
-    bool watched;     /* others than metered streams may use it: all calls are counted */
-    bool packets;     /* it was written with O_DIRECT */
+    uint32_t missing;  /* in doubt: what `out` seemed to lack ... */
+    uint32_t agreed;   /* ... how often in a row */
+    uint32_t swept_in; /* as the last sweep found it ... */
+    uint32_t swept_out;
+    uint32_t uncounted; /* ... and how much more was in it than these say */
+    bool older;         /* than its being met: it counts from OLDER_BEGIN */
+    bool in_doubt;      /* not all may be counted, until it is found empty with counts that agree */
+    bool watched;       /* others than metered streams may use it: all calls are counted */
+    bool packets;       /* it was written with O_DIRECT */
 };
 
 /* What has been taken of what one UNIX socket sent. */

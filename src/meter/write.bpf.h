@@ -250,6 +250,15 @@ __noinline int write_message(struct stream *stream, uint32_t id, const struct me
     return 0;
 }
 
+/* The same of a message whose path could not be told, for want of room: it is lost, too. */
+static __always_inline void lose_message(struct stream *stream, uint32_t id)
+{
+    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
+        return;
+    stream->sequence++;
+    count_lost(stream, RING_DATA);
+}
+
 /* Process events; the body is two words. */
 static __always_inline void tell_process_event(struct stream *stream, struct task_struct *other,
                                                uint32_t id, uint64_t body0, uint64_t body1)
