@@ -33,6 +33,7 @@ static __always_inline void end_path(struct path *path)
     if (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH))
         write_unowned(EVENT_DESTROYPATH, path->number, 0);
     path->number = 0;
+    path->ahead = 0;
     bpf_map_delete_elem(&path_of_inode, &inode);
 }
 

@@ -70,6 +70,7 @@ struct open_sockets {
     struct open_socket *list;
     size_t count;
     size_t capacity;
+    struct intern places; /* in the list, by number of the path */
     uint32_t network; /* inode of our network namespace: the only one whose sockets can be listed */
 };
 

@@ -237,12 +237,43 @@ static __always_inline void tell_beginning(struct stream *stream, struct path *p
         write_message(stream, EVENT_ACCEPT, &message);
 }
 
-/* The same where PATH was made ahead of the first use, which is now; `moved`: enum path_moved. */
-__noinline int tell_beginning_now(struct stream *stream, struct path *path, uint32_t moved)
+/* The same where PATH was made ahead of the first use, which is now. */
+__noinline int tell_beginning_now(struct stream *stream, struct path *path, bool created)
 {
-    if (stream != NULL && path != NULL && (moved & PATH_AHEAD))
-        tell_beginning(stream, path, (moved & PATH_CREATED) == 0, path->role);
+    if (stream != NULL && path != NULL)
+        tell_beginning(stream, path, created, path->role);
     return 0;
+}
+
+/* ---- paths told ahead of their first use ---- */
+
+/* Whoever finds such a path's number must find that it is, too: so that is noted first, as the number it
+ * is to have. Where its first use comes in between the path gets another one, and is not. Returns the
+ * number to give it: two that tell of it at once agree on one. */
+static __always_inline uint32_t tell_ahead(struct path *path, uint32_t number)
+{
+    uint32_t others = __sync_val_compare_and_swap(&path->ahead, 0, number);
+
+    return others != 0 ? others : number;
+}
+
+static __always_inline void not_told_ahead(struct path *path, uint32_t number)
+{
+    if (path->number != number)
+        __sync_val_compare_and_swap(&path->ahead, number, 0);
+}
+
+static __always_inline bool is_told_ahead(const struct path *path)
+{
+    return path->ahead != 0 && path->ahead == path->number;
+}
+
+/* Whether the caller is the one to tell its beginning. */
+static __always_inline bool begins_now(struct path *path)
+{
+    uint32_t number = path->number;
+
+    return is_told_ahead(path) && __sync_val_compare_and_swap(&path->ahead, number, 0) == number;
 }
 
 /* What number a path has of which the socket's inode is known: that which a blocked call gave it
@@ -284,14 +315,16 @@ __noinline int tell_again(struct stream *stream, struct path *path,
     struct socket_facts facts = {};
     struct sock *sk;
     uint32_t moved;
+    bool begins;
 
     if (stream == NULL || path == NULL || known == NULL || silent(stream))
         return 0;
-    moved = __sync_fetch_and_and(&path->moved, ~(PATH_AHEAD | PATH_CREATED));
+    begins = begins_now(path);
+    moved = __sync_fetch_and_and(&path->moved, ~PATH_CREATED);
     sk = known->sk;
     facts.sk = sk;
     facts.cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
-    facts.inode = moved & PATH_AHEAD ? inode_of_socket(sk) : path->inode;
+    facts.inode = begins ? inode_of_socket(sk) : path->inode;
     facts.family = BPF_CORE_READ(sk, __sk_common.skc_family);
     facts.kind = path->kind;
     if (facts.family == AF_UNIX) {
@@ -300,9 +333,9 @@ __noinline int tell_again(struct stream *stream, struct path *path,
         facts.peer = peer == NULL ? 0 : BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
     }
     write_path(path, &facts, NULL, moved & (PATH_MOVED_OUT | PATH_MOVED_IN) ? RECORD_OLDER : 0, 0);
-    if (moved & PATH_AHEAD) {
+    if (begins) {
         find_by_inode(path);
-        tell_beginning_now(stream, path, moved);
+        tell_beginning_now(stream, path, (moved & PATH_CREATED) == 0);
     }
     return 0;
 }
@@ -313,6 +346,7 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
                               const struct socket_facts *facts, const struct udp_key *udp)
 {
     uint32_t number = new_path_number(), given = number, role, flags = 0;
+    bool created;
 
     if (path == NULL || facts == NULL || (stream != NULL && silent(stream)))
         return 0; /* told at its next use */
@@ -328,16 +362,22 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
     }
     if (facts->connected && facts->inode != 0)
         number = claim_inode(facts->inode, given, false);
+    created = number == given;
+    if (stream == NULL)
+        number = tell_ahead(path, number);
     /* of two streams that use the socket for the first time at once, one tells; what found no room
      * is tried again at its next use */
-    if (!write_path(path, facts, udp, flags, number))
+    if (!write_path(path, facts, udp, flags, number)) {
+        if (stream == NULL)
+            not_told_ahead(path, number);
         return path->number;
+    }
     /* connected or accepted before anything was told? */
     role = flags != 0 && path->established < begun_at ? PATH_ROLE_UNKNOWN : path->role;
-    if (stream == NULL)
-        __sync_fetch_and_or(&path->moved, PATH_AHEAD | (number != given ? PATH_CREATED : 0));
-    else
-        tell_beginning(stream, path, number == given, role);
+    if (stream != NULL)
+        tell_beginning(stream, path, created, role);
+    else if (!created)
+        __sync_fetch_and_or(&path->moved, PATH_CREATED);
     if (facts->connected && facts->inode != 0)
         find_by_inode(path);
     return path->number;

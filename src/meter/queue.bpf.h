@@ -15,12 +15,20 @@
 
 #include "meter/receive.bpf.h"
 
-/* Number of the path of an established connection; 0: it is not to be told of yet. */
-static __always_inline uint32_t tcp_path_ahead(struct path *path, struct sock *sk)
+/* Of a path that found no room to be told nothing can be told. */
+static __always_inline void tell_queued(const struct queued *queued)
 {
-    if (path->number != 0 || (path->state & PATH_ESTABLISHED) == 0 || path->established < begun_at)
-        return path->number;
-    return make_tcp_path(NULL, path, sk);
+    if (queued->path != 0)
+        write_queued(queued);
+    else
+        count_lost(NULL, RING_DATA);
+}
+
+/* A path is told with its connection's beginning: of one that was not seen only when it is used. */
+static __always_inline bool may_be_told(const struct path *path)
+{
+    return path->number != 0 ||
+           ((path->state & PATH_ESTABLISHED) != 0 && path->established >= begun_at);
 }
 
 static __always_inline void tcp_queued(struct path *path, struct sock *sk)
@@ -40,9 +48,10 @@ static __always_inline void tcp_queued(struct path *path, struct sock *sk)
     queued.bytes = next - path->arrived;
     queued.queue = next - tcp->copied_seq;
     path->arrived = next;
-    queued.path = tcp_path_ahead(path, sk);
-    if (queued.path != 0)
-        write_queued(&queued);
+    if (!may_be_told(path))
+        return;
+    queued.path = path->number != 0 ? path->number : make_tcp_path(NULL, path, sk);
+    tell_queued(&queued);
 }
 
 /* ---- UDP ---- */
@@ -55,14 +64,13 @@ struct announcing {
     uint64_t socket; /* cookie */
 };
 
-static __always_inline uint32_t udp_path_ahead(struct announcing *announcing,
+static __always_inline uint32_t udp_path_ahead(struct announcing *announcing, struct path *path,
                                                const struct udp_key *key)
 {
-    struct path *path = bpf_map_lookup_elem(&udp_paths, key);
     struct socket_facts facts = {};
 
-    if (path == NULL || path->number != 0)
-        return path == NULL ? 0 : path->number;
+    if (path->number != 0)
+        return path->number;
     udp_facts(&facts, announcing->sk, key);
     return make_path(NULL, path, &facts, key);
 }
@@ -70,38 +78,44 @@ static __always_inline uint32_t udp_path_ahead(struct announcing *announcing,
 static long announce(uint32_t index, struct announcing *announcing)
 {
     struct path *own = announcing->own;
-    struct numbered_key place = {.socket = announcing->socket, .number = own->announced};
+    uint32_t number = *(volatile uint32_t *)&own->announced;
+    struct numbered_key place = {.socket = announcing->socket, .number = number};
     struct sock *sk = announcing->sk;
     struct udp_sock *udp = (struct udp_sock *)sk;
     struct datagram *datagram;
     struct queued queued = {};
+    struct path *path;
 
-    if ((int32_t)((uint32_t)own->queued - own->announced) <= 0)
+    if ((int32_t)((uint32_t)own->queued - number) <= 0)
         return 1;
     datagram = bpf_map_lookup_elem(&inbox, &place);
     if (datagram != NULL && datagram->segments != 0 && is_on_its_way(datagram))
         return 1;
-    own->announced++;
+    if (__sync_val_compare_and_swap(&own->announced, number, number + 1) != number)
+        return 0; /* another processor tells of it */
     if (datagram == NULL || datagram->segments == 0)
         return 0; /* dropped, or taken already */
-    queued.path = udp_path_ahead(announcing, &datagram->key);
+    path = bpf_map_lookup_elem(&udp_paths, &datagram->key);
+    if (path == NULL)
+        return 0; /* there was no memory to note it: counted */
+    queued.path = udp_path_ahead(announcing, path, &datagram->key);
     queued.offset = datagram->number;
     queued.bytes = datagram->bytes;
     queued.queue = BPF_CORE_READ(sk, sk_receive_queue.qlen) + BPF_CORE_READ(udp, reader_queue.qlen);
-    if (queued.path != 0)
-        write_queued(&queued);
+    tell_queued(&queued);
     return 0;
 }
 
 static __always_inline void udp_queued(struct path *own, struct sock *sk)
 {
     struct announcing announcing = {.own = own, .sk = sk};
+    uint32_t announced = *(volatile uint32_t *)&own->announced, taken = own->taken;
 
     if ((own->state & PATH_INBOX) == 0)
         return;
     announcing.socket = bpf_get_socket_cookie(sk);
-    if ((int32_t)(own->taken - own->announced) > 0)
-        own->announced = own->taken;
+    if ((int32_t)(taken - announced) > 0)
+        __sync_val_compare_and_swap(&own->announced, announced, taken);
     bpf_loop(MOST_ANNOUNCED, announce, &announcing, 0);
 }
 

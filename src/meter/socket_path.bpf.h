@@ -51,7 +51,7 @@ static __always_inline void tell_if_moved(struct stream *stream, struct path *pa
 {
     const struct socket_facts known = {.sk = sk};
 
-    if (path->moved)
+    if (path->moved != 0 || is_told_ahead(path))
         tell_again(stream, path, &known);
 }
 
@@ -224,8 +224,8 @@ static __always_inline struct path *udp_path(struct stream *stream, struct path 
     if (path == NULL)
         return NULL;
     if (path->number != 0) {
-        if (path->moved)
-            tell_beginning_now(stream, path, __sync_fetch_and_and(&path->moved, ~PATH_AHEAD));
+        if (is_told_ahead(path) && !silent(stream) && begins_now(path))
+            tell_beginning_now(stream, path, true);
         return path;
     }
     udp_facts(&facts, sk, key);

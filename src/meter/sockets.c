@@ -29,6 +29,7 @@ void open_sockets_init(struct open_sockets *sockets)
 void open_sockets_done(struct open_sockets *sockets)
 {
     free(sockets->list);
+    intern_done(&sockets->places);
     *sockets = (struct open_sockets){0};
 }
 
@@ -36,14 +37,14 @@ int open_sockets_add(struct open_sockets *sockets, const struct path_record *pat
 {
     if (path->family != AF_UNIX || path->network != sockets->network)
         return 0;
-    /* a path told again, now with all that is known of it */
-    for (size_t back = 0; back < sockets->count && back < 64; back++) {
-        struct open_socket *known = &sockets->list[sockets->count - 1 - back];
-        if (known->path == path->path) {
-            known->cookie = path->cookie;
-            known->peer = path->peer;
-            return 0;
-        }
+    int64_t place = intern_add(&sockets->places, path->path);
+    if (place < 0)
+        return (int)place;
+    if ((size_t)place < sockets->count) {
+        /* a path told again, now with all that is known of it */
+        sockets->list[place].cookie = path->cookie;
+        sockets->list[place].peer = path->peer;
+        return 0;
     }
     int result = array_reserve(&sockets->list, &sockets->capacity, sockets->count + 1,
                                sizeof(*sockets->list));
@@ -130,6 +131,17 @@ static int list_alive(struct meter *meter, struct intern *alive)
     return result;
 }
 
+/* Where they stand after some have gone. */
+static int find_places(struct open_sockets *sockets)
+{
+    int64_t place = 0;
+
+    intern_done(&sockets->places);
+    for (size_t i = 0; place >= 0 && i < sockets->count; i++)
+        place = intern_add(&sockets->places, sockets->list[i].path);
+    return place < 0 ? (int)place : 0;
+}
+
 int meter_sweep(struct meter *meter, struct problem *problem)
 {
     struct open_sockets *sockets = &meter->sockets;
@@ -154,8 +166,10 @@ int meter_sweep(struct meter *meter, struct problem *problem)
         forget(meter, &socket);
         result = tell_closed(meter, &socket, now);
     }
-    if (result == 0)
+    if (result == 0 && kept < sockets->count) {
         sockets->count = kept;
+        result = find_places(sockets);
+    }
     intern_done(&alive);
     if (result < 0)
         return problem_set(problem, result, "cannot list UNIX sockets: error %d", -result);

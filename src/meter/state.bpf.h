@@ -167,12 +167,11 @@ enum path_state {
     PATH_ARRIVING = 128,  /* TCP: `arrived` is exact */
 };
 
-/* How silent streams have used a path since its PATH record, and what that went ahead of. */
+/* How silent streams have used a path since its PATH record. */
 enum path_moved {
     PATH_MOVED_OUT = 1,
     PATH_MOVED_IN = 2,
-    PATH_AHEAD = 4,   /* made for what was queued: its beginning is told at its first use ... */
-    PATH_CREATED = 8, /* ... but for CREATEPATH, which was told */
+    PATH_CREATED = 4, /* told ahead of its use, but CREATEPATH was told, too */
 };
 
 /* When bytes of a send still in progress were first received, and up to where: the sender's own stamp
@@ -215,6 +214,7 @@ struct path {
     uint32_t visible;  /* UNIX: sends that have become visible ... */
     uint32_t ended;    /* ... and of these, those that have ended */
     uint32_t moved;    /* enum path_moved; if not 0 the path is told again at its next use */
+    uint32_t ahead; /* its number, if PATH was made for what was queued, ahead of its first use */
 };
 
 /* The two ends of a pipe. */

@@ -92,16 +92,16 @@ static __always_inline int udp_received(struct stream *stream, struct task_struc
             message.flags = RECORD_END_OF_FILE;
         open_inbox(own, sk);
     }
+    if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
+        message.flags |= RECORD_CALL_IMPLIED;
+    stream->receivecall = 0;
     path = udp_path(stream, own, sk, &datagram->key);
     if (path == NULL)
         return 0;
     if (path->dropped != path->told && bpf_ktime_get_ns() - path->told_at > DROPPED_INTERVAL)
         tell_dropped(path, sk, &datagram->key);
-    if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
-        message.flags |= RECORD_CALL_IMPLIED;
     message.path = path->number;
     write_datagrams(stream, EVENT_RECEIVE, &message, bytes_handed(stream, task, result, flags));
-    stream->receivecall = 0;
     return 0;
 }
 
