@@ -180,4 +180,29 @@ else
     skip "... within the memory that is allowed" "a sanitizer takes its own"
 fi
 end_connections
+# Many sockets that are in use while they are listed: each is told again, and is closed once all the same.
+if command -v python3 > python3.path; then
+    python3 -c '
+import signal, socket, time
+signal.alarm(60)
+pairs = [socket.socketpair() for _ in range(200)]
+end = time.time() + 3
+while time.time() < end:
+    for one, other in pairs:
+        one.send(bytes(10))
+        other.recv(10)
+for one, other in pairs:
+    one.close()
+    other.close()
+time.sleep(2.5)' &
+    many=$!
+    sleep 0.5
+    acquire -o busy.trace --kinds unix $many
+    wait $many
+    wait $acquirer
+    check_equal "of 200 pairs of sockets in use each end is closed once" "400 400" "$("$dpm" dump --json \
+        --type destroypath busy.trace | jq -r -s 'map(.path) | "\(length) \(unique | length)"')"
+else
+    skip "many sockets in use" "python3 is not installed"
+fi
 finish

@@ -87,10 +87,10 @@ __noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
         return 0;
     facts.inode = BPF_CORE_READ(file, f_inode, i_ino);
     if (kinds_in_force & METER_UDP) {
-        int number = udp_path_of_file(stream, file);
+        int udp = udp_path_of_file(stream, file);
 
-        if (number >= 0)
-            return number;
+        if (udp >= 0)
+            return udp;
     }
     known = bpf_map_lookup_elem(&path_of_inode, &facts.inode);
     if (known != NULL)

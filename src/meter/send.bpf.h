@@ -275,18 +275,19 @@ static __always_inline struct path *path_of_datagram(uint64_t peer)
     return key.socket == 0 ? NULL : bpf_map_lookup_elem(&pairs, &key);
 }
 
-/* The first bytes of a send have become visible. */
-static __always_inline void begin_visible(struct send_call *call, struct sock *sk)
+/* The storage of the socket that is connected to `sk`; NULL: there is none. */
+static __always_inline struct path *path_of_peer(struct sock *sk)
 {
-    struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
-    struct sock *sender = receiver == NULL ? NULL : receiver->peer;
-    struct path *path;
+    struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
+    struct sock *peer = unix_socket == NULL ? NULL : unix_socket->peer;
 
+    return peer == NULL ? NULL : bpf_sk_storage_get(&paths, peer, NULL, 0);
+}
+
+/* The first bytes of a send have become visible; `path`: the sender's, NULL = not known. */
+static __always_inline void begin_visible(struct send_call *call, struct path *path)
+{
     call->seen = 0;
-    if (sk->sk_type == SOCK_DGRAM)
-        path = path_of_datagram(call->peer);
-    else
-        path = sender == NULL ? NULL : bpf_sk_storage_get(&paths, sender, NULL, 0);
     if (path == NULL)
         return;
     call->seen = __sync_fetch_and_add(&path->visible, 1) + 1;
@@ -298,7 +299,6 @@ static __always_inline void unix_queued(const struct send_call *call, struct soc
                                         struct sk_buff *last)
 {
     struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
-    struct sock *sender = receiver == NULL ? NULL : receiver->peer;
     struct queued queued = {.bytes = BPF_CORE_READ(last, len)};
     struct path *path, *senders;
 
@@ -313,7 +313,7 @@ static __always_inline void unix_queued(const struct send_call *call, struct soc
         senders = bpf_map_lookup_elem(&pairs, &reverse);
     } else {
         path = bpf_sk_storage_get(&paths, sk, NULL, 0);
-        senders = sender == NULL ? NULL : bpf_sk_storage_get(&paths, sender, NULL, 0);
+        senders = path_of_peer(sk);
     }
     if (path == NULL || senders == NULL || path->number == 0)
         return;
@@ -333,6 +333,7 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
     struct stream *stream;
     struct send_call *call;
     struct sk_buff *last;
+    struct path *path;
 
     if (sk->__sk_common.skc_family != AF_UNIX || sk->__sk_common.skc_state == TCP_LISTEN)
         return 0;
@@ -349,16 +350,15 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
         call->told = 0;
         call->path = 0;
         call->first = 0; /* a path not told yet begins there */
-        begin_visible(call, sk);
-        if (wants(stream, EVENT_FLAG(EVENT_SENDCALL)) && sk->sk_type == SOCK_STREAM) {
-            struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
-            struct sock *sender = receiver == NULL ? NULL : receiver->peer;
-            struct path *path = sender == NULL ? NULL : bpf_sk_storage_get(&paths, sender, NULL, 0);
-
-            if (path != NULL) {
-                call->path = path->number;
-                call->first = path->out;
-            }
+        if (sk->sk_type == SOCK_DGRAM)
+            path = path_of_datagram(call->peer);
+        else
+            path = path_of_peer(sk);
+        begin_visible(call, path);
+        if (path != NULL && sk->sk_type == SOCK_STREAM &&
+            wants(stream, EVENT_FLAG(EVENT_SENDCALL))) {
+            call->path = path->number;
+            call->first = path->out;
         }
     }
     /* Exact for one sender at a time; less than the truth if the receiver has already taken it. */

@@ -204,26 +204,14 @@ static __always_inline void settle(struct path *sender, uint64_t key, struct uni
 
 /* ---- UNIX datagrams: a queue holds those of several senders ---- */
 
-/* The pair, made if there is none. NULL: no memory. */
-static __always_inline struct path *pair_of(uint64_t socket, uint64_t peer)
-{
-    struct pair_key key = {.socket = socket, .peer = peer};
-    struct path *path = bpf_map_lookup_elem(&pairs, &key), fresh = {};
-
-    if (path != NULL)
-        return path;
-    bpf_map_update_elem(&pairs, &key, &fresh, BPF_NOEXIST);
-    return bpf_map_lookup_elem(&pairs, &key);
-}
-
 static long note_sender(uint32_t index, struct queue_walk *walk)
 {
+    struct pair_key key = {.socket = walk->socket};
     struct path *path;
-    uint64_t sender;
 
-    if (!next_message(walk, &sender))
+    if (!next_message(walk, &key.peer))
         return 1;
-    path = sender == 0 ? NULL : pair_of(walk->socket, sender);
+    path = key.peer == 0 ? NULL : pair_noted(&key);
     if (path != NULL)
         path->socket = walk->address;
     return 0;
@@ -245,6 +233,7 @@ static __always_inline int survey_datagrams(struct sock *sk)
 
 static long settle_pair(void *map, struct pair_key *key, struct path *receiver, void *context)
 {
+    struct pair_key reverse = {.socket = key->peer, .peer = key->socket};
     struct sock *socket = (struct sock *)receiver->socket;
     struct path *sender;
 
@@ -252,7 +241,7 @@ static long settle_pair(void *map, struct pair_key *key, struct path *receiver, 
     if (key->peer == 0 || socket == NULL ||
         (uint64_t)BPF_CORE_READ(socket, __sk_common.skc_cookie.counter) != key->socket)
         return 0;
-    sender = pair_of(key->peer, key->socket);
+    sender = pair_noted(&reverse);
     if (sender != NULL && (sender->state & PATH_SETTLED) == 0)
         settle_messages(sender, &receiver->in, socket, key->peer);
     return 0;

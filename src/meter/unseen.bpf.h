@@ -27,15 +27,9 @@ static __always_inline void write_unseen(uint32_t path, uint32_t first, uint32_t
 
     if ((flags_in_force & EVENT_FLAG(EVENT_RECEIVE)) == 0)
         return;
-    record = bpf_ringbuf_reserve(&data_ring, sizeof(struct record), 0);
-    if (record == NULL) {
-        count_lost(NULL, RING_DATA);
+    record = begin_unowned(RING_DATA, EVENT_RECEIVE);
+    if (record == NULL)
         return;
-    }
-    __builtin_memset(record, 0, sizeof(*record));
-    record->header.time = bpf_ktime_get_ns();
-    record->header.id = EVENT_RECEIVE;
-    record->header.flags = RECORD_NO_STREAM;
     record->message.path = path;
     record->message.offset = first;
     record->message.bytes = bytes;

@@ -322,25 +322,35 @@ __noinline int arrive_unseen(struct stream *stream)
     return 0;
 }
 
-/* A path event outside any task's own call: it belongs to the path alone. */
-static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t count)
+/* Begins a record that belongs to a path alone, outside any task's own call; NULL: it is lost, and counted. */
+static __always_inline struct record *begin_unowned(uint32_t ring, uint32_t id)
 {
-    struct record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct record), 0);
+    struct record *record = reserve(ring, sizeof(*record));
 
     if (record == NULL) {
-        count_lost(NULL, RING_CONTROL);
-        return;
+        count_lost(NULL, ring);
+        return NULL;
     }
     __builtin_memset(record, 0, sizeof(*record));
     record->header.time = bpf_ktime_get_ns();
     record->header.id = id;
     record->header.flags = RECORD_NO_STREAM;
+    return record;
+}
+
+/* A path event. */
+static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t count)
+{
+    struct record *record = begin_unowned(RING_CONTROL, id);
+
+    if (record == NULL)
+        return;
     record->dropped.path = path;
     record->dropped.count = count;
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* MESSAGEQUEUED: `queue` is what is in the queue now. It belongs to the receiver's path alone. */
+/* MESSAGEQUEUED: `queue` is what is in the queue now. It belongs to the receiver's path. */
 struct queued {
     uint32_t path;
     uint32_t offset;
@@ -350,16 +360,10 @@ struct queued {
 
 static __always_inline void write_queued(const struct queued *queued)
 {
-    struct record *record = bpf_ringbuf_reserve(&data_ring, sizeof(struct record), 0);
+    struct record *record = begin_unowned(RING_DATA, EVENT_MESSAGEQUEUED);
 
-    if (record == NULL) {
-        count_lost(NULL, RING_DATA);
+    if (record == NULL)
         return;
-    }
-    __builtin_memset(record, 0, sizeof(*record));
-    record->header.time = bpf_ktime_get_ns();
-    record->header.id = EVENT_MESSAGEQUEUED;
-    record->header.flags = RECORD_NO_STREAM;
     record->queued.path = queued->path;
     record->queued.offset = queued->offset;
     record->queued.bytes = queued->bytes;
