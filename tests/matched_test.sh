@@ -115,6 +115,44 @@ check_equal "... what its maker then writes lies behind that, and is read as wha
             select(.sequence == $sequence).bytes] | max' passed.json)"
     done)"
 
+# ---- senders that come and go ----
+
+# A journal that lives on has a path for each: it is ended when its sender is gone and it is drained.
+cat > journal.py << 'END'
+import os, signal, socket, time
+signal.alarm(30)
+name = "\0dpm-journal-%d" % os.getpid()
+journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+journal.bind(name)
+def write(line):
+    sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    sender.connect(name)
+    sender.send(line)
+    sender.send(line)
+for _ in range(50):
+    write(b"line")
+    journal.recv(10)
+    journal.recv(10)
+write(b"the last")
+time.sleep(4)
+journal.recv(10)
+journal.recv(10)
+time.sleep(3)
+journal.getsockopt(socket.SOL_SOCKET, socket.SO_TYPE)
+END
+"$dpm" run -o journal.trace --flags all -- python3 journal.py > out 2> err
+check_equal "a journal of short-lived senders" 0 $?
+"$dpm" dump --json --matched journal.trace > journal.json 2> dump.err
+check_equal "... each of its paths is ended once while it lives, and every message is matched" "51 51 102 102" \
+    "$(jq -r -s '
+    [.[] | select(.kind == "unix-datagram")] as $all |
+    ([$all[] | select(.event == "RECEIVE").path] | unique) as $paths |
+    ([.[] | select(.event == "TERMINATION").time_ns] | max) as $last |
+    [$all[] | select(.event == "DESTROYPATH" and .time_ns < $last).path | select([.] | inside($paths))] as $ended |
+    [$all[] | select(.event == "RECEIVE")] as $receives |
+    "\($paths | length) \($ended | length) \($receives | length) \([$receives[].edges[]? |
+        select(.kind == "exact")] | length)"' journal.json)"
+
 # ---- a program of 32 bits ----
 
 # Its calls on pipes are counted, so that what others write and read beside it stands where it is; and

@@ -64,6 +64,7 @@ struct open_socket {
     uint64_t peer;
     uint64_t inode;
     bool datagram;
+    bool ended; /* its end was told */
 };
 
 struct open_sockets {
@@ -79,6 +80,9 @@ void open_sockets_done(struct open_sockets *sockets);
 
 /* Notes a PATH record of a UNIX socket. Returns 0 or -ENOMEM. */
 int open_sockets_add(struct open_sockets *sockets, const struct path_record *path);
+
+/* Notes that a path's end was told by the kernel side. */
+void open_sockets_end(struct open_sockets *sockets, uint32_t path);
 
 /* ---- the meter itself ---- */
 

@@ -150,7 +150,7 @@ static __always_inline uint64_t cookie_of_sender(struct sock *sender)
 /* A datagram is taken, with the receiving socket's queue locked: now its number is sure. (That of a socket
  * whose cookie nobody has asked for is numbered when the call ends.) */
 static __always_inline void number_datagram(struct stream *stream, struct task_struct *task,
-                                            uint64_t peer)
+                                            uint64_t peer, struct sock *sender)
 {
     struct receive_call *call = &stream->receive;
     struct pair_key key = {.peer = peer};
@@ -164,6 +164,7 @@ static __always_inline void number_datagram(struct stream *stream, struct task_s
     path = pair_noted(&key);
     if (path == NULL)
         return;
+    path->sender = (uint64_t)sender;
     call->first = __sync_fetch_and_add(&path->in, 1);
     call->numbered = 1;
 }
@@ -187,7 +188,7 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
         stream->receive.copied = bytes + 1;
     if (sender->sk_type == SOCK_DGRAM) {
         if (stream != NULL)
-            number_datagram(stream, task, cookie_of_sender(sender));
+            number_datagram(stream, task, cookie_of_sender(sender), sender);
         return 0;
     }
     key = cookie_of_sender(sender);
@@ -198,8 +199,7 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
         /* a sender that is not metered has no cookie yet: unix_received counts for it */
         if (key == 0 || stream == NULL || !wants(stream, FLAGS_OF_UNIX_RECEIVE))
             return 0;
-        bpf_map_update_elem(&incoming, &key, &nothing, BPF_NOEXIST);
-        taken = bpf_map_lookup_elem(&incoming, &key);
+        taken = taken_noted(key, &nothing);
     }
     if (taken == NULL || is_peek(task))
         return 0;
@@ -362,7 +362,7 @@ static __always_inline int unix_received(struct stream *stream, struct sock *sk,
         next = call->first + (kind == PATH_UNIX_STREAM ? bytes : bytes != 0);
         fresh.in = next;
         if (next != call->first)
-            bpf_map_update_elem(&incoming, &key, &fresh, BPF_NOEXIST);
+            taken_noted(key, &fresh);
     }
     call->socket = 0;
     call->path = path->number;

@@ -190,12 +190,9 @@ static __always_inline void settle(struct path *sender, uint64_t key, struct uni
 
     if (sender->state & PATH_SETTLED)
         return;
-    bpf_map_update_elem(&incoming, &key, &nothing, BPF_NOEXIST);
-    taken = bpf_map_lookup_elem(&incoming, &key);
-    if (taken == NULL) {
-        __sync_fetch_and_add(&lost_paths, 1);
+    taken = taken_noted(key, &nothing);
+    if (taken == NULL)
         return;
-    }
     if (kind == PATH_UNIX_STREAM)
         settle_bytes(sender, taken, receiver);
     else
@@ -252,6 +249,59 @@ SEC("syscall")
 int settle_pairs(void *context)
 {
     bpf_for_each_map_elem(&pairs, settle_pair, NULL, 0);
+    return 0;
+}
+
+/* ---- pairs end ---- */
+
+/* Whether the socket at this address has this cookie and somebody still holds it. */
+static __always_inline bool is_socket_held(uint64_t address, uint64_t cookie)
+{
+    struct sock *sk = (struct sock *)address;
+
+    return (uint64_t)BPF_CORE_READ(sk, __sk_common.skc_cookie.counter) == cookie &&
+           BPF_CORE_READ(sk, sk_socket) != NULL;
+}
+
+static long sweep_pair(void *map, struct pair_key *key, struct path *path, void *context)
+{
+    struct pair_key own = *key, reverse = {.socket = key->peer, .peer = key->socket};
+    struct sock *receiver = (struct sock *)path->socket;
+    struct inode_path *known;
+    struct path *senders;
+    uint32_t number;
+    uint64_t inode;
+
+    /* of a receiver that was closed it is told otherwise */
+    if (path->sender == 0 || is_socket_held(path->sender, own.peer) ||
+        !is_socket_held(path->socket, own.socket))
+        return 0;
+    /* after that: nothing more of it will come. The second time no call is between its steps */
+    if (BPF_CORE_READ(receiver, sk_receive_queue.qlen) != 0 || path->gone == 0) {
+        path->gone = BPF_CORE_READ(receiver, sk_receive_queue.qlen) == 0;
+        return 0;
+    }
+    number = path->number;
+    if (number != 0 && (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
+        write_unowned(EVENT_DESTROYPATH, number, 0);
+    inode = path->inode;
+    known = bpf_map_lookup_elem(&path_of_inode, &inode);
+    if (known != NULL && known->number == number)
+        bpf_map_delete_elem(&path_of_inode, &inode);
+    bpf_map_delete_elem(&pairs, &own);
+    /* what the receiver noted before the sender's path was known, never the sender's path itself */
+    senders = bpf_map_lookup_elem(&pairs, &reverse);
+    if (senders != NULL && senders->number == 0)
+        bpf_map_delete_elem(&pairs, &reverse);
+    return 0;
+}
+
+/* Senders may come and go without end while their receiver lives on: about once a second the pairs are looked
+ * through for those whose sender was closed, and of which the receiver's queue holds nothing more. */
+SEC("syscall")
+int sweep_pairs(void *context)
+{
+    bpf_for_each_map_elem(&pairs, sweep_pair, NULL, 0);
     return 0;
 }
 

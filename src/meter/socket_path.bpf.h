@@ -132,6 +132,21 @@ static __always_inline struct path *unix_path(struct stream *stream, struct sock
     return path;
 }
 
+/* What has been taken of what the socket with the cookie `key` has sent, noted as `fresh` if it is new.
+ * NULL: no memory (counted). */
+static __always_inline struct taken *taken_noted(uint64_t key, const struct taken *fresh)
+{
+    struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
+
+    if (taken != NULL)
+        return taken;
+    bpf_map_update_elem(&incoming, &key, fresh, BPF_NOEXIST);
+    taken = bpf_map_lookup_elem(&incoming, &key);
+    if (taken == NULL)
+        __sync_fetch_and_add(&lost_paths, 1);
+    return taken;
+}
+
 /* The path of a UNIX datagram socket and a peer, noted if it is new; it is told when a metered stream
  * has used it. NULL: no memory. */
 static __noinline struct path *pair_noted(const struct pair_key *key)
@@ -179,28 +194,48 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
 
 /* ---- UDP ---- */
 
+/* Notes among the paths of its socket one that is new there, or was noted so many others ago that the
+ * socket's end would not find it. */
+static __always_inline void list_udp_path(struct path *socket, struct path *path,
+                                          const struct udp_key *key)
+{
+    struct numbered_key place = {.socket = key->socket, .number = path->place};
+
+    if (path->state & PATH_LISTED) {
+        if (socket->peers - path->place < MOST_UDP_PATHS / 2)
+            return;
+        bpf_map_delete_elem(&udp_peers, &place);
+    }
+    path->state |= PATH_LISTED;
+    path->place = __sync_fetch_and_add(&socket->peers, 1);
+    place.number = path->place;
+    if (bpf_map_update_elem(&udp_peers, &place, key, BPF_ANY) == 0)
+        return;
+    path->state &= ~PATH_LISTED;
+    __sync_fetch_and_add(&lost_paths, 1);
+}
+
 /* The path with these addresses, noted if it is new; it is told when a metered stream uses it.
  * `socket` is the storage of its socket. NULL: no memory. */
 static __noinline struct path *udp_path_noted(struct path *socket, const struct udp_key *key)
 {
     struct path *path = bpf_map_lookup_elem(&udp_paths, key);
-    struct numbered_key place = {.socket = key->socket};
 
     if (path == NULL) {
-        struct path fresh = {};
+        struct path fresh = {.used = sweeps};
 
-        bpf_map_update_elem(&udp_paths, key, &fresh, BPF_NOEXIST);
+        if (bpf_map_update_elem(&udp_paths, key, &fresh, BPF_NOEXIST) == 0)
+            __sync_fetch_and_add(&udp_known, 1);
         path = bpf_map_lookup_elem(&udp_paths, key);
         if (path == NULL) {
             __sync_fetch_and_add(&lost_paths, 1);
             return NULL;
         }
     }
-    if (socket != NULL && (path->state & PATH_LISTED) == 0) {
-        path->state |= PATH_LISTED;
-        place.number = __sync_fetch_and_add(&socket->peers, 1);
-        bpf_map_update_elem(&udp_peers, &place, key, BPF_ANY);
-    }
+    if (path->used != sweeps)
+        path->used = sweeps;
+    if (socket != NULL)
+        list_udp_path(socket, path, key);
     return path;
 }
 
@@ -256,7 +291,7 @@ static __always_inline void key_of_socket(struct udp_key *key, struct sock *sk, 
         *(uint32_t *)key->remote = BPF_CORE_READ(sk, __sk_common.skc_daddr);
 }
 
-/* How many datagrams found the receive queue full, since the path was met. */
+/* How many datagrams found the receive queue full, since the path was met. `sk`: NULL = not known. */
 static __noinline int tell_dropped(struct path *path, struct sock *sk, const struct udp_key *key)
 {
     struct socket_facts facts = {};
@@ -265,6 +300,8 @@ static __noinline int tell_dropped(struct path *path, struct sock *sk, const str
         return 0;
     if (path->number == 0) {
         /* not one of its datagrams was taken */
+        if (sk == NULL)
+            return 0;
         udp_facts(&facts, sk, key);
         if (!write_path(path, &facts, key, 0, new_path_number()))
             return 0;

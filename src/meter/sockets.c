@@ -4,6 +4,9 @@
  * second those the trace speaks of are compared with those the kernel lists; what is gone becomes a
  * DESTROYPATH record, and the meter's maps forget it. (Pipes: in the kernel, pipe.bpf.h.)
  *
+ * A datagram socket has a path for each peer: those whose peer was closed, and that hold nothing of it
+ * any more, the kernel side ends itself (settle.bpf.h).
+ *
  * The kernel lists the sockets of one network namespace, the reader's own: a socket of another one
  * is never swept, and its path stays open in the trace.
  */
@@ -58,6 +61,14 @@ int open_sockets_add(struct open_sockets *sockets, const struct path_record *pat
         .datagram = path->kind == PATH_UNIX_DATAGRAM,
     };
     return 0;
+}
+
+void open_sockets_end(struct open_sockets *sockets, uint32_t path)
+{
+    int64_t place = intern_find(&sockets->places, path);
+
+    if (place >= 0 && (size_t)place < sockets->count)
+        sockets->list[place].ended = true;
 }
 
 static int note_alive(const void *line, void *context)
@@ -142,16 +153,14 @@ static int find_places(struct open_sockets *sockets)
     return place < 0 ? (int)place : 0;
 }
 
-int meter_sweep(struct meter *meter, struct problem *problem)
+static int sweep_sockets(struct meter *meter)
 {
     struct open_sockets *sockets = &meter->sockets;
     struct intern alive = {0};
     size_t kept = 0;
     uint64_t now;
+    int result;
 
-    int result = meter->kinds & METER_PIPE ? run_once(meter->kernel->progs.sweep_pipes) : 0;
-    if (result < 0)
-        return problem_set(problem, result, "cannot look at pipes: error %d", -result);
     if (sockets->count == 0)
         return 0;
     result = list_alive(meter, &alive);
@@ -159,6 +168,8 @@ int meter_sweep(struct meter *meter, struct problem *problem)
     now = clock_now(CLOCK_MONOTONIC);
     for (size_t i = 0; result == 0 && i < sockets->count; i++) {
         struct open_socket socket = sockets->list[i];
+        if (socket.ended)
+            continue;
         if (!is_closed(&socket, &alive)) {
             sockets->list[kept++] = socket;
             continue;
@@ -171,7 +182,34 @@ int meter_sweep(struct meter *meter, struct problem *problem)
         result = find_places(sockets);
     }
     intern_done(&alive);
+    return result;
+}
+
+/* Pipes, and paths that nobody uses any more. */
+static int sweep_in_kernel(struct meter *meter)
+{
+    int result = 0;
+
+    meter->kernel->bss->sweeps++;
+    if (meter->kinds & METER_PIPE)
+        result = run_once(meter->kernel->progs.sweep_pipes);
+    if (result == 0 && (meter->kinds & METER_UDP))
+        result = run_once(meter->kernel->progs.sweep_udp_paths);
+    if (result == 0 && (meter->kinds & METER_UNIX))
+        result = run_once(meter->kernel->progs.sweep_pairs);
+    return result;
+}
+
+/* The kernel side's after ours: of sockets found closed here it knows no more, and of others it tells
+ * before we look again. */
+int meter_sweep(struct meter *meter, struct problem *problem)
+{
+    int result = sweep_sockets(meter);
+
     if (result < 0)
         return problem_set(problem, result, "cannot list UNIX sockets: error %d", -result);
+    result = sweep_in_kernel(meter);
+    if (result < 0)
+        return problem_set(problem, result, "cannot look for what was closed: error %d", -result);
     return 0;
 }

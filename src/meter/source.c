@@ -192,6 +192,8 @@ static int hand_out(struct meter *meter, const struct record_header *record,
         if (result < 0)
             return result;
     }
+    if (record->id == EVENT_DESTROYPATH)
+        open_sockets_end(&meter->sockets, ((const struct record *)record)->message.path);
     meter->state.records++;
     *ret_event = (struct event){record, 0, meter->wall_offset};
     return SOURCE_RECORD;

@@ -199,13 +199,17 @@ struct path {
     struct early early; /* UNIX */
     uint32_t shift;     /* what `out` lacks to agree with the receiver's count */
     uint64_t settled;   /* when that was made good, PATH_SETTLED, and when it was found right */
-    uint64_t socket;    /* UNIX datagram: address of the socket, 0 = not known */
+    uint64_t socket;    /* UNIX datagram: address of the socket, 0 = not known ... */
+    uint64_t sender;    /* ... and of the peer's, if it has sent */
+    uint32_t gone; /* UNIX datagram: the last sweep found the peer's closed, and none of its left */
+    uint32_t used; /* UDP: in which sweep's time it was used last */
+    uint32_t place; /* UDP: in udp_peers */
     /* A UDP socket's own storage. */
     uint64_t queued;    /* low half: how many datagrams came; high half: changes with each change */
     uint32_t taken;     /* how many of them are gone from the inbox for good */
     uint32_t filling;   /* how many have a place in the inbox and are not there yet */
     uint32_t older;     /* how many wait that came before any was noted */
-    uint32_t peers;     /* how many udp_paths it has */
+    uint32_t peers;     /* how many places in udp_peers it has given out */
     uint32_t announced; /* up to where in the inbox it was told what is in the queue */
     uint64_t told_at;   /* when the last DROPPED record was made */
     uint32_t listed;    /* TCP: by survey_connections */
@@ -216,6 +220,8 @@ struct path {
     uint32_t moved;    /* enum path_moved; if not 0 the path is told again at its next use */
     uint32_t ahead; /* its number, if PATH was made for what was queued, ahead of its first use */
 };
+
+_Static_assert(sizeof(struct path) <= 256, "the program outside reads it into so much room");
 
 /* The two ends of a pipe. */
 enum pipe_end {
@@ -326,10 +332,12 @@ struct {
     __type(value, struct pipe);
 } pipes SEC(".maps");
 
+#define MOST_UDP_PATHS (1 << 18)
+
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 18);
+    __uint(max_entries, MOST_UDP_PATHS);
     __type(key, struct udp_key);
     __type(value, struct path);
 } udp_paths SEC(".maps");
@@ -337,7 +345,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 18);
+    __uint(max_entries, MOST_UDP_PATHS);
     __type(key, struct numbered_key);
     __type(value, struct udp_key);
 } udp_peers SEC(".maps");
@@ -395,6 +403,9 @@ uint32_t last_stream;
 uint32_t last_path;
 uint32_t last_image;
 uint32_t last_pipe;
+
+uint32_t sweeps;    /* how many there have been, about one a second */
+uint32_t udp_known; /* entries of udp_paths */
 
 uint32_t watched_pipes; /* that others than metered streams may use: they are counted, too */
 

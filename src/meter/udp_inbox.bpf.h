@@ -339,26 +339,32 @@ int udp_create(struct bpf_sock *socket)
 struct closing {
     uint64_t socket; /* cookie */
     uint32_t from;
+    uint32_t last; /* of its places in udp_peers */
     struct sock *sk;
 };
 
+/* `sk`: NULL = not known. */
 static __noinline int close_path(const struct udp_key *key, struct sock *sk)
 {
     struct path *path = bpf_map_lookup_elem(&udp_paths, key);
+    uint32_t number;
 
     if (path == NULL)
         return 0;
     if (path->dropped != path->told)
         tell_dropped(path, sk, key);
-    if (path->number != 0 && (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
-        write_unowned(EVENT_DESTROYPATH, path->number, 0);
-    bpf_map_delete_elem(&udp_paths, key);
+    number = path->number;
+    if (number != 0 && __sync_val_compare_and_swap(&path->number, number, 0) == number &&
+        (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
+        write_unowned(EVENT_DESTROYPATH, number, 0);
+    if (bpf_map_delete_elem(&udp_paths, key) == 0)
+        __sync_fetch_and_add(&udp_known, -1);
     return 0;
 }
 
 static long close_peer(uint32_t index, struct closing *closing)
 {
-    struct numbered_key place = {.socket = closing->socket, .number = index};
+    struct numbered_key place = {.socket = closing->socket, .number = closing->last - index};
     struct udp_key *known = bpf_map_lookup_elem(&udp_peers, &place);
     struct udp_key key;
 
@@ -405,12 +411,40 @@ int udp_release(struct bpf_sock *socket)
     closing.socket = bpf_get_socket_cookie(socket);
     closing.from = own->taken;
     closing.sk = bpf_cast_to_kern_ctx(socket);
-    bpf_loop(own->peers, close_peer, &closing, 0);
+    closing.last = own->peers - 1;
+    bpf_loop(own->peers < MOST_UDP_PATHS ? own->peers : MOST_UDP_PATHS, close_peer, &closing, 0);
     close_without_peer(&closing);
     waiting = (uint32_t)own->queued - own->taken;
     if ((int32_t)waiting > 0)
         bpf_loop(waiting, forget_datagram, &closing, 0);
     return 1;
+}
+
+/* ---- paths that nobody uses any more ---- */
+
+#define UDP_IDLE 60 /* sweeps */
+
+static long end_idle_path(void *map, struct udp_key *key, struct path *path, void *context)
+{
+    struct numbered_key place = {.socket = key->socket, .number = path->place};
+    struct udp_key own_key = *key;
+
+    if (sweeps - path->used <= UDP_IDLE)
+        return 0;
+    if (path->state & PATH_LISTED)
+        bpf_map_delete_elem(&udp_peers, &place);
+    close_path(&own_key, NULL);
+    return 0;
+}
+
+/* A server may meet new clients without end, with a path for each: when there are many, those that were
+ * not used for a minute are ended. What comes from such a client after that has a new path. */
+SEC("syscall")
+int sweep_udp_paths(void *context)
+{
+    if (udp_known > MOST_UDP_PATHS / 2)
+        bpf_for_each_map_elem(&udp_paths, end_idle_path, NULL, 0);
+    return 0;
 }
 
 #endif

@@ -173,8 +173,8 @@ static __always_inline uint32_t unseen_before(struct path *sender, struct unix_s
 static __always_inline void look_for_unseen(struct path *sender, uint64_t key, struct sock *peer)
 {
     struct unix_sock *receiver = bpf_skc_to_unix_sock(peer);
+    struct taken *taken, nothing = {};
     struct path *path;
-    struct taken *taken;
     struct look look;
     uint32_t unseen, in = 0;
 
@@ -187,15 +187,10 @@ static __always_inline void look_for_unseen(struct path *sender, uint64_t key, s
     path = bpf_sk_storage_get(&paths, peer, NULL, 0);
     if (path == NULL || path->number == 0)
         return;
-    taken = bpf_map_lookup_elem(&incoming, &key);
-    if (taken == NULL) {
-        struct taken nothing = {.path = path->number};
-
-        bpf_map_update_elem(&incoming, &key, &nothing, BPF_NOEXIST);
-        taken = bpf_map_lookup_elem(&incoming, &key);
-        if (taken == NULL)
-            return;
-    }
+    nothing.path = path->number;
+    taken = taken_noted(key, &nothing);
+    if (taken == NULL)
+        return;
     unseen = claim_unseen(sender, taken, &look, &in);
     if (unseen != 0)
         write_unseen(path->number, in, unseen);
