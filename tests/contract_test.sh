@@ -75,7 +75,7 @@ check_equal "... and every path" 20 "$(jq -s '[.[] | select(.event == "PATH").pa
 # ---- kill -9 ----
 
 our_programs > before
-kills=${DPM_KILLS:-25}
+kills=${DPM_KILLS:-12}
 killed=0
 repaired=0
 readable=0

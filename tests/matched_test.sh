@@ -68,8 +68,10 @@ if command -v make > make.path && command -v gcc > gcc.path; then
     check_equal "make -j2 runs" 0 $?
     stats make.trace
     check "... every byte is matched" complete
-    check "... exactly, or its order beside others' is not certain; nobody else has sent any" jq -e '
-        .trace.matching | .exact + .ordered >= 12 and .exact >= 6 and .inferred == 0 and .external == 0 and .unselected == 0' stats.json
+    # make's own tokens, and what six compilers write; how often a token is taken is up to the machine
+    check_equal "... exactly, or its order beside others' is not certain; nobody else has sent any" "" "$(
+        jq -c '.trace.matching | select((.exact >= 6 and .exact + .ordered > 6 and
+            .inferred == 0 and .external == 0 and .unselected == 0) | not)' stats.json)"
     # what the compiler writes into the assembler's pipe is what the assembler reads
     check_equal "... assemblers read what compilers wrote" "$(sent cc1)" "$(received as)"
     check "... of each of the six" jq -e '[.processes[] | select(.name == "as")] | length == 6' stats.json
