@@ -55,9 +55,7 @@ static __always_inline void tell_if_moved(struct stream *stream, struct path *pa
         tell_again(stream, path, &known);
 }
 
-/* As make_path, of a connection. */
-static __always_inline uint32_t make_tcp_path(struct stream *stream, struct path *path,
-                                              struct sock *sk)
+static __always_inline struct socket_facts facts_of_socket(struct sock *sk, uint32_t kind)
 {
     struct socket_facts facts = {};
 
@@ -65,7 +63,16 @@ static __always_inline uint32_t make_tcp_path(struct stream *stream, struct path
     facts.cookie = bpf_get_socket_cookie(sk);
     facts.inode = inode_of_socket(sk);
     facts.family = sk->__sk_common.skc_family;
-    facts.kind = PATH_TCP;
+    facts.kind = kind;
+    return facts;
+}
+
+/* As make_path, of a connection. */
+static __always_inline uint32_t make_tcp_path(struct stream *stream, struct path *path,
+                                              struct sock *sk)
+{
+    struct socket_facts facts = facts_of_socket(sk, PATH_TCP);
+
     facts.connected = true;
     return make_path(stream, path, &facts, NULL);
 }
@@ -106,7 +113,7 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct sock 
 static __always_inline struct path *unix_path(struct stream *stream, struct sock *sk, uint32_t kind)
 {
     struct path *path = storage_of(sk);
-    struct socket_facts facts = {};
+    struct socket_facts facts;
     struct unix_sock *unix_socket;
 
     if (path == NULL) {
@@ -121,12 +128,8 @@ static __always_inline struct path *unix_path(struct stream *stream, struct sock
     if (unix_socket == NULL)
         return NULL;
     struct sock *peer = unix_socket->peer;
+    facts = facts_of_socket(sk, kind);
     facts.peer = peer == NULL ? 0 : bpf_get_socket_cookie(peer);
-    facts.sk = sk;
-    facts.cookie = bpf_get_socket_cookie(sk);
-    facts.inode = inode_of_socket(sk);
-    facts.family = AF_UNIX;
-    facts.kind = kind;
     facts.connected = true;
     make_path(stream, path, &facts, NULL);
     return path;
@@ -167,7 +170,7 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
 {
     struct pair_key key = {.socket = bpf_get_socket_cookie(sk), .peer = peer};
     struct path *path = pair_noted(&key);
-    struct socket_facts facts = {};
+    struct socket_facts facts;
     struct unix_sock *unix_socket;
     struct sock *connected_to;
 
@@ -177,12 +180,8 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
         return path;
     path->socket = (uint64_t)sk;
     storage_of(sk);
-    facts.sk = sk;
-    facts.cookie = key.socket;
+    facts = facts_of_socket(sk, PATH_UNIX_DATAGRAM);
     facts.peer = peer;
-    facts.inode = inode_of_socket(sk);
-    facts.family = AF_UNIX;
-    facts.kind = PATH_UNIX_DATAGRAM;
     unix_socket = bpf_skc_to_unix_sock(sk);
     if (unix_socket == NULL)
         return NULL;
