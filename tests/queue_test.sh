@@ -9,26 +9,35 @@ need_meter
 command -v python3 > /dev/null || skip_all "python3 is not installed"
 cd "$scratch" || exit 1
 
+# Two sockets of a kind, the one that sends first; of tcp-new the other one is a listener, that has not accepted.
+cat > pairs.py << 'END'
+import socket
+def pair(kind):
+    if kind in ("tcp", "tcp-new"):
+        listener = socket.create_server(("127.0.0.1", 0))
+        sender = socket.create_connection(listener.getsockname())
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return sender, listener.accept()[0] if kind == "tcp" else listener
+    if kind == "udp":
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        receiver.bind(("127.0.0.1", 0))
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sender.connect(receiver.getsockname())
+        return sender, receiver
+    types = {"unix-stream": socket.SOCK_STREAM, "unix-datagram": socket.SOCK_DGRAM,
+        "unix-seqpacket": socket.SOCK_SEQPACKET}
+    return socket.socketpair(socket.AF_UNIX, types[kind])
+END
+
 # The client writes down when it has sent each request, the server when it took it.
 cat > program.py << 'END'
-import os, socket, sys, time
+import os, pairs, sys, time
 kind, bursts, burst = sys.argv[1], 20, 15
-if kind == "tcp":
-    listener = socket.create_server(("127.0.0.1", 0))
-    client = socket.create_connection(listener.getsockname())
-    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    server, _ = listener.accept()
-elif kind == "udp":
-    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    server.bind(("127.0.0.1", 0))
-    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    client.connect(server.getsockname())
-else:
-    client, server = socket.socketpair()
 if kind == "pipe":
     take, give = os.pipe()
     receive, send = lambda n: os.read(take, n), lambda b: os.write(give, b)
 else:
+    client, server = pairs.pair("unix-stream" if kind == "unix" else kind)
     receive, send = server.recv, client.send
 if os.fork() == 0:
     with open("sent", "w") as log:
@@ -89,24 +98,11 @@ done
 
 # Writes down of each message its bytes and what is in the queue then: bytes, or of messages how many.
 cat > one.py << 'END'
-import socket, sys, time
+import pairs, sys, time
 kind = sys.argv[1]
 log = open("queued", "w")
 streams = kind in ("tcp", "tcp-new", "unix-stream")
-if kind in ("tcp", "tcp-new"):
-    listener = socket.create_server(("127.0.0.1", 0))
-    sender = socket.create_connection(listener.getsockname())
-    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    receiver = listener.accept()[0] if kind == "tcp" else None
-elif kind == "udp":
-    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    receiver.bind(("127.0.0.1", 0))
-    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sender.connect(receiver.getsockname())
-else:
-    types = {"unix-stream": socket.SOCK_STREAM, "unix-datagram": socket.SOCK_DGRAM,
-        "unix-seqpacket": socket.SOCK_SEQPACKET}
-    sender, receiver = socket.socketpair(socket.AF_UNIX, types[kind])
+sender, receiver = pairs.pair(kind)
 waiting = []
 def send(*sizes):
     for size in sizes:
@@ -118,11 +114,12 @@ def take(count):
     for _ in range(count):
         size = waiting.pop(0)
         assert len(receiver.recv(size)) == size
-if receiver is not None:
+if kind != "tcp-new":
     send(30)
     take(1)
 send(100, 200, 300, 400, 500)
-receiver = receiver or listener.accept()[0]
+if kind == "tcp-new":
+    receiver = receiver.accept()[0]
 take(2)
 send(50, 60)
 take(5)
@@ -152,24 +149,13 @@ done
 
 # What is queued is told without what is sent and received, too; of a UNIX socket from its first use on.
 cat > alone.py << 'END'
-import socket, sys
-kind = sys.argv[1]
-if kind == "tcp":
-    listener = socket.create_server(("127.0.0.1", 0))
-    client = socket.create_connection(listener.getsockname())
-    server, _ = listener.accept()
-elif kind == "udp":
-    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    server.bind(("127.0.0.1", 0))
-    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    client.connect(server.getsockname())
-else:
-    client, server = socket.socketpair(socket.AF_UNIX, getattr(socket, "SOCK_" + kind))
+import pairs, sys
+client, server = pairs.pair(sys.argv[1])
 for _ in range(10):
     client.send(b"r" * 100)
     server.recv(100)
 END
-for kind in tcp udp STREAM SEQPACKET DGRAM; do
+for kind in tcp udp unix-stream unix-seqpacket unix-datagram; do
     for flags in messagequeued receive,messagequeued; do
         rm -rf alone.trace
         "$dpm" run -o alone.trace --flags "$(echo $flags | tr , ' ')" -- python3 alone.py $kind > out 2> err
