@@ -531,7 +531,7 @@ static uint64_t bytes_of_nobody(const struct check *check, const struct operatio
     bool began_before =
         path->older && (int32_t)(send->offset - (uint32_t)path->start[DIRECTION_OUT]) < 0;
 
-    return began_before ? check->entry->rest_bytes : 0;
+    return began_before && check->entry->rest == REST_EXTERNAL ? check->entry->rest_bytes : 0;
 }
 
 /* Is every sender among the edges? */
