@@ -439,11 +439,6 @@ static inline uint32_t sent_length(const struct end *end, const struct sent *sen
     return length_of(end->kind, sent->bytes);
 }
 
-static inline struct sent *sends_end(const struct sends *sends)
-{
-    return sends->at + sends->end;
-}
-
 static inline uint32_t sends_count(const struct sends *sends)
 {
     return sends->end - sends->first;
