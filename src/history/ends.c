@@ -302,7 +302,7 @@ static void forget_end(struct history *history, struct end *end)
     flows_drop_all(history, end);
     ends_unlist_unjoined(history, end);
     while (end->opens != NULL)
-        flows_close_call(end->opens);
+        flows_close_call(history, end->opens);
     holding_wake_all(history, &end->waiters);
     joiner_forget(&history->joiner, end->index);
     lookup_remove(&history->end_numbers, number_in_origin(end->origin, end->number));

@@ -124,7 +124,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     };
 
     if (stream != NULL && stream->open == end)
-        flows_close_call(stream);
+        flows_close_call(history, stream);
     if (stream != NULL && note_sender(history, end, stream) < 0)
         return -ENOMEM;
     note_repeated(end, &sent);
@@ -176,7 +176,7 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
     /* the end of an earlier piece, if this one has nothing out yet */
     uint64_t to = unwrap(end->out_last, record->message.offset);
     if (stream->open != NULL && stream->open != end)
-        flows_close_call(stream);
+        flows_close_call(history, stream);
     if (stream->open == NULL) {
         stream->open = end;
         stream->next_open = end->opens;
@@ -200,7 +200,7 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
     return 0;
 }
 
-void flows_close_call(struct stream *stream)
+void flows_close_call(struct history *history, struct stream *stream)
 {
     if (stream->open == NULL)
         return;
@@ -211,6 +211,7 @@ void flows_close_call(struct stream *stream)
         }
     stream->open = NULL;
     stream->next_open = NULL;
+    values_spend(history, &stream->open_call.value);
 }
 
 int flows_note_receive(struct history *history, struct end *end, struct stream *stream,
@@ -248,11 +249,12 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
 
 /* ---- handing out ---- */
 
-void flows_hand_out_send(struct history *history, struct end *end, const struct record *record,
-                         const struct history_event *event)
+int flows_hand_out_send(struct history *history, struct end *end, const struct record *record,
+                        struct history_event *event)
 {
     uint32_t stream = record->header.flags & RECORD_NO_STREAM ? 0 : record->header.stream;
     struct sends *sends = &end->sends;
+    int result = 0;
 
     for (uint32_t i = sends->end; i > sends->first; i--) {
         struct sent *sent = &sends->at[i - 1];
@@ -261,21 +263,23 @@ void flows_hand_out_send(struct history *history, struct end *end, const struct 
             sent->number = event->number;
             sent->when = event->when;
             sent->proc_time = event->proc_time;
+            result = values_take(history, &sent->value, event);
             break;
         }
     }
     if (end->partner != NULL && end->partner->waiters != NULL)
         holding_wake_all(history, &end->partner->waiters);
+    return result;
 }
 
-void flows_hand_out_sendcall(struct history *history, struct end *end, struct stream *stream,
-                             const struct record *record, const struct history_event *event)
+int flows_hand_out_sendcall(struct history *history, struct end *end, struct stream *stream,
+                            const struct record *record, struct history_event *event)
 {
     if (stream->open != end || record->message.bytes == 0)
-        return;
+        return 0;
     uint64_t to = unwrap(end->out_last, record->message.offset);
     if (to > stream->open_to || to < stream->open_from)
-        return;
+        return 0;
     stream->open_handed_to = to;
     stream->open_handed_bytes = (uint32_t)(to - stream->open_from);
     stream->open_call = (struct beginning){
@@ -285,9 +289,11 @@ void flows_hand_out_sendcall(struct history *history, struct end *end, struct st
         .proc_time = event->proc_time,
         .stream = stream->number,
         .sequence = record->header.sequence,
+        .value = stream->open_call.value,
     };
     if (end->partner != NULL && end->partner->waiters != NULL)
         holding_wake_all(history, &end->partner->waiters);
+    return values_take(history, &stream->open_call.value, event);
 }
 
 /* ---- receiving and freeing ---- */
@@ -404,6 +410,7 @@ static bool is_ordered(const struct end *end)
 static void take_out_first(struct history *history, struct end *end)
 {
     count_out(history, end, 1);
+    values_spend(history, &end->sends.at[end->sends.first].value);
     end->sends.first++;
     end->done -= end->done > 0;
     if (end->sends.first == end->sends.end) {
@@ -424,6 +431,8 @@ static void close_gaps(struct history *history, struct end *end)
     for (uint32_t i = sends->first; i < sends->end; i++)
         if (sends->at[i].left > 0)
             sends->at[kept++] = sends->at[i];
+        else
+            values_spend(history, &sends->at[i].value);
     count_out(history, end, sends->end - kept);
     sends->end = kept;
     end->done = 0;

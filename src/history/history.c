@@ -70,6 +70,8 @@ void history_free(struct history *history)
     pool_done(&history->processes);
     pool_done(&history->ends);
     pool_done(&history->held);
+    pool_done(&history->values);
+    free(history->spent);
     lookup_done(&history->addresses);
     lookup_done(&history->stream_numbers);
     lookup_done(&history->process_numbers);
@@ -110,9 +112,9 @@ static int hand_out(struct history *history, struct stream *stream, const struct
     if (result == 0 && (record->header.id == EVENT_SEND || record->header.id == EVENT_SENDCALL)) {
         struct end *end = ends_find(history, event->origin, record->message.path);
         if (end != NULL && record->header.id == EVENT_SEND)
-            flows_hand_out_send(history, end, record, ret_event);
+            result = flows_hand_out_send(history, end, record, ret_event);
         else if (end != NULL && stream != NULL)
-            flows_hand_out_sendcall(history, end, stream, record, ret_event);
+            result = flows_hand_out_sendcall(history, end, stream, record, ret_event);
     }
     if (record->header.id == EVENT_LOST)
         history->counts.lost += record->lost.count;
@@ -542,6 +544,7 @@ int history_next(struct history *history, struct history_event *ret_event, struc
 {
     int result;
 
+    values_give_spent(history);
     if (history->handed != 0) {
         pool_give(&history->held, history->handed - 1);
         history->handed = 0;

@@ -52,6 +52,8 @@ struct history_edge {
                            SENDCALL, else of the SEND, or of its first piece (RECORD_CONTINUED) that counts */
     uint64_t time;      /* ... when it happened (time - span), ns, its origin's clock */
     uint64_t proc_time; /* ... CPU time its stream had used then, ns, unwrapped */
+    const void *
+        value; /* ... what was kept with it (history_keep_values), NULL: nothing; valid until the next call */
 };
 
 /* Why bytes of a RECEIVE have no edge. */
@@ -72,6 +74,9 @@ struct history_event {
     uint64_t proc_time; /* CPU time its stream has used, ns, unwrapped; 0: it has no stream */
     const struct history_edge *edges; /* [edge_count], by position; valid until the next call */
     uint32_t edge_count;
+    void *
+        value; /* to be filled with what its edges shall bring (history_keep_values), all zero; valid until the
+                    next call; NULL: no edge will begin here */
     uint32_t rest_bytes;    /* RECEIVE: bytes without an edge ... */
     enum history_rest rest; /* ... and why */
 };
@@ -106,6 +111,10 @@ void history_free(struct history *history);
  * or -ENOMEM). SOURCE_NONE_YET: of live sources, ask again later. Every record of every source is
  * handed out once, and those of one stream in their order. */
 int history_next(struct history *history, struct history_event *ret_event, struct problem *problem);
+
+/* From now on `size` bytes of the caller's are kept with each event at which an edge may begin, as long as one
+ * may. To be called before the first event is asked for. */
+void history_keep_values(struct history *history, size_t size);
 
 /* Who and what the events speak of; identities are noted when their record is handed out. Paths that are
  * closed and streams that have ended are known for a while, the latest 8,192 of them, and then forgotten. */

@@ -56,6 +56,7 @@ struct sent {
     uint64_t concurrent : 1; /* its position may be another one's */
     uint64_t doubtful : 1;   /* its position may be wrong */
     uint64_t repeated : 1;   /* UDP: another number may be its */
+    uint32_t value;          /* index + 1 */
     uint64_t time;           /* of its record: the end of the call */
     uint32_t during; /* ns before `time` when the call had not begun, or UINT32_MAX: or longer */
     uint32_t bytes;
@@ -160,6 +161,7 @@ struct beginning {
     uint64_t proc_time;
     uint32_t stream;
     uint32_t sequence;
+    uint32_t value; /* index + 1 */
 };
 
 struct process {
@@ -321,6 +323,10 @@ struct history {
     struct history_edge *edges;
     size_t edge_capacity;
     uint32_t edge_count;
+    struct pool values; /* of the caller; its size is 0 if there are none */
+    uint32_t *spent;    /* values that the event handed out last may show; index + 1 */
+    size_t spent_capacity;
+    size_t spent_count;
     struct history_counts counts;
     bool finished;
 };
@@ -492,13 +498,13 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
 int flows_note_receive(struct history *history, struct end *end, struct stream *stream,
                        const struct record *record, uint64_t *ret_position);
 /* The call has ended, with or without a SEND. */
-void flows_close_call(struct stream *stream);
+void flows_close_call(struct history *history, struct stream *stream);
 
-/* It is handed out: RECEIVEs may come. */
-void flows_hand_out_send(struct history *history, struct end *end, const struct record *record,
-                         const struct history_event *event);
-void flows_hand_out_sendcall(struct history *history, struct end *end, struct stream *stream,
-                             const struct record *record, const struct history_event *event);
+/* It is handed out: RECEIVEs may come. Return 0 or -ENOMEM. */
+int flows_hand_out_send(struct history *history, struct end *end, const struct record *record,
+                        struct history_event *event);
+int flows_hand_out_sendcall(struct history *history, struct end *end, struct stream *stream,
+                            const struct record *record, struct history_event *event);
 
 /* The bytes [from, to) that `end` sends have been received. Returns 0 or -ENOMEM. */
 int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t to);
@@ -558,6 +564,18 @@ void holding_wake_impatient(struct history *history);
 /* Streams whose deadline has passed. */
 void holding_progress(struct history *history, struct origin *origin);
 struct stream *holding_take_ready(struct history *history);
+
+/* ---- values.c ---- */
+
+/* A value for an event that is handed out; *index_and_1 is 0 if none are kept. Returns 0 or -ENOMEM. */
+int values_take(struct history *history, uint32_t *index_and_1, struct history_event *event);
+static inline void *values_at(const struct history *history, uint32_t index_and_1)
+{
+    return index_and_1 == 0 ? NULL : pool_at(&history->values, index_and_1 - 1);
+}
+/* No edge will begin there any more; it stays where it is until the next event is asked for. */
+void values_spend(struct history *history, uint32_t *index_and_1);
+void values_give_spent(struct history *history);
 
 /* ---- clocks ---- */
 

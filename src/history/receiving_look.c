@@ -91,6 +91,7 @@ void look_add_send(struct look *look, enum edge_kind kind, const struct sent *se
         .sequence = sent->sequence,
         .bytes = (uint32_t)bytes,
         .number = sent->number,
+        .value = values_at(look->history, sent->value),
         .time = sent->when,
         .proc_time = sent->proc_time,
     };
@@ -115,6 +116,7 @@ void look_add_call(struct look *look, enum edge_kind kind, const struct stream *
         .sequence = call->sequence,
         .bytes = (uint32_t)bytes,
         .number = call->number,
+        .value = values_at(look->history, call->value),
         .time = call->when,
         .proc_time = call->proc_time,
     };

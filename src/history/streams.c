@@ -125,6 +125,8 @@ static void leave_process(struct history *history, struct stream *stream)
     if (process == NULL || --process->streams > 0)
         return;
     lookup_remove(&history->process_numbers, number_in_origin(process->origin, process->number));
+    for (uint32_t i = 0; process->ended != NULL && i < ENDED_CHILDREN; i++)
+        values_spend(history, &process->ended[i].value);
     free(process->ended);
     pool_give(&history->processes, process->index);
 }
@@ -187,7 +189,9 @@ static int note_last_termination(struct history *history, const struct stream *s
         parent->ended = calloc(ENDED_CHILDREN, sizeof(*parent->ended));
     if (parent->ended == NULL)
         return -ENOMEM;
-    parent->ended[parent->ended_count++ % ENDED_CHILDREN] = (struct beginning){
+    struct beginning *place = &parent->ended[parent->ended_count++ % ENDED_CHILDREN];
+    values_spend(history, &place->value);
+    *place = (struct beginning){
         .number = NO_NUMBER,
         .time = record->header.time,
         .stream = stream->number,
@@ -297,14 +301,14 @@ int streams_note(struct history *history, struct stream *stream, const struct re
     if (header->id == EVENT_LOST || header->id == EVENT_DISCARDED) {
         stream->lost_time = header->time;
         stream->discarded = stream->discarded || header->id == EVENT_DISCARDED;
-        flows_close_call(stream); /* its SEND may be among them */
+        flows_close_call(history, stream); /* its SEND may be among them */
     } else if (header->id == EVENT_SENDCALL || header->id == EVENT_RECEIVECALL) {
         stream->sendcall = true;
     }
     if (is_between_calls(record)) {
         stream->began_time = header->time;
         stream->sendcall = false;
-        flows_close_call(stream);
+        flows_close_call(history, stream);
     }
     if (header->id == EVENT_CREATEPROCESS)
         return note_creation(history, stream, record);
@@ -343,7 +347,7 @@ static uint64_t unwrap_proc_time(struct stream *stream, const struct record_head
 }
 
 static int add_beginning(struct history *history, enum edge_kind kind, uint32_t origin,
-                         const struct beginning *beginning)
+                         struct beginning *beginning)
 {
     struct history_edge *edge = history_add_edge(history);
 
@@ -358,46 +362,50 @@ static int add_beginning(struct history *history, enum edge_kind kind, uint32_t 
         .number = beginning->number,
         .time = beginning->when,
         .proc_time = beginning->proc_time,
+        .value = values_at(history, beginning->value),
     };
+    values_spend(history, &beginning->value); /* one begins there */
     return 0;
 }
 
-static void begin_at(struct beginning *beginning, const struct history_event *event)
+static int begin_at(struct history *history, struct beginning *beginning,
+                    struct history_event *event)
 {
     beginning->number = event->number;
     beginning->when = event->when;
     beginning->proc_time = event->proc_time;
+    return values_take(history, &beginning->value, event);
 }
 
-static void hand_out_creation(struct history *history, const struct stream *stream,
-                              const struct record *record, const struct history_event *event)
+static int hand_out_creation(struct history *history, const struct stream *stream,
+                             const struct record *record, struct history_event *event)
 {
     uint32_t found = lookup_find(&history->stream_numbers,
                                  number_in_origin(stream->origin, record->create.child));
 
     if (found == LOOKUP_NONE)
-        return;
+        return 0;
     struct stream *child = pool_at(&history->streams, found);
     if (child->creation != CREATION_NOTED || child->creator.stream != stream->number ||
         child->creator.sequence != record->header.sequence)
-        return;
+        return 0;
     child->creation = CREATION_HANDED;
-    begin_at(&child->creator, event);
     if (child->waits == WAITS_CREATION)
         holding_wake(history, child);
+    return begin_at(history, &child->creator, event);
 }
 
-static void hand_out_termination(struct history *history, const struct stream *stream,
-                                 const struct record *record, const struct history_event *event)
+static int hand_out_termination(struct history *history, const struct stream *stream,
+                                const struct record *record, struct history_event *event)
 {
     struct process *parent = process_of_parent(history, stream);
     struct beginning *ended =
         parent == NULL ? NULL : find_ended(parent, stream->number, record->header.sequence);
 
     if (ended == NULL)
-        return;
-    begin_at(ended, event);
+        return 0;
     holding_wake_all(history, &parent->waiters);
+    return begin_at(history, ended, event);
 }
 
 int streams_hand_out(struct history *history, struct stream *stream, const struct record *record,
@@ -417,16 +425,17 @@ int streams_hand_out(struct history *history, struct stream *stream, const struc
             ended->stream = 0; /* one end ends one wait */
         }
     }
-    if (record->header.id == EVENT_CREATEPROCESS)
-        hand_out_creation(history, stream, record, event);
-    if (record->header.id == EVENT_TERMINATION && record->termination.last)
-        hand_out_termination(history, stream, record, event);
+    if (result == 0 && record->header.id == EVENT_CREATEPROCESS)
+        result = hand_out_creation(history, stream, record, event);
+    if (result == 0 && record->header.id == EVENT_TERMINATION && record->termination.last)
+        result = hand_out_termination(history, stream, record, event);
     return result;
 }
 
 void streams_forget(struct history *history, struct stream *stream)
 {
-    flows_close_call(stream);
+    flows_close_call(history, stream);
+    values_spend(history, &stream->creator.value);
     leave_process(history, stream);
     history_fade(history, stream->origin, stream->number, false);
     lookup_remove(&history->stream_numbers, number_in_origin(stream->origin, stream->number));

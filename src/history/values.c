@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * values.c: what an analysis keeps with events at which edges may begin.
+ *
+ *      SEND, SENDCALL, CREATEPROCESS, TERMINATION --value--> | bytes of the caller | (a pool)
+ *                                                                   ^
+ *      RECEIVE ... --edge->value------------------------------------'
+ *
+ * It lives as long as what it belongs to: until that is received, or dropped, or has ended its wait. An edge may
+ * show it once more then, so it is given back only when the next event is asked for.
+ */
+#include "history/history_private.h"
+
+#include <errno.h>
+
+void history_keep_values(struct history *history, size_t size)
+{
+    history->values.size = size;
+}
+
+int values_take(struct history *history, uint32_t *index_and_1, struct history_event *event)
+{
+    if (history->values.size == 0)
+        return 0;
+    if (*index_and_1 == 0) {
+        int64_t index = pool_take(&history->values);
+        if (index < 0)
+            return -ENOMEM;
+        *index_and_1 = (uint32_t)index + 1;
+    }
+    event->value = values_at(history, *index_and_1);
+    return 0;
+}
+
+void values_spend(struct history *history, uint32_t *index_and_1)
+{
+    if (*index_and_1 == 0)
+        return;
+    /* without memory it is lost to the pool, and nothing else */
+    if (array_reserve(&history->spent, &history->spent_capacity, history->spent_count + 1,
+                      sizeof(*history->spent)) == 0)
+        history->spent[history->spent_count++] = *index_and_1;
+    *index_and_1 = 0;
+}
+
+void values_give_spent(struct history *history)
+{
+    while (history->spent_count > 0)
+        pool_give(&history->values, history->spent[--history->spent_count] - 1);
+}
