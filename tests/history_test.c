@@ -888,6 +888,11 @@ static void check_event(struct check *check, const struct history_event *event)
     uint32_t index = find_record(check, event);
 
     CHECK(event->number == check->count);
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        CHECK(event->edges[i].value != NULL &&
+              memcmp(event->edges[i].value, &event->edges[i].number, sizeof(uint64_t)) == 0);
+    if (event->value != NULL)
+        memcpy(event->value, &event->number, sizeof(uint64_t));
     check->handed[origin][index] = true;
     assert_int_equal(
         array_reserve(&check->seen, &check->seen_capacity, check->count + 1, sizeof(*check->seen)),
@@ -937,6 +942,7 @@ static void compare(struct world *world, uint64_t seed, bool lossless, uint64_t 
         checked.handed[i] = calloc(world->tapes[i].count + 1, 1);
     }
     assert_int_equal(history_new(sources, world->origin_count, &history, &problem), 0);
+    history_keep_values(history, sizeof(uint64_t));
     while ((result = history_next(history, &event, &problem)) != SOURCE_END) {
         CHECK(result > 0);
         if (result == SOURCE_NONE_YET)
