@@ -116,6 +116,36 @@ static void receive_waits_for_send(void **state)
     assert_int_equal(outcome.counts.stalls, 0);
 }
 
+/* What ends a wait for room, and for a connection. */
+static void waits_that_no_message_ends(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_message(&first, T0 + 5, EVENT_CONNECT, 1, 1, 1, 0, 0);
+    add_message(&first, T0 + 8, EVENT_ACCEPT, 2, 1, 2, 0, 0);
+    add_message(&first, T0 + 10, EVENT_SEND, 1, 2, 1, 0, 60);
+    add_message(&first, T0 + 15, EVENT_RECEIVE, 2, 2, 2, 0, 20);
+    add_message(&first, T0 + 20, EVENT_SENDCALL, 1, 3, 1, 60, 0);
+    add_message(&first, T0 + 30, EVENT_RECEIVE, 2, 3, 2, 20, 20);
+    add_message(&first, T0 + 40, EVENT_SENDCALL, 1, 4, 1, 80, 20);
+    add_message(&first, T0 + 50, EVENT_RECEIVE, 2, 4, 2, 40, 20);
+    add_message(&first, T0 + 60, EVENT_SEND, 1, 5, 1, 60, 40);
+    add_message(&first, T0 + 70, EVENT_SENDCALL, 1, 6, 1, 110, 10)->header.flags |=
+        RECORD_PREEMPTED;
+    add_message(&first, T0 + 80, EVENT_RECEIVE, 2, 5, 2, 60, 20);
+    add_message(&first, T0 + 90, EVENT_SEND, 1, 7, 1, 100, 40);
+    run(false);
+    assert_edge(found(0, 2, 1), 0, EDGE_CONNECTION, found(0, 1, 1), 0);
+    assert_int_equal(outcome.edges[found(0, 2, 1)][0].id, EVENT_CONNECT);
+    assert_int_equal(outcome.events[found(0, 1, 2)].edge_count, 0);
+    assert_int_equal(outcome.events[found(0, 1, 3)].edge_count, 0); /* its wait begins */
+    assert_edge(found(0, 1, 4), 0, EDGE_ROOM, found(0, 2, 3), 0);
+    assert_edge(found(0, 1, 5), 0, EDGE_ROOM, found(0, 2, 4), 0);
+    assert_int_equal(outcome.edges[found(0, 1, 5)][0].id, EVENT_RECEIVE);
+    assert_int_equal(outcome.events[found(0, 1, 7)].edge_count, 0); /* it did not wait */
+}
+
 /* Bytes that nobody tells of within a moment were sent by nobody metered. */
 static void moment_is_a_proof(void **state)
 {
@@ -485,6 +515,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(receive_waits_for_send),
+        cmocka_unit_test(waits_that_no_message_ends),
         cmocka_unit_test(moment_is_a_proof),
         cmocka_unit_test(nothing_received),
         cmocka_unit_test(blocked_send),

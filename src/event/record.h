@@ -93,6 +93,8 @@ enum record_flag {
     /* SEND on a UNIX socket: another one was in progress there, whose bytes may lie before its own,
      * though they are counted behind them, or the reverse */
     RECORD_CONCURRENT = 128,
+    /* SENDCALL: it did not wait for room, another stream got its CPU */
+    RECORD_PREEMPTED = 256,
 };
 
 struct record_header {

@@ -303,6 +303,7 @@ static void forget_end(struct history *history, struct end *end)
     ends_unlist_unjoined(history, end);
     while (end->opens != NULL)
         flows_close_call(history, end->opens);
+    room_forget(history, end);
     holding_wake_all(history, &end->waiters);
     joiner_forget(&history->joiner, end->index);
     lookup_remove(&history->end_numbers, number_in_origin(end->origin, end->number));

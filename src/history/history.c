@@ -116,6 +116,8 @@ static int hand_out(struct history *history, struct stream *stream, const struct
         else if (end != NULL && stream != NULL)
             result = flows_hand_out_sendcall(history, end, stream, record, ret_event);
     }
+    if (result == 0 && stream != NULL)
+        result = room_hand_out(history, stream, record, ret_event);
     if (record->header.id == EVENT_LOST)
         history->counts.lost += record->lost.count;
     if (record->header.id == EVENT_DISCARDED)
@@ -589,6 +591,8 @@ const char *edge_kind_name(enum edge_kind kind)
         [EDGE_INFERRED] = "inferred",
         [EDGE_CREATION] = "creation",
         [EDGE_TERMINATION] = "termination",
+        [EDGE_ROOM] = "room",
+        [EDGE_CONNECTION] = "connection",
     };
 
     return kind < EDGE_KIND_COUNT ? names[kind] : "unknown";

@@ -32,6 +32,9 @@ enum edge_kind {
                       metering, at its beginning */
     EDGE_CREATION,    /* from CREATEPROCESS to the first event of what it created */
     EDGE_TERMINATION, /* from a child's TERMINATION to the end of its parent's wait (BLOCK) */
+    EDGE_ROOM, /* from the RECEIVE at the other end that made room to the end of a sender's wait: the SEND, or the
+                  next SENDCALL of the same call */
+    EDGE_CONNECTION, /* from CONNECT to the ACCEPT of the other end */
     EDGE_KIND_COUNT,
 };
 

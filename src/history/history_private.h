@@ -7,6 +7,7 @@
  *        |-- streams.c     who: streams and processes; creation, termination; when a call began
  *        |-- ends.c        where: ends of paths, which two belong together, which are closed
  *        |-- flows.c       what is under way: the SENDs of one direction
+ *        |-- room.c        a wait that no message ends: for room, for a connection
  *        |-- receiving.c   a RECEIVE: is all there, what is missing for good, which edges
  *        '-- holding.c     records that must wait, behind the RECEIVE that holds back their stream
  *
@@ -102,6 +103,20 @@ struct sharing {
 
 /* ---- an end of a path ---- */
 
+/* The last TERMINATION of a child, the CREATEPROCESS of a stream ...: where an edge begins. */
+struct beginning {
+    uint64_t number; /* NO_NUMBER: not handed out yet */
+    uint64_t time;   /* of its record */
+    uint64_t when;
+    uint64_t proc_time;
+    uint32_t stream; /* 0: there is none */
+    uint32_t sequence;
+    uint32_t value; /* index + 1 */
+    uint8_t id;     /* where it may be of several types */
+};
+
+#define ROOMS 2
+
 struct end {
     uint32_t origin;
     uint32_t number;
@@ -143,6 +158,8 @@ struct end {
     uint64_t in_end;    /* partner's terms: end of what was received, as handed out ... */
     uint64_t in_low[2]; /* ... a moment ago, and a moment before that */
     uint64_t in_low_time;
+    struct beginning
+        rooms[ROOMS]; /* the latest RECEIVEs here, or the CONNECT: what the other end waits for */
     struct end *previous; /* unjoined ... */
     struct end *next;
     struct end *previous_orphan;
@@ -152,17 +169,6 @@ struct end {
 /* ---- who ---- */
 
 #define ENDED_CHILDREN 8
-
-/* The last TERMINATION of a child, or the CREATEPROCESS of a stream: where an edge begins. */
-struct beginning {
-    uint64_t number; /* NO_NUMBER: not handed out yet */
-    uint64_t time;   /* of its record */
-    uint64_t when;
-    uint64_t proc_time;
-    uint32_t stream;
-    uint32_t sequence;
-    uint32_t value; /* index + 1 */
-};
 
 struct process {
     uint32_t origin;
@@ -213,8 +219,10 @@ struct stream {
     struct beginning open_call; /* ... by this SENDCALL */
     /* as handed out */
     uint64_t proc_time;
-    bool runs;        /* proc_time is known */
-    uint8_t creation; /* enum creation */
+    bool runs;           /* proc_time is known */
+    uint32_t full;       /* number of the path that it waits for room in, 0: none ... */
+    uint64_t full_since; /* ... and since when */
+    uint8_t creation;    /* enum creation */
     struct beginning creator;
     /* held */
     uint8_t waits;       /* enum waiting */
@@ -564,6 +572,14 @@ void holding_wake_impatient(struct history *history);
 /* Streams whose deadline has passed. */
 void holding_progress(struct history *history, struct origin *origin);
 struct stream *holding_take_ready(struct history *history);
+
+/* ---- room.c ---- */
+
+/* An event of a stream is handed out: notes what may end a wait at the other end, and adds the edge to the end of
+ * this one's. Returns 0 or -ENOMEM. */
+int room_hand_out(struct history *history, struct stream *stream, const struct record *record,
+                  struct history_event *event);
+void room_forget(struct history *history, struct end *end);
 
 /* ---- values.c ---- */
 

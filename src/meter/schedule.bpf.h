@@ -9,10 +9,10 @@
 #include "meter/receive.bpf.h"
 
 /* Inside a send with bytes out, or waiting for room. Told once per progress. */
-static __always_inline bool leave_send(struct stream *stream, uint32_t descriptor)
+static __always_inline bool leave_send(struct stream *stream, uint32_t descriptor, uint32_t flags)
 {
     struct send_call *call = &stream->send;
-    struct message message = {};
+    struct message message = {.flags = flags};
 
     if (silent(stream))
         return true;
@@ -112,7 +112,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         /* preempted: matters only inside a send whose first bytes are out */
         if (wants(stream, EVENT_FLAG(EVENT_SENDCALL)) && stream->send.socket != 0 &&
             stream->send.out != 0 && sends)
-            leave_send(stream, sending_descriptor(call, registers));
+            leave_send(stream, sending_descriptor(call, registers), RECORD_PREEMPTED);
         return 0;
     }
     if ((state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)) == 0)
@@ -122,7 +122,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         if (leave_pipe(stream, call, registers))
             told = true;
         else if (sends && wants(stream, EVENT_FLAG(EVENT_SENDCALL)))
-            told = leave_send(stream, sending_descriptor(call, registers));
+            told = leave_send(stream, sending_descriptor(call, registers), 0);
         else if ((is_receive(call) || waits_in_splice(stream, task, call)) &&
                  wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
             told = leave_receive(stream, registers->di);

@@ -77,7 +77,8 @@ static long look_for_end(uint32_t index, struct end_of_sent *sent)
 
 /* A send of [first, first + bytes) that was in progress when its path's positions were settled ends:
  * part of it had been counted already, as queued. Returns `first`, and counts on from its end: that
- * is what has been taken and what is queued. */
+ * is what has been taken and what is queued. What a send begun since has queued is in it, and counts
+ * once more when that ends: hence the doubt. */
 static __always_inline uint32_t count_again(struct path *path, struct sock *sk, uint32_t kind,
                                             uint32_t bytes)
 {
@@ -91,6 +92,7 @@ static __always_inline uint32_t count_again(struct path *path, struct sock *sk, 
     if (sent.taken != NULL && sent.receiver != NULL)
         bpf_loop(LOOKS_FOR_END, look_for_end, &sent, 0);
     path->out = sent.end;
+    path->state |= PATH_IN_DOUBT;
     return sent.end - bytes;
 }
 

@@ -275,13 +275,10 @@ static void set_flags(struct object *object, unsigned flags)
         unsigned flag;
         const char *key;
     } names[] = {
-        {RECORD_CONTINUED, "continued"},
-        {RECORD_CALL_IMPLIED, "call_implied"},
-        {RECORD_OLDER, "older"},
-        {RECORD_PACKETS, "packets"},
-        {RECORD_CONCURRENT, "concurrent"},
-        {RECORD_LIBRARY, "library"},
-        {RECORD_END_OF_FILE, "end_of_file"},
+        {RECORD_CONTINUED, "continued"},   {RECORD_CALL_IMPLIED, "call_implied"},
+        {RECORD_OLDER, "older"},           {RECORD_PACKETS, "packets"},
+        {RECORD_CONCURRENT, "concurrent"}, {RECORD_PREEMPTED, "preempted"},
+        {RECORD_LIBRARY, "library"},       {RECORD_END_OF_FILE, "end_of_file"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)

@@ -379,6 +379,8 @@ static void print_flags(const struct record_face *face, const struct record_head
         fputs(", in packets", face->file);
     if (flags & RECORD_CONCURRENT)
         fputs(", while another was in progress", face->file);
+    if (flags & RECORD_PREEMPTED)
+        fputs(", preempted", face->file);
 }
 
 /* "in PROCEDURE+0x12", without a symbol "in FILE+0x1234", without a name the PC itself. */
