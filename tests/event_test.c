@@ -126,9 +126,10 @@ static const struct expected_type expected_types[] = {
      "network 64 4 localPort 68 2 remotePort 70 2 local 72 16 remote 88 16 startOut 104 4 "
      "startIn 108 4 name 112 112 "},
     {20, "IMAGE", 0, 184, "image 32 4 device 36 4 inode 40 8 load 48 8 name 56 128 "},
-    {21, "MACHINE", 0, 456,
-     "machineId 32 16 bootId 48 16 meterFlags 64 4 kindsLeftOut 68 4 name 72 64 system 136 64 "
-     "addresses 200 256 "},
+    {21, "MACHINE", 0, 464,
+     "machineId 32 16 bootId 48 16 meterFlags 64 4 kindsLeftOut 68 4 cpus 72 4 name 80 64 system "
+     "144 64 "
+     "addresses 208 256 "},
     {22, "END", 0, 56, "records 32 8 lost 40 8 reason 48 4 "},
     {23, "MODULE", 0, 208,
      "module 32 4 device 36 4 inode 40 8 text 48 8 buildId 56 20 name 80 128 "},

@@ -135,7 +135,14 @@ static void waits_that_no_message_ends(void **state)
         RECORD_PREEMPTED;
     add_message(&first, T0 + 80, EVENT_RECEIVE, 2, 5, 2, 60, 20);
     add_message(&first, T0 + 90, EVENT_SEND, 1, 7, 1, 100, 40);
+    add_message(&first, T0 + 91, EVENT_RECEIVE, 2, 6, 2, 80, 60);
+    add_event(&first, T0 + 95, EVENT_EXEC, 1, 8);
+    add_event(&first, T0 + 96, EVENT_TERMINATION, 1, 9)->termination.last = 1;
+    add_message(&first, T0 + 99, EVENT_RECEIVE, 2, 7, 2, 140, 0)->header.flags |=
+        RECORD_END_OF_FILE;
     run(false);
+    assert_edge(found(0, 2, 7), 0, EDGE_END, found(0, 1, 9), 0);
+    assert_int_equal(outcome.edges[found(0, 2, 7)][0].id, EVENT_TERMINATION);
     assert_edge(found(0, 2, 1), 0, EDGE_CONNECTION, found(0, 1, 1), 0);
     assert_int_equal(outcome.edges[found(0, 2, 1)][0].id, EVENT_CONNECT);
     assert_int_equal(outcome.events[found(0, 1, 2)].edge_count, 0);

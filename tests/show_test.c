@@ -728,7 +728,8 @@ static void records_have_their_keys(void **state)
         [EVENT_PATH] = HEAD "path kind family role name_end cookie peer inode network local_port "
                             "remote_port local remote start_out start_in unix_name",
         [EVENT_IMAGE] = HEAD "image device inode load_address file",
-        [EVENT_MACHINE] = HEAD "machine_id boot_id meter_flags kinds_left_out system addresses",
+        [EVENT_MACHINE] =
+            HEAD "machine_id boot_id meter_flags kinds_left_out cpus system addresses",
         [EVENT_END] = HEAD "records lost reason",
         [EVENT_MODULE] = HEAD "module device inode text build_id file",
         [EVENT_PROCEDURE] = HEAD "module image address offset procedure",

@@ -71,6 +71,7 @@ static void list_addresses(char *list, size_t size)
 
 void machine_describe(struct machine_record *ret_machine)
 {
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct utsname system;
 
     memset(ret_machine, 0, sizeof(*ret_machine));
@@ -84,5 +85,6 @@ void machine_describe(struct machine_record *ret_machine)
     append_word(ret_machine->system, sizeof(ret_machine->system), system.sysname);
     append_word(ret_machine->system, sizeof(ret_machine->system), system.release);
     append_word(ret_machine->system, sizeof(ret_machine->system), system.machine);
+    ret_machine->cpus = processors > 0 ? (uint32_t)processors : 0;
     list_addresses(ret_machine->addresses, sizeof(ret_machine->addresses));
 }

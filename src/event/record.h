@@ -325,6 +325,8 @@ struct machine_record {
     uint8_t boot_id[16];
     uint32_t meter_flags;    /* the flags in force when the recording began */
     uint32_t kinds_left_out; /* METER_TCP, METER_UDP ...: not metered */
+    uint32_t cpus;           /* that are in use; 0: not known */
+    uint32_t unused;
     char name[MACHINE_NAME_SIZE];
     char system[MACHINE_NAME_SIZE];         /* kernel and architecture */
     char addresses[MACHINE_ADDRESSES_SIZE]; /* separated by blanks */
@@ -354,7 +356,7 @@ _Static_assert(sizeof(struct image_record) == 184, "IMAGE is 184 bytes");
 _Static_assert(sizeof(struct module_record) == 208, "MODULE is 208 bytes");
 _Static_assert(sizeof(struct procedure_record) == 176, "PROCEDURE is 176 bytes");
 _Static_assert(sizeof(struct name_record) == 256, "NAME is 256 bytes");
-_Static_assert(sizeof(struct machine_record) == 456, "MACHINE is 456 bytes");
+_Static_assert(sizeof(struct machine_record) == 464, "MACHINE is 464 bytes");
 _Static_assert(sizeof(struct end_record) == 56, "END is 56 bytes");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "traces are little-endian");
 #endif

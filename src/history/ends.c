@@ -356,19 +356,39 @@ void ends_note_destroyed(struct history *history, struct end *end)
     ends_settle(history, end);
 }
 
-void history_fade(struct history *history, uint32_t origin, uint32_t number, bool is_path)
+static void forget_first_faded(struct history *history)
 {
-    if (history->fading_count == FADING_MOST) {
-        const struct fading *first = &history->fading[history->fading_first];
-        if (first->is_path)
-            identities_forget_path(history->identities, first->origin, first->number);
-        else
-            identities_forget_stream(history->identities, first->origin, first->number);
-        history->fading_first = (history->fading_first + 1) % FADING_MOST;
-        history->fading_count--;
+    const struct fading *first = &history->fading[history->fading_first];
+
+    if (first->is_path) {
+        identities_forget_path(history->identities, first->origin, first->number);
+    } else {
+        identities_forget_stream(history->identities, first->origin, first->number);
+        lookup_remove(&history->faded, number_in_origin(first->origin, first->number));
     }
+    history->fading_first = (history->fading_first + 1) % FADING_MOST;
+    history->fading_count--;
+}
+
+struct fading *history_fade(struct history *history, uint32_t origin, uint32_t number, bool is_path)
+{
+    if (history->fading_count == FADING_MOST)
+        forget_first_faded(history);
     uint32_t place = (history->fading_first + history->fading_count++) % FADING_MOST;
-    history->fading[place] = (struct fading){origin, number, is_path};
+    history->fading[place] =
+        (struct fading){.origin = origin, .number = number, .is_path = is_path};
+    /* without memory nothing is found of it */
+    if (!is_path)
+        lookup_set(&history->faded, number_in_origin(origin, number), place);
+    return &history->fading[place];
+}
+
+const struct beginning *history_faded(const struct history *history, uint32_t origin,
+                                      uint32_t stream)
+{
+    uint32_t place = lookup_find(&history->faded, number_in_origin(origin, stream));
+
+    return place == LOOKUP_NONE ? NULL : &history->fading[place].latest;
 }
 
 void ends_finish(struct history *history)

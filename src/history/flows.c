@@ -32,6 +32,7 @@ static int note_sender(struct history *history, struct end *end, const struct st
     struct who before = end->sender;
 
     end->sender = who;
+    end->sender_number = stream->number;
     if (is_same_who(before, who) || !is_counted(end->kind))
         return 0;
     if (before.life == 0)
@@ -187,9 +188,10 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
         stream->open_handed_bytes = 0;
         stream->open_call.number = NO_NUMBER;
     }
-    if (end->sender.life == 0)
+    if (end->sender.life == 0) {
         end->sender = who_is(stream);
-    else if (!is_same_who(end->sender, who_is(stream)) && note_sender(history, end, stream) < 0)
+        end->sender_number = stream->number;
+    } else if (!is_same_who(end->sender, who_is(stream)) && note_sender(history, end, stream) < 0)
         return -ENOMEM;
     stream->open_to = to;
     stream->open_bytes = to > stream->open_from && to - stream->open_from < bytes

@@ -72,6 +72,7 @@ void history_free(struct history *history)
     pool_done(&history->held);
     pool_done(&history->values);
     free(history->spent);
+    lookup_done(&history->faded);
     lookup_done(&history->addresses);
     lookup_done(&history->stream_numbers);
     lookup_done(&history->process_numbers);
@@ -94,14 +95,22 @@ static bool has_stream(const struct record_header *header)
            event_size(header->id) == sizeof(struct record);
 }
 
+static bool speaks_of_end(unsigned id)
+{
+    return id == EVENT_SEND || id == EVENT_SENDCALL || id == EVENT_RECEIVE ||
+           id == EVENT_RECEIVECALL || id == EVENT_CONNECT || id == EVENT_ACCEPT;
+}
+
 /* An event whose time has come; its message edges, if any, are in history->edges. */
 static int hand_out(struct history *history, struct stream *stream, const struct event *event,
                     struct history_event *ret_event)
 {
     const struct record *record = (const struct record *)event->header;
-    bool is_message = record->header.id == EVENT_SEND || record->header.id == EVENT_SENDCALL ||
-                      record->header.id == EVENT_RECEIVE;
+    unsigned id = record->header.id;
+    bool is_message = id == EVENT_SEND || id == EVENT_SENDCALL || id == EVENT_RECEIVE;
     uint64_t span = is_message ? record->message.span : 0;
+    struct end *end =
+        speaks_of_end(id) ? ends_find(history, event->origin, record->message.path) : NULL;
     int result = 0;
 
     ret_event->event = *event;
@@ -109,18 +118,16 @@ static int hand_out(struct history *history, struct stream *stream, const struct
     ret_event->when = record->header.time > span ? record->header.time - span : 0;
     if (stream != NULL)
         result = streams_hand_out(history, stream, record, ret_event);
-    if (result == 0 && (record->header.id == EVENT_SEND || record->header.id == EVENT_SENDCALL)) {
-        struct end *end = ends_find(history, event->origin, record->message.path);
-        if (end != NULL && record->header.id == EVENT_SEND)
-            result = flows_hand_out_send(history, end, record, ret_event);
-        else if (end != NULL && stream != NULL)
-            result = flows_hand_out_sendcall(history, end, stream, record, ret_event);
-    }
-    if (result == 0 && stream != NULL)
-        result = room_hand_out(history, stream, record, ret_event);
-    if (record->header.id == EVENT_LOST)
+    if (result == 0 && id == EVENT_SEND && end != NULL)
+        result = flows_hand_out_send(history, end, record, ret_event);
+    if (result == 0 && id == EVENT_SENDCALL && end != NULL && stream != NULL)
+        result = flows_hand_out_sendcall(history, end, stream, record, ret_event);
+    if (result == 0 && end != NULL && stream != NULL)
+        result = room_hand_out(history, end, stream, record, ret_event);
+    ret_event->joined = end != NULL && end->partner != NULL;
+    if (id == EVENT_LOST)
         history->counts.lost += record->lost.count;
-    if (record->header.id == EVENT_DISCARDED)
+    if (id == EVENT_DISCARDED)
         history->counts.discarded += record->lost.count;
     ret_event->edges = history->edges;
     ret_event->edge_count = history->edge_count;
@@ -593,6 +600,7 @@ const char *edge_kind_name(enum edge_kind kind)
         [EDGE_TERMINATION] = "termination",
         [EDGE_ROOM] = "room",
         [EDGE_CONNECTION] = "connection",
+        [EDGE_END] = "end",
     };
 
     return kind < EDGE_KIND_COUNT ? names[kind] : "unknown";

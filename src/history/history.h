@@ -35,6 +35,8 @@ enum edge_kind {
     EDGE_ROOM, /* from the RECEIVE at the other end that made room to the end of a sender's wait: the SEND, or the
                   next SENDCALL of the same call */
     EDGE_CONNECTION, /* from CONNECT to the ACCEPT of the other end */
+    EDGE_END, /* to a RECEIVE that finds the end of the file, from the latest event of the stream that sent last at
+                 the other end: it has closed that since, or ended. (value is NULL) */
     EDGE_KIND_COUNT,
 };
 
@@ -80,6 +82,8 @@ struct history_event {
     void *
         value; /* to be filled with what its edges shall bring (history_keep_values), all zero; valid until the
                     next call; NULL: no edge will begin here */
+    bool
+        joined; /* SEND, RECEIVE, SENDCALL, RECEIVECALL: the other end of the path is metered, too */
     uint32_t rest_bytes;    /* RECEIVE: bytes without an edge ... */
     enum history_rest rest; /* ... and why */
 };

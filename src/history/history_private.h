@@ -22,10 +22,10 @@
 #ifndef DPM_HISTORY_PRIVATE_H
 #define DPM_HISTORY_PRIVATE_H
 
+#include "base/lookup.h"
 #include "history/clock.h"
 #include "history/history.h"
 #include "history/joining.h"
-#include "history/lookup.h"
 
 /* Whatever a stream does in a call is told within this time, ns: either the call ends, or the stream has
  * left the CPU, and SENDCALL tells. */
@@ -140,15 +140,16 @@ struct end {
     struct sharing *sharing;          /* or NULL */
     /* out: what this end sends */
     struct sends sends;
-    uint64_t out_start;   /* positions begin here */
-    uint64_t out_last;    /* position of the latest, from which the next is unwrapped */
-    uint64_t out_end;     /* end of all SENDs noted */
-    uint64_t out_time;    /* of the latest record */
-    uint64_t forgotten;   /* SENDs below have been dropped */
-    struct who sender;    /* the latest */
-    struct stream *opens; /* streams in the middle of a send call, of which SENDCALL has told */
-    uint32_t done;        /* leading SENDs that are received, if they are kept nevertheless */
-    uint32_t most_before; /* the largest of `sends` */
+    uint64_t out_start;     /* positions begin here */
+    uint64_t out_last;      /* position of the latest, from which the next is unwrapped */
+    uint64_t out_end;       /* end of all SENDs noted */
+    uint64_t out_time;      /* of the latest record */
+    uint64_t forgotten;     /* SENDs below have been dropped */
+    struct who sender;      /* the latest ... */
+    uint32_t sender_number; /* ... and its number */
+    struct stream *opens;   /* streams in the middle of a send call, of which SENDCALL has told */
+    uint32_t done;          /* leading SENDs that are received, if they are kept nevertheless */
+    uint32_t most_before;   /* the largest of `sends` */
     uint32_t most_after;
     /* in: what this end receives, in its own terms; + in_shift: in its partner's */
     uint64_t in_start;
@@ -219,10 +220,11 @@ struct stream {
     struct beginning open_call; /* ... by this SENDCALL */
     /* as handed out */
     uint64_t proc_time;
-    bool runs;           /* proc_time is known */
-    uint32_t full;       /* number of the path that it waits for room in, 0: none ... */
-    uint64_t full_since; /* ... and since when */
-    uint8_t creation;    /* enum creation */
+    bool runs;               /* proc_time is known */
+    struct beginning latest; /* event */
+    uint32_t full;           /* number of the path that it waits for room in, 0: none ... */
+    uint64_t full_since;     /* ... and since when */
+    uint8_t creation;        /* enum creation */
     struct beginning creator;
     /* held */
     uint8_t waits;       /* enum waiting */
@@ -283,6 +285,7 @@ struct fading {
     uint32_t origin;
     uint32_t number;
     bool is_path;
+    struct beginning latest; /* of a stream: its last event */
 };
 
 struct history {
@@ -326,6 +329,7 @@ struct history {
     struct end *last_orphan;
     uint32_t orphan_count;
     struct fading *fading;
+    struct lookup faded; /* streams: place in it */
     uint32_t fading_first;
     uint32_t fading_count;
     struct history_edge *edges;
@@ -402,7 +406,12 @@ void ends_list_unjoined(struct history *history, struct end *end);
 void ends_unlist_unjoined(struct history *history, struct end *end);
 
 /* Its identity may be forgotten by and by. */
-void history_fade(struct history *history, uint32_t origin, uint32_t number, bool is_path);
+/* Returns what is kept of it for a while. */
+struct fading *history_fade(struct history *history, uint32_t origin, uint32_t number,
+                            bool is_path);
+/* The last event of a stream that has ended, or NULL: too long ago. */
+const struct beginning *history_faded(const struct history *history, uint32_t origin,
+                                      uint32_t stream);
 
 /* Counts all SENDs that nobody will receive. */
 void ends_finish(struct history *history);
@@ -575,10 +584,10 @@ struct stream *holding_take_ready(struct history *history);
 
 /* ---- room.c ---- */
 
-/* An event of a stream is handed out: notes what may end a wait at the other end, and adds the edge to the end of
- * this one's. Returns 0 or -ENOMEM. */
-int room_hand_out(struct history *history, struct stream *stream, const struct record *record,
-                  struct history_event *event);
+/* An event of a stream at one end is handed out: notes what may end a wait at the other end, and adds the edge to
+ * the end of this one's. Returns 0 or -ENOMEM. */
+int room_hand_out(struct history *history, struct end *end, struct stream *stream,
+                  const struct record *record, struct history_event *event);
 void room_forget(struct history *history, struct end *end);
 
 /* ---- values.c ---- */

@@ -6,6 +6,10 @@
  *                                         /                    /      EDGE_ROOM
  *      receiver           RECEIVE --------'    RECEIVE -------'
  *
+ *      sender    SEND ---- latest event ~~ closes
+ *                                 \                                   EDGE_END
+ *      receiver                    '--------- RECEIVE, end of file
+ *
  *      client    CONNECT -----------------.
  *                                          \                          EDGE_CONNECTION
  *      server              ~~ waits ~~~~~~ ACCEPT
@@ -89,7 +93,7 @@ static int add_edge(struct history *history, enum edge_kind kind, const struct e
     return 0;
 }
 
-/* The end of a wait of this stream. */
+/* The end of a stream's wait for room, or for a connection. */
 static int add_cause(struct history *history, const struct end *end, const struct stream *stream,
                      const struct record *record)
 {
@@ -104,26 +108,43 @@ static int add_cause(struct history *history, const struct end *end, const struc
     return from == NULL ? 0 : add_edge(history, sends ? EDGE_ROOM : EDGE_CONNECTION, other, from);
 }
 
-int room_hand_out(struct history *history, struct stream *stream, const struct record *record,
-                  struct history_event *event)
+/* Nothing more comes: who sent last has closed his end since, or has ended. */
+static int add_end(struct history *history, const struct end *end, const struct stream *stream)
 {
-    struct end *end;
+    const struct end *other = end->partner;
+    if (other == NULL || other->sender.life == 0)
+        return 0;
+    const struct stream *sender = stream_who(history, other->sender);
+    const struct beginning *latest =
+        sender != NULL ? &sender->latest
+                       : history_faded(history, other->origin, other->sender_number);
+    return sender == stream || latest == NULL || latest->stream == 0
+               ? 0
+               : add_edge(history, EDGE_END, other, latest);
+}
+
+static int hand_out_receive(struct history *history, struct end *end, struct stream *stream,
+                            const struct record *record, struct history_event *event)
+{
+    stream->full = 0;
+    if (record->header.id == EVENT_RECEIVE && record->message.bytes == 0)
+        return record->header.flags & RECORD_END_OF_FILE ? add_end(history, end, stream) : 0;
+    return end->external ? 0 : note(history, end, stream, record, event);
+}
+
+int room_hand_out(struct history *history, struct end *end, struct stream *stream,
+                  const struct record *record, struct history_event *event)
+{
     int result;
 
     switch (record->header.id) {
     case EVENT_RECEIVE:
     case EVENT_CONNECT:
-        stream->full = 0;
-        end = ends_find(history, stream->origin, record->message.path);
-        if (end == NULL || end->external ||
-            (record->header.id == EVENT_RECEIVE && record->message.bytes == 0))
-            return 0;
-        return note(history, end, stream, record, event);
+        return hand_out_receive(history, end, stream, record, event);
     case EVENT_SENDCALL:
     case EVENT_SEND:
     case EVENT_ACCEPT:
-        end = ends_find(history, stream->origin, record->message.path);
-        result = end == NULL ? 0 : add_cause(history, end, stream, record);
+        result = add_cause(history, end, stream, record);
         stream->full =
             record->header.id == EVENT_SENDCALL && !(record->header.flags & RECORD_PREEMPTED)
                 ? record->message.path

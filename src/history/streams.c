@@ -414,6 +414,15 @@ int streams_hand_out(struct history *history, struct stream *stream, const struc
     int result = 0;
 
     event->proc_time = unwrap_proc_time(stream, &record->header);
+    stream->latest = (struct beginning){
+        .number = event->number,
+        .time = record->header.time,
+        .when = event->when,
+        .proc_time = event->proc_time,
+        .stream = stream->number,
+        .sequence = record->header.sequence,
+        .id = record->header.id,
+    };
     if (stream->creation == CREATION_HANDED) {
         result = add_beginning(history, EDGE_CREATION, stream->origin, &stream->creator);
         stream->creation = CREATION_UNKNOWN;
@@ -437,7 +446,7 @@ void streams_forget(struct history *history, struct stream *stream)
     flows_close_call(history, stream);
     values_spend(history, &stream->creator.value);
     leave_process(history, stream);
-    history_fade(history, stream->origin, stream->number, false);
+    history_fade(history, stream->origin, stream->number, false)->latest = stream->latest;
     lookup_remove(&history->stream_numbers, number_in_origin(stream->origin, stream->number));
     if (history->last_stream == stream)
         history->last_stream = NULL;

@@ -134,7 +134,7 @@ static void draw_head(const struct picture *picture)
         ".event.receive circle{fill:#b3440e}.event.other circle{fill:#666}"
         ".arc{fill:none;stroke:#1f4e8c;stroke-width:1.3;marker-end:url(#head)}"
         ".ordered{stroke-dasharray:7 4}.inferred{stroke-dasharray:1.5 4}"
-        ".creation,.termination,.room,.connection{stroke:#5b7f2b}.room{stroke-dasharray:7 4}"
+        ".creation,.termination,.room,.connection,.end{stroke:#5b7f2b}.room{stroke-dasharray:7 4}"
         ".wait{fill-opacity:0.55}.wait0{fill:#f2b27a}.wait1{fill:#9db9e0}"
         ".wait2{fill:#c9c9c9}.wait3{fill:#d9c2e3}";
     char text[GRAPH_TEXT_SIZE];
@@ -165,7 +165,7 @@ static void draw_legend(const struct picture *picture)
         const char *text;
     } arcs[] = {
         {"exact", "message, exact"}, {"ordered", "ordered"},
-        {"inferred", "inferred"},    {"creation", "creation, termination, connection"},
+        {"inferred", "inferred"},    {"creation", "creation, connection, end"},
         {"room", "room made"},
     };
     double x = 12;

@@ -5,7 +5,7 @@
  *      slots   | . | k | k | . | k | . | . | k |     open addressing; a key stands in its own slot or
  *                    '-------'                       behind it, with no free one in between
  */
-#include "history/lookup.h"
+#include "base/lookup.h"
 
 #include <errno.h>
 #include <stdlib.h>
