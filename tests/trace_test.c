@@ -1072,9 +1072,9 @@ static void test_what_is_no_trace_is_refused_in_one_line(void **unused)
     check_refused(empty, -EINVAL, "no trace of dpm");
     write_small(path, 1, &model);
     check_refused(file_of(path, "data"), -ENOTDIR, "a trace is a directory");
-    replace_text(path, "trace_format = 1;", "trace_format = 2;");
-    check_refused(path, -EPROTONOSUPPORT, "the trace has format 2, this dpm reads format 1");
-    replace_text(path, "trace_format = 2;", "trace_format = 1;");
+    replace_text(path, "trace_format = 2;", "trace_format = 3;");
+    check_refused(path, -EPROTONOSUPPORT, "the trace has format 3, this dpm reads format 2");
+    replace_text(path, "trace_format = 3;", "trace_format = 2;");
     assert_int_equal(unlink(file_of(path, "data")), 0);
     check_refused(path, -ENOENT, "other/data: cannot be opened");
     /* Opening a FIFO must not wait. */

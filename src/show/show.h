@@ -3,6 +3,7 @@
  * show.h: faces of what was recorded and found out: tables and lines for people, JSON for programs.
  *
  *      struct communication --> show_statistics --> tables, or one JSON object
+ *      struct parallelism   --> show_parallelism --> tables, or one JSON object
  *      struct event         --> show_record     --> a line, or a line of JSON
  *      struct history_event --> history_graph   --> a picture (SVG), or a graph (DOT)
  *
@@ -14,6 +15,7 @@
 #define DPM_SHOW_H
 
 #include "analysis/analysis.h"
+#include "analysis/parallelism.h"
 #include "event/event.h"
 #include "history/history.h"
 
@@ -64,6 +66,28 @@ int show_statistics(const struct communication *communication, FILE *file,
  * `dpm run` when its command has ended. Errors: those of communication_read_history. */
 int show_report(struct source *source, FILE *file, const struct show_options *options,
                 struct problem *problem);
+
+/* ---- parallelism ---- */
+
+/* One computation that ran once or several times. */
+struct parallelism_run {
+    struct parallelism *threads; /* each thread is a stream */
+    struct parallelism
+        *processes;   /* each process is one; NULL: no process had threads, it is the same */
+    uint64_t lost;    /* records */
+    const char *name; /* of its first trace */
+};
+
+struct parallelism_runs {
+    const struct parallelism_options *options; /* with the assignments that rows speak of */
+    const struct parallelism_run *at;
+    size_t count; /* at least 1 */
+};
+
+/* Prints P of every assignment and step, what it rests on and what it assumes; as the median of several runs with
+ * the least and the greatest. Returns 0 or -ENOMEM; errors of writing are left in the file. */
+int show_parallelism(const struct parallelism_runs *runs, FILE *file,
+                     const struct show_options *options);
 
 /* ---- single records ---- */
 

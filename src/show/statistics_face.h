@@ -54,9 +54,6 @@ int print_late_table(const struct communication *communication, FILE *file,
 int print_path_wait_table(const struct communication *communication, FILE *file,
                           const struct show_options *options);
 
-/* One line: what became of messages. */
-void print_matching(const struct communication *communication, FILE *file);
-
 /* ---- statistics_order.c: rows in the order that was asked for ---- */
 
 /* Each returns pointers to all rows, in order, that the caller frees; NULL: out of memory. */

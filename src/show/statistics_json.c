@@ -12,6 +12,7 @@
  *      "late_receivers": [ ... ],
  *      "paths": [ ... ]}
  */
+#include "show/matching_face.h"
 #include "show/show.h"
 #include "show/statistics_face.h"
 #include "show/statistics_words.h"
@@ -24,25 +25,10 @@
 /* Functions that make a value return NULL when out of memory, and jansson's setters refuse NULL:
  * one check at the end of each element is enough. */
 
-static json_t *count(uint64_t value)
-{
-    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
-
-static json_t *text(const char *from, size_t size)
-{
-    char safe[512];
-
-    if (size >= sizeof(safe))
-        size = sizeof(safe) - 1;
-    show_text(from, size, safe);
-    return json_string(safe);
-}
-
 /* Processes are numbered from 1 in order of their first record. */
 static json_t *process_id(uint32_t index)
 {
-    return index == NO_PROCESS ? json_null() : count((uint64_t)index + 1);
+    return index == NO_PROCESS ? json_null() : json_count((uint64_t)index + 1);
 }
 
 static json_t *process_ids(const struct party *party)
@@ -62,13 +48,14 @@ static json_t *process_ids(const struct party *party)
 static json_t *party(const struct party *from)
 {
     if (from->count == 0)
-        return text(from->address, ENDPOINT_SIZE);
+        return json_text(from->address, ENDPOINT_SIZE);
     return from->count == 1 ? process_id(from->processes[0]) : process_ids(from);
 }
 
 static json_t *traffic(const struct traffic *from)
 {
-    return json_pack("{s:o, s:o}", "messages", count(from->messages), "bytes", count(from->bytes));
+    return json_pack("{s:o, s:o}", "messages", json_count(from->messages), "bytes",
+                     json_count(from->bytes));
 }
 
 /* null: there are no values. */
@@ -78,11 +65,11 @@ static json_t *distribution(const struct histogram *from)
 
     if (values == 0)
         return json_null();
-    return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "count", count(values), "mean",
-                     (double)from->sum / (double)values, "min", count(from->min), "p50",
-                     count(histogram_quantile(from, 0.5)), "p90",
-                     count(histogram_quantile(from, 0.9)), "p99",
-                     count(histogram_quantile(from, 0.99)), "max", count(from->max));
+    return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "count", json_count(values), "mean",
+                     (double)from->sum / (double)values, "min", json_count(from->min), "p50",
+                     json_count(histogram_quantile(from, 0.5)), "p90",
+                     json_count(histogram_quantile(from, 0.9)), "p99",
+                     json_count(histogram_quantile(from, 0.99)), "max", json_count(from->max));
 }
 
 static const char *const time_keys[TIME_KINDS] = {
@@ -122,7 +109,7 @@ static json_t *shares(const struct communication *communication,
 
 static json_t *machine(const struct communication *communication, uint32_t index)
 {
-    return text(communication->machines[index].name, MACHINE_NAME_SIZE + 15);
+    return json_text(communication->machines[index].name, MACHINE_NAME_SIZE + 15);
 }
 
 static json_t *machines(const struct communication *communication)
@@ -144,7 +131,7 @@ static json_t *own_cost(const struct own_cost *from)
     if (from->recordings == 0)
         return json_null();
     return json_pack(
-        "{s:o, s:f, s:o}", "cpu_ns", count(from->cpu), "records_per_wakeup",
+        "{s:o, s:f, s:o}", "cpu_ns", json_count(from->cpu), "records_per_wakeup",
         from->wakeups == 0 ? 0 : (double)from->records / (double)from->wakeups, "bpf_ns_per_record",
         from->hook_records == 0 ? json_null()
                                 : json_real((double)from->hook / (double)from->hook_records));
@@ -162,48 +149,36 @@ static json_t *kind_names(uint32_t kinds)
     return names;
 }
 
-/* null: it was not read as a history. */
-static json_t *matching(const struct communication *communication)
-{
-    const struct history_counts *from = &communication->matching;
-
-    if (!communication->matched)
-        return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "exact", count(from->exact), "ordered",
-                     count(from->ordered), "inferred", count(from->inferred), "external",
-                     count(from->external), "unselected", count(from->unselected),
-                     "unmatched_sends", count(from->unmatched_sends), "unmatched_receives",
-                     count(from->unmatched_receives));
-}
-
 static json_t *queue(const struct communication *communication, const struct queue_length *from)
 {
     return json_pack("{s:o, s:f, s:f, s:o, s:o, s:o, s:o}", "messages_max",
-                     count(from->messages_max), "messages_mean",
+                     json_count(from->messages_max), "messages_mean",
                      queue_mean(from, communication->duration), "messages_mean_over_operations",
-                     queue_mean_over_operations(from), "messages_now", count(from->messages),
-                     "bytes_max", count(from->bytes_max), "bytes_now", count(from->bytes),
-                     "unreceived", count(from->unreceived));
+                     queue_mean_over_operations(from), "messages_now", json_count(from->messages),
+                     "bytes_max", json_count(from->bytes_max), "bytes_now", json_count(from->bytes),
+                     "unreceived", json_count(from->unreceived));
 }
 
 static json_t *recording(const struct communication *communication)
 {
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-        "events", count(communication->events), "lost", count(communication->lost), "dropped",
-        count(communication->dropped), "duplicates", count(communication->duplicates),
-        "unseen_bytes", count(communication->unseen_bytes), "not_metered",
-        kind_names(communication->kinds_left_out), "duration_ns", count(communication->duration),
-        "complete", communication->complete, "by", communication_by_name(communication->by),
-        "machines", machines(communication), "local", traffic(&communication->local), "remote",
-        traffic(&communication->remote), "connections", count(communication->connections), "ended",
-        count(communication->ended), "own_cost", own_cost(&communication->own_cost), "matching",
-        matching(communication));
+        "events", json_count(communication->events), "lost", json_count(communication->lost),
+        "dropped", json_count(communication->dropped), "duplicates",
+        json_count(communication->duplicates), "unseen_bytes",
+        json_count(communication->unseen_bytes), "not_metered",
+        kind_names(communication->kinds_left_out), "duration_ns",
+        json_count(communication->duration), "complete", communication->complete, "by",
+        communication_by_name(communication->by), "machines", machines(communication), "local",
+        traffic(&communication->local), "remote", traffic(&communication->remote), "connections",
+        json_count(communication->connections), "ended", json_count(communication->ended),
+        "own_cost", own_cost(&communication->own_cost), "matching",
+        communication->matched ? matching_json(&communication->matching) : json_null());
 }
 
 static json_t *name_or_null(const char *from)
 {
-    return from == NULL ? json_null() : text(from, strlen(from));
+    return from == NULL ? json_null() : json_text(from, strlen(from));
 }
 
 static json_t *container(const struct communication_process *process)
@@ -221,13 +196,13 @@ static int set_attributes(json_t *object, const struct communication_process *fr
 {
     bool known = from->pid != 0;
     json_t *attributes = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "user", known ? count(from->user) : json_null(),
-        "user_name", name_or_null(from->user_name), "cgroup",
-        from->cgroup == 0 ? json_null() : count(from->cgroup), "cgroup_name",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "user",
+        known ? json_count(from->user) : json_null(), "user_name", name_or_null(from->user_name),
+        "cgroup", from->cgroup == 0 ? json_null() : json_count(from->cgroup), "cgroup_name",
         name_or_null(from->cgroup_name), "container", container(from), "program",
         name_or_null(from->program), "pid_namespace",
-        from->pid_namespace == 0 ? json_null() : count(from->pid_namespace), "pid_inside",
-        known ? count(from->pid_inside) : json_null());
+        from->pid_namespace == 0 ? json_null() : json_count(from->pid_namespace), "pid_inside",
+        known ? json_count(from->pid_inside) : json_null());
     int result = json_object_update(object, attributes);
 
     json_decref(attributes);
@@ -238,10 +213,11 @@ static int set_attributes(json_t *object, const struct communication_process *fr
 static int set_sums(json_t *object, const struct communication *communication,
                     const struct communication_process *from)
 {
-    json_t *sums = json_pack("{s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "cpu_ns", count(from->cpu),
-                             "sent", traffic(&from->sent), "received", traffic(&from->received),
-                             "share", shares(communication, from), "failed", "sends",
-                             count(from->failed_sends), "receives", count(from->failed_receives));
+    json_t *sums =
+        json_pack("{s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "cpu_ns", json_count(from->cpu), "sent",
+                  traffic(&from->sent), "received", traffic(&from->received), "share",
+                  shares(communication, from), "failed", "sends", json_count(from->failed_sends),
+                  "receives", json_count(from->failed_receives));
     int result = json_object_update(object, sums) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |
                  set_times(object, &from->times, ALL_TIMES, distribution);
@@ -264,9 +240,9 @@ static json_t *process(const struct communication *communication, size_t index)
     json_t *object =
         json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "id", process_id((uint32_t)index),
                   "machine", machine(communication, from->machine), "pid",
-                  from->pid == 0 ? json_null() : count(from->pid), "parent",
-                  process_id(from->parent), "name", text(from->name, sizeof(from->name)),
-                  "processes", count(from->group_size), "ended", from->ended);
+                  from->pid == 0 ? json_null() : json_count(from->pid), "parent",
+                  process_id(from->parent), "name", json_text(from->name, sizeof(from->name)),
+                  "processes", json_count(from->group_size), "ended", from->ended);
 
     return checked(object, set_sums(object, communication, from) | set_attributes(object, from));
 }
@@ -274,9 +250,10 @@ static json_t *process(const struct communication *communication, size_t index)
 static json_t *group(const struct communication *communication, size_t index)
 {
     const struct communication_process *from = &communication->processes[index];
-    json_t *object = json_pack("{s:o, s:o, s:o, s:o}", "id", process_id((uint32_t)index), "machine",
-                               machine(communication, from->machine), "name",
-                               text(from->group, NAME_SIZE), "processes", count(from->group_size));
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o}", "id", process_id((uint32_t)index), "machine",
+                  machine(communication, from->machine), "name", json_text(from->group, NAME_SIZE),
+                  "processes", json_count(from->group_size));
 
     return checked(object, set_sums(object, communication, from));
 }
@@ -285,12 +262,13 @@ static json_t *pair(const struct communication *communication, size_t index)
 {
     const struct communication_pair *from = &communication->pairs[index];
 
-    json_t *object = json_pack(
-        "{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:b, s:b}", "from", party(&from->from), "to",
-        party(&from->to), "messages", count(from->sent.messages), "bytes", count(from->sent.bytes),
-        "bytes_per_s", show_rate(from->sent.bytes, communication->duration), "share",
-        show_share(from->sent.bytes, from->from_bytes), "size", distribution(&from->sizes), "local",
-        from->local, "shared", from->shared);
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:b, s:b}", "from", party(&from->from), "to",
+                  party(&from->to), "messages", json_count(from->sent.messages), "bytes",
+                  json_count(from->sent.bytes), "bytes_per_s",
+                  show_rate(from->sent.bytes, communication->duration), "share",
+                  show_share(from->sent.bytes, from->from_bytes), "size",
+                  distribution(&from->sizes), "local", from->local, "shared", from->shared);
 
     return checked(object, set_times(object, &from->times, PAIR_TIMES, distribution));
 }
@@ -299,27 +277,29 @@ static json_t *network(const struct network *from)
 {
     if (!from->known)
         return json_null();
-    return json_pack("{s:o, s:o, s:o}", "retransmitted", count(from->retransmitted),
-                     "round_trip_ns", count(from->round_trip), "unacknowledged_bytes",
-                     count(from->unacknowledged));
+    return json_pack("{s:o, s:o, s:o}", "retransmitted", json_count(from->retransmitted),
+                     "round_trip_ns", json_count(from->round_trip), "unacknowledged_bytes",
+                     json_count(from->unacknowledged));
 }
 
 /* Which one it is. */
 static json_t *path_names(const struct communication_path *from)
 {
     return json_pack("{s:s, s:o, s:o, s:[o, o]}", "kind", path_kind_name(from->kind), "local",
-                     text(from->local, ENDPOINT_SIZE), "remote", text(from->remote, ENDPOINT_SIZE),
-                     "ends", process_ids(&from->ends[0]), process_ids(&from->ends[1]));
+                     json_text(from->local, ENDPOINT_SIZE), "remote",
+                     json_text(from->remote, ENDPOINT_SIZE), "ends", process_ids(&from->ends[0]),
+                     process_ids(&from->ends[1]));
 }
 
 static json_t *path(const struct communication *communication, size_t index)
 {
     const struct communication_path *from = &communication->paths[index];
     json_t *object = path_names(from);
-    json_t *sums = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "sent", traffic(&from->sent),
-                             "received", traffic(&from->received), "dropped", count(from->dropped),
-                             "duplicates", count(from->duplicates), "connections",
-                             count(from->connections), "ended", count(from->ended));
+    json_t *sums =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "sent", traffic(&from->sent), "received",
+                  traffic(&from->received), "dropped", json_count(from->dropped), "duplicates",
+                  json_count(from->duplicates), "connections", json_count(from->connections),
+                  "ended", json_count(from->ended));
     int result = json_object_update(object, sums) |
                  json_object_set_new(object, "network", network(&from->network)) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |
@@ -333,11 +313,11 @@ static json_t *procedure(const struct communication *communication, size_t index
 {
     const struct communication_procedure *from = &communication->procedures[index];
 
-    return json_pack("{s:o, s:o, s:o, s:o}", "procedure",
-                     from->name[0] == '\0' ? json_null() : text(from->name, PROCEDURE_NAME_SIZE),
-                     "module",
-                     from->module[0] == '\0' ? json_null() : text(from->module, MODULE_NAME_SIZE),
-                     "sent", traffic(&from->sent), "received", traffic(&from->received));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o}", "procedure",
+        from->name[0] == '\0' ? json_null() : json_text(from->name, PROCEDURE_NAME_SIZE), "module",
+        from->module[0] == '\0' ? json_null() : json_text(from->module, MODULE_NAME_SIZE), "sent",
+        traffic(&from->sent), "received", traffic(&from->received));
 }
 
 /* Prints a value and frees it. */
@@ -372,8 +352,8 @@ static int print_array(const struct communication *communication, const char *na
 static json_t *late(const struct communication_pair *from)
 {
     return json_pack("{s:o, s:o, s:o, s:o}", "from", party(&from->from), "to", party(&from->to),
-                     "receiver_waited_ns", count(from->times.of[TIME_RECEIVER_WAIT].sum),
-                     "messages_waited_ns", count(from->times.of[TIME_MESSAGE_WAIT].sum));
+                     "receiver_waited_ns", json_count(from->times.of[TIME_RECEIVER_WAIT].sum),
+                     "messages_waited_ns", json_count(from->times.of[TIME_MESSAGE_WAIT].sum));
 }
 
 /* Of the pairs by wait those whose sender is late, or whose receiver is. */
@@ -417,8 +397,8 @@ static json_t *bars(const struct histogram *histogram)
 
     for (unsigned i = 0; result == 0 && i < histogram->used; i++) {
         struct histogram_bar bar = histogram_bar(histogram, i);
-        result = json_array_append_new(
-            list, json_pack("[o, o, o]", count(bar.from), count(bar.to), count(bar.count)));
+        result = json_array_append_new(list, json_pack("[o, o, o]", json_count(bar.from),
+                                                       json_count(bar.to), json_count(bar.count)));
     }
     if (result == 0)
         return list;
@@ -468,8 +448,8 @@ static json_t *interval(const struct communication *communication, size_t index)
 {
     json_t *object = traffic(&communication->intervals[index]);
 
-    return checked(object,
-                   json_object_set_new(object, "time_ns", count(index * communication->interval)));
+    return checked(object, json_object_set_new(object, "time_ns",
+                                               json_count(index * communication->interval)));
 }
 
 int show_statistics_json(const struct communication *communication, FILE *file,

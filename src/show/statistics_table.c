@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* statistics_table.c: the communication statistics as tables for people. See show.h. */
+#include "show/matching_face.h"
 #include "show/show.h"
 #include "show/statistics_face.h"
 #include "show/statistics_words.h"
@@ -577,7 +578,8 @@ int show_statistics_tables(const struct communication *communication, FILE *file
     int result = print_tables(communication, file, options);
     if (result == 0 && !ferror(file)) {
         print_where(communication, file);
-        print_matching(communication, file);
+        if (communication->matched)
+            print_matching(&communication->matching, file);
         print_dropped(file, communication->dropped);
         print_duplicates(file, communication->duplicates);
         print_unknown(file, communication->unknown_streams, "streams",

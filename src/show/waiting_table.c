@@ -169,34 +169,3 @@ int print_late_table(const struct communication *communication, FILE *file,
     return print_chosen_table(&chosen, communication, (const void **)pairs_by_wait(communication),
                               communication->pair_count, file, options);
 }
-
-/* ---- what the rest stands on ---- */
-
-static void add_part(FILE *file, uint64_t part, const char *what, const char **separator)
-{
-    char count[UNIT_SIZE];
-
-    if (part == 0)
-        return;
-    show_count(part, count);
-    fprintf(file, "%s%s %s", *separator, count, what);
-    *separator = ", ";
-}
-
-void print_matching(const struct communication *communication, FILE *file)
-{
-    const struct history_counts *counts = &communication->matching;
-    const char *separator = "\nReceives were matched with sends: ";
-
-    if (!communication->matched)
-        return;
-    add_part(file, counts->exact, "exactly", &separator);
-    add_part(file, counts->ordered, "up to the order of concurrent calls", &separator);
-    add_part(file, counts->inferred, "inferred", &separator);
-    add_part(file, counts->unselected, "with what was not selected", &separator);
-    add_part(file, counts->external, "with somebody who is not metered", &separator);
-    add_part(file, counts->unmatched_receives, "not at all", &separator);
-    add_part(file, counts->unmatched_sends, "sends never received", &separator);
-    if (*separator == ',')
-        fputs(".\n", file);
-}

@@ -8,7 +8,7 @@
 
 #include "trace/trace.h"
 
-#define TRACE_FORMAT      1
+#define TRACE_FORMAT      2
 #define TRACE_UUID_SIZE   16
 #define TRACE_CONTENT     (sizeof(struct trace_packet_header) + sizeof(struct trace_packet_context))
 #define TRACE_LAST_PACKET (1u << 20) /* bytes; the largest packet of anybody that we read */

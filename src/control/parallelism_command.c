@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* parallelism_command.c: `dpm parallelism`: how parallel it was, and would be elsewhere. See
+ * dpm-parallelism(1). */
+#include "control/command.h"
+#include "control/placements.h"
+#include "control/traces.h"
+#include "show/show.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum streams { STREAMS_BOTH, STREAMS_THREADS, STREAMS_PROCESSES };
+
+struct asked {
+    struct parallelism_options options;
+    struct placements placements;
+    struct show_options show;
+    const char **without; /* names or pids */
+    size_t without_count;
+    size_t without_room;
+    enum streams streams;
+    uint32_t cores;
+    bool each; /* each trace is a run of its own */
+};
+
+static bool is_left_out(void *context, const struct stream_record *stream)
+{
+    const struct asked *asked = context;
+    char pid[16];
+
+    snprintf(pid, sizeof(pid), "%u", stream->pid);
+    for (size_t i = 0; i < asked->without_count; i++)
+        if (strcmp(asked->without[i], pid) == 0 ||
+            (strlen(asked->without[i]) < STREAM_NAME_SIZE &&
+             strncmp(asked->without[i], stream->name, STREAM_NAME_SIZE) == 0))
+            return true;
+    return false;
+}
+
+/* ---- reading ---- */
+
+/* One pass over the traces. */
+static int read_once(const char *const *names, size_t count, struct asked *asked, bool threads,
+                     bool last, struct parallelism **ret_parallelism, uint64_t *ret_lost,
+                     struct problem *problem)
+{
+    struct traces traces;
+    int result = traces_open(names, count, &traces, problem);
+
+    asked->options.threads = threads;
+    if (result == 0)
+        result =
+            parallelism_read_history(traces.history, &asked->options, ret_parallelism, problem);
+    if (result == 0) {
+        *ret_lost = 0;
+        for (size_t i = 0; i < count; i++)
+            *ret_lost += traces.sources[i]->states[0].lost;
+        if (last)
+            traces_report_losses(&traces);
+    }
+    traces_close(&traces);
+    return result;
+}
+
+/* A program with threads is read twice: each thread is a stream, then each process is one. */
+static int read_run(const char *const *names, size_t count, struct asked *asked,
+                    struct parallelism_run *run, struct problem *problem)
+{
+    bool threads = asked->streams != STREAMS_PROCESSES;
+    int result = read_once(names, count, asked, threads, true, &run->threads, &run->lost, problem);
+
+    run->name = names[0];
+    if (result < 0 || asked->streams != STREAMS_BOTH || !parallelism_has_threads(run->threads))
+        return result;
+    return read_once(names, count, asked, false, false, &run->processes, &run->lost, problem);
+}
+
+static int read_runs(const char *const *names, size_t count, struct asked *asked,
+                     struct parallelism_run *runs, struct problem *problem)
+{
+    if (!asked->each)
+        return read_run(names, count, asked, &runs[0], problem);
+    for (size_t i = 0; i < count; i++) {
+        int result = read_run(&names[i], 1, asked, &runs[i], problem);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static int show_traces(const char *const *names, size_t count, struct asked *asked)
+{
+    struct parallelism_run *at = calloc(count, sizeof(*at));
+    struct parallelism_runs runs = {&asked->options, at, asked->each ? count : 1};
+    struct problem problem = {""};
+    int result = at == NULL ? problem_set(&problem, -ENOMEM, "out of memory")
+                            : read_runs(names, count, asked, at, &problem);
+
+    if (result == 0) {
+        result = show_parallelism(&runs, stdout, &asked->show);
+        if (result < 0)
+            problem_set(&problem, result, "out of memory");
+        else
+            result = command_flush_output(&problem);
+    }
+    for (size_t i = 0; at != NULL && i < count; i++) {
+        parallelism_free(at[i].threads);
+        parallelism_free(at[i].processes);
+    }
+    free(at);
+    return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+}
+
+/* ---- options ---- */
+
+enum {
+    OPTION_ALL = OPTION_HELP + 1,
+    OPTION_AS_RECORDED,
+    OPTION_ASSIGN,
+    OPTION_CORES,
+    OPTION_DELAYS,
+    OPTION_EACH,
+    OPTION_EDGES,
+    OPTION_JSON,
+    OPTION_LOCAL_DELAY,
+    OPTION_ONE_EACH,
+    OPTION_ONE_MACHINE,
+    OPTION_PER_MACHINE,
+    OPTION_REMOTE_DELAY,
+    OPTION_STEP,
+    OPTION_STREAMS,
+    OPTION_WITHOUT,
+};
+
+static const char *edges_word(size_t index)
+{
+    static const char *const words[] = {"all", "messages"};
+
+    return index < ARRAY_SIZE(words) ? words[index] : NULL;
+}
+
+static const char *step_word(size_t index)
+{
+    static const char *const words[] = {"delay", "sharing"};
+
+    return index < ARRAY_SIZE(words) ? words[index] : NULL;
+}
+
+static const char *streams_word(size_t index)
+{
+    static const char *const words[] = {"both", "threads", "processes"};
+
+    return index < ARRAY_SIZE(words) ? words[index] : NULL;
+}
+
+static const struct command_option parallelism_options[] = {
+    {"as-recorded", OPTION_AS_RECORDED, {0}, "processes on the machines where they were recorded"},
+    {"one-machine", OPTION_ONE_MACHINE, {0}, "all of them on one machine"},
+    {"one-each", OPTION_ONE_EACH, {0}, "a machine for each (always shown, first)"},
+    {"per-machine",
+     OPTION_PER_MACHINE,
+     {"N"},
+     "N to a machine, in the order in which they appear; repeatable"},
+    {"assign", OPTION_ASSIGN, {"FILE", ARGUMENT_FILE}, "as FILE says; repeatable"},
+    {"cores", OPTION_CORES, {"N"}, "processors of each machine (as recorded there, else 1)"},
+    {"local-delay",
+     OPTION_LOCAL_DELAY,
+     {"DELAY"},
+     "how long a message takes within a machine: 10us, 10us+1ns/B, 1:4ms,1000:12ms (0)"},
+    {"remote-delay", OPTION_REMOTE_DELAY, {"DELAY"}, "the same, between machines (0)"},
+    {"delays", OPTION_DELAYS, {"FILE", ARGUMENT_FILE}, "delays, also of pairs of machines"},
+    {"edges",
+     OPTION_EDGES,
+     {"WHICH", ARGUMENT_WORD, edges_word},
+     "all arcs, or those of messages only, as in Miller's thesis (all)"},
+    {"streams",
+     OPTION_STREAMS,
+     {"WHICH", ARGUMENT_WORD, streams_word},
+     "each thread is a stream, or each process is one (both, if there are threads)"},
+    {"step",
+     OPTION_STEP,
+     {"STEP", ARGUMENT_WORD, step_word},
+     "up to this one of max, delay and sharing (sharing)"},
+    {"without",
+     OPTION_WITHOUT,
+     {"NAME|PID", ARGUMENT_OTHER, NULL},
+     "leave this process out; repeatable"},
+    {"each", OPTION_EACH, {0}, "each TRACE is a run of its own: the median, and how they spread"},
+    {"all", OPTION_ALL, {0}, "all processes, not the 100 largest and a row of others"},
+    {"json", OPTION_JSON, {0}, "one JSON object, always with everything"},
+    {0},
+};
+
+static int bad_value(const char *option, const char *text, const char *wanted)
+{
+    return command_usage_error("parallelism", "--%s %s: give %s", option, text, wanted);
+}
+
+static int parse_number(const char *option, uint32_t most, uint32_t *ret_number)
+{
+    uint64_t number;
+
+    if (parse_size(optarg, &number) < 0 || number == 0 || number > most)
+        return bad_value(option, optarg, "a number from 1 on");
+    *ret_number = (uint32_t)number;
+    return -1;
+}
+
+static int parse_delay(const char *option, struct delay *ret_delay)
+{
+    return delay_parse(optarg, ret_delay) == 0
+               ? -1
+               : bad_value(option, optarg, "a time as 13ms, 13ms+22us/B or 1:4.2ms,1000:12.8ms");
+}
+
+/* Index of the word, or -1. */
+static int parse_word(const char *(*word)(size_t index))
+{
+    for (size_t i = 0; word(i) != NULL; i++)
+        if (strcmp(optarg, word(i)) == 0)
+            return (int)i;
+    return -1;
+}
+
+static int add_assignment(struct asked *asked, const char *name, enum assignment_kind kind,
+                          uint32_t per_machine)
+{
+    for (size_t i = 0; i < asked->placements.count; i++)
+        if (strcmp(asked->placements.assignments[i].name, name) == 0)
+            return -1;
+    return placements_add(&asked->placements, name, kind, per_machine) < 0
+               ? command_error("out of memory")
+               : -1;
+}
+
+static int add_per_machine(struct asked *asked)
+{
+    char name[64];
+    uint32_t number;
+    int status = parse_number("per-machine", 1000000, &number);
+
+    if (status >= 0)
+        return status;
+    snprintf(name, sizeof(name), "%u-per-machine", number);
+    return add_assignment(asked, name, PER_MACHINE, number);
+}
+
+static int read_file(struct asked *asked, bool delays)
+{
+    struct problem problem;
+    int result = delays ? placements_read_delays(&asked->placements, optarg, &problem)
+                        : placements_read(&asked->placements, optarg, &problem);
+
+    return result < 0 ? command_error("%s", problem.text) : -1;
+}
+
+static int add_without(struct asked *asked)
+{
+    if (array_reserve(&asked->without, &asked->without_room, asked->without_count + 1,
+                      sizeof(*asked->without)) < 0)
+        return command_error("out of memory");
+    asked->without[asked->without_count++] = optarg;
+    return -1;
+}
+
+/* Options that choose a word. */
+static int take_word(int option, struct asked *asked)
+{
+    int word;
+
+    if (option == OPTION_EDGES) {
+        word = parse_word(edges_word);
+        asked->options.messages_only = word == 1;
+        return word >= 0 ? -1 : bad_value("edges", optarg, "all or messages");
+    }
+    if (option == OPTION_STEP) {
+        word = parse_word(step_word);
+        asked->options.sharing = word == 1;
+        return word >= 0 ? -1 : bad_value("step", optarg, "delay or sharing");
+    }
+    word = parse_word(streams_word);
+    asked->streams = (enum streams)word;
+    return word >= 0 ? -1 : bad_value("streams", optarg, "both, threads or processes");
+}
+
+/* Returns -1, or the exit status with which the command ends. */
+static int take_option(int option, struct asked *asked)
+{
+    switch (option) {
+    case OPTION_ALL:
+        asked->show.all = true;
+        return -1;
+    case OPTION_AS_RECORDED:
+        return add_assignment(asked, "as-recorded", AS_RECORDED, 0);
+    case OPTION_ONE_MACHINE:
+        return add_assignment(asked, "one-machine", ONE_MACHINE, 0);
+    case OPTION_ONE_EACH:
+        return add_assignment(asked, "one-each", ONE_EACH, 0);
+    case OPTION_PER_MACHINE:
+        return add_per_machine(asked);
+    case OPTION_ASSIGN:
+    case OPTION_DELAYS:
+        return read_file(asked, option == OPTION_DELAYS);
+    case OPTION_CORES:
+        return parse_number("cores", 100000, &asked->cores);
+    case OPTION_EACH:
+        asked->each = true;
+        return -1;
+    case OPTION_JSON:
+        asked->show.json = true;
+        return -1;
+    case OPTION_LOCAL_DELAY:
+        return parse_delay("local-delay", &asked->placements.delays.local);
+    case OPTION_REMOTE_DELAY:
+        return parse_delay("remote-delay", &asked->placements.delays.remote);
+    case OPTION_EDGES:
+    case OPTION_STEP:
+    case OPTION_STREAMS:
+        return take_word(option, asked);
+    case OPTION_WITHOUT:
+        return add_without(asked);
+    default:
+        return option == OPTION_HELP ? command_help("parallelism")
+                                     : command_usage_error("parallelism", NULL);
+    }
+}
+
+/* Without any that is asked for: those that can be had of every trace. */
+static int choose_assignments(struct asked *asked)
+{
+    int status = -1;
+
+    if (asked->placements.count > 1)
+        return status;
+    status = add_assignment(asked, "as-recorded", AS_RECORDED, 0);
+    return status >= 0 ? status : add_assignment(asked, "one-machine", ONE_MACHINE, 0);
+}
+
+static int command_parallelism(int argc, char **argv)
+{
+    struct asked asked = {.options = {.sharing = true}};
+    int option, status = add_assignment(&asked, "one-each", ONE_EACH, 0);
+
+    while (status < 0 && (option = command_next_option(&parallelism_command, argc, argv)) != -1)
+        status = take_option(option, &asked);
+    if (status < 0 && optind == argc)
+        status = command_usage_error("parallelism", "which trace?");
+    if (status < 0)
+        status = choose_assignments(&asked);
+    if (status < 0) {
+        placements_cores(&asked.placements, asked.cores);
+        asked.options.assignments = asked.placements.assignments;
+        asked.options.assignment_count = asked.placements.count;
+        asked.options.delays = asked.placements.delays;
+        if (asked.without_count > 0) {
+            asked.options.leaves_out = is_left_out;
+            asked.options.context = &asked;
+        }
+        status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
+    }
+    placements_done(&asked.placements);
+    free(asked.without);
+    return status;
+}
+
+const struct command parallelism_command = {
+    .name = "parallelism",
+    .description = "show how parallel it was, and would be on other machines",
+    .usage = "[OPTION]... TRACE...",
+    .function = command_parallelism,
+    .operand = {"TRACE", ARGUMENT_TRACE},
+    .options = parallelism_options,
+};

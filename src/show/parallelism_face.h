@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* parallelism_face.h: the two faces of the parallelism of a computation. Private to show/. */
+#ifndef DPM_PARALLELISM_FACE_H
+#define DPM_PARALLELISM_FACE_H
+
+#include "show/show.h"
+
+int show_parallelism_tables(const struct parallelism_runs *runs, FILE *file,
+                            const struct show_options *options);
+int show_parallelism_json(const struct parallelism_runs *runs, FILE *file);
+
+/* Of all runs, the middle one of t_max of a row; `processes`: each process one stream. */
+uint64_t parallelism_median(const struct parallelism_runs *runs, size_t row, bool processes);
+
+/* The same of P, with the least and the greatest. */
+struct spread {
+    double least, median, greatest;
+};
+struct spread parallelism_spread(const struct parallelism_runs *runs, size_t row, bool processes);
+
+#endif

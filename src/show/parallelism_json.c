@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* parallelism_json.c: how parallel a computation was and would be, for programs: dpm-parallelism(1). */
+#include "show/matching_face.h"
+#include "show/parallelism_face.h"
+
+#include <errno.h>
+
+static json_t *waits_json(const struct waits *waits)
+{
+    return json_pack("{s:o, s:o}", "count", json_count(waits->count), "time_ns",
+                     json_count(waits->time));
+}
+
+static json_t *row_json(const struct parallelism_runs *runs, size_t row)
+{
+    const struct parallelism *first = runs->at[0].threads;
+    const struct parallelism_row *is = &first->rows[row];
+    struct spread threads = parallelism_spread(runs, row, false);
+    struct spread processes = parallelism_spread(runs, row, true);
+
+    return json_pack("{s:s, s:s, s:o, s:o, s:f, s:f, s:f, s:o, s:f, s:f}", "assignment",
+                     runs->options->assignments[is->assignment].name, "step",
+                     parallelism_step_name(is->step), "T_ns", json_count(first->total), "tmax_ns",
+                     json_count(parallelism_median(runs, row, false)), "P", threads.median,
+                     "P_share", first->streams == 0 ? 0 : threads.median / first->streams,
+                     "P_processes", processes.median, "tmax_processes_ns",
+                     json_count(parallelism_median(runs, row, true)), "P_least", threads.least,
+                     "P_greatest", threads.greatest);
+}
+
+static json_t *efficiency_json(const struct parallelism_runs *runs, size_t assignment)
+{
+    struct parallelism_efficiency efficiency;
+
+    parallelism_efficiency(runs->at[0].threads, (uint32_t)assignment, &efficiency);
+    return json_pack("{s:s, s:f, s:f, s:f}", "assignment",
+                     runs->options->assignments[assignment].name, "load_balance",
+                     efficiency.load_balance, "serialisation", efficiency.serialisation, "transfer",
+                     efficiency.transfer);
+}
+
+static json_t *process_json(const struct parallelism_runs *runs, size_t index)
+{
+    const struct parallelism_process *process = &runs->at[0].threads->processes[index];
+
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+                     json_text(process->name, STREAM_NAME_SIZE), "pid", json_count(process->pid),
+                     "machine", json_count(process->machine), "streams",
+                     json_count(process->streams), "cpu_ns", json_count(process->cpu), "turns",
+                     json_count(process->turns), "synchronous", json_count(process->synchronous));
+}
+
+static json_t *array_json(const struct parallelism_runs *runs, size_t count,
+                          json_t *(*make)(const struct parallelism_runs *runs, size_t index))
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(array, make(runs, i)) < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static json_t *trace_json(const struct parallelism_runs *runs)
+{
+    const struct parallelism *first = runs->at[0].threads;
+
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "runs",
+        json_count(runs->count), "events", json_count(first->matching.events), "lost",
+        json_count(runs->at[0].lost), "duration_ns", json_count(first->duration), "streams",
+        json_count(first->streams), "machines", json_count(first->machines), "message_arcs",
+        json_count(first->messages), "other_arcs", json_count(first->other_arcs), "outside",
+        waits_json(&first->outside), "asleep", waits_json(&first->asleep), "locks",
+        waits_json(&first->locks), "stretches", json_count(first->stretches), "messages_only",
+        runs->options->messages_only, "matching", matching_json(&first->matching));
+}
+
+int show_parallelism_json(const struct parallelism_runs *runs, FILE *file)
+{
+    const struct parallelism *first = runs->at[0].threads;
+    json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "trace", trace_json(runs), "rows",
+                            array_json(runs, first->row_count, row_json), "efficiency",
+                            array_json(runs, runs->options->assignment_count, efficiency_json),
+                            "processes", array_json(runs, first->process_count, process_json));
+
+    if (all == NULL)
+        return -ENOMEM;
+    /* a failure to write stays in the file */
+    json_dumpf(all, file, JSON_INDENT(1));
+    fputc('\n', file);
+    json_decref(all);
+    return 0;
+}

@@ -1,0 +1,795 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parallelism_test.c: T, t_max and P: small computations whose answers are known, the papers' among them, and
+ * random ones against naive algorithms.
+ *
+ *      a computation, as a list of steps for each stream --+--> tapes --> history --> parallelism
+ *                                                          |                              =
+ *                                                          '--> longest path, by definition
+ *                                                          '--> processor sharing, step by step
+ */
+#include "analysis/parallelism.h"
+
+#include "tapes.h"
+
+#include <math.h>
+
+#define ALL      UINT32_MAX
+#define T0       1000000000u
+#define STREAMS  6
+#define STEPS    80 /* of a stream, at most */
+#define SENDERS  4  /* of what one RECEIVE takes, at most */
+#define MACHINES 3
+
+/* ---- a computation ---- */
+
+struct step {
+    uint64_t cpu;
+    bool slept; /* the processor time comes behind the wait */
+    uint32_t source_count;
+    struct {
+        uint32_t stream, step;
+        uint32_t bytes;
+    } sources[SENDERS];
+};
+
+struct computation {
+    struct tape tape;
+    uint32_t streams;
+    struct step steps[STREAMS][STEPS];
+    uint32_t count[STREAMS];
+    uint64_t cpu[STREAMS];
+    uint32_t sequence[STREAMS];
+    uint64_t now;
+    /* what is under way from one stream to another */
+    struct {
+        uint32_t sent, received; /* positions */
+        struct {
+            uint32_t step, bytes;
+        } queue[STEPS];
+        uint32_t first, last;
+    } channels[STREAMS][STREAMS];
+};
+
+static uint32_t path_of(uint32_t from, uint32_t to, bool receiver)
+{
+    return 1 + (from * STREAMS + to) * 2 + receiver;
+}
+
+static void add_process(struct tape *tape, uint32_t number, const char *name)
+{
+    struct stream_record record = {
+        .header = {.time = T0, .id = EVENT_STREAM, .flags = 16, .stream = number},
+        .process = number,
+        .pid = 100 + number};
+
+    snprintf(record.name, sizeof(record.name), "%s", name);
+    tape_add(tape, &record);
+}
+
+static void begin(struct computation *computation, uint32_t streams)
+{
+    memset(computation, 0, sizeof(*computation));
+    tape_init(&computation->tape);
+    computation->streams = streams;
+    computation->now = T0;
+    add_machine(&computation->tape, T0, 1, ALL);
+    for (uint32_t i = 0; i < streams; i++)
+        add_process(&computation->tape, i + 1, (char[]){(char)('A' + i), '\0'});
+    for (uint32_t i = 0; i < streams; i++)
+        for (uint32_t k = 0; k < streams; k++) {
+            uint32_t from = path_of(i, k, false), to = path_of(i, k, true);
+            if (i == k)
+                continue;
+            add_unix(&computation->tape, T0, from, PATH_UNIX_STREAM, from, to);
+            add_unix(&computation->tape, T0, to, PATH_UNIX_STREAM, to, from);
+        }
+    for (uint32_t i = 0; i < streams; i++) /* from here on processor time counts */
+        add_event(&computation->tape, ++computation->now, EVENT_EXEC, i + 1,
+                  computation->sequence[i]++)
+            ->header.proc_time_and_pc = 0;
+}
+
+static struct step *add_step(struct computation *computation, uint32_t stream, uint64_t cpu)
+{
+    struct step *step = &computation->steps[stream][computation->count[stream]++];
+
+    assert_true(computation->count[stream] <= STEPS);
+    *step = (struct step){.cpu = cpu};
+    computation->cpu[stream] += cpu;
+    return step;
+}
+
+static struct record *tell(struct computation *computation, uint32_t stream, enum event_id id,
+                           uint32_t path, uint32_t offset, uint32_t bytes)
+{
+    struct record *record = add_message(&computation->tape, ++computation->now, id, stream + 1,
+                                        computation->sequence[stream]++, path, offset, bytes);
+
+    record->header.proc_time_and_pc = computation->cpu[stream];
+    return record;
+}
+
+static void run_on(struct computation *computation, uint32_t stream, uint64_t cpu)
+{
+    add_step(computation, stream, cpu);
+    tell(computation, stream, EVENT_EXEC, 0, 0, 0);
+}
+
+static void send_to(struct computation *computation, uint32_t from, uint32_t to, uint64_t cpu,
+                    uint32_t bytes)
+{
+    add_step(computation, from, cpu);
+    uint32_t last = computation->channels[from][to].last++;
+    computation->channels[from][to].queue[last].step = computation->count[from] - 1;
+    computation->channels[from][to].queue[last].bytes = bytes;
+    tell(computation, from, EVENT_SEND, path_of(from, to, false),
+         computation->channels[from][to].sent, bytes);
+    computation->channels[from][to].sent += bytes;
+}
+
+static uint32_t waiting(const struct computation *computation, uint32_t from, uint32_t to)
+{
+    return computation->channels[from][to].sent - computation->channels[from][to].received;
+}
+
+/* Takes so many bytes of what waits. `waits`: it falls asleep first, with `cpu` used on each side. */
+static void receive(struct computation *computation, uint32_t to, uint32_t from, uint64_t cpu,
+                    uint32_t bytes, bool waits)
+{
+    if (waits) {
+        add_step(computation, to, cpu);
+        tell(computation, to, EVENT_RECEIVECALL, path_of(from, to, true), 0, 0);
+    }
+    struct step *step = add_step(computation, to, cpu);
+    step->slept = waits;
+    uint32_t left = bytes;
+    while (left > 0) {
+        uint32_t first = computation->channels[from][to].first;
+        uint32_t *queued = &computation->channels[from][to].queue[first].bytes;
+        uint32_t part = *queued < left ? *queued : left;
+        uint32_t i = step->source_count++;
+        assert_true(step->source_count <= SENDERS);
+        step->sources[i].stream = from;
+        step->sources[i].step = computation->channels[from][to].queue[first].step;
+        step->sources[i].bytes = part;
+        *queued -= part;
+        left -= part;
+        computation->channels[from][to].first += *queued == 0;
+    }
+    tell(computation, to, EVENT_RECEIVE, path_of(from, to, true),
+         computation->channels[from][to].received, bytes)
+        ->header.flags = waits ? 0 : RECORD_CALL_IMPLIED;
+    computation->channels[from][to].received += bytes;
+}
+
+/* ---- naive: the longest path ---- */
+
+struct world {
+    const struct computation *computation;
+    const struct delays *delays;
+    uint32_t machine[STREAMS];
+    double cores[STREAMS];
+    double speed[STREAMS];
+    bool free; /* messages take no time */
+};
+
+static double delay_between(const struct world *world, uint32_t from, uint32_t to, uint32_t bytes)
+{
+    const struct delays *delays = world->delays;
+
+    if (world->free)
+        return 0;
+    return (double)delay_of(
+        world->machine[from] == world->machine[to] ? &delays->local : &delays->remote, bytes);
+}
+
+/* By definition, and again for whoever asks. */
+static double length_to(const struct world *world, uint32_t stream, uint32_t index)
+{
+    const struct step *step = &world->computation->steps[stream][index];
+    double own = index == 0 ? 0 : length_to(world, stream, index - 1), arrive = 0;
+    double speed = world->free ? 1 : world->speed[world->machine[stream]];
+    double cpu = floor((double)step->cpu / speed);
+
+    for (uint32_t i = 0; i < step->source_count; i++) {
+        double length =
+            length_to(world, step->sources[i].stream, step->sources[i].step) +
+            delay_between(world, step->sources[i].stream, stream, step->sources[i].bytes);
+        arrive = length > arrive ? length : arrive;
+    }
+    if (step->slept)
+        return (own > arrive ? own : arrive) + cpu;
+    return own + cpu > arrive ? own + cpu : arrive;
+}
+
+static double longest_path(const struct world *world)
+{
+    double longest = 0;
+
+    for (uint32_t i = 0; i < world->computation->streams; i++)
+        if (world->computation->count[i] > 0) {
+            double length = length_to(world, i, world->computation->count[i] - 1);
+            longest = length > longest ? length : longest;
+        }
+    return longest;
+}
+
+/* ---- naive: processor sharing ---- */
+
+enum phase { BEFORE, WAITING, BEHIND, DONE };
+
+struct stage {
+    uint32_t step;
+    enum phase phase;
+    double left; /* of processor time */
+    double ends[STEPS];
+};
+
+/* When all that a step waits for has come; INFINITY: not known yet. */
+static double arrival(const struct world *world, const struct stage *stages, uint32_t stream)
+{
+    const struct step *step = &world->computation->steps[stream][stages[stream].step];
+    double last = 0;
+
+    for (uint32_t i = 0; i < step->source_count; i++) {
+        uint32_t from = step->sources[i].stream;
+        if (stages[from].step <= step->sources[i].step)
+            return INFINITY;
+        double comes = stages[from].ends[step->sources[i].step] +
+                       delay_between(world, from, stream, step->sources[i].bytes);
+        last = comes > last ? comes : last;
+    }
+    return last;
+}
+
+static void begin_stage(const struct world *world, struct stage *stages, uint32_t stream)
+{
+    struct stage *stage = &stages[stream];
+    const struct step *step = &world->computation->steps[stream][stage->step];
+
+    if (stage->step == world->computation->count[stream]) {
+        stage->phase = DONE;
+        return;
+    }
+    stage->phase = step->slept ? WAITING : BEFORE;
+    stage->left = (double)step->cpu;
+}
+
+/* Whether anything has changed now. */
+static bool go_on(const struct world *world, struct stage *stages, uint32_t stream, double now)
+{
+    struct stage *stage = &stages[stream];
+    bool slept = stage->phase != DONE && world->computation->steps[stream][stage->step].slept;
+
+    if ((stage->phase == BEFORE || stage->phase == BEHIND) && stage->left > 1e-6)
+        return false;
+    if (stage->phase == BEFORE) {
+        stage->phase = WAITING;
+        return true;
+    }
+    if (stage->phase == WAITING && arrival(world, stages, stream) <= now + 1e-6 && slept) {
+        stage->phase = BEHIND;
+        return true;
+    }
+    if (stage->phase == BEHIND ||
+        (stage->phase == WAITING && arrival(world, stages, stream) <= now + 1e-6)) {
+        stage->ends[stage->step++] = now;
+        begin_stage(world, stages, stream);
+        return true;
+    }
+    return false;
+}
+
+static bool is_running(const struct stage *stage)
+{
+    return stage->phase == BEFORE || stage->phase == BEHIND;
+}
+
+static double share_of(const struct world *world, const struct stage *stages, uint32_t stream)
+{
+    uint32_t machine = world->machine[stream];
+    double running = 0;
+
+    for (uint32_t i = 0; i < world->computation->streams; i++)
+        running += world->machine[i] == machine && is_running(&stages[i]);
+    double share = world->cores[machine] / running;
+    return (share < 1 ? share : 1) * world->speed[machine];
+}
+
+static double simulate(const struct world *world)
+{
+    uint32_t streams = world->computation->streams;
+    struct stage stages[STREAMS];
+    double now = 0;
+
+    memset(stages, 0, sizeof(stages));
+    for (uint32_t i = 0; i < streams; i++)
+        begin_stage(world, stages, i);
+    for (;;) {
+        bool changed = true;
+        while (changed) {
+            changed = false;
+            for (uint32_t i = 0; i < streams; i++)
+                changed = go_on(world, stages, i, now) || changed;
+        }
+        double next = INFINITY;
+        for (uint32_t i = 0; i < streams; i++) {
+            double at = stages[i].phase == WAITING ? arrival(world, stages, i)
+                        : is_running(&stages[i]) ? now + stages[i].left / share_of(world, stages, i)
+                                                 : INFINITY;
+            next = at < next ? at : next;
+        }
+        if (next == INFINITY)
+            return now;
+        double shares[STREAMS];
+        for (uint32_t i = 0; i < streams; i++)
+            shares[i] = is_running(&stages[i]) ? share_of(world, stages, i) : 0;
+        for (uint32_t i = 0; i < streams; i++)
+            stages[i].left -= (next - now) * shares[i];
+        now = next;
+    }
+}
+
+/* ---- asking ---- */
+
+static struct parallelism *ask(struct computation *computation,
+                               const struct parallelism_options *options)
+{
+    struct source *source = &computation->tape.source;
+    struct parallelism *parallelism = NULL;
+    struct history *history = NULL;
+    struct problem problem = {""};
+
+    computation->tape.at = 0;
+    computation->tape.source.states = &computation->tape.state;
+    assert_int_equal(history_new(&source, 1, &history, &problem), 0);
+    if (parallelism_read_history(history, options, &parallelism, &problem) != 0)
+        fail_msg("%s", problem.text);
+    history_free(history);
+    return parallelism;
+}
+
+static uint64_t longest(const struct parallelism *parallelism, uint32_t assignment,
+                        enum parallelism_step step)
+{
+    for (size_t i = 0; i < parallelism->row_count; i++)
+        if (parallelism->rows[i].assignment == assignment && parallelism->rows[i].step == step)
+            return parallelism->rows[i].longest;
+    fail_msg("there is no such row");
+    return 0;
+}
+
+static const struct assignment plain[] = {
+    {.name = "one-each", .kind = ONE_EACH},
+    {.name = "one-machine", .kind = ONE_MACHINE},
+    {.name = "2-per-machine", .kind = PER_MACHINE, .per_machine = 2},
+};
+
+static struct parallelism_options plain_options(void)
+{
+    return (struct parallelism_options){
+        .assignments = plain, .assignment_count = 3, .threads = true, .sharing = true};
+}
+
+/* ---- known answers ---- */
+
+/* The thesis' appendix A gives 35 here; sharing in elapsed time gives 40. */
+static void sharing_is_in_elapsed_time(void **state)
+{
+    struct computation *computation = *state;
+    struct assigned_machine machines[] = {{"one", 1, 1}, {"other", 1, 1}};
+    struct assigned_process processes[] = {{"C", 1}, {"*", 0}};
+    struct assignment assignment = {.name = "papers",
+                                    .kind = ASSIGNED,
+                                    .machines = machines,
+                                    .machine_count = 2,
+                                    .processes = processes,
+                                    .process_count = 2};
+    struct parallelism_options options = {
+        .assignments = &assignment, .assignment_count = 1, .threads = true, .sharing = true};
+
+    begin(computation, 3);
+    run_on(computation, 0, 20);
+    send_to(computation, 2, 1, 15, 1);
+    receive(computation, 1, 2, 10, 1, false);
+    run_on(computation, 1, 10);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->total, 55);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 25);
+    assert_int_equal(longest(parallelism, 0, STEP_DELAY), 25);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 40);
+    assert_int_equal(parallelism->streams, 3);
+    assert_int_equal(parallelism->messages, 1);
+    parallelism_free(parallelism);
+}
+
+static void nothing_in_common(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+    struct parallelism_efficiency efficiency;
+
+    begin(computation, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        run_on(computation, i, 10 * (i + 1));
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->total, 100);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(longest(parallelism, i, STEP_MAX), 40);
+        assert_int_equal(longest(parallelism, i, STEP_DELAY), 40);
+    }
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 40);
+    assert_int_equal(longest(parallelism, 1, STEP_SHARING), 100);
+    assert_int_equal(longest(parallelism, 2, STEP_SHARING), 70);
+    parallelism_efficiency(parallelism, 0, &efficiency);
+    assert_true(fabs(efficiency.load_balance - 0.625) < 1e-9);
+    assert_true(efficiency.serialisation == 1 && efficiency.transfer == 1);
+    parallelism_free(parallelism);
+}
+
+/* Delays by length, local and remote, and between two machines. */
+static void messages_take_time(void **state)
+{
+    struct computation *computation = *state;
+    struct assigned_machine machines[] = {{"one", 1, 1}, {"other", 1, 2}};
+    struct assigned_process processes[] = {{"101", 1}, {"*", 0}};
+    struct delay_between between = {"other", "one", {.points = {{0, 70}}, .count = 1}};
+    struct assignment assignments[] = {plain[0],
+                                       plain[1],
+                                       {.name = "assigned",
+                                        .kind = ASSIGNED,
+                                        .machines = machines,
+                                        .machine_count = 2,
+                                        .processes = processes,
+                                        .process_count = 2}};
+    struct parallelism_options options = {
+        .assignments = assignments,
+        .assignment_count = 3,
+        .threads = true,
+        .sharing = true,
+        .delays = {.local = {.points = {{0, 5}, {10, 15}}, .count = 2},
+                   .remote = {.points = {{0, 100}, {10, 300}, {20, 320}}, .count = 3},
+                   .between = &between,
+                   .between_count = 1}};
+
+    begin(computation, 2);
+    send_to(computation, 0, 1, 40, 15);
+    receive(computation, 1, 0, 1, 15, true);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 41);
+    assert_int_equal(longest(parallelism, 0, STEP_DELAY), 40 + 310 + 1);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 40 + 310 + 1);
+    assert_int_equal(longest(parallelism, 1, STEP_DELAY), 40 + 20 + 1);
+    assert_int_equal(longest(parallelism, 1, STEP_SHARING), 41 + 20 + 1);
+    assert_int_equal(longest(parallelism, 2, STEP_DELAY), 20 + 70 + 1);
+    assert_int_equal(longest(parallelism, 2, STEP_SHARING), 20 + 70 + 1);
+    parallelism_free(parallelism);
+}
+
+/* An answer from outside takes its elapsed time, beside the processor time (thesis, figure 5.3). */
+static void outside_takes_elapsed_time(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+    struct path_record path = {.header = {.time = T0, .id = EVENT_PATH, .flags = 16},
+                               .path = 99,
+                               .kind = PATH_TCP,
+                               .family = AF_INET,
+                               .local = {10, 0, 0, 1},
+                               .remote = {192, 0, 2, 9},
+                               .local_port = 1,
+                               .remote_port = 2};
+
+    begin(computation, 1);
+    path.header.time = computation->now;
+    tape_add(&computation->tape, &path);
+    computation->cpu[0] = 10;
+    tell(computation, 0, EVENT_SEND, 99, 0, 5);
+    computation->cpu[0] = 30;
+    tell(computation, 0, EVENT_RECEIVECALL, 99, 0, 0);
+    computation->now += 499;
+    computation->cpu[0] = 31;
+    tell(computation, 0, EVENT_RECEIVE, 99, 0, 5);
+    computation->cpu[0] = 40;
+    tell(computation, 0, EVENT_EXEC, 0, 0, 0);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->total, 40);
+    assert_int_equal(parallelism->outside.count, 1);
+    assert_int_equal(parallelism->outside.time, 501);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 10 + 501 + 1 + 9);
+    assert_int_equal(longest(parallelism, 1, STEP_SHARING), 10 + 501 + 1 + 9);
+    parallelism_free(parallelism);
+    options.messages_only = true;
+    parallelism = ask(computation, &options);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 40);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 40);
+    parallelism_free(parallelism);
+}
+
+static struct record *block(struct computation *computation, uint32_t stream, uint32_t call,
+                            uint64_t duration)
+{
+    computation->now += duration;
+    struct record *record = tell(computation, stream, EVENT_BLOCK, 0, 0, 0);
+    record->block.system_call = call;
+    record->block.state = 1;
+    record->block.duration = duration;
+    return record;
+}
+
+/* Timers count, locks of threads do not: for what they wait is not known. */
+static void sleeping_is_an_arc(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 2);
+    computation->cpu[0] = 10;
+    block(computation, 0, 230, 1000); /* clock_nanosleep */
+    computation->cpu[0] = 15;
+    block(computation, 0, 202, 5000); /* futex */
+    computation->cpu[0] = 20;
+    tell(computation, 0, EVENT_EXEC, 0, 0, 0);
+    tell(computation, 0, EVENT_RECEIVECALL, 0, 7, 0); /* poll */
+    computation->now += 299;
+    computation->cpu[0] = 22;
+    tell(computation, 0, EVENT_RECEIVECALL, 0, 7, 0); /* its time has passed */
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->asleep.count, 2);
+    assert_int_equal(parallelism->asleep.time, 1000 + 298);
+    assert_int_equal(parallelism->locks.count, 1);
+    assert_int_equal(parallelism->locks.time, 5000);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 20 + 1000 + 298 + 2);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 20 + 1000 + 298 + 2);
+    parallelism_free(parallelism);
+}
+
+/* A child begins where it is created, and ends its parent's wait. */
+static void creation_and_end(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 1);
+    computation->cpu[0] = 10;
+    struct stream_record child = {
+        .header = {.time = computation->now, .id = EVENT_STREAM, .flags = 16, .stream = 2},
+        .process = 2,
+        .pid = 102,
+        .parent = 1,
+        .name = "child"};
+    tape_add(&computation->tape, &child);
+    tell(computation, 0, EVENT_CREATEPROCESS, 2, 0, 0);
+    computation->cpu[1] = 50;
+    tell(computation, 1, EVENT_TERMINATION, 0, 1, 0);
+    computation->cpu[0] = 12;
+    block(computation, 0, 61, 1);
+    computation->cpu[0] = 15;
+    tell(computation, 0, EVENT_EXEC, 0, 0, 0);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->total, 65);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 10 + 50 + 3);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 10 + 50 + 3);
+    assert_int_equal(longest(parallelism, 1, STEP_SHARING), 65);
+    parallelism_free(parallelism);
+    options.messages_only = true;
+    parallelism = ask(computation, &options);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 50);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 50);
+    assert_int_equal(longest(parallelism, 1, STEP_SHARING), 65);
+    parallelism_free(parallelism);
+}
+
+static bool is_b(void *context, const struct stream_record *stream)
+{
+    (void)context;
+    return strcmp(stream->name, "B") == 0;
+}
+
+/* Who is left out is outside. */
+static void a_part_of_it(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 2);
+    send_to(computation, 0, 1, 10, 1);
+    receive(computation, 1, 0, 500, 1, false);
+    send_to(computation, 1, 0, 100, 1);
+    receive(computation, 0, 1, 5, 1, true);
+    options.leaves_out = is_b;
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->total, 20);
+    assert_int_equal(parallelism->process_count, 1);
+    assert_int_equal(parallelism->asleep.count, 1);
+    assert_int_equal(parallelism->messages, 0);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 20);
+    parallelism_free(parallelism);
+}
+
+/* Two threads of a process run side by side, or as one. */
+static void threads_or_processes(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 1);
+    struct stream_record thread = {
+        .header = {.time = computation->now, .id = EVENT_STREAM, .flags = 16, .stream = 2},
+        .process = 1,
+        .pid = 101,
+        .parent = 1,
+        .name = "A"};
+    tape_add(&computation->tape, &thread);
+    tell(computation, 0, EVENT_CREATEPROCESS, 2, 1, 0);
+    computation->cpu[1] = 50;
+    tell(computation, 1, EVENT_EXEC, 0, 0, 0);
+    computation->cpu[0] = 30;
+    tell(computation, 0, EVENT_EXEC, 0, 0, 0);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_true(parallelism_has_threads(parallelism));
+    assert_int_equal(parallelism->streams, 2);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 50);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 80); /* one machine for the process */
+    parallelism_free(parallelism);
+    options.threads = false;
+    parallelism = ask(computation, &options);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 80);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 80);
+    parallelism_free(parallelism);
+}
+
+/* ---- random computations ---- */
+
+static void make(struct computation *computation, uint64_t *seed)
+{
+    begin(computation, 1 + (uint32_t)random_below(seed, STREAMS));
+    uint32_t streams = computation->streams;
+    uint64_t most = random_below(seed, 2) == 0 ? 10 : 100000;
+    uint32_t steps = (uint32_t)random_below(seed, streams * 12) + 1;
+
+    for (uint32_t i = 0; i < steps; i++) {
+        uint32_t stream = (uint32_t)random_below(seed, streams);
+        uint32_t other = (uint32_t)random_below(seed, streams);
+        uint64_t cpu = random_below(seed, 4) == 0 ? 0 : random_below(seed, most);
+        if (computation->count[stream] + 2 >= STEPS)
+            continue;
+        uint32_t there = stream == other ? 0 : waiting(computation, other, stream);
+        if (stream == other)
+            run_on(computation, stream, cpu);
+        else if (there == 0)
+            send_to(computation, stream, other, cpu, 1 + (uint32_t)random_below(seed, 100));
+        else
+            receive(computation, stream, other, cpu,
+                    1 + (uint32_t)random_below(seed, there < 3 ? there : 3),
+                    random_below(seed, 2) == 0);
+    }
+}
+
+static bool is_near(uint64_t is, double wanted)
+{
+    return fabs((double)is - wanted) <= 2 + wanted * 1e-9;
+}
+
+static struct delay random_delay(uint64_t *seed)
+{
+    if (random_below(seed, 3) == 0)
+        return (struct delay){0};
+    return (struct delay){.points = {{0, (double)random_below(seed, 50000)},
+                                     {50, 50000 + (double)random_below(seed, 50000)}},
+                          .count = 1 + (uint32_t)random_below(seed, 2)};
+}
+
+static void compare(struct computation *computation, uint64_t seed)
+{
+    uint64_t first = seed;
+    struct assigned_machine machines[MACHINES];
+    struct assigned_process processes[STREAMS];
+    struct assignment assignments[4] = {plain[0],
+                                        plain[1],
+                                        plain[2],
+                                        {.name = "random",
+                                         .kind = ASSIGNED,
+                                         .machines = machines,
+                                         .machine_count = MACHINES,
+                                         .processes = processes,
+                                         .process_count = STREAMS}};
+    struct parallelism_options options = {
+        .assignments = assignments,
+        .assignment_count = 4,
+        .threads = random_below(&seed, 2) == 0,
+        .sharing = true,
+        .messages_only = random_below(&seed, 2) == 0,
+        .delays = {.local = random_delay(&seed), .remote = random_delay(&seed)},
+    };
+
+    make(computation, &seed);
+    for (uint32_t i = 0; i < MACHINES; i++)
+        machines[i] = (struct assigned_machine){.cores = 1 + (uint32_t)random_below(&seed, 3),
+                                                .speed = (double)(1 + random_below(&seed, 4)) / 2};
+    for (uint32_t i = 0; i < STREAMS; i++)
+        processes[i] =
+            (struct assigned_process){{(char)('A' + i)}, (uint32_t)random_below(&seed, MACHINES)};
+    for (uint32_t i = 0; i < 3; i++)
+        assignments[i].cores = (uint32_t)random_below(&seed, 3);
+    struct parallelism *parallelism = ask(computation, &options);
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < computation->streams; i++)
+        total += computation->cpu[i];
+    bool right = parallelism->total == total;
+    for (uint32_t a = 0; a < 4; a++) {
+        struct world world = {.computation = computation, .delays = &options.delays};
+        for (uint32_t i = 0; i < STREAMS; i++) {
+            world.machine[i] = a == 0 ? i : a == 1 ? 0 : a == 2 ? i / 2 : processes[i].machine;
+            world.cores[i] = a < 3          ? (assignments[a].cores == 0 ? 1 : assignments[a].cores)
+                             : i < MACHINES ? machines[i].cores
+                                            : 1;
+            world.speed[i] = a == 3 && i < MACHINES ? machines[i].speed : 1;
+        }
+        world.free = true;
+        right = right && is_near(longest(parallelism, a, STEP_MAX), longest_path(&world));
+        world.free = false;
+        /* speeds: each stretch is rounded */
+        right = right && fabs((double)longest(parallelism, a, STEP_DELAY) - longest_path(&world)) <=
+                             2 + (a == 3 ? STREAMS * STEPS : 0);
+        right = right && is_near(longest(parallelism, a, STEP_SHARING), simulate(&world));
+        if (!right)
+            fail_msg("DPM_SEED=%" PRIu64 ", assignment %u: T %" PRIu64 " max %" PRIu64 " (%.0f) "
+                     "delay %" PRIu64 " (%.0f) sharing %" PRIu64 " (%.3f)",
+                     first, a, parallelism->total, longest(parallelism, a, STEP_MAX), 0.0,
+                     longest(parallelism, a, STEP_DELAY), longest_path(&world),
+                     longest(parallelism, a, STEP_SHARING), simulate(&world));
+    }
+    /* what is true of all (papers: 1 <= P(max) <= streams; one machine computes T) */
+    double factor = parallelism_factor(parallelism, &parallelism->rows[0]);
+    assert_true(total == 0 || (factor >= 1 && factor <= computation->streams));
+    assert_true(longest(parallelism, 0, STEP_MAX) >= parallelism->largest);
+    if (assignments[1].cores <= 1)
+        assert_true(longest(parallelism, 1, STEP_SHARING) >= total);
+    parallelism_free(parallelism);
+    tape_done(&computation->tape);
+}
+
+#define COMPUTATIONS 2000
+
+static void as_the_naive_algorithms(void **state)
+{
+    uint64_t seed = seed_of_run("parallelism");
+
+    for (int i = 0; i < COMPUTATIONS; i++)
+        compare(*state, getenv("DPM_SEED") != NULL && i == 0 ? seed : random_number(&seed));
+    begin(*state, 1); /* for teardown */
+}
+
+static int set_up(void **state)
+{
+    *state = calloc(1, sizeof(struct computation));
+    return *state == NULL;
+}
+
+static int tear_down(void **state)
+{
+    tape_done(&((struct computation *)*state)->tape);
+    free(*state);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(sharing_is_in_elapsed_time),
+        TEST(nothing_in_common),
+        TEST(messages_take_time),
+        TEST(outside_takes_elapsed_time),
+        TEST(sleeping_is_an_arc),
+        TEST(creation_and_end),
+        TEST(a_part_of_it),
+        TEST(threads_or_processes),
+        TEST(as_the_naive_algorithms),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

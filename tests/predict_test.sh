@@ -1,0 +1,147 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# predict_test.sh BUILD_FOLDER: `dpm parallelism` of real programs, against what they used and how long they took;
+# what its options and files may say, and what it says of those that are wrong.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+cd "$scratch" || exit 1
+
+# row STEP ASSIGNMENT KEY FILE: a value of one row.
+row() {
+    jq -r --arg step "$1" --arg assignment "$2" \
+        ".rows[] | select(.step == \$step and .assignment == \$assignment) | .$3" "$4"
+}
+
+# holds NAME FILE EXPRESSION: whether a jq expression is true of a file.
+holds() {
+    check_equal "$1" true "$(jq "$3" "$2")"
+}
+
+# matches NAME PATTERN FILE: whether a line does.
+matches() {
+    check "$1" grep -E -q "$2" "$3"
+}
+
+# fails NAME STATUS PATTERN COMMAND...: one line on standard error, and nothing else.
+fails() {
+    fails_name=$1 fails_status=$2 fails_pattern=$3
+    shift 3
+    "$@" > fails.out 2> fails.err
+    check_equal "$fails_name: exit status" "$fails_status" "$?"
+    check_equal "$fails_name: one line" "1 0" "$(wc -l < fails.err) $(wc -c < fails.out)"
+    matches "$fails_name: says why" "$fails_pattern" fails.err
+}
+
+# ---- a pipeline ----
+
+# What it used of the processor as the shell's `times` has it is more than T by what was before the first event of sh.
+"$dpm" run -o pipe.trace --report report -- \
+    sh -c 'head -c 20000000 /dev/urandom | gzip -c | wc -c; times > times' > size
+"$dpm" parallelism --json pipe.trace > pipe.json
+check_equal 'the first row' 'one-each max' "$(jq -r '.rows[0] | "\(.assignment) \(.step)"' pipe.json)"
+holds 'three steps of three assignments' pipe.json '(.rows | length) == 9'
+holds 'T is that of the processes' pipe.json \
+    '(.rows[0].T_ns) == ([.processes[].cpu_ns] | add) and .rows[0].T_ns > 100000000'
+holds 'the processes are those of the pipeline' pipe.json \
+    '[.processes[].name] | contains(["sh", "head", "gzip", "wc"])'
+holds 'P lies between 1 and the number of streams, but for waits outside' pipe.json \
+    '.rows[0].P >= 0.9 and .rows[0].P <= .trace.streams'
+holds 'P is T over t_max' pipe.json \
+    'all(.rows[]; ((.P * .tmax_ns - .T_ns) | fabs) < 1000)'
+holds 'no machine is quicker than its work' pipe.json \
+    'all(.rows[] | select(.assignment == "one-machine" and .step == "sharing"); .tmax_ns >= .T_ns)'
+holds 'more delay, no more P' pipe.json \
+    '(.rows[0].tmax_ns) <= (.rows[1].tmax_ns) and (.rows[1].tmax_ns) <= (.rows[2].tmax_ns * 1.000001)'
+holds 'all messages are exact' pipe.json \
+    '.trace.matching.exact > 0 and .trace.matching.unmatched_receives == 0 and .trace.lost == 0'
+used=$(awk 'NR == 2 { split($1, user, "[ms]"); split($2, kernel, "[ms]")
+                      print (user[1] + kernel[1]) * 60 + user[2] + kernel[2] }' times)
+check_equal 'T is what the shell says its children used' near "$(jq -r --argjson used "$used" \
+    '([.processes[] | select(.name != "sh") | .cpu_ns] | add) / 1e9 |
+     if ((. - $used) | fabs) < 0.05 + $used * 0.05 then "near" else "\(.) and not \($used)" end' pipe.json)"
+
+"$dpm" parallelism pipe.trace > pipe.txt
+matches 'a table' '^one-machine +max +[0-9.]+ +[0-9]+ ' pipe.txt
+matches 'what it rests on' 'It rests on [0-9,]+ events, 0 lost; [0-9,]+ arcs of messages' pipe.txt
+matches 'what it assumes' 'assumed that events would stand in the same order' pipe.txt
+
+# ---- other machines ----
+
+cat > two.txt << 'END'
+# gzip alone
+machine fast 1 2
+machine slow
+gzip fast
+*    slow
+END
+cat > net.txt << 'END'
+local  1us
+remote 5us+0.01ns/B
+slow fast 1:10us,100000:200us
+END
+"$dpm" parallelism --json --assign two.txt --delays net.txt --cores 2 --per-machine 2 pipe.trace > two.json
+check_equal 'assignments as asked for' 'one-each two.txt 2-per-machine' \
+    "$(jq -r '[.rows[].assignment] | reduce .[] as $a ([]; if index($a) then . else . + [$a] end) | join(" ")' two.json)"
+holds 'a machine of twice the speed' two.json \
+    '[.rows[] | select(.step == "sharing") | .tmax_ns] | .[1] < .[0] * 0.8'
+"$dpm" parallelism --json --without gzip --step delay pipe.trace > without.json
+holds 'without one of them' without.json \
+    '([.processes[].name] | index("gzip")) == null and ([.rows[].step] | index("sharing")) == null'
+"$dpm" parallelism --json --edges messages pipe.trace > messages.json
+holds 'arcs of messages only' messages.json \
+    '.trace.other_arcs == 0 and .trace.asleep.count == 0 and .trace.messages_only'
+"$dpm" parallelism --json --each pipe.trace pipe.trace > each.json
+holds 'several runs' each.json \
+    '.trace.runs == 2 and all(.rows[]; .P_least == .P and .P_greatest == .P)'
+check_equal 'several runs, first row' "$(row max one-each tmax_ns pipe.json)" "$(row max one-each tmax_ns each.json)"
+
+# ---- threads ----
+
+if command -v python3 > /dev/null; then
+    cat > threads.py << 'END'
+import os, threading, zlib
+work = os.urandom(8000000)
+threads = [threading.Thread(target=zlib.compress, args=(work,)) for i in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+END
+    "$dpm" run -o threads.trace --report report -- python3 threads.py
+    "$dpm" parallelism --json threads.trace > threads.json
+    holds 'each thread a stream, or each process' threads.json \
+        '.rows[0].P > 1.2 and .rows[0].P_processes < .rows[0].P and any(.processes[]; .streams == 3)'
+else
+    skip 'each thread a stream, or each process' 'python3 is not installed'
+fi
+
+# ---- a server with a timer: what sleeps takes its time ----
+
+"$dpm" run -o sleep.trace --report report -- sh -c 'sleep 0.3; sleep 0.2'
+"$dpm" parallelism --json sleep.trace > sleep.json
+holds 'two sleeps, one after the other' sleep.json \
+    '.rows[0].tmax_ns > 490000000 and .rows[0].tmax_ns < 700000000'
+holds 'as long as it took' sleep.json \
+    '((.rows[2].tmax_ns - .trace.duration_ns) | fabs) < 0.1 * .trace.duration_ns'
+
+# ---- what is wrong ----
+
+fails 'no trace' 2 'which trace' "$dpm" parallelism
+fails 'no such trace' 1 'nowhere' "$dpm" parallelism nowhere
+fails 'no delay' 2 'give a time' "$dpm" parallelism --remote-delay fast pipe.trace
+fails 'a table that falls' 2 'give a time' "$dpm" parallelism --remote-delay 10:1ms,5:2ms pipe.trace
+fails 'no number' 2 'give a number' "$dpm" parallelism --per-machine 0 pipe.trace
+fails 'no such step' 2 'delay or sharing' "$dpm" parallelism --step none pipe.trace
+fails 'no file' 1 'cannot be read' "$dpm" parallelism --assign missing.txt pipe.trace
+echo 'gzip nowhere' > bad.txt
+fails 'no such machine' 1 'bad.txt:1: give machine NAME' "$dpm" parallelism --assign bad.txt pipe.trace
+printf 'machine a 0\n' > bad.txt
+fails 'no cores' 1 'bad.txt:1: give a number of cores' "$dpm" parallelism --assign bad.txt pipe.trace
+: > bad.txt
+fails 'no machine' 1 'has no line' "$dpm" parallelism --assign bad.txt pipe.trace
+echo 'local often' > bad.txt
+fails 'bad delays' 1 'bad.txt:1: give local DELAY' "$dpm" parallelism --delays bad.txt pipe.trace
+fails 'no room' 1 'no copy of the graph.*set TMPDIR' env TMPDIR=/nowhere "$dpm" parallelism pipe.trace
+
+finish
