@@ -151,6 +151,26 @@ for version in 1 2 3; do
     result $? "version $version, all 4 servers get work"
 done
 
+# ---- the bugs of the thesis: the same answer, by one server ----
+
+for version in 1 2 3; do
+    timeout 60 "$tsp" --cities 12 --version "$version" --seed "$seed" --times >"$scratch/right"
+    for bug in one-created one-used; do
+        timeout 60 "$tsp" --cities 12 --version "$version" --seed "$seed" --times --bug "$bug" \
+            >"$scratch/one"
+        requests=$(field requests "$scratch/one")
+        case $bug in
+        one-created) answered="$requests" messages=$((2 * requests + 3)) ;;
+        one-used) answered="$requests 0 0 0" messages=$((2 * requests + 12)) ;;
+        esac
+        [ "$(field answered "$scratch/one")" = "$answered" ] &&
+            [ "$(field messages "$scratch/one")" = "$messages" ] &&
+            [ "$(field tour "$scratch/one")" = "$(field tour "$scratch/right")" ] &&
+            [ "$requests" = "$(field requests "$scratch/right")" ]
+        result $? "version $version, --bug $bug: the right answer, by one server"
+    done
+done
+
 # ---- servers started by hand ----
 
 # start_by_hand SERVERS OPTION...: a controller that spawns none; sets `controller` and `port`
@@ -388,7 +408,7 @@ else
 fi
 
 for wrong in "--cities 2" "--cities 33" "--cities x" "--servers 0" "--servers 5 --cities 4" \
-    "--version 4" "--seed -1" "--check --cities 17" "--what" "surplus"; do
+    "--version 4" "--bug x" "--seed -1" "--check --cities 17" "--what" "surplus"; do
     # shellcheck disable=SC2086 # the words are options
     timeout 20 "$tsp" $wrong >"$scratch/out" 2>"$scratch/error"
     [ $? -eq 2 ] && [ ! -s "$scratch/out" ] && [ -s "$scratch/error" ]

@@ -29,6 +29,8 @@ static const char help_text[] =
     "  --no-spawn             start no servers: wait for `tsp-server HOST PORT` run by hand\n"
     "  --port-file FILE       write the port there\n"
     "  --server-program FILE  program to run as server (tsp-server beside this program)\n"
+    "  --bug BUG              one-created: create one server, whatever --servers says; one-used:\n"
+    "                         create all, but give requests to one\n"
     "  --timeout SECONDS      longest wait for a server (60)\n"
     "  --times                print the CPU time of controller and servers too, and how many\n"
     "                         requests each server answered\n"
@@ -40,12 +42,20 @@ static const char help_text[] =
 #define SERVERS_DEFAULT 4
 #define SEED_DEFAULT    57 /* a matrix that makes the search backtrack a few times, README.md */
 
+/* The two bugs that measuring found in the program of the thesis. */
+enum bug {
+    BUG_NONE,
+    BUG_ONE_CREATED,
+    BUG_ONE_USED,
+};
+
 struct options {
     unsigned cities;
     unsigned servers; /* 0: not given */
     unsigned version;
     unsigned timeout_seconds;
     uint64_t seed;
+    enum bug bug;
     const char *listen;
     const char *port_file;
     const char *server_program; /* NULL: beside this program */
@@ -66,6 +76,7 @@ enum option_code {
     OPTION_NO_SPAWN,
     OPTION_PORT_FILE,
     OPTION_SERVER_PROGRAM,
+    OPTION_BUG,
     OPTION_TIMEOUT,
     OPTION_TIMES,
     OPTION_QUIET,
@@ -83,6 +94,7 @@ static const struct option long_options[] = {
     {"no-spawn", no_argument, NULL, OPTION_NO_SPAWN},
     {"port-file", required_argument, NULL, OPTION_PORT_FILE},
     {"server-program", required_argument, NULL, OPTION_SERVER_PROGRAM},
+    {"bug", required_argument, NULL, OPTION_BUG},
     {"timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"times", no_argument, NULL, OPTION_TIMES},
     {"quiet", no_argument, NULL, OPTION_QUIET},
@@ -118,6 +130,17 @@ static int parse_unsigned(const char *name, const char *text, unsigned least, un
     return error;
 }
 
+static int parse_bug(const char *text, enum bug *ret_bug, struct problem *problem)
+{
+    if (strcmp(text, "one-created") == 0)
+        *ret_bug = BUG_ONE_CREATED;
+    else if (strcmp(text, "one-used") == 0)
+        *ret_bug = BUG_ONE_USED;
+    else
+        return problem_set(problem, -EINVAL, "--bug %s: expected one-created or one-used", text);
+    return 0;
+}
+
 static int parse_option(struct options *options, int code, struct problem *problem)
 {
     switch (code) {
@@ -135,6 +158,8 @@ static int parse_option(struct options *options, int code, struct problem *probl
     case OPTION_LISTEN:
         options->listen = optarg;
         return 0;
+    case OPTION_BUG:
+        return parse_bug(optarg, &options->bug, problem);
     case OPTION_NO_SPAWN:
         options->no_spawn = true;
         return 0;
@@ -274,6 +299,7 @@ static int write_port(const char *file, const char *port, struct problem *proble
 static int gather(struct crew *crew, const struct options *options, const struct costs *costs,
                   struct problem *problem)
 {
+    const unsigned servers = options->bug == BUG_ONE_CREATED ? 1 : options->servers;
     char program[PATH_MAX];
     int error = crew_listen(crew, options->listen, options->timeout_seconds, problem);
     if (error == 0 && options->port_file)
@@ -283,16 +309,18 @@ static int gather(struct crew *crew, const struct options *options, const struct
 
     if (options->no_spawn) {
         if (!options->quiet)
-            fprintf(stderr, "tsp: waiting for %u servers at %s port %s\n", options->servers,
-                    crew->host, crew->port);
+            fprintf(stderr, "tsp: waiting for %u servers at %s port %s\n", servers, crew->host,
+                    crew->port);
     } else {
         const char *server = options->server_program;
         if (!server && (error = server_beside(program, sizeof(program), problem)) < 0)
             return error;
-        error = crew_spawn(crew, server ? server : program, options->servers, problem);
+        error = crew_spawn(crew, server ? server : program, servers, problem);
     }
     if (error == 0)
-        error = crew_join(crew, options->servers, costs, problem);
+        error = crew_join(crew, servers, costs, problem);
+    if (error == 0 && options->bug == BUG_ONE_USED)
+        crew->used_count = 1;
     return error;
 }
 

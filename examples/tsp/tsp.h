@@ -188,6 +188,7 @@ struct crew {
     int listener;
     unsigned timeout_seconds;
     unsigned server_count;
+    unsigned used_count; /* servers that are given requests: the first ones */
     unsigned child_count;
     unsigned next_to_read;       /* server to look at first, so that none starves */
     uint64_t messages;           /* sent and received */
@@ -205,7 +206,8 @@ int crew_listen(struct crew *crew, const char *address, unsigned timeout_seconds
 /* Forks `count` processes that execute `program` HOST PORT. */
 int crew_spawn(struct crew *crew, const char *program, unsigned count, struct problem *problem);
 
-/* Waits until `count` servers have connected and gives each its copy of the matrix. Fails if a
+/* Waits until `count` servers have connected and gives each its copy of the matrix; all of them
+ * will be given requests, unless `used_count` is lowered afterwards. Fails if a
  * spawned server ends first, or (only then is there a limit) does not connect within the time. */
 int crew_join(struct crew *crew, unsigned count, const struct costs *costs,
               struct problem *problem);

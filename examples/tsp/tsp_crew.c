@@ -388,6 +388,7 @@ int crew_join(struct crew *crew, unsigned count, const struct costs *costs, stru
             return error;
     close(crew->listener);
     crew->listener = -1;
+    crew->used_count = crew->server_count;
 
     for (unsigned index = 0; index < crew->server_count; index++) {
         message_begin(&message, MESSAGE_MATRIX);

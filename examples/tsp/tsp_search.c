@@ -121,7 +121,7 @@ static int send_next(struct search *search, struct step *step, unsigned server,
 static int send_first(struct search *search, struct step *step, struct problem *problem)
 {
     for (unsigned round = 0; round < requests_at_once(search); round++)
-        for (unsigned server = 0; server < search->crew->server_count; server++) {
+        for (unsigned server = 0; server < search->crew->used_count; server++) {
             if (step->sent == step->piece_count)
                 return 0;
             int error = send_next(search, step, server, problem);
