@@ -163,11 +163,13 @@ static int accept_peer(struct process *process)
     return 0;
 }
 
-/* Those who connected to us may go when they are done; a server we need may not. */
+/* Those who connected to us may go when they are done; a server we need may not. What is sent because
+ * of that is no answer to what was received before. */
 static int drop_peer(struct process *process, struct peer *peer)
 {
     close(peer->descriptor);
     peer->descriptor = -1;
+    process->last_role = ROLE_NOBODY;
     if (!peer->accepted)
         return -ECONNRESET;
     process->alive--;
