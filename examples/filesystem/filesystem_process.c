@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filesystem_process.c: what every process of the file system has: connections, messages, counts,
- * and the CPU work that a message costs.
+ * filesystem_process.c: what every process of the file system has: connections, messages, counts.
  *
  *     wait ──► look at the header ──► take the whole message ──► count ──► work ──► the process
  *     (poll)    (MSG_PEEK)             (one recv)
@@ -10,6 +9,7 @@
  * was sent by one, and what has not been handled waits in the kernel, where it can be seen.
  */
 #include "filesystem.h"
+#include "work.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -19,58 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 const char *const role_names[ROLES + 1] = {
     "disk-interface", "buffer-manager", "directory-mgr", "request-interp", "user-process", "nobody",
 };
-
-/* ---- CPU work ---- */
-
-static uint64_t cpu_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void turn(uint64_t count)
-{
-    static volatile uint64_t sink;
-    uint64_t state = sink;
-    while (count-- > 0)
-        state = state * 6364136223846793005u + 1442695040888963407u;
-    sink = state;
-}
-
-#define CALIBRATION_TURNS 20000u
-
-/* Turns that take 1024 ns of CPU time, measured once: the most of some, for the first are slow. */
-static uint64_t turns_per_1024_ns(void)
-{
-    static uint64_t turns;
-    if (turns)
-        return turns;
-    for (int attempt = 0; attempt < 3; attempt++) {
-        const uint64_t begin = cpu_now();
-        turn(CALIBRATION_TURNS);
-        const uint64_t measured = CALIBRATION_TURNS * 1024 / (cpu_now() - begin + 1) + 1;
-        if (measured > turns)
-            turns = measured;
-    }
-    return turns;
-}
-
-/* Uses so much CPU time. The loop is calibrated so that the clock need be read a few times only; it
- * does half of what is left at a time, so that a CPU that has become slower makes no difference. */
-static void work(uint64_t cpu_ns)
-{
-    const uint64_t turns = turns_per_1024_ns();
-    const uint64_t end = cpu_now() + cpu_ns;
-    for (uint64_t now = cpu_now(); now < end; now = cpu_now())
-        turn(((end - now) / 2 + 500) * turns / 1024);
-}
 
 /* ---- beginning and end ---- */
 
