@@ -62,7 +62,7 @@ reason=$("$dpm" run -o probe.trace -- true 2>&1) || {
 "$dpm" run -o server.trace -- "$server" 50 > out 2> err
 check_equal "DPM counts the timer server's messages" "timer-client timer-server 50 800
 timer-server timer-client 50 800" "$(between server.trace)"
-"$dpm" run -o pipe.trace -- sh -c "'$pipeline/generator' 4096 | gzip -1 | '$pipeline/consumer' 64 20" > out 2> err
+"$dpm" run -o pipe.trace -- sh -c "'$pipeline/generator' 4096 | gzip -1 | '$pipeline/consumer' 64 60" > out 2> err
 check_equal "DPM counts the pipeline's bytes" "generator gzip 4194304
 gzip consumer $(sed -n 's/^bytes *//p' out)" "$(between pipe.trace | awk '{ print $1, $2, $4 }')"
 check "and that those before the slow consumer wait for room" sh -c "'$dpm' stats --json pipe.trace | jq -e '
