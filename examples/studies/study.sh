@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2034
+# study.sh: what the studies share; each is called as `sh examples/studies/NAME.sh BUILD_FOLDER` and
+# begins by reading this file.
+#
+#     run program under dpm ──► analyse the trace ──► a figure ─┐ RUNS times
+#                                                    median ◄───┘
+#                               a table of medians ──► what the papers say of it: "ok", or "NOT"
+#
+# From the environment: RUNS (5), and DPM, the program (BUILD_FOLDER/dpm).
+set -eu
+LC_ALL=C
+export LC_ALL
+
+if [ $# -ne 1 ]; then
+    echo "usage: sh $0 BUILD_FOLDER" >&2
+    exit 2
+fi
+build=$(cd "$1" && pwd)
+dpm=${DPM:-$build/dpm}
+runs=${RUNS:-5}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+said=0
+broken=0
+
+# ---- what dpm is asked: the only place that knows its options, and how it calls assignments ----
+
+option_one_machine='--one-machine'
+option_messages_metered='--flags send,receive,receivecall' # of dpm run, as in the thesis
+option_messages_graph='--edges messages'                    # the same of dpm parallelism
+row_one_each='one-each' # always shown
+row_one_machine='one-machine'
+
+# option_delay SCALE: the delivery times of figure 5.11, by length of the message, with so many
+# microseconds for each millisecond of the thesis.
+option_delay() {
+    awk -v scale="$1" 'BEGIN {
+        printf "--local-delay 1:%gus,10:%gus,100:%gus,1000:%gus ", 4.2 * scale, 4.3 * scale, 5.0 * scale, 12.8 * scale
+        printf "--remote-delay 1:%gus,10:%gus,100:%gus,1000:%gus\n", 13 * scale, 13.1 * scale, 16 * scale, 35 * scale
+    }'
+}
+
+# option_without PROGRAM...: leaves their processes in the trace out.
+option_without() {
+    pids "$@" | sed 's/^/--without /'
+}
+
+# option_place NAME MACHINE...: an assignment of the trace's processes, whose rows are called NAME; a
+# machine, with one processor, is its processes, pids with commas between them.
+option_place() {
+    file=$scratch/$1
+    shift
+    : > "$file"
+    machine=0
+    for processes; do
+        machine=$((machine + 1))
+        echo "machine m$machine 1" >> "$file"
+    done
+    machine=0
+    for processes; do
+        machine=$((machine + 1))
+        echo "$processes" | tr ',' '\n' | sed "s/\$/ m$machine/" >> "$file"
+    done
+    echo "--assign $file"
+}
+
+# option_servers PROGRAM,...: of dpm causality, one letter for each program, each send a message.
+option_servers() {
+    echo "--by-program --each-send --server $1"
+}
+
+# ---- running and reading ----
+
+# has COMMAND: whether this dpm has that command.
+has() {
+    "$dpm" "$1" --help > /dev/null 2>&1
+}
+
+# record COMMAND...: its trace is $scratch/trace, its statistics $scratch/stats, its output
+# $scratch/out; with the options $metered of dpm run.
+metered=
+record() {
+    rm -rf "$scratch/trace"
+    # shellcheck disable=SC2086 # options are words
+    "$dpm" run $metered -o "$scratch/trace" -- "$@" > "$scratch/out" 2> "$scratch/err" || {
+        cat "$scratch/err" >&2
+        exit 1
+    }
+    "$dpm" stats --json "$scratch/trace" > "$scratch/stats"
+    lost=$(jq .trace.lost "$scratch/stats")
+    [ "$lost" = 0 ] || echo "$lost records were lost: $*" >&2
+}
+
+# pids PROGRAM...: of the trace's processes that run one of them, in the order in which they appear.
+pids() {
+    jq -r --args '.processes[] | select([.name] | inside($ARGS.positional)) | .pid' "$@" < "$scratch/stats"
+}
+
+# together PROGRAM...: their processes as a machine of option_place.
+together() {
+    pids "$@" | paste -s -d ,
+}
+
+# parallelism OPTION...: of the trace, as JSON in $scratch/parallelism.
+parallelism() {
+    "$dpm" parallelism --json "$@" "$scratch/trace" > "$scratch/parallelism"
+}
+
+# p_of ASSIGNMENT STEP: from that.
+p_of() {
+    jq -r --arg assignment "$1" --arg step "$2" '
+        [.rows[] | select(.assignment == $assignment and .step == $step) | .P] |
+        if length == 1 then .[0] else error("no row " + $assignment + " " + $step) end' \
+        "$scratch/parallelism"
+}
+
+# ---- medians ----
+
+# note KEY VALUE: one run's figure.
+note() {
+    echo "$2" >> "$scratch/figure.$1"
+}
+
+# forget: all figures.
+forget() {
+    rm -f "$scratch"/figure.*
+}
+
+# median KEY
+median() {
+    sort -n "$scratch/figure.$1" | awk '
+        { value[NR] = $1 }
+        END { print NR % 2 ? value[(NR + 1) / 2] : (value[NR / 2] + value[NR / 2 + 1]) / 2 }'
+}
+
+# spread KEY: the least and the largest.
+spread() {
+    sort -n "$scratch/figure.$1" | awk 'NR == 1 { least = $1 } { last = $1 } END { print least, last }'
+}
+
+# ---- what must hold ----
+
+# must WHAT EXPRESSION: an awk expression of numbers.
+must() {
+    said=$((said + 1))
+    if awk "BEGIN { exit !($2) }" < /dev/null; then
+        echo "ok   $1"
+    else
+        echo "NOT  $1: $2"
+        broken=$((broken + 1))
+    fi
+}
+
+# judge: the last line of a study, and its exit status.
+judge() {
+    echo
+    echo "$((said - broken)) of $said hold"
+    [ "$broken" = 0 ]
+}
+
+# machine: what the figures were measured on.
+machine() {
+    echo "$(nproc) processors,$(sed -n 's/^model name[^:]*: */ /p' /proc/cpuinfo | head -n 1), Linux $(uname -r); medians of $runs runs"
+}
