@@ -230,6 +230,21 @@ counted_by_dpm() {
         [.[0].from, .[0].to, (map(.messages) | add), (map(.bytes) | add)] | join(" ")' | sort
 }
 
+# followed_in_trace: from events and matched messages alone: what each server received last before it sent.
+# An end of a connection is received from nobody.
+followed_in_trace() {
+    "$dpm" dump --matched --json --type send,receive fs.trace | jq -r '
+        if .event == "RECEIVE" then
+            [.event, .stream, .name, .sequence, .bytes, (.edges[0] // {} | .stream, .sequence)]
+        else [.event, .stream, .name, .sequence] end | map(. // "-") | join(" ")' > events
+    awk '
+        { name[$2] = $3 }
+        NR == FNR { if ($1 == "RECEIVE" && $5 > 0) receiver[$6, $7] = $2; next }
+        $1 == "RECEIVE" { last[$2] = $5 > 0 ? name[$6] : "nobody"; next }
+        { count[$3 " " ($2 in last ? last[$2] : "nobody") " " name[receiver[$2, $4]]]++ }
+        END { for (row in count) print row, count[row] }' events events | sort
+}
+
 compare() {
     rm -rf fs.trace
     "$dpm" run -o fs.trace -- "$programs/filesystem" --requests 200 "$@" > out 2> err
@@ -237,7 +252,9 @@ compare() {
     check "messages are counted by the example, $*" test "$(wc -l < own)" -ge 10
     check_equal "DPM counts the same messages and bytes between each two programs, $*" \
         "$(cat own)" "$(counted_by_dpm)"
-    check_equal "and matches every one of them, $*" "$(awk '{ sum += $3 } END { print sum }' own) 0 0 0" \
+    awk '$1 == "next" { print $2, $3, $4, $5 }' out | sort > own
+    check_equal "what follows what is in the trace, $*" "$(cat own)" "$(followed_in_trace)"
+    check_equal "and DPM matches every message, $*" "$(awk '$1 == "sent" { sum += $4 } END { print sum }' out) 0 0 0" \
         "$("$dpm" stats --json fs.trace | jq -r '.trace.matching | "\(.exact) \(.ordered) \(.inferred) \(.external)"')"
 }
 

@@ -168,6 +168,8 @@ static int take(struct process *process, int index, struct message *message)
     const ssize_t seen = recv(descriptor, message, MESSAGE_HEADER, MSG_PEEK | MSG_WAITALL);
     if (seen < 0 && errno != ECONNRESET)
         return -errno;
+    if (seen == 0) /* the end is taken as a message is: who watches should know that it was */
+        recv(descriptor, message, MESSAGE_HEADER, 0);
     if (seen <= 0)
         return 0;
     if (seen != MESSAGE_HEADER || message->size < MESSAGE_HEADER ||
