@@ -66,6 +66,33 @@ matches 'a table' '^one-machine +max +[0-9.]+ +[0-9]+ ' pipe.txt
 matches 'what it rests on' 'It rests on [0-9,]+ events, 0 lost; [0-9,]+ arcs of messages' pipe.txt
 matches 'what it assumes' 'assumed that events would stand in the same order' pipe.txt
 
+# ---- the path itself ----
+
+"$dpm" path --json pipe.trace > path.json
+check_equal 'the path is as long as t_max' "$(row max one-each tmax_ns pipe.json)" "$(jq .tmax_ns path.json)"
+holds 'and the sum of its parts' path.json '.cpu_ns + .delay_ns + .outside_ns == .tmax_ns'
+holds 'which are those of its processes' path.json \
+    '([.processes[].path_cpu_ns] | add) == .cpu_ns and ([.processes[].path_outside_ns] | add) == .outside_ns'
+holds 'gzip is most of it' path.json \
+    '[.processes[] | select(.name == "gzip")][0] | .path_cpu_ns > 0.9 * .cpu_ns and .slack_ns == 0'
+holds 'head is not worth the trouble' path.json \
+    'any(.what_if[]; .process == "gzip" and .P > 1.5) and
+     ([.processes[] | select(.name == "head") | .path_cpu_ns][0] < 10000000)'
+"$dpm" path --what-if gzip=4 --what-if 'head>gzip' --remote-delay 1us --json pipe.trace > if.json
+holds 'what was asked' if.json \
+    '(.what_if | length) == 2 and .what_if[0].speed == 4 and .what_if[1].to == "gzip" and
+     .what_if[0].tmax_ns < 0.5 * .tmax_ns'
+"$dpm" path pipe.trace > path.txt
+matches 'tables' '^gzip\[[0-9]+\] .* 0 ns$' path.txt
+"$dpm" path --folded - pipe.trace > path.folded
+holds 'folded stacks add up' path.json \
+    "((.tmax_ns / 1000 - $(awk '{ sum += $NF } END { print sum }' path.folded)) | fabs) < 0.01 * .tmax_ns / 1000 + 100"
+matches 'of frames and a count' '^gzip\[[0-9]+\];[^ ]+ [0-9]+$' path.folded
+"$dpm" path --graph path.svg --most 500 pipe.trace > path.txt
+matches 'drawn into the history' 'class="(life|arc [a-z]+) critical"' path.svg
+"$dpm" path --graph path.dot --most 500 pipe.trace > path.txt
+matches 'for Graphviz, too' 'color="#d3182b"' path.dot
+
 # ---- other machines ----
 
 cat > two.txt << 'END'
@@ -142,6 +169,10 @@ fails 'no cores' 1 'bad.txt:1: give a number of cores' "$dpm" parallelism --assi
 fails 'no machine' 1 'has no line' "$dpm" parallelism --assign bad.txt pipe.trace
 echo 'local often' > bad.txt
 fails 'bad delays' 1 'bad.txt:1: give local DELAY' "$dpm" parallelism --delays bad.txt pipe.trace
+fails 'no such process' 1 'no process of the traces is nobody' "$dpm" path --what-if nobody=2 pipe.trace
+fails 'no speed' 2 'give NAME=SPEED' "$dpm" path --what-if gzip=fast pipe.trace
+fails 'no file for the picture' 2 'needs a file' "$dpm" path --graph - pipe.trace
+fails 'no room for the picture' 1 'cannot be written' "$dpm" path --json --graph /nowhere/a.svg pipe.trace
 fails 'no room' 1 'no copy of the graph.*set TMPDIR' env TMPDIR=/nowhere "$dpm" parallelism pipe.trace
 
 finish

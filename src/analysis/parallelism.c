@@ -63,27 +63,6 @@ void parallelism_free(struct parallelism *parallelism)
     free(parallelism);
 }
 
-static int read_all(struct history *history, struct graph *graph, struct problem *problem)
-{
-    struct history_event event;
-    int result;
-
-    while ((result = history_next(history, &event, problem)) == SOURCE_RECORD) {
-        int added = graph_add(graph, &event);
-        if (added < 0)
-            return problem_set(problem, added,
-                               added == -ENOMEM ? "out of memory"
-                                                : "the copy of the graph: %s; set TMPDIR",
-                               strerror(-added));
-    }
-    if (result < 0)
-        return result;
-    result = graph_finish(graph);
-    return result < 0 ? problem_set(problem, result, "the copy of the graph: %s; set TMPDIR",
-                                    strerror(-result))
-                      : 0;
-}
-
 static void add_row(struct parallelism *parallelism, size_t assignment, enum parallelism_step step,
                     uint64_t longest)
 {
@@ -130,7 +109,7 @@ int parallelism_read_history(struct history *history, const struct parallelism_o
     }
     result = graph_init(graph, options, history, parallelism, problem);
     if (result == 0)
-        result = read_all(history, graph, problem);
+        result = graph_read(graph, history, problem);
     if (result == 0)
         result = make_rows(graph, parallelism, problem);
     history_counts(history, &parallelism->matching);

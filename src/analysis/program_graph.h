@@ -66,6 +66,9 @@ void stretches_close(struct stretches *stretches);
 /* Index of a new one that is all zero; or -ENOSPC, -ENOMEM, -EFBIG ... */
 int64_t stretches_add(struct stretches *stretches);
 
+/* Makes room for so many. Returns 0 or an error as above. */
+int stretches_reserve(struct stretches *stretches, size_t count);
+
 static inline uint64_t stretch_time(const struct stretch *stretch)
 {
     return (uint64_t)stretch->weight << stretch->shift;
@@ -119,6 +122,9 @@ struct chain {
     uint32_t last;    /* stretch, index + 1 */
     uint64_t pending; /* ns of processor time behind it */
     uint64_t cpu;     /* ns, of all of it */
+    uint64_t pc;      /* of its latest event, if the graph is replayed; in ... */
+    uint32_t origin;
+    uint32_t image;
     uint64_t length[];
 };
 
@@ -167,6 +173,11 @@ struct graph_machine {
 
 #define ENDED_STREAMS 8192 /* are known for a while */
 
+/* Called when the graph comes to a stretch again. `edge`: of the event, that it waits for; UINT32_MAX: none. Returns 0 or
+ * a negative errno. */
+typedef int see_stretch_function(void *context, uint32_t index, const struct chain *chain,
+                                 uint32_t edge);
+
 struct graph {
     const struct parallelism_options *options;
     const struct history *history;
@@ -194,8 +205,13 @@ struct graph {
     uint32_t chain_count;
     bool keeps; /* stretches */
     struct stretches stretches;
-    uint64_t *longest; /* [lengths] of chains that have ended */
-    uint64_t *arrive;  /* [lengths], scratch of one event */
+    see_stretch_function *see; /* NULL: it is not replayed */
+    void *context;
+    uint32_t replayed;        /* stretches */
+    uint32_t edge;            /* of the event, being looked at */
+    struct parallelism again; /* the result of a replay */
+    uint64_t *longest;        /* [lengths] of chains that have ended */
+    uint64_t *arrive;         /* [lengths], scratch of one event */
     struct parallelism *result;
 };
 
@@ -206,6 +222,15 @@ void graph_done(struct graph *graph);
 
 /* Returns 0, -ENOMEM, or an error of stretches_add. */
 int graph_add(struct graph *graph, const struct history_event *event);
+
+/* All of a history that nothing has been read of. Errors: its own, and those of graph_add and graph_finish; a line in
+ * `problem`. */
+int graph_read(struct graph *graph, struct history *history, struct problem *problem);
+
+/* From now on events of the same traces come once more, make the same stretches, and `see` is told of each. -ESTALE,
+ * then or at the end: they do not. Returns 0 or -ENOMEM. */
+int graph_replay(struct graph *graph, struct history *again, see_stretch_function *see,
+                 void *context);
 
 /* After the last event: what is pending becomes stretches, and `longest` that of all chains. */
 int graph_finish(struct graph *graph);

@@ -43,12 +43,12 @@ void stretches_close(struct stretches *stretches)
     *stretches = (struct stretches){.file = -1};
 }
 
-static int make_room(struct stretches *stretches)
+int stretches_reserve(struct stretches *stretches, size_t room)
 {
-    size_t more = stretches->room == 0 ? FIRST_ROOM : stretches->room;
-    size_t room = stretches->room + (more < MORE_ROOM ? more : MORE_ROOM);
     size_t before = stretches->room * sizeof(struct stretch), size = room * sizeof(struct stretch);
 
+    if (room <= stretches->room)
+        return 0;
     if (room >= NO_STRETCH)
         return -EFBIG;
     int error = posix_fallocate(stretches->file, (off_t)before, (off_t)(size - before));
@@ -62,6 +62,13 @@ static int make_room(struct stretches *stretches)
     stretches->at = at;
     stretches->room = room;
     return 0;
+}
+
+static int make_room(struct stretches *stretches)
+{
+    size_t more = stretches->room == 0 ? FIRST_ROOM : stretches->room;
+
+    return stretches_reserve(stretches, stretches->room + (more < MORE_ROOM ? more : MORE_ROOM));
 }
 
 int64_t stretches_add(struct stretches *stretches)

@@ -315,12 +315,18 @@ void placements_cores(struct placements *placements, uint32_t cores)
         placements->assignments[i].cores = cores;
 }
 
-void placements_done(struct placements *placements)
+void placements_forget(struct placements *placements)
 {
     for (size_t i = 0; i < placements->count; i++) {
         free((void *)placements->assignments[i].machines);
         free((void *)placements->assignments[i].processes);
     }
+    placements->count = 0;
+}
+
+void placements_done(struct placements *placements)
+{
+    placements_forget(placements);
     free(placements->assignments);
     free(placements->between);
 }

@@ -42,6 +42,9 @@ int delay_parse(const char *text, struct delay *ret_delay);
 /* How many processors each machine has of which no file says it. */
 void placements_cores(struct placements *placements, uint32_t cores);
 
+/* No assignment was asked for; delays stay. */
+void placements_forget(struct placements *placements);
+
 void placements_done(struct placements *placements);
 
 #endif

@@ -209,6 +209,20 @@ int history_graph_add(struct history_graph *graph, const struct history_event *e
     return find_waits(graph, wall_time(graph, event, header->time));
 }
 
+int history_graph_add_critical(struct history_graph *graph, const struct history_event *event,
+                               uint32_t edge)
+{
+    size_t before = graph->event_count;
+    int result = history_graph_add(graph, event);
+
+    if (graph->event_count == before)
+        return result;
+    graph->events[before].critical = true;
+    graph->events[before].by_edge = edge != UINT32_MAX;
+    graph->events[before].edge = edge;
+    return result;
+}
+
 size_t history_graph_events(const struct history_graph *graph)
 {
     return graph->event_count;

@@ -55,6 +55,9 @@ struct graph_event {
     uint32_t edge_count;
     uint32_t rest_bytes;
     enum history_rest rest;
+    bool critical; /* on the longest path ... */
+    bool by_edge;  /* ... which comes to it by `edge`, not along its stream */
+    uint32_t edge;
     struct record record;
 };
 

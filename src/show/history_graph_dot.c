@@ -53,7 +53,8 @@ static void write_way(const struct history_graph *graph, const struct graph_even
         fputs(", color=\"#d98a3d\", penwidth=5, tooltip=", file);
     } else {
         graph_describe_way(graph, event, text);
-        fputs(", color=\"#777777\", penwidth=2, tooltip=", file);
+        fprintf(file, ", color=\"%s\", penwidth=2, tooltip=",
+                event->critical && !event->by_edge ? "#d3182b" : "#777777");
     }
     put_string(file, text);
     fputs("];\n", file);
@@ -101,7 +102,10 @@ static void write_arc(const struct history_graph *graph, size_t index, uint32_t 
     } else {
         fprintf(file, "  e%" PRIu64, edge->number);
     }
-    fprintf(file, " -> e%" PRIu64 " [%s, tooltip=", event->number, looks[edge->kind]);
+    fprintf(file, " -> e%" PRIu64 " [%s%s, tooltip=", event->number, looks[edge->kind],
+            event->critical && event->by_edge && place == event->edge
+                ? ", penwidth=3, color=\"#d3182b\""
+                : "");
     graph_describe_edge(graph, event, edge, text);
     put_string(file, text);
     if (edge->kind <= EDGE_INFERRED) {

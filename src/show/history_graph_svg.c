@@ -135,6 +135,8 @@ static void draw_head(const struct picture *picture)
         ".arc{fill:none;stroke:#1f4e8c;stroke-width:1.3;marker-end:url(#head)}"
         ".ordered{stroke-dasharray:7 4}.inferred{stroke-dasharray:1.5 4}"
         ".creation,.termination,.room,.connection,.end{stroke:#5b7f2b}.room{stroke-dasharray:7 4}"
+        ".life.critical,.arc.critical{stroke:#d3182b;stroke-width:3}"
+        ".event.critical circle{stroke:#d3182b;stroke-width:2}"
         ".wait{fill-opacity:0.55}.wait0{fill:#f2b27a}.wait1{fill:#9db9e0}"
         ".wait2{fill:#c9c9c9}.wait3{fill:#d9c2e3}";
     char text[GRAPH_TEXT_SIZE];
@@ -286,9 +288,9 @@ static void draw_way(const struct picture *picture, const struct graph_event *ev
 
     graph_describe_way(picture->graph, event, text);
     fprintf(picture->file,
-            "<g class=\"way\"><line class=\"life\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.2f\" "
+            "<g class=\"way\"><line class=\"life%s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.2f\" "
             "y2=\"%.2f\"/>",
-            x, x, begin, end);
+            event->critical && !event->by_edge ? " critical" : "", x, x, begin, end);
     if (end - begin >= 24 && used <= INT64_MAX) {
         show_duration(used, unit);
         fprintf(picture->file, "<text class=\"small\" x=\"%.1f\" y=\"%.2f\">%s</text>", x + 10,
@@ -296,6 +298,12 @@ static void draw_way(const struct picture *picture, const struct graph_event *ev
     }
     put_title(picture->file, text);
     fputs("</g>\n", picture->file);
+}
+
+static bool is_critical(const struct history_graph *graph, const struct graph_event *event,
+                        const struct history_edge *edge)
+{
+    return event->critical && event->by_edge && edge == &graph->edges[event->edges + event->edge];
 }
 
 /* An arc within one line swings out; one from outside the picture is a short arrow. */
@@ -307,8 +315,9 @@ static void draw_arc(const struct picture *picture, const struct graph_event *ev
     double y = time_y(picture, event->time);
     char text[GRAPH_TEXT_SIZE];
 
-    fprintf(picture->file, "<path class=\"arc %s%s\" d=\"", edge_kind_name(edge->kind),
-            from == GRAPH_NONE ? " outside" : "");
+    fprintf(picture->file, "<path class=\"arc %s%s%s\" d=\"", edge_kind_name(edge->kind),
+            from == GRAPH_NONE ? " outside" : "",
+            is_critical(picture->graph, event, edge) ? " critical" : "");
     if (from == GRAPH_NONE) {
         fprintf(picture->file, "M%.1f,%.2f L%.1f,%.2f\">", x - 26, y - 8, x - 5, y - 1);
     } else {
@@ -334,11 +343,12 @@ static void draw_event(const struct picture *picture, const struct graph_event *
 
     graph_describe_event(picture->graph, event, text);
     fprintf(picture->file,
-            "<g class=\"event %s\" id=\"e%" PRIu64 "\"><circle cx=\"%.1f\" cy=\"%.2f\" r=\"4\"/>",
+            "<g class=\"event %s%s\" id=\"e%" PRIu64 "\"><circle cx=\"%.1f\" cy=\"%.2f\" r=\"4\"/>",
             id == EVENT_SEND      ? "send"
             : id == EVENT_RECEIVE ? "receive"
                                   : "other",
-            event->number, line_x(picture, event->line), time_y(picture, event->time));
+            event->critical ? " critical" : "", event->number, line_x(picture, event->line),
+            time_y(picture, event->time));
     put_title(picture->file, text);
     fputs("</g>\n", picture->file);
 }

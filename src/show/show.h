@@ -4,6 +4,7 @@
  *
  *      struct communication --> show_statistics --> tables, or one JSON object
  *      struct parallelism   --> show_parallelism --> tables, or one JSON object
+ *      struct critical_path --> show_critical_path --> tables, one JSON object, or folded stacks
  *      struct event         --> show_record     --> a line, or a line of JSON
  *      struct history_event --> history_graph   --> a picture (SVG), or a graph (DOT)
  *
@@ -15,6 +16,7 @@
 #define DPM_SHOW_H
 
 #include "analysis/analysis.h"
+#include "analysis/critical_path.h"
 #include "analysis/parallelism.h"
 #include "event/event.h"
 #include "history/history.h"
@@ -89,6 +91,16 @@ struct parallelism_runs {
 int show_parallelism(const struct parallelism_runs *runs, FILE *file,
                      const struct show_options *options);
 
+/* ---- the longest path ---- */
+
+/* Prints what the path goes through, and what is not on it; `lost` records. Returns 0 or -ENOMEM; errors of writing are
+ * left in the file. */
+int show_critical_path(const struct critical_path *path, uint64_t lost, FILE *file,
+                       const struct show_options *options);
+
+/* The same as folded stacks, "process;procedure MICROSECONDS", for flame graphs. */
+void show_critical_path_folded(const struct critical_path *path, FILE *file);
+
 /* ---- single records ---- */
 
 /* Set the first four members, and the rest to zero. */
@@ -132,6 +144,10 @@ void history_graph_free(struct history_graph *graph);
 /* Every event of the history has to be added, in its order. Times of several machines agree as well as the
  * wall_offset of their events does. Returns 0 or -ENOMEM. */
 int history_graph_add(struct history_graph *graph, const struct history_event *event);
+
+/* The same of an event on the longest path, which comes to it by this one of its edges (UINT32_MAX: along its stream). */
+int history_graph_add_critical(struct history_graph *graph, const struct history_event *event,
+                               uint32_t edge);
 
 /* Events in the picture, and those that have been left out as there were too many. */
 size_t history_graph_events(const struct history_graph *graph);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* critical_path_face.h: the faces of the longest path. Private to show/. */
+#ifndef DPM_CRITICAL_PATH_FACE_H
+#define DPM_CRITICAL_PATH_FACE_H
+
+#include "show/show.h"
+
+#define CRITICAL_PROCESS_TEXT 64
+
+/* "gzip[123]" */
+void critical_process_text(const struct critical_path *path, uint32_t process,
+                           char text[CRITICAL_PROCESS_TEXT]);
+
+int show_critical_path_tables(const struct critical_path *path, uint64_t lost, FILE *file,
+                              const struct show_options *options);
+int show_critical_path_json(const struct critical_path *path, uint64_t lost, FILE *file);
+
+#endif

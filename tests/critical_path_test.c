@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * critical_path_test.c: the longest path, what it goes through and what is not on it: of small computations whose
+ * answer is known, and of random ones, where every claim is tried out: what has slack may take that much longer
+ * and no more; what is twice as slow makes the path as long as it is found to be.
+ */
+#include "analysis/critical_path.h"
+
+#include "computations.h"
+
+#include <errno.h>
+
+static struct history *open_history(struct computation *computation)
+{
+    struct source *source = &computation->tape.source;
+    struct history *history = NULL;
+    struct problem problem;
+
+    computation->tape.at = 0;
+    computation->tape.source.states = &computation->tape.state;
+    assert_int_equal(history_new(&source, 1, &history, &problem), 0);
+    return history;
+}
+
+static struct critical_path *ask(struct computation *computation,
+                                 const struct critical_path_options *options)
+{
+    struct critical_path_reading *reading = NULL;
+    struct critical_path *path = NULL;
+    struct problem problem = {""};
+    struct history *history = open_history(computation);
+
+    if (critical_path_find(history, options, &reading, &problem) != 0)
+        fail_msg("%s", problem.text);
+    history_free(history);
+    history = open_history(computation);
+    if (critical_path_attribute(reading, history, &path, &problem) != 0)
+        fail_msg("%s", problem.text);
+    history_free(history);
+    critical_path_reading_free(reading);
+    return path;
+}
+
+static const struct assignment one_each = {.name = "one-each", .kind = ONE_EACH};
+
+static struct critical_path_options plain_options(void)
+{
+    return (struct critical_path_options){
+        .parallelism = {.assignments = &one_each, .assignment_count = 1, .threads = true}};
+}
+
+/* A sends to B, which has been waiting; C has nothing to do with them. */
+static void what_is_on_it(void **state)
+{
+    struct computation *computation = *state;
+    struct what_if_asked asked[] = {{"A", 2, NULL}, {"A", 0, "B"}, {"C", 10, NULL}};
+    struct critical_path_options options = plain_options();
+
+    options.parallelism.delays.remote = (struct delay){.points = {{0, 7}}, .count = 1};
+    options.delays = true;
+    options.asked = asked;
+    options.asked_count = 3;
+    begin(computation, 3);
+    run_on(computation, 2, 20);
+    send_to(computation, 0, 1, 30, 5);
+    run_on(computation, 0, 4);
+    receive(computation, 1, 0, 1, 5, true);
+    run_on(computation, 1, 50);
+    struct critical_path *path = ask(computation, &options);
+    assert_int_equal(path->longest, 30 + 7 + 1 + 50);
+    assert_int_equal(path->cpu, 81);
+    assert_int_equal(path->delay, 7);
+    assert_int_equal(path->outside, 0);
+    assert_int_equal(path->processes[0].cpu, 30);
+    assert_int_equal(path->processes[1].cpu, 51);
+    assert_int_equal(path->processes[2].cpu, 0);
+    assert_int_equal(path->processes[0].slack, 0);
+    assert_int_equal(path->processes[2].slack, 88 - 20);
+    assert_int_equal(path->arc_count, 1);
+    assert_int_equal(path->arcs[0].from, 0);
+    assert_int_equal(path->arcs[0].to, 1);
+    assert_int_equal(path->arcs[0].count, 1);
+    assert_int_equal(path->arcs[0].bytes, 5);
+    assert_int_equal(path->arcs[0].delay, 7);
+    assert_int_equal(path->arcs[0].path_kind, PATH_UNIX_STREAM);
+    assert_int_equal(path->what_if_count, 3);
+    assert_int_equal(path->what_ifs[0].longest, 15 + 7 + 51);
+    assert_int_equal(path->what_ifs[1].longest, 81);
+    assert_int_equal(path->what_ifs[2].longest, 88);
+    critical_path_free(path);
+}
+
+static void nobody_is_called_so(void **state)
+{
+    struct computation *computation = *state;
+    struct what_if_asked asked = {"nobody", 2, NULL};
+    struct critical_path_options options = plain_options();
+    struct critical_path_reading *reading = NULL;
+    struct problem problem = {""};
+
+    options.asked = &asked;
+    options.asked_count = 1;
+    begin(computation, 1);
+    run_on(computation, 0, 1);
+    struct history *history = open_history(computation);
+    assert_int_equal(critical_path_find(history, &options, &reading, &problem), -EINVAL);
+    assert_non_null(strstr(problem.text, "nobody"));
+    history_free(history);
+}
+
+/* ---- random computations ---- */
+
+struct seen {
+    uint64_t critical;
+    uint64_t by_edge;
+};
+
+static int see(void *context, const struct history_event *event, bool critical, uint32_t edge)
+{
+    struct seen *seen = context;
+
+    seen->critical += critical;
+    seen->by_edge += edge != UINT32_MAX;
+    assert_true(edge == UINT32_MAX || (critical && edge < event->edge_count));
+    return 0;
+}
+
+static double longer_by(struct world *world, struct computation *computation, uint32_t stream,
+                        uint32_t step, uint64_t cpu)
+{
+    computation->steps[stream][step].cpu += cpu;
+    double longest = longest_path(world);
+    computation->steps[stream][step].cpu -= cpu;
+    return longest;
+}
+
+/* The least slack of its steps is its slack: the most that each may take longer without a longer path. */
+static bool slack_is_right(struct world *world, struct computation *computation, uint32_t stream,
+                           uint64_t slack, double longest)
+{
+    bool tight = false, computes = false;
+
+    for (uint32_t i = 0; i < computation->count[stream]; i++) {
+        if (computation->steps[stream][i].cpu == 0)
+            continue;
+        computes = true;
+        if (longer_by(world, computation, stream, i, slack) > longest)
+            return false;
+        tight = tight || longer_by(world, computation, stream, i, slack + 1) > longest;
+    }
+    return tight || !computes;
+}
+
+static void compare(struct computation *computation, uint64_t seed)
+{
+    uint64_t first = seed;
+    struct what_if_asked asked[2] = {{"A", 0.5, NULL}, {"B", 0, "A"}};
+    struct critical_path_options options = plain_options();
+    struct seen seen = {0};
+
+    if (random_below(&seed, 2) == 0) {
+        options.delays = true;
+        options.parallelism.delays.remote =
+            (struct delay){.points = {{0, (double)random_below(&seed, 1000)}}, .count = 1};
+    }
+    make(computation, &seed);
+    options.asked = asked;
+    options.asked_count = computation->streams > 1 ? 2 : 1;
+    options.sees = see;
+    options.context = &seen;
+    struct critical_path *path = ask(computation, &options);
+    struct world world = {
+        .computation = computation, .delays = &options.parallelism.delays, .free = !options.delays};
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        world.machine[i] = i;
+        world.speed[i] = 1;
+    }
+    double longest = longest_path(&world);
+    uint64_t cpu = 0, count = 0;
+    for (size_t i = 0; i < path->parallelism->process_count; i++)
+        cpu += path->processes[i].cpu;
+    for (size_t i = 0; i < path->arc_count; i++)
+        count += path->arcs[i].count;
+    bool right = (double)path->longest == longest && path->cpu == cpu &&
+                 path->cpu + path->delay + path->outside == path->longest &&
+                 seen.critical == path->events && seen.by_edge <= count;
+    for (uint32_t i = 0; i < computation->streams && right; i++)
+        right = slack_is_right(&world, computation, i, path->processes[i].slack, longest);
+    for (uint32_t i = 0; i < computation->count[0]; i++)
+        computation->steps[0][i].cpu *= 2;
+    right = right && (double)path->what_ifs[0].longest == longest_path(&world);
+    if (!right)
+        fail_msg("DPM_SEED=%" PRIu64 ": %" PRIu64 " (%.0f), cpu %" PRIu64 ", delay %" PRIu64
+                 ", A slower %" PRIu64 " (%.0f)",
+                 first, path->longest, longest, path->cpu, path->delay, path->what_ifs[0].longest,
+                 longest_path(&world));
+    critical_path_free(path);
+    tape_done(&computation->tape);
+}
+
+#define COMPUTATIONS 1000
+
+static void every_claim_is_true(void **state)
+{
+    uint64_t seed = seed_of_run("critical path");
+
+    for (int i = 0; i < COMPUTATIONS; i++)
+        compare(*state, getenv("DPM_SEED") != NULL && i == 0 ? seed : random_number(&seed));
+    begin(*state, 1); /* for teardown */
+}
+
+static int set_up(void **state)
+{
+    *state = calloc(1, sizeof(struct computation));
+    return *state == NULL;
+}
+
+static int tear_down(void **state)
+{
+    tape_done(&((struct computation *)*state)->tape);
+    free(*state);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_on_it),
+        TEST(nobody_is_called_so),
+        TEST(every_claim_is_true),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
