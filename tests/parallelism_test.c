@@ -534,6 +534,71 @@ static void as_the_naive_algorithms(void **state)
     begin(*state, 1); /* for teardown */
 }
 
+static struct world world_of(const struct computation *computation, const struct delays *delays,
+                             const uint32_t *machines)
+{
+    struct world world = {.computation = computation, .delays = delays};
+
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        world.machine[i] = i < computation->streams ? machines[i] : 0;
+        world.cores[i] = world.speed[i] = 1;
+    }
+    return world;
+}
+
+/* The best there is, by trying all on two machines. */
+static double best_of_all(const struct computation *computation, const struct delays *delays)
+{
+    double best = INFINITY;
+
+    for (uint32_t all = 0; all < 1u << computation->streams; all++) {
+        uint32_t machines[STREAMS];
+        for (uint32_t i = 0; i < computation->streams; i++)
+            machines[i] = all >> i & 1;
+        struct world world = world_of(computation, delays, machines);
+        double longest = simulate(&world);
+        best = longest < best ? longest : best;
+    }
+    return best;
+}
+
+/* What is found is an assignment, as long as it is said to be, and never below the bound. */
+static void a_good_assignment(void **state)
+{
+    struct computation *computation = *state;
+    uint64_t seed = seed_of_run("search");
+    const struct assignment assignment = {.name = "search", .kind = SEARCHED, .per_machine = 2};
+    uint32_t optimal = 0;
+
+    for (int i = 0; i < 100; i++) {
+        uint64_t first = seed;
+        struct parallelism_options options = {
+            .assignments = &assignment,
+            .assignment_count = 1,
+            .threads = true,
+            .sharing = true,
+            .delays = {.local = random_delay(&seed), .remote = random_delay(&seed)},
+        };
+        make(computation, &seed);
+        struct parallelism *parallelism = ask(computation, &options);
+        const struct parallelism_search *search = &parallelism->searches[0];
+        struct world world = world_of(computation, &options.delays, search->machines);
+        double best = best_of_all(computation, &options.delays);
+        bool right = parallelism->search_count == 1 && is_near(search->longest, simulate(&world)) &&
+                     longest(parallelism, 0, STEP_SHARING) == search->longest &&
+                     is_near(longest(parallelism, 0, STEP_DELAY), longest_path(&world)) &&
+                     (double)search->bound <= best + 2 && (double)search->longest >= best - 2;
+        if (!right)
+            fail_msg("DPM_SEED=%" PRIu64 ": %" PRIu64 " (%.1f), bound %" PRIu64 ", best %.1f",
+                     first, search->longest, simulate(&world), search->bound, best);
+        optimal += (double)search->longest <= best + 2;
+        parallelism_free(parallelism);
+        tape_done(&computation->tape);
+    }
+    assert_true(optimal >= 80); /* of 100: it is a good one */
+    begin(computation, 1);
+}
+
 static int set_up(void **state)
 {
     *state = calloc(1, sizeof(struct computation));
@@ -561,6 +626,7 @@ int main(void)
         TEST(a_part_of_it),
         TEST(threads_or_processes),
         TEST(as_the_naive_algorithms),
+        TEST(a_good_assignment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,6 @@ static int add_end_arc(struct graph *graph, struct arrival *arrival,
 {
     struct graph_stream *sender = graph_find_stream(graph, edge->origin, edge->stream);
 
-    graph->last_stream = arrival->stream;
     if (sender == NULL || (sender->chain == 0 && !sender->ended) || sender == arrival->stream)
         return 0;
     if (!sender->ended) {

@@ -40,11 +40,12 @@ int graph_note_machine(struct graph *graph, uint32_t origin, const struct machin
 
 struct graph_stream *graph_find_stream(struct graph *graph, uint32_t origin, uint32_t number)
 {
-    if (graph->last_stream != NULL && graph->last_stream->number == number &&
-        graph->last_stream->origin == origin)
-        return graph->last_stream;
+    struct graph_stream **recent = &graph->recent[number % RECENT_STREAMS];
+
+    if (*recent != NULL && (*recent)->number == number && (*recent)->origin == origin)
+        return *recent;
     uint32_t found = lookup_find(&graph->stream_numbers, graph_key(origin, number));
-    return found == LOOKUP_NONE ? NULL : (graph->last_stream = pool_at(&graph->streams, found));
+    return found == LOOKUP_NONE ? NULL : (*recent = pool_at(&graph->streams, found));
 }
 
 /* NULL: out of memory. */
@@ -62,7 +63,7 @@ struct graph_stream *graph_find_or_add_stream(struct graph *graph, uint32_t orig
     stream->origin = origin;
     stream->number = number;
     stream->process = NO_PROCESS_NUMBER - 1; /* not known yet */
-    return graph->last_stream = stream;
+    return graph->recent[number % RECENT_STREAMS] = stream;
 }
 
 static int place(struct graph *graph, uint32_t process)
@@ -241,8 +242,8 @@ static void forget_stream(struct graph *graph, uint32_t index)
 {
     struct graph_stream *stream = pool_at(&graph->streams, index);
 
-    if (graph->last_stream == stream)
-        graph->last_stream = NULL;
+    if (graph->recent[stream->number % RECENT_STREAMS] == stream)
+        graph->recent[stream->number % RECENT_STREAMS] = NULL;
     lookup_remove(&graph->stream_numbers, graph_key(stream->origin, stream->number));
     pool_give(&graph->streams, index);
 }

@@ -58,6 +58,9 @@ void parallelism_free(struct parallelism *parallelism)
 {
     if (parallelism == NULL)
         return;
+    for (size_t i = 0; i < parallelism->search_count; i++)
+        free(parallelism->searches[i].machines);
+    free(parallelism->searches);
     free(parallelism->processes);
     free(parallelism->rows);
     free(parallelism);
@@ -70,26 +73,63 @@ static void add_row(struct parallelism *parallelism, size_t assignment, enum par
         .assignment = (uint32_t)assignment, .step = step, .longest = longest};
 }
 
-static int make_rows(const struct graph *graph, struct parallelism *parallelism,
-                     struct problem *problem)
+static int explain(const struct graph *graph, size_t assignment, int error, struct problem *problem)
+{
+    return problem_set(problem, error, "%s: %s", graph->options->assignments[assignment].name,
+                       error == -EDEADLK ? "the graph has a circle" : strerror(-error));
+}
+
+/* An assignment that has to be found first; its steps are simulated, then. */
+static int add_searched(struct graph *graph, size_t assignment, struct parallelism *parallelism)
+{
+    struct parallelism_search *search = &parallelism->searches[parallelism->search_count];
+    struct placed *placed = &graph->placed[assignment];
+    uint64_t delayed;
+    int result = assignment_search(graph, placed, search);
+
+    if (result < 0)
+        return result;
+    search->assignment = (uint32_t)assignment;
+    parallelism->search_count++;
+    placed->unlimited = true;
+    result = sharing_simulate(graph, placed, &delayed);
+    placed->unlimited = false;
+    if (result < 0)
+        return result;
+    add_row(parallelism, assignment, STEP_MAX, graph->longest[0]);
+    add_row(parallelism, assignment, STEP_DELAY, delayed);
+    add_row(parallelism, assignment, STEP_SHARING, search->longest);
+    return 0;
+}
+
+static int add_given(const struct graph *graph, size_t assignment, struct parallelism *parallelism)
+{
+    uint64_t longest;
+
+    add_row(parallelism, assignment, STEP_MAX, graph->longest[0]);
+    add_row(parallelism, assignment, STEP_DELAY, graph->longest[1 + assignment]);
+    if (!graph->options->sharing)
+        return 0;
+    int result = sharing_simulate(graph, &graph->placed[assignment], &longest);
+    if (result == 0)
+        add_row(parallelism, assignment, STEP_SHARING, longest);
+    return result;
+}
+
+static int make_rows(struct graph *graph, struct parallelism *parallelism, struct problem *problem)
 {
     const struct parallelism_options *options = graph->options;
 
     parallelism->rows =
         calloc(options->assignment_count * STEP_COUNT + 1, sizeof(*parallelism->rows));
-    if (parallelism->rows == NULL)
+    parallelism->searches = calloc(options->assignment_count + 1, sizeof(*parallelism->searches));
+    if (parallelism->rows == NULL || parallelism->searches == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     for (size_t i = 0; i < options->assignment_count; i++) {
-        uint64_t longest = 0;
-        add_row(parallelism, i, STEP_MAX, graph->longest[0]);
-        add_row(parallelism, i, STEP_DELAY, graph->longest[1 + i]);
-        if (!options->sharing)
-            continue;
-        int result = sharing_simulate(graph, &graph->placed[i], &longest);
+        int result = options->assignments[i].kind == SEARCHED ? add_searched(graph, i, parallelism)
+                                                              : add_given(graph, i, parallelism);
         if (result < 0)
-            return problem_set(problem, result, "%s: %s", options->assignments[i].name,
-                               result == -EDEADLK ? "the graph has a circle" : strerror(-result));
-        add_row(parallelism, i, STEP_SHARING, longest);
+            return explain(graph, i, result, problem);
     }
     return 0;
 }

@@ -64,6 +64,7 @@ enum assignment_kind {
     ONE_EACH,    /* a machine for each process */
     PER_MACHINE, /* so many to a machine, in the order in which they appear */
     ASSIGNED,    /* as rules say */
+    SEARCHED, /* a good one for so many machines, which is looked for (step sharing must be asked for) */
 };
 
 struct assigned_machine {
@@ -81,7 +82,7 @@ struct assigned_process {
 struct assignment {
     char name[64];
     enum assignment_kind kind;
-    uint32_t per_machine; /* PER_MACHINE */
+    uint32_t per_machine; /* PER_MACHINE; SEARCHED: how many machines there are */
     uint32_t cores; /* of each machine but those of ASSIGNED; 0: AS_RECORDED as recorded, else 1 */
     const struct assigned_machine *machines; /* ASSIGNED: [machine_count], at least one ... */
     size_t machine_count;
@@ -137,6 +138,16 @@ struct parallelism_process {
     uint64_t synchronous;
 };
 
+/* An assignment that was searched for. */
+struct parallelism_search {
+    uint32_t assignment; /* index into the options' */
+    uint32_t *machines;  /* [process_count]: of each process */
+    uint32_t trials;     /* assignments that were simulated */
+    uint64_t longest;    /* t_max of step sharing, ns */
+    uint64_t
+        bound; /* no assignment can be shorter: work spread evenly, or the longest path without delays */
+};
+
 struct parallelism {
     uint64_t total;    /* T, ns */
     uint64_t duration; /* ns from the first event to the last: the elapsed time */
@@ -147,6 +158,8 @@ struct parallelism {
     struct parallelism_row *rows; /* for each assignment its steps */
     size_t row_count;
     uint32_t machines; /* where it was recorded */
+    struct parallelism_search *searches;
+    size_t search_count;
 
     uint64_t messages;   /* arcs of messages ... */
     uint64_t ordered;    /* ... of which these lead to one of several candidates ... */

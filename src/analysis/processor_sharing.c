@@ -130,6 +130,8 @@ static uint32_t cores_of(const struct simulation *simulation, uint32_t machine)
 {
     const struct assignment *assignment = simulation->placed->assignment;
 
+    if (simulation->placed->unlimited)
+        return UINT32_MAX;
     if (assignment->kind == ASSIGNED)
         return assignment->machines[machine].cores;
     if (assignment->cores != 0)

@@ -83,7 +83,7 @@ int graph_replay(struct graph *graph, struct history *again, see_stretch_functio
     graph->streams = (struct pool){.size = streams};
     graph->chains = (struct pool){.size = chains};
     graph->requests = (struct pool){.size = requests};
-    graph->last_stream = NULL;
+    memset(graph->recent, 0, sizeof(graph->recent));
     graph->ended_first = graph->ended_count = 0;
     graph->machine_count = graph->chain_count = graph->replayed = 0;
     graph->process_room = 0;

@@ -83,6 +83,7 @@ struct placed {
     size_t process_room;
     struct delay
         *between;    /* ASSIGNED: [machine_count * machine_count], or NULL: none is different */
+    bool unlimited;  /* every stream has a processor of its own */
     bool same_speed; /* all machines are as fast as those where it was recorded */
 };
 
@@ -171,7 +172,8 @@ struct graph_machine {
     uint32_t cpus;
 };
 
-#define ENDED_STREAMS 8192 /* are known for a while */
+#define RECENT_STREAMS 64   /* are found without a lookup */
+#define ENDED_STREAMS  8192 /* are known for a while */
 
 /* Called when the graph comes to a stretch again. `edge`: of the event, that it waits for; UINT32_MAX: none. Returns 0 or
  * a negative errno. */
@@ -190,8 +192,8 @@ struct graph {
     struct pool streams;
     struct pool chains;
     struct pool requests;
-    struct graph_stream *last_stream;
-    uint32_t ended[ENDED_STREAMS]; /* pool indexes, a ring */
+    struct graph_stream *recent[RECENT_STREAMS]; /* by number */
+    uint32_t ended[ENDED_STREAMS];               /* pool indexes, a ring */
     uint32_t ended_first;
     uint32_t ended_count;
     struct graph_origin *origins;
@@ -239,8 +241,16 @@ uint32_t graph_machine_of(const struct graph *graph, const struct placed *placed
 
 /* ---- step 3 ---- */
 
-/* How long it takes if streams share the processors of their machines: t_max, ns. Goes through the stretches of
+/* How long it takes if streams share the processors of their machines, or (placed->unlimited) have one each: t_max of
+ * step sharing, or of step delay, ns. Goes through the stretches of
  * a finished graph. Errors: -ENOMEM; -EDEADLK: some never end, which a graph without circles cannot have. */
 int sharing_simulate(const struct graph *graph, const struct placed *placed, uint64_t *ret_longest);
+
+/* ---- a good assignment ---- */
+
+/* Looks for one (SEARCHED), and puts it into `placed` and *ret_search, whose machines are the caller's to free. Errors:
+ * those of sharing_simulate. */
+int assignment_search(const struct graph *graph, struct placed *placed,
+                      struct parallelism_search *ret_search);
 
 #endif

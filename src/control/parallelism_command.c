@@ -131,6 +131,7 @@ enum {
     OPTION_ONE_MACHINE,
     OPTION_PER_MACHINE,
     OPTION_REMOTE_DELAY,
+    OPTION_SEARCH,
     OPTION_STEP,
     OPTION_STREAMS,
     OPTION_WITHOUT,
@@ -166,6 +167,10 @@ static const struct command_option parallelism_options[] = {
      {"N"},
      "N to a machine, in the order in which they appear; repeatable"},
     {"assign", OPTION_ASSIGN, {"FILE", ARGUMENT_FILE}, "as FILE says; repeatable"},
+    {"search",
+     OPTION_SEARCH,
+     {"N"},
+     "a good one for N machines, and how far it may be from the best; repeatable"},
     {"cores", OPTION_CORES, {"N"}, "processors of each machine (as recorded there, else 1)"},
     {"local-delay",
      OPTION_LOCAL_DELAY,
@@ -237,16 +242,18 @@ static int add_assignment(struct asked *asked, const char *name, enum assignment
                : -1;
 }
 
-static int add_per_machine(struct asked *asked)
+/* An assignment with a number of its own. */
+static int add_numbered(struct asked *asked, bool search)
 {
     char name[64];
     uint32_t number;
-    int status = parse_number("per-machine", 1000000, &number);
+    int status = search ? parse_number("search", 1000, &number)
+                        : parse_number("per-machine", 1000000, &number);
 
     if (status >= 0)
         return status;
-    snprintf(name, sizeof(name), "%u-per-machine", number);
-    return add_assignment(asked, name, PER_MACHINE, number);
+    snprintf(name, sizeof(name), search ? "search-%u" : "%u-per-machine", number);
+    return add_assignment(asked, name, search ? SEARCHED : PER_MACHINE, number);
 }
 
 static int read_file(struct asked *asked, bool delays)
@@ -301,7 +308,8 @@ static int take_option(int option, struct asked *asked)
     case OPTION_ONE_EACH:
         return add_assignment(asked, "one-each", ONE_EACH, 0);
     case OPTION_PER_MACHINE:
-        return add_per_machine(asked);
+    case OPTION_SEARCH:
+        return add_numbered(asked, option == OPTION_SEARCH);
     case OPTION_ASSIGN:
     case OPTION_DELAYS:
         return read_file(asked, option == OPTION_DELAYS);

@@ -50,6 +50,20 @@ static json_t *process_json(const struct parallelism_runs *runs, size_t index)
                      json_count(process->turns), "synchronous", json_count(process->synchronous));
 }
 
+static json_t *search_json(const struct parallelism_runs *runs, size_t index)
+{
+    const struct parallelism *first = runs->at[0].threads;
+    const struct parallelism_search *search = &first->searches[index];
+    json_t *machines = json_array();
+
+    for (size_t i = 0; i < first->process_count; i++)
+        json_array_append_new(machines, json_count(search->machines[i]));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "assignment",
+                     runs->options->assignments[search->assignment].name, "machines", machines,
+                     "tried", json_count(search->trials), "tmax_ns", json_count(search->longest),
+                     "bound_ns", json_count(search->bound));
+}
+
 static json_t *array_json(const struct parallelism_runs *runs, size_t count,
                           json_t *(*make)(const struct parallelism_runs *runs, size_t index))
 {
@@ -81,7 +95,8 @@ static json_t *trace_json(const struct parallelism_runs *runs)
 int show_parallelism_json(const struct parallelism_runs *runs, FILE *file)
 {
     const struct parallelism *first = runs->at[0].threads;
-    json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "trace", trace_json(runs), "rows",
+    json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:o}", "trace", trace_json(runs), "searches",
+                            array_json(runs, first->search_count, search_json), "rows",
                             array_json(runs, first->row_count, row_json), "efficiency",
                             array_json(runs, runs->options->assignment_count, efficiency_json),
                             "processes", array_json(runs, first->process_count, process_json));

@@ -229,6 +229,32 @@ static void print_efficiency(const struct parallelism_runs *runs, FILE *file)
     fputs(".\n", file);
 }
 
+/* Which processes share a machine of an assignment that was found. */
+static void print_search(const struct parallelism_runs *runs,
+                         const struct parallelism_search *search, FILE *file)
+{
+    const struct parallelism *first = runs->at[0].threads;
+    const struct assignment *assignment = &runs->options->assignments[search->assignment];
+    char name[STREAM_NAME_SIZE + 1], above[UNIT_SIZE];
+
+    show_percent(search->longest - search->bound, search->bound, above);
+    fprintf(file,
+            "\n%s (of %" PRIu32 " that were tried; %s %% above what no assignment can be below):\n",
+            assignment->name, search->trials, above);
+    for (uint32_t machine = 0; machine < assignment->per_machine; machine++) {
+        const char *separator = "  ";
+        for (size_t i = 0; i < first->process_count; i++) {
+            if (search->machines[i] != machine)
+                continue;
+            show_text(first->processes[i].name, STREAM_NAME_SIZE, name);
+            fprintf(file, "%s%s[%" PRIu32 "]", separator, name, first->processes[i].pid);
+            separator = ", ";
+        }
+        if (*separator == ',')
+            fputc('\n', file);
+    }
+}
+
 static void print_waits(FILE *file, const struct waits *waits, const char *what)
 {
     char count[UNIT_SIZE], time[UNIT_SIZE];
@@ -280,6 +306,8 @@ int show_parallelism_tables(const struct parallelism_runs *runs, FILE *file,
     int result = print_factors(runs, file);
     if (result == 0 && !ferror(file)) {
         print_efficiency(runs, file);
+        for (size_t i = 0; i < runs->at[0].threads->search_count; i++)
+            print_search(runs, &runs->at[0].threads->searches[i], file);
         result = print_processes(runs->at[0].threads, file, options);
     }
     if (result == 0 && !ferror(file))

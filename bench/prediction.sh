@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# prediction.sh BUILD_FOLDER: whether `dpm parallelism` tells how long a computation takes elsewhere: each is recorded
+# with all its processes pinned to one CPU, its elapsed time on two is predicted from that, and then it runs on
+# two. RUNS times (5), one right after the other. For each computation:
+#
+#   one         elapsed time on one CPU, ms: as the recording says / as the model says of it
+#   predicted   on two CPUs, from the recording on one
+#   measured    on two CPUs
+#   wrong by    predicted over measured, in per cent; the median may be 10
+#
+# The computations: the travelling salesman (examples/tsp), a pipeline whose pipes are full now and then
+# (examples/pipeline) and a server with a timer (examples/timer-server).
+set -eu
+build=$1
+. "$(dirname "$0")/quartiles.sh"
+runs=${RUNS:-5}
+[ "$(nproc)" -ge 2 ] || {
+    echo "prediction: it takes two CPUs" >&2
+    exit 1
+}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$scratch"
+PATH=$PATH:$build/examples/tsp:$build/examples/pipeline:$build/examples/timer-server
+last=$(($(nproc) - 1))
+
+# record NAME CPUS COMMAND...: the trace NAME of a command on these CPUs.
+record() {
+    trace=$1 cpus=$2
+    shift 2
+    rm -rf "$trace"
+    "$build/dpm" run -o "$trace" --report report -- taskset -c "$cpus" "$@" > output 2>&1 || {
+        cat report output >&2
+        exit 1
+    }
+}
+
+# model NAME CORES: of a trace, ms: elapsed time as recorded, and on so many processors of one machine.
+model() {
+    "$build/dpm" parallelism --json --one-machine --cores "$2" --streams threads "$1" | jq -r '
+        (.rows[] | select(.assignment == "one-machine" and .step == "sharing") | .tmax_ns / 1e6) as $is |
+        "\(.trace.duration_ns / 1e6) \($is)"'
+}
+
+# compare NAME COMMAND...
+compare() {
+    name=$1
+    shift
+    : > rows
+    i=0
+    while [ $i -lt "$runs" ]; do
+        record one.trace "$last" "$@"
+        record two.trace "$((last - 1)),$last" "$@"
+        echo "$(model one.trace 1) $(model one.trace 2) $(model two.trace 2)" >> rows
+        i=$((i + 1))
+    done
+    echo "$name, $runs runs: median (quartiles)"
+    printf '  %-24s %s' 'one CPU, recorded, ms' "$(awk '{ print $1 }' rows | quartiles)"
+    printf '\n  %-24s %s' 'one CPU, model, ms' "$(awk '{ print $2 }' rows | quartiles)"
+    printf '\n  %-24s %s' 'two, predicted, ms' "$(awk '{ print $4 }' rows | quartiles)"
+    printf '\n  %-24s %s' 'two, measured, ms' "$(awk '{ print $5 }' rows | quartiles)"
+    printf '\n  %-24s %s\n' 'wrong by, %' "$(awk '{ print ($4 / $5 - 1) * 100 }' rows | quartiles)"
+    awk '{ wrong = ($4 / $5 - 1) * 100; print wrong }' rows | sort -n |
+        awk -v name="$name" '{ value[NR] = $1 }
+            END { median = value[int((NR + 1) / 2)]
+                  if (median > 10 || median < -10) { print name ": more than 10 % wrong"; exit 1 } }' ||
+        failed=1
+}
+
+failed=0
+compare 'travelling salesman, 16 cities, 4 servers' tsp --cities 16 --servers 4
+compare 'pipeline: generator | gzip | consumer' sh -c 'generator 16384 | gzip -1 | consumer 64 5'
+compare 'server with a timer' timer-server
+exit $failed
