@@ -107,6 +107,13 @@ check_equal "over TCP, backends have received what pgbench has done" "102 102 10
     map(select(.event == \"RECEIVE\" and .kind == \"tcp\" and .bytes > 0)) | group_by(.pid)[] |
     length" records.json | grep -x 102 | xargs)"
 
+# the same as requests: a string of one letter for each backend
+"$dpm" causality --json postgres.trace > causality.json 2> causality.err
+check "as requests, 8 backends have got what pgbench has done" jq -e \
+    '[.strings[] | select(.count == 102 and (.string | test("^[A-Za-z][0-9]*$")))] | length >= 8' causality.json
+check "... and replied to all but the last, the end of the connection" jq -e \
+    '[.replies[] | select(.count == 101)] | length >= 8' causality.json
+
 # ---- both ends metered ----
 
 PGSSLMODE=disable bench -h 127.0.0.1 -n -S -c 2 -T 3 -R 300 > both-tcp 2>&1 &

@@ -5,6 +5,7 @@
  *      struct communication --> show_statistics --> tables, or one JSON object
  *      struct parallelism   --> show_parallelism --> tables, or one JSON object
  *      struct critical_path --> show_critical_path --> tables, one JSON object, or folded stacks
+ *      struct causality     --> show_causality  --> the same, or a state diagram
  *      struct event         --> show_record     --> a line, or a line of JSON
  *      struct history_event --> history_graph   --> a picture (SVG), or a graph (DOT)
  *
@@ -16,6 +17,7 @@
 #define DPM_SHOW_H
 
 #include "analysis/analysis.h"
+#include "analysis/causality.h"
 #include "analysis/critical_path.h"
 #include "analysis/parallelism.h"
 #include "event/event.h"
@@ -41,6 +43,9 @@ void show_percent(uint64_t part, uint64_t whole, char text[UNIT_SIZE]);
 
 double show_share(uint64_t part, uint64_t whole);     /* 0 to 1; 0 of nothing */
 double show_rate(uint64_t amount, uint64_t duration); /* a second; `duration` in ns */
+
+/* What is drawn is a picture, or a graph for Graphviz. */
+enum graph_format { GRAPH_SVG, GRAPH_DOT };
 
 /* ---- communication statistics ---- */
 
@@ -101,6 +106,24 @@ int show_critical_path(const struct critical_path *path, uint64_t lost, FILE *fi
 /* The same as folded stacks, "process;procedure MICROSECONDS", for flame graphs. */
 void show_critical_path_folded(const struct critical_path *path, FILE *file);
 
+/* ---- paths of causality ---- */
+
+struct causality_face {
+    bool json;
+    bool substrings; /* tables: also the message sequences. JSON has them always */
+    bool all;        /* tables: every row, not the 100 largest and a row of others */
+};
+
+/* Prints a result. Returns 0 or -ENOMEM; errors of writing are left in the file. */
+int show_causality(const struct causality *causality, FILE *file,
+                   const struct causality_face *face);
+
+/* Writes the state diagram: who has a request, having received it from whom, and where it goes next. Only the
+ * `most` commonest ways are drawn (0: 100), and how many are left out is written there. Returns 0 or -ENOMEM; errors of
+ * writing are left in the file. */
+int show_causality_diagram(const struct causality *causality, enum graph_format format, size_t most,
+                           FILE *file);
+
 /* ---- single records ---- */
 
 /* Set the first four members, and the rest to zero. */
@@ -122,8 +145,6 @@ int show_record(struct record_face *face, const struct event *event);
 /* ---- the program history as a graph ---- */
 
 struct history_graph;
-
-enum graph_format { GRAPH_SVG, GRAPH_DOT };
 
 #define GRAPH_EVENTS 2000 /* unless more are asked for */
 

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* causality_command.c: `dpm causality`: which ways requests take through a server. See
+ * dpm-causality(1). */
+#include "control/command.h"
+#include "control/traces.h"
+#include "show/show.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the command line asks for. */
+struct asked {
+    struct causality_options options;
+    struct causality_face face;
+    const char *diagram; /* file; NULL: none is asked for */
+    enum graph_format format;
+    char *list; /* of servers, cut in pieces; ours */
+    const char **servers;
+};
+
+/* ---- doing it ---- */
+
+static int write_diagram(const struct causality *causality, const struct asked *asked,
+                         struct problem *problem)
+{
+    FILE *file = fopen(asked->diagram, "we");
+
+    if (file == NULL)
+        return problem_set(problem, -errno, "%s: cannot be written: %s", asked->diagram,
+                           strerror(errno));
+    int result =
+        show_causality_diagram(causality, asked->format, asked->face.all ? SIZE_MAX : 0, file);
+    if (result < 0)
+        problem_set(problem, result, "out of memory");
+    bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed)
+        return problem_set(problem, -EIO, "%s: cannot be written: %s", asked->diagram,
+                           strerror(errno));
+    return result;
+}
+
+static int show(const struct causality *causality, const struct asked *asked,
+                struct problem *problem)
+{
+    int result = asked->diagram == NULL ? 0 : write_diagram(causality, asked, problem);
+
+    if (result < 0)
+        return result;
+    if (show_causality(causality, stdout, &asked->face) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    return command_flush_output(problem);
+}
+
+static int read_traces(const char *const *names, size_t count, const struct asked *asked)
+{
+    struct causality *causality = NULL;
+    struct problem problem = {""};
+    struct traces traces;
+
+    int result = traces_open(names, count, &traces, &problem);
+    if (result == 0)
+        result = causality_read_history(traces.history, (uint32_t)count, &asked->options,
+                                        &causality, &problem);
+    if (result == 0)
+        result = show(causality, asked, &problem);
+    if (result == 0)
+        traces_report_losses(&traces);
+    causality_free(causality);
+    traces_close(&traces);
+    return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+}
+
+/* ---- options ---- */
+
+enum {
+    OPTION_SERVER,
+    OPTION_BY_PROGRAM,
+    OPTION_EACH_SEND,
+    OPTION_STRINGS,
+    OPTION_LENGTH,
+    OPTION_CONTEXT,
+    OPTION_DIAGRAM,
+    OPTION_SLOWEST,
+    OPTION_ALL,
+    OPTION_JSON,
+};
+
+static const struct command_option causality_options[] = {
+    {"server",
+     OPTION_SERVER,
+     {"LIST"},
+     "these are the server processes, by name or pid, separated by commas; without it\n"
+     "those that are called"},
+    {"by-program", OPTION_BY_PROGRAM, {0}, "one letter for all processes of one name"},
+    {"each-send",
+     OPTION_EACH_SEND,
+     {0},
+     "each send is a message; without it consecutive sends into a byte stream are one"},
+    {"strings", OPTION_STRINGS, {0}, "also how often each sequence of messages has occurred"},
+    {"length", OPTION_LENGTH, {"N"}, "the longest sequences, 2 to 16 (16)"},
+    {"context",
+     OPTION_CONTEXT,
+     {"N"},
+     "letters that who sends next is told apart by, 1 to 15 (2: who sends, and whom he\n"
+     "has received from)"},
+    {"diagram",
+     OPTION_DIAGRAM,
+     {"FILE", ARGUMENT_FILE},
+     "draw the states of requests into FILE, by its name: .svg, a picture, or .dot, a\n"
+     "graph for Graphviz"},
+    {"slowest", OPTION_SLOWEST, {"N"}, "also the N slowest requests with their events, up to 1000"},
+    {"all", OPTION_ALL, {0}, "every row of the tables, not the 100 largest and a row of others"},
+    {"json", OPTION_JSON, {0}, "one JSON object, always with every row"},
+    {0},
+};
+
+static int bad_value(const char *option, const char *text, const char *wanted)
+{
+    return command_usage_error("causality", "--%s %s: give %s", option, text, wanted);
+}
+
+/* Returns -1, or the exit status with which the command ends. */
+static int parse_number(const char *option, uint64_t least, uint64_t most, unsigned *ret_number)
+{
+    char wanted[64];
+    uint64_t number;
+
+    snprintf(wanted, sizeof(wanted), "a number from %llu to %llu", (unsigned long long)least,
+             (unsigned long long)most);
+    if (parse_size(optarg, &number) < 0 || number < least || number > most)
+        return bad_value(option, optarg, wanted);
+    *ret_number = (unsigned)number;
+    return -1;
+}
+
+static int parse_servers(struct asked *asked)
+{
+    size_t count = 1;
+
+    for (const char *at = optarg; *at != '\0'; at++)
+        count += *at == ',';
+    free(asked->list);
+    free(asked->servers);
+    asked->options.server_count = 0;
+    asked->list = strdup(optarg);
+    asked->servers = calloc(count, sizeof(*asked->servers));
+    if (asked->list == NULL || asked->servers == NULL)
+        return command_error("out of memory");
+    char *rest = asked->list;
+    for (char *word; (word = strsep(&rest, ",")) != NULL;) {
+        if (*word == '\0')
+            return bad_value("server", optarg, "names or pids, separated by commas");
+        asked->servers[asked->options.server_count++] = word;
+    }
+    asked->options.servers = asked->servers;
+    return -1;
+}
+
+static int parse_diagram(struct asked *asked)
+{
+    const char *dot = strrchr(optarg, '.');
+
+    asked->diagram = optarg;
+    if (dot != NULL && strcmp(dot, ".svg") == 0)
+        asked->format = GRAPH_SVG;
+    else if (dot != NULL && strcmp(dot, ".dot") == 0)
+        asked->format = GRAPH_DOT;
+    else
+        return bad_value("diagram", optarg, "a file whose name ends with .svg or .dot");
+    return -1;
+}
+
+/* Returns -1, or the exit status with which the command ends. */
+static int take_option(int option, struct asked *asked)
+{
+    switch (option) {
+    case OPTION_SERVER:
+        return parse_servers(asked);
+    case OPTION_BY_PROGRAM:
+        asked->options.by_program = true;
+        return -1;
+    case OPTION_EACH_SEND:
+        asked->options.each_send = true;
+        return -1;
+    case OPTION_STRINGS:
+        asked->face.substrings = true;
+        return -1;
+    case OPTION_LENGTH:
+        return parse_number("length", 2, CAUSALITY_LENGTH_MOST, &asked->options.length);
+    case OPTION_CONTEXT:
+        return parse_number("context", 1, CAUSALITY_LENGTH_MOST - 1, &asked->options.context);
+    case OPTION_DIAGRAM:
+        return parse_diagram(asked);
+    case OPTION_SLOWEST:
+        return parse_number("slowest", 1, CAUSALITY_SLOWEST_MOST, &asked->options.slowest);
+    case OPTION_ALL:
+        asked->face.all = true;
+        return -1;
+    case OPTION_JSON:
+        asked->face.json = true;
+        return -1;
+    default:
+        return option == OPTION_HELP ? command_help("causality")
+                                     : command_usage_error("causality", NULL);
+    }
+}
+
+static int command_causality(int argc, char **argv)
+{
+    struct asked asked = {0};
+    int status = -1; /* go on */
+    int option;
+
+    while (status < 0 && (option = command_next_option(&causality_command, argc, argv)) != -1)
+        status = take_option(option, &asked);
+    if (status < 0 && optind == argc)
+        status = command_usage_error("causality", "which trace?");
+    if (status < 0)
+        status = read_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
+    free(asked.list);
+    free(asked.servers);
+    return status;
+}
+
+const struct command causality_command = {
+    .name = "causality",
+    .description = "show which ways requests take through a server",
+    .usage = "[OPTION]... TRACE...",
+    .function = command_causality,
+    .operand = {"TRACE", ARGUMENT_TRACE},
+    .options = causality_options,
+};

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * causality_table.c: paths of causality as tables for people. See show.h.
+ *
+ *      who has which letter; paths with their latencies; substrings; who sends to whom next;
+ *      the slowest; how it is known
+ */
+#include "show/causality_face.h"
+#include "show/matching_face.h"
+#include "show/statistics_words.h"
+#include "show/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which rows are shown: the largest, in their order ---- */
+
+static int compare_counts(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return a > b ? -1 : a < b;
+}
+
+/* The count that a row must have to be among the `most` largest, and how many rows with just this
+ * count are. */
+static int find_least(const uint64_t *counts, size_t count, size_t most, uint64_t *ret_least,
+                      size_t *ret_equal)
+{
+    *ret_least = 0;
+    *ret_equal = SIZE_MAX;
+    if (count <= most)
+        return 0;
+    uint64_t *sorted = malloc(count * sizeof(*sorted));
+    if (sorted == NULL)
+        return -ENOMEM;
+    memcpy(sorted, counts, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), compare_counts);
+    *ret_least = sorted[most - 1];
+    *ret_equal = 0;
+    for (size_t i = most; i > 0 && sorted[i - 1] == *ret_least; i--)
+        ++*ret_equal;
+    free(sorted);
+    return 0;
+}
+
+/* Rows of which the largest are shown. */
+struct listing {
+    size_t count;
+    uint64_t (*count_of)(const struct causality *causality, size_t index);
+    int (*add)(struct table *table, const struct causality *causality, size_t index);
+    int (*add_others)(struct table *table, uint64_t rows, uint64_t count);
+};
+
+static int add_rows(struct table *table, const struct causality *causality,
+                    const struct listing *listing, const uint64_t *counts, size_t most)
+{
+    uint64_t least, other_rows = 0, others = 0;
+    size_t equal;
+    int result = find_least(counts, listing->count, most, &least, &equal);
+
+    for (size_t i = 0; i < listing->count && result == 0; i++) {
+        bool shown = counts[i] > least || (counts[i] == least && equal > 0);
+        if (shown && counts[i] == least)
+            equal--;
+        if (shown) {
+            result = listing->add(table, causality, i);
+        } else {
+            other_rows++;
+            others += counts[i];
+        }
+    }
+    return result == 0 && other_rows > 0 ? listing->add_others(table, other_rows, others) : result;
+}
+
+static int print_listing(const struct causality *causality, const struct listing *listing,
+                         const struct table_column *columns, size_t column_count, bool all,
+                         FILE *file)
+{
+    uint64_t *counts = malloc((listing->count + 1) * sizeof(*counts));
+    struct table table;
+    int result = table_init(&table, file, columns, column_count);
+
+    if (counts == NULL)
+        result = -ENOMEM;
+    for (size_t i = 0; result == 0 && i < listing->count; i++)
+        counts[i] = listing->count_of(causality, i);
+    if (result == 0)
+        result = add_rows(&table, causality, listing, counts, all ? SIZE_MAX : LARGEST);
+    if (result == 0)
+        result = table_print(&table, file);
+    table_done(&table);
+    free(counts);
+    return result;
+}
+
+static void share_text(uint64_t count, uint64_t of, char text[UNIT_SIZE])
+{
+    show_percent(count, of, text);
+}
+
+/* ---- processes ---- */
+
+static uint64_t process_count_of(const struct causality *causality, size_t index)
+{
+    const struct causality_process *process = &causality->processes[index];
+
+    return process->role == ROLE_SERVER ? UINT64_MAX : process->requests;
+}
+
+static int add_process(struct table *table, const struct causality *causality, size_t index)
+{
+    const struct causality_process *process = &causality->processes[index];
+    char name[STREAM_NAME_SIZE + 1], pid[UNIT_SIZE] = "-", requests[UNIT_SIZE], trace[UNIT_SIZE];
+
+    show_text(process->name, STREAM_NAME_SIZE, name);
+    if (process->pid != 0)
+        snprintf(pid, sizeof(pid), "%u", process->pid);
+    show_count(process->requests, requests);
+    snprintf(trace, sizeof(trace), "%u", process->origin + 1);
+    return table_add(table,
+                     (const char *[]){process->letter[0] == '\0' ? "-" : process->letter,
+                                      causality_role_name(process->role),
+                                      process->pid == 0 ? "unknown" : name, pid, trace, requests});
+}
+
+static int add_other_processes(struct table *table, uint64_t rows, uint64_t count)
+{
+    char requests[UNIT_SIZE], others[UNIT_SIZE];
+
+    show_count(count, requests);
+    others_text(rows, others);
+    return table_add(table, (const char *[]){"-", "", others, "", "", requests});
+}
+
+static int print_processes(const struct causality *causality, FILE *file, bool all)
+{
+    const struct table_column columns[] = {
+        {"LETTER", false},
+        {"ROLE", false},
+        {"PROCESS", false},
+        {"PID", true},
+        {causality->traces > 1 ? "TRACE" : NULL, true},
+        {"REQUESTS MADE", true},
+    };
+    const struct listing listing = {causality->process_count, process_count_of, add_process,
+                                    add_other_processes};
+
+    print_title(file, "Processes");
+    return print_listing(causality, &listing, columns, ARRAY_SIZE(columns), all, file);
+}
+
+/* ---- paths ---- */
+
+static uint64_t path_count_of(const struct causality *causality, size_t index)
+{
+    return causality->paths[index].count;
+}
+
+static uint64_t all_paths(const struct causality *causality)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < causality->path_count; i++)
+        sum += causality->paths[i].count;
+    return sum;
+}
+
+static int add_path(struct table *table, const struct causality *causality, size_t index)
+{
+    const struct causality_path *path = &causality->paths[index];
+    uint64_t values = histogram_count(&path->latency);
+    char count[UNIT_SIZE], share[UNIT_SIZE], times[4][UNIT_SIZE] = {"-", "-", "-", "-"};
+
+    show_count(path->count, count);
+    share_text(path->count, all_paths(causality), share);
+    if (values > 0) {
+        show_duration(path->latency.sum / values, times[0]);
+        show_duration(histogram_quantile(&path->latency, 0.5), times[1]);
+        show_duration(histogram_quantile(&path->latency, 0.99), times[2]);
+        show_duration(path->latency.max, times[3]);
+    }
+    return table_add(table, (const char *[]){path->string, count, share, times[0], times[1],
+                                             times[2], times[3]});
+}
+
+static int add_other_paths(struct table *table, uint64_t rows, uint64_t count)
+{
+    char counted[UNIT_SIZE], others[UNIT_SIZE];
+
+    show_count(count, counted);
+    others_text(rows, others);
+    return table_add(table, (const char *[]){others, counted, "", "", "", "", ""});
+}
+
+static int print_paths(const struct causality *causality, FILE *file, bool all)
+{
+    static const struct table_column columns[] = {
+        {"STRING", false}, {"COUNT", true}, {"%", true},   {"LATENCY", true},
+        {"P50", true},     {"P99", true},   {"MAX", true},
+    };
+    const struct listing listing = {causality->path_count, path_count_of, add_path,
+                                    add_other_paths};
+
+    print_title(file, "Paths of requests");
+    return print_listing(causality, &listing, columns, ARRAY_SIZE(columns), all, file);
+}
+
+/* ---- substrings ---- */
+
+static uint64_t substring_count_of(const struct causality *causality, size_t index)
+{
+    return causality->substrings[index].count;
+}
+
+static int add_substring(struct table *table, const struct causality *causality, size_t index)
+{
+    char count[UNIT_SIZE];
+
+    show_count(causality->substrings[index].count, count);
+    return table_add(table, (const char *[]){causality->substrings[index].string, count});
+}
+
+static int add_other_substrings(struct table *table, uint64_t rows, uint64_t count)
+{
+    char counted[UNIT_SIZE], others[UNIT_SIZE];
+
+    show_count(count, counted);
+    others_text(rows, others);
+    return table_add(table, (const char *[]){others, counted});
+}
+
+static int print_substrings(const struct causality *causality, FILE *file, bool all)
+{
+    static const struct table_column columns[] = {{"SUBSTRING", false}, {"COUNT", true}};
+    const struct listing listing = {causality->substring_count, substring_count_of, add_substring,
+                                    add_other_substrings};
+
+    print_title(file, "Message sequences");
+    return print_listing(causality, &listing, columns, ARRAY_SIZE(columns), all, file);
+}
+
+/* ---- who sends to whom next ---- */
+
+static uint64_t transition_count_of(const struct causality *causality, size_t index)
+{
+    return causality->transitions[index].count;
+}
+
+static int add_transition(struct table *table, const struct causality *causality, size_t index)
+{
+    const struct causality_transition *row = &causality->transitions[index];
+    char from[STATE_TEXT_SIZE] = "", count[UNIT_SIZE], share[UNIT_SIZE] = "-";
+    size_t used = 0;
+
+    for (unsigned i = 0; i + 1 < row->length; i++)
+        used += (size_t)snprintf(
+            from + used, sizeof(from) - used, "%s%s", row->context[i],
+            strcmp(row->context[i], "requestor") == 0 && i + 2 < row->length ? " " : "");
+    show_count(row->count, count);
+    if (row->next != NULL)
+        share_text(row->count, row->of, share);
+    return table_add(table,
+                     (const char *[]){row->context[row->length - 1], from,
+                                      row->next == NULL ? "reply" : row->next, count, share});
+}
+
+static int add_other_transitions(struct table *table, uint64_t rows, uint64_t count)
+{
+    char counted[UNIT_SIZE], others[UNIT_SIZE];
+
+    show_count(count, counted);
+    others_text(rows, others);
+    return table_add(table, (const char *[]){others, "", "", counted, ""});
+}
+
+static int print_transitions(const struct causality *causality, FILE *file, bool all)
+{
+    const struct table_column columns[] = {
+        {"AT", false},
+        {causality->context > 1 ? "HAVING RECEIVED FROM" : NULL, false},
+        {"NEXT SENT TO", false},
+        {"COUNT", true},
+        {"%", true},
+    };
+    const struct listing listing = {causality->transition_count, transition_count_of,
+                                    add_transition, add_other_transitions};
+
+    print_title(file, "Who sends to whom next");
+    return print_listing(causality, &listing, columns, ARRAY_SIZE(columns), all, file);
+}
+
+/* ---- the slowest ---- */
+
+static int print_request(const struct causality_request *request, FILE *file)
+{
+    static const struct table_column columns[] = {
+        {"RECEIVED AFTER", true}, {"BY", false}, {"FROM", false}, {"LAST SENT AFTER", true}};
+    char duration[UNIT_SIZE], requestor[ENDPOINT_SIZE + STREAM_NAME_SIZE + 32];
+    struct table table;
+
+    show_duration(request->duration, duration);
+    show_text(request->requestor, strlen(request->requestor), requestor);
+    fprintf(file, "\n%s  %s%s%s\n", duration, request->string,
+            requestor[0] == '\0' ? "" : ", asked by ", requestor);
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    for (uint32_t i = 0; result == 0 && i < request->step_count; i++) {
+        char when[UNIT_SIZE], last[UNIT_SIZE] = "-";
+        show_duration(request->steps[i].when, when);
+        if (request->steps[i].last > request->steps[i].when)
+            show_duration(request->steps[i].last, last);
+        result = table_add(
+            &table, (const char *[]){when, request->steps[i].letter, request->steps[i].from, last});
+    }
+    if (result == 0)
+        result = table_print(&table, file);
+    table_done(&table);
+    if (request->more)
+        fputs("(it has more)\n", file);
+    return result;
+}
+
+static int print_slowest(const struct causality *causality, FILE *file)
+{
+    int result = 0;
+
+    if (causality->slowest_count > 0)
+        print_title(file, "The slowest requests");
+    for (size_t i = 0; result == 0 && i < causality->slowest_count && !ferror(file); i++)
+        result = print_request(&causality->slowest[i], file);
+    return result;
+}
+
+/* ---- how it is known ---- */
+
+static void print_head(const struct causality *causality, FILE *file)
+{
+    char text[6][UNIT_SIZE];
+    size_t servers = 0;
+
+    for (size_t i = 0; i < causality->process_count; i++)
+        servers += causality->processes[i].role == ROLE_SERVER;
+    show_duration(causality->duration, text[0]);
+    show_count(causality->events, text[1]);
+    show_count(causality->lost, text[2]);
+    fprintf(file, "%u %s, %s, %s events, %s lost%s\n", causality->traces,
+            causality->traces == 1 ? "trace" : "traces", text[0], text[1], text[2],
+            causality->complete ? "" : ", not complete");
+    show_count(causality->requests, text[3]);
+    show_count(causality->replies, text[4]);
+    show_count(causality->arcs, text[5]);
+    fprintf(file, "%zu server %s, %s requests, %s replies, %s messages between server processes\n",
+            servers, servers == 1 ? "process" : "processes", text[3], text[4], text[5]);
+}
+
+static void print_attribution(const struct causality *causality, FILE *file)
+{
+    static const char *const words[] = {
+        [ATTRIBUTION_PATH] = "by the connection that they answer",
+        [ATTRIBUTION_ALONE] = "as the only request open in the process",
+        [ATTRIBUTION_CREATION] = "by the creation of the process",
+        [ATTRIBUTION_THREAD] = "as the only request open in the thread",
+        [ATTRIBUTION_LATEST] = "to what the thread had received last",
+        [ATTRIBUTION_OVERLAP] = "to the latest of several open on one connection",
+    };
+    uint64_t proved = 0;
+    char text[UNIT_SIZE], share[UNIT_SIZE];
+
+    if (causality->arcs == 0)
+        return;
+    for (int i = 0; i < ATTRIBUTION_COUNT; i++)
+        proved += attribution_is_proved((enum attribution)i) ? causality->attributed[i] : 0;
+    show_count(proved, text);
+    show_percent(proved, causality->arcs, share);
+    fprintf(file, "\nMessages were attributed to requests: proved %s (%s %%), assumed ", text,
+            share);
+    show_count(causality->arcs - proved, text);
+    fprintf(file, "%s.\n", text);
+    for (int i = 0; i < ATTRIBUTION_COUNT; i++) {
+        if (causality->attributed[i] == 0)
+            continue;
+        show_count(causality->attributed[i], text);
+        fprintf(file, "  %s: %s %s\n",
+                attribution_is_proved((enum attribution)i) ? "proved " : "assumed", text, words[i]);
+    }
+}
+
+static void print_note(FILE *file, uint64_t count, const char *what)
+{
+    char text[UNIT_SIZE];
+
+    if (count == 0)
+        return;
+    show_count(count, text);
+    fprintf(file, "%s %s\n", text, what);
+}
+
+static void print_notes(const struct causality *causality, FILE *file)
+{
+    fputc('\n', file);
+    print_note(file, causality->requests_of_strangers,
+               "requests are of requestors that are not metered");
+    print_note(
+        file, causality->requests_of_later_servers,
+        "requests are of processes that became server processes later (--server says it before)");
+    print_note(file, causality->without_request,
+               "messages between server processes belong to no request");
+    print_note(file, causality->late, "messages belong to requests that were over too long ago");
+    print_note(file, causality->unmatched, "receives of server processes are of nobody known");
+    print_note(file, causality->ambiguous, "messages may have been received instead of others");
+    print_note(file, causality->system_receives, "receives from system processes were ignored");
+    print_note(file, causality->joined, "sends and receives were more of the same message");
+    print_note(file, causality->assumed_sides, "ends of paths: which one serves was guessed");
+    print_note(file, causality->unknown_connections,
+               "connections: for which request they were made is not known any more");
+    print_note(file, causality->unknown_paths, "messages are of paths whose identity was lost");
+    print_note(file, causality->long_strings,
+               "strings are longer than 64 letters: the last are shown");
+    print_note(file, causality->cut_requests,
+               "requests had so many messages that the first were let go");
+    print_note(file, causality->other_strings,
+               "messages found no room among the strings: their last two letters are counted");
+    print_note(file, causality->other_substrings, "occurrences of substrings found no room");
+    print_note(file, causality->other_transitions, "of who sends to whom found no room");
+}
+
+int show_causality_tables(const struct causality *causality, FILE *file,
+                          const struct causality_face *face)
+{
+    print_head(causality, file);
+    int result = print_processes(causality, file, face->all);
+    if (result == 0 && !ferror(file))
+        result = print_paths(causality, file, face->all);
+    if (result == 0 && !ferror(file) && face->substrings)
+        result = print_substrings(causality, file, face->all);
+    if (result == 0 && !ferror(file))
+        result = print_transitions(causality, file, face->all);
+    if (result == 0 && !ferror(file))
+        result = print_slowest(causality, file);
+    if (result == 0 && !ferror(file)) {
+        print_attribution(causality, file);
+        print_matching(&causality->matching, file);
+        print_notes(causality, file);
+    }
+    return result;
+}

@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * causality_test.c: the strings of requests, and what follows from them, of small histories whose
+ * result is known. (causality_random_test.c has random ones.)
+ *
+ *      a world of processes --records--> history --> causality analysis --> strings
+ */
+#include "causality_world.h"
+
+/* ---- what is found ---- */
+
+static uint64_t count_of(const struct causality *result, const char *string)
+{
+    for (size_t i = 0; i < result->path_count; i++)
+        if (strcmp(result->paths[i].string, string) == 0)
+            return result->paths[i].count;
+    return 0;
+}
+
+static uint64_t substrings_of(const struct causality *result, const char *string)
+{
+    for (size_t i = 0; i < result->substring_count; i++)
+        if (strcmp(result->substrings[i].string, string) == 0)
+            return result->substrings[i].count;
+    return 0;
+}
+
+/* The transition with a context of two; NULL: replies. */
+static const struct causality_transition *
+transition_of(const struct causality *result, const char *from, const char *at, const char *next)
+{
+    for (size_t i = 0; i < result->transition_count; i++) {
+        const struct causality_transition *row = &result->transitions[i];
+        bool is_next =
+            next == NULL || row->next == NULL ? next == row->next : strcmp(next, row->next) == 0;
+        if (row->length == 2 && strcmp(row->context[0], from) == 0 &&
+            strcmp(row->context[1], at) == 0 && is_next)
+            return row;
+    }
+    return NULL;
+}
+
+static uint64_t transitions_of(const struct causality *result, const char *from, const char *at,
+                               const char *next)
+{
+    const struct causality_transition *row = transition_of(result, from, at, next);
+
+    return row == NULL ? 0 : row->count;
+}
+
+/* ---- figure 5.7: ABA and ABCBA ---- */
+
+/* Requestors are not metered, or process 4 is. */
+static void figure(struct world *world, bool metered, uint32_t *paths)
+{
+    begin(world, 4);
+    paths[0] = metered ? connect_to(world) : connect_outside(world, PATH_ROLE_ACCEPTED);
+    paths[1] = connect_to(world); /* A to B */
+    paths[2] = connect_to(world); /* B to C */
+}
+
+static void request(struct world *world, bool metered, uint32_t path)
+{
+    if (metered)
+        pass(world, 4, path, 1);
+    else
+        do_receive(world, 1, path, 10);
+}
+
+static void reply(struct world *world, bool metered, uint32_t path)
+{
+    if (metered)
+        pass(world, 1, path + 1, 4);
+    else
+        do_send(world, 1, path, 10);
+}
+
+static void figure_5_7(void **state)
+{
+    (void)state;
+    for (int metered = 0; metered < 2; metered++) {
+        struct world world;
+        uint32_t paths[3];
+
+        figure(&world, metered, paths);
+        request(&world, metered, paths[0]);
+        pass(&world, 1, paths[1], 2);
+        pass(&world, 2, paths[1] + 1, 1);
+        reply(&world, metered, paths[0]);
+        request(&world, metered, paths[0]);
+        pass(&world, 1, paths[1], 2);
+        pass(&world, 2, paths[2], 3);
+        pass(&world, 3, paths[2] + 1, 2);
+        pass(&world, 2, paths[1] + 1, 1);
+        reply(&world, metered, paths[0]);
+        struct causality *result = finish_plainly(&world);
+        assert_int_equal(result->requests, 2);
+        assert_int_equal(result->requests_of_strangers, metered ? 0 : 2);
+        assert_int_equal(result->replies, 2);
+        assert_int_equal(result->path_count, 2);
+        assert_int_equal(count_of(result, "ABA"), 1);
+        assert_int_equal(count_of(result, "ABCBA"), 1);
+        assert_int_equal(substrings_of(result, "AB"), 2);
+        assert_int_equal(substrings_of(result, "BA"), 2);
+        assert_int_equal(substrings_of(result, "ABA"), 1);
+        assert_int_equal(substrings_of(result, "BCB"), 1);
+        assert_int_equal(substrings_of(result, "ABCBA"), 1);
+        assert_int_equal(transitions_of(result, "requestor", "A", "B"), 2);
+        assert_int_equal(transitions_of(result, "A", "B", "A"), 1);
+        assert_int_equal(transitions_of(result, "A", "B", "C"), 1);
+        assert_int_equal(transition_of(result, "A", "B", "C")->of, 2);
+        assert_int_equal(transitions_of(result, "C", "B", "A"), 1);
+        assert_int_equal(transitions_of(result, "B", "A", NULL), 2);
+        assert_int_equal(proved(result), result->arcs);
+        assert_int_equal(result->arcs, 6);
+        assert_string_equal(result->processes[0].letter, "A");
+        assert_int_equal(result->processes[0].pid, 101);
+        causality_free(result);
+    }
+}
+
+/* ---- single questions ---- */
+
+/* From the receive of the request to the send of the reply, or to the last that happened. */
+static void latency_ends_with_the_reply(void **state)
+{
+    struct world world;
+    uint64_t begun, ended;
+
+    (void)state;
+    begin(&world, 2);
+    uint32_t path = connect_outside(&world, PATH_ROLE_ACCEPTED);
+    do_receive(&world, 1, path, 10);
+    begun = world.time;
+    world.time += 5000;
+    do_send(&world, 1, path, 10);
+    world.time += 300;
+    do_send(&world, 1, path, 10); /* more of it */
+    ended = world.time;
+    const struct causality_options options = {.slowest = 2};
+    struct causality *result = finish(&world, &options);
+    assert_int_equal(result->path_count, 1);
+    assert_int_equal(histogram_count(&result->paths[0].latency), 1);
+    assert_int_equal(result->paths[0].latency.max, ended - begun);
+    assert_int_equal(result->replies, 1);
+    assert_int_equal(result->slowest_count, 1);
+    assert_int_equal(result->slowest[0].duration, ended - begun);
+    assert_int_equal(result->slowest[0].step_count, 1);
+    assert_string_equal(result->slowest[0].steps[0].from, "requestor");
+    assert_string_equal(result->slowest[0].requestor, "10.0.0.200:1001");
+    causality_free(result);
+}
+
+/* Answers of system processes do not end the interval: the request goes on, and they have no
+ * letter. */
+static void system_processes_are_ignored(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, 2);
+    uint32_t client = connect_outside(&world, PATH_ROLE_ACCEPTED);
+    uint32_t disk = connect_outside(&world, PATH_ROLE_CONNECTED);
+    uint32_t back = connect_to(&world);
+    do_receive(&world, 1, client, 10);
+    do_send(&world, 1, disk, 10);
+    do_receive(&world, 1, disk, 10);
+    pass(&world, 1, back, 2);
+    pass(&world, 2, back + 1, 1);
+    do_send(&world, 1, client, 10);
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(result->path_count, 1);
+    assert_int_equal(count_of(result, "ABA"), 1);
+    assert_int_equal(result->system_receives, 1);
+    assert_int_equal(proved(result), 2);
+    causality_free(result);
+}
+
+/* Two requests are open in an event loop; each answer comes back by the connection that its request
+ * went by. */
+static void event_loop_keeps_requests_apart(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, 3);
+    uint32_t clients[] = {connect_outside(&world, PATH_ROLE_ACCEPTED),
+                          connect_outside(&world, PATH_ROLE_ACCEPTED)};
+    uint32_t backs[] = {connect_to(&world), connect_to(&world)};
+    for (int i = 0; i < 2; i++) {
+        do_receive(&world, 1, clients[i], 10);
+        do_send(&world, 1, backs[i], 10);
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        do_receive(&world, 2 + i, backs[i] + 1, 10);
+    for (uint32_t i = 2; i > 0; i--) /* the second one first */
+        pass(&world, 1 + i, backs[i - 1] + 1, 1);
+    do_send(&world, 1, clients[0], 10);
+    do_send(&world, 1, clients[1], 10);
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(count_of(result, "ABA"), 1);
+    assert_int_equal(count_of(result, "ACA"), 1);
+    assert_int_equal(result->path_count, 2);
+    assert_int_equal(result->replies, 2);
+    assert_int_equal(result->attributed[ATTRIBUTION_PATH], 2);
+    assert_int_equal(result->attributed[ATTRIBUTION_ALONE], 1);
+    assert_int_equal(result->attributed[ATTRIBUTION_LATEST], 1);
+    causality_free(result);
+}
+
+/* A connection is made for one request, and first used when another one has come. */
+static void connection_is_of_whom_it_was_made_for(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, 3);
+    uint32_t clients[] = {connect_outside(&world, PATH_ROLE_ACCEPTED),
+                          connect_outside(&world, PATH_ROLE_ACCEPTED)};
+    uint32_t backs[] = {connect_to(&world), connect_to(&world)};
+    uint64_t made[2];
+    for (int i = 0; i < 2; i++) {
+        do_receive(&world, 1, clients[i], 10);
+        made[i] = tick(&world);
+    }
+    for (uint32_t i = 2; i > 0; i--) {
+        struct record *record = add_message(&world.tape, tick(&world), EVENT_CONNECT, 1,
+                                            world.sequences[1]++, backs[i - 1], 0, 0);
+        record->message.span = (uint32_t)(world.time - made[i - 1]);
+        pass(&world, 1, backs[i - 1], 1 + i);
+        pass(&world, 1 + i, backs[i - 1] + 1, 1);
+        do_send(&world, 1, clients[i - 1], 10);
+    }
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(result->path_count, 2);
+    assert_int_equal(count_of(result, "ABA"), 1);
+    assert_int_equal(count_of(result, "ACA"), 1);
+    causality_free(result);
+}
+
+/* A thread has one request, another thread another one. */
+static void threads_are_told_apart(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, 2);
+    begin_thread(&world, 10, 1);
+    uint32_t clients[] = {connect_outside(&world, PATH_ROLE_ACCEPTED),
+                          connect_outside(&world, PATH_ROLE_ACCEPTED)};
+    uint32_t back = connect_to(&world);
+    do_receive(&world, 1, clients[0], 10);
+    do_receive(&world, 10, clients[1], 10);
+    pass(&world, 1, back, 2);
+    pass(&world, 2, back + 1, 1);
+    do_send(&world, 10, clients[1], 10);
+    do_send(&world, 1, clients[0], 10);
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(count_of(result, "A"), 1);
+    assert_int_equal(count_of(result, "ABA"), 1);
+    assert_int_equal(result->attributed[ATTRIBUTION_THREAD], 1);
+    causality_free(result);
+}
+
+/* Sends that follow each other are one message, however they are received; or each is one. */
+static void streams_split_and_join(void **state)
+{
+    (void)state;
+    for (int each = 0; each < 2; each++) {
+        const struct causality_options options = {.each_send = each};
+        struct world world;
+
+        begin(&world, 2);
+        uint32_t client = connect_outside(&world, PATH_ROLE_ACCEPTED);
+        uint32_t back = connect_to(&world);
+        do_receive(&world, 1, client, 10);
+        do_send(&world, 1, back, 10);
+        do_send(&world, 1, back, 10);
+        do_send(&world, 1, back, 10);
+        do_receive(&world, 2, back + 1, 25);
+        do_receive(&world, 2, back + 1, 5);
+        do_send(&world, 2, back + 1, 10);
+        do_send(&world, 2, back + 1, 10);
+        do_receive(&world, 1, back, 20);
+        do_send(&world, 1, client, 10);
+        struct causality *result = finish(&world, &options);
+        assert_int_equal(result->requests, 1);
+        assert_int_equal(result->arcs, each ? 5 : 2);
+        assert_int_equal(count_of(result, "ABA"), each ? 2 : 1);
+        assert_int_equal(result->each_send, each);
+        causality_free(result);
+    }
+}
+
+/* One receive causes two sends: a tree of two paths, which share the first letter. */
+static void fan_out_is_a_tree(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, 3);
+    uint32_t client = connect_outside(&world, PATH_ROLE_ACCEPTED);
+    uint32_t backs[] = {connect_to(&world), connect_to(&world)};
+    do_receive(&world, 1, client, 10);
+    do_send(&world, 1, backs[0], 10);
+    do_send(&world, 1, backs[1], 10);
+    do_receive(&world, 2, backs[0] + 1, 10);
+    do_receive(&world, 3, backs[1] + 1, 10);
+    pass(&world, 2, backs[0] + 1, 1);
+    pass(&world, 3, backs[1] + 1, 1);
+    do_send(&world, 1, client, 10);
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(result->requests, 1);
+    assert_int_equal(result->path_count, 2);
+    assert_int_equal(count_of(result, "ABA"), 1);
+    assert_int_equal(count_of(result, "ACA"), 1);
+    assert_int_equal(result->arcs, 4);
+    assert_int_equal(transition_of(result, "requestor", "A", "B")->of, 2);
+    assert_int_equal(result->replies, 1);
+    causality_free(result);
+}
+
+/* Pipes are not answered: what is received at once is a message. */
+static void pipelines(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, 3);
+    uint32_t pipes[] = {connect_kind(&world, PATH_PIPE), connect_kind(&world, PATH_PIPE)};
+    for (int i = 0; i < 3; i++) {
+        do_send(&world, 1, pipes[0], 10);
+        do_send(&world, 1, pipes[0], 10);
+        do_receive(&world, 2, pipes[0] + 1, 20);
+        if (i < 2)
+            pass(&world, 2, pipes[1], 3);
+    }
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(result->requests, 3);
+    assert_int_equal(count_of(result, "AB"), 2);
+    assert_int_equal(count_of(result, "A"), 1);
+    assert_int_equal(result->processes[2].role, ROLE_REQUESTOR);
+    causality_free(result);
+}
+
+/* Who is named is a server process, and nobody else. */
+static void servers_can_be_named(void **state)
+{
+    static const char *const names[] = {"p2", "103"};
+    const struct causality_options options = {.servers = names, .server_count = 2};
+    struct world world;
+
+    (void)state;
+    begin(&world, 4);
+    uint32_t first = connect_to(&world), second = connect_to(&world), third = connect_to(&world);
+    pass(&world, 1, first, 2); /* 1 is called by nobody; 4 is, and yet not named */
+    pass(&world, 2, second, 3);
+    pass(&world, 3, third, 4);
+    pass(&world, 4, third + 1, 3);
+    pass(&world, 3, second + 1, 2);
+    pass(&world, 2, first + 1, 1);
+    struct causality *result = finish(&world, &options);
+    assert_int_equal(result->path_count, 1);
+    assert_int_equal(count_of(result, "ABA"), 1);
+    assert_int_equal(result->system_receives, 1);
+    assert_int_equal(result->processes[2].role, ROLE_REQUESTOR);
+    assert_int_equal(result->processes[3].role, ROLE_SYSTEM);
+    causality_free(result);
+}
+
+/* A process that is created for a request and speaks has a letter, though nobody has sent to it. */
+static void created_processes_inherit(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, 1);
+    uint32_t client = connect_outside(&world, PATH_ROLE_ACCEPTED);
+    uint32_t pipe = connect_kind(&world, PATH_PIPE);
+    do_receive(&world, 1, client, 10);
+    add_event(&world.tape, tick(&world), EVENT_CREATEPROCESS, 1, world.sequences[1]++)
+        ->create.child = 2;
+    struct stream_record child = {
+        .header = {.time = tick(&world), .id = EVENT_STREAM, .flags = 16, .stream = 2},
+        .process = 2,
+        .parent = 1,
+        .pid = 102};
+    tape_add(&world.tape, &child);
+    add_event(&world.tape, tick(&world), EVENT_STARTPROCESS, 2, world.sequences[2]++);
+    pass(&world, 2, pipe, 1);
+    do_send(&world, 1, client, 10);
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(count_of(result, "ABA"), 1);
+    assert_int_equal(result->attributed[ATTRIBUTION_CREATION], 1);
+    assert_int_equal(result->requests, 1);
+    causality_free(result);
+}
+
+/* More processes than letters: a letter and a number. */
+static void letters_go_on_with_numbers(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, 120);
+    for (uint32_t i = 1; i <= 120; i++) {
+        uint32_t client = connect_outside(&world, PATH_ROLE_ACCEPTED);
+        do_receive(&world, i, client, 10);
+        do_send(&world, i, client, 10);
+    }
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(result->path_count, 120);
+    assert_string_equal(result->processes[25].letter, "Z");
+    assert_string_equal(result->processes[26].letter, "a");
+    assert_string_equal(result->processes[51].letter, "z");
+    assert_string_equal(result->processes[52].letter, "A1");
+    assert_string_equal(result->processes[104].letter, "A2");
+    assert_int_equal(count_of(result, "A"), 1);
+    assert_int_equal(count_of(result, "z1"), 1);
+    causality_free(result);
+}
+
+/* Two processes send the request to each other a thousand times: only its last letters are kept,
+ * and yet every sequence is counted. */
+static void long_strings_lose_no_sequence(void **state)
+{
+    const uint32_t rounds = 10000;
+    struct world world;
+
+    (void)state;
+    begin(&world, 2);
+    uint32_t client = connect_outside(&world, PATH_ROLE_ACCEPTED);
+    uint32_t back = connect_to(&world);
+    do_receive(&world, 1, client, 10);
+    for (uint32_t i = 0; i < rounds; i++) {
+        pass(&world, 1, back, 2);
+        pass(&world, 2, back + 1, 1);
+    }
+    do_send(&world, 1, client, 10);
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(result->path_count, 1);
+    assert_string_equal(result->paths[0].string, "...BABABABABABABABA");
+    assert_int_equal(result->long_strings, 1);
+    assert_int_equal(substrings_of(result, "AB"), rounds);
+    assert_int_equal(substrings_of(result, "ABABABABABABABAB"), rounds - 7);
+    assert_int_equal(result->cut_requests, 1);
+    assert_int_equal(result->other_strings, 0);
+    assert_int_equal(transitions_of(result, "B", "A", "B"), rounds - 1);
+    causality_free(result);
+}
+
+/* The server and what it calls are on two machines, whose clocks are hours apart. */
+static void machines_are_crossed(void **state)
+{
+    const uint64_t hours = 7200000000000;
+    struct tape tapes[2];
+    struct source *sources[] = {&tapes[0].source, &tapes[1].source};
+    const struct causality_options options = {0};
+    struct problem problem = {""};
+    struct causality *result;
+    struct history *history;
+
+    (void)state;
+    for (uint8_t i = 0; i < 2; i++) {
+        tape_init(&tapes[i]);
+        add_machine(&tapes[i], i * hours + 1, (uint8_t)(i + 1), UINT32_MAX);
+        add_stream(&tapes[i], i * hours + 2, 1, 1, 0);
+    }
+    add_internet(&tapes[0], 3, 1, PATH_TCP, 1, 80, 200, 5000)->role = PATH_ROLE_ACCEPTED;
+    add_internet(&tapes[0], 4, 2, PATH_TCP, 1, 6000, 2, 81)->role = PATH_ROLE_CONNECTED;
+    add_internet(&tapes[1], hours + 3, 1, PATH_TCP, 2, 81, 1, 6000)->role = PATH_ROLE_ACCEPTED;
+    for (uint32_t i = 0; i < 100; i++) {
+        uint64_t time = 1000 + i * 1000ULL;
+        add_message(&tapes[0], time, EVENT_RECEIVE, 1, 4 * i, 1, 10 * i, 10);
+        add_message(&tapes[0], time + 100, EVENT_SEND, 1, 4 * i + 1, 2, 10 * i, 10);
+        add_message(&tapes[1], hours + time + 200, EVENT_RECEIVE, 1, 2 * i, 1, 10 * i, 10);
+        add_message(&tapes[1], hours + time + 300, EVENT_SEND, 1, 2 * i + 1, 1, 10 * i, 10);
+        add_message(&tapes[0], time + 400, EVENT_RECEIVE, 1, 4 * i + 2, 2, 10 * i, 10);
+        add_message(&tapes[0], time + 500, EVENT_SEND, 1, 4 * i + 3, 1, 10 * i, 10);
+    }
+    assert_int_equal(history_new(sources, 2, &history, &problem), 0);
+    assert_int_equal(causality_read_history(history, 2, &options, &result, &problem), 0);
+    assert_int_equal(result->traces, 2);
+    assert_int_equal(result->path_count, 1);
+    assert_int_equal(count_of(result, "ABA"), 100);
+    assert_int_equal(result->paths[0].latency.min, 500);
+    assert_int_equal(result->paths[0].latency.max, 500);
+    assert_int_equal(proved(result), 200);
+    causality_free(result);
+    history_free(history);
+    tape_done(&tapes[0]);
+    tape_done(&tapes[1]);
+}
+
+/* Datagrams are messages each, and of several that are open the latest is answered. */
+static void datagrams_overlap(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, 3);
+    uint32_t client = connect_kind(&world, PATH_UNIX_SEQPACKET);
+    for (int i = 0; i < 2; i++) { /* positions count messages */
+        add_message(&world.tape, tick(&world), EVENT_SEND, 3, world.sequences[3]++, client,
+                    (uint32_t)i, 10);
+        add_message(&world.tape, tick(&world), EVENT_RECEIVE, 1, world.sequences[1]++, client + 1,
+                    (uint32_t)i, 10);
+    }
+    add_message(&world.tape, tick(&world), EVENT_SEND, 1, world.sequences[1]++, client + 1, 0, 10);
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(result->requests, 2);
+    assert_int_equal(count_of(result, "A"), 2);
+    assert_int_equal(result->replies, 1);
+    assert_int_equal(result->joined, 0);
+    causality_free(result);
+}
+
+/* A process has the name of who created it, until it executes another program: it is not who was
+ * named. */
+static void names_are_those_of_the_first_message(void **state)
+{
+    static const char *const names[] = {"p1"};
+    const struct causality_options options = {.servers = names, .server_count = 1};
+    struct world world;
+
+    (void)state;
+    begin(&world, 2);
+    uint32_t client = connect_outside(&world, PATH_ROLE_ACCEPTED);
+    uint32_t other = connect_outside(&world, PATH_ROLE_ACCEPTED);
+    for (int i = 0; i < 2; i++) {
+        struct stream_record record = {
+            .header = {.time = tick(&world), .id = EVENT_STREAM, .flags = 16, .stream = 9},
+            .process = 9,
+            .pid = 109,
+            .name = "p1"};
+        if (i > 0)
+            strcpy(record.name, "other");
+        tape_add(&world.tape, &record);
+        add_event(&world.tape, tick(&world), EVENT_STARTPROCESS, 9, world.sequences[9]++);
+    }
+    do_receive(&world, 9, other, 10);
+    do_receive(&world, 1, client, 10);
+    struct causality *result = finish(&world, &options);
+    assert_int_equal(result->requests, 1);
+    assert_int_equal(result->process_count, 2);
+    assert_string_equal(result->processes[0].name, "p1");
+    assert_string_equal(result->processes[1].name, "other");
+    assert_int_equal(result->processes[1].role, ROLE_SYSTEM);
+    causality_free(result);
+}
+
+/* ---- the file system, figures 5.18 and 5.19 ---- */
+
+/* Requests that make a part of its figures, in tens: users ask RI, which asks BM, which asks DI or
+ * not; DI is asked again for an indirect block. */
+static void file_system(void **state)
+{
+    enum { RI = 1, BM, DI };
+    const unsigned requests = 345, misses = 89, indirect = 16;
+    struct world world;
+
+    (void)state;
+    begin(&world, 3);
+    uint32_t user = connect_outside(&world, PATH_ROLE_ACCEPTED);
+    uint32_t buffers = connect_to(&world), disk = connect_to(&world);
+    for (unsigned i = 0; i < requests; i++) {
+        do_receive(&world, RI, user, 10);
+        pass(&world, RI, buffers, BM);
+        for (unsigned k = 0; k < (i < indirect ? 2u : i < misses ? 1u : 0u); k++) {
+            pass(&world, BM, disk, DI);
+            pass(&world, DI, disk + 1, BM);
+        }
+        pass(&world, BM, buffers + 1, RI);
+        do_send(&world, RI, user, 10);
+    }
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(transitions_of(result, "B", "C", "B"), misses + indirect); /* DI: only to BM */
+    assert_int_equal(transitions_of(result, "A", "B", "C"), misses);            /* 26 % ... */
+    assert_int_equal(transitions_of(result, "A", "B", "A"), requests - misses); /* 74 %: a hit */
+    assert_int_equal(transition_of(result, "A", "B", "A")->of, requests);
+    assert_int_equal(transitions_of(result, "C", "B", "C"), indirect); /* 15 %: once more */
+    assert_int_equal(transitions_of(result, "C", "B", "A"), misses);
+    assert_int_equal(transitions_of(result, "requestor", "A", "B"), requests);
+    assert_int_equal(transitions_of(result, "B", "A", NULL), requests);
+    assert_int_equal(count_of(result, "ABA"), requests - misses); /* most involve two processes */
+    assert_int_equal(count_of(result, "ABCBA"), misses - indirect);
+    assert_int_equal(count_of(result, "ABCBCBA"), indirect);
+    causality_free(result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figure_5_7),
+        cmocka_unit_test(latency_ends_with_the_reply),
+        cmocka_unit_test(system_processes_are_ignored),
+        cmocka_unit_test(event_loop_keeps_requests_apart),
+        cmocka_unit_test(connection_is_of_whom_it_was_made_for),
+        cmocka_unit_test(threads_are_told_apart),
+        cmocka_unit_test(streams_split_and_join),
+        cmocka_unit_test(fan_out_is_a_tree),
+        cmocka_unit_test(pipelines),
+        cmocka_unit_test(servers_can_be_named),
+        cmocka_unit_test(created_processes_inherit),
+        cmocka_unit_test(letters_go_on_with_numbers),
+        cmocka_unit_test(long_strings_lose_no_sequence),
+        cmocka_unit_test(machines_are_crossed),
+        cmocka_unit_test(datagrams_overlap),
+        cmocka_unit_test(names_are_those_of_the_first_message),
+        cmocka_unit_test(file_system),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
