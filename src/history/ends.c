@@ -207,6 +207,8 @@ static void join(struct history *history, struct end *end, struct end *partner)
         both[i]->external = false;
         align(both[i]);
         ends_unlist_unjoined(history, both[i]);
+        if (is_counted(both[i]->kind)) /* until now nobody would have asked */
+            sends_compare_all(both[i], &both[i]->sends);
         if (end->origin != partner->origin)
             history->origins[both[i]->origin].in_flight += sends_count(&both[i]->sends);
         holding_wake_all(history, &both[i]->waiters);

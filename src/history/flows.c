@@ -152,7 +152,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     if (index < (int64_t)end->sends.first + end->done)
         end->done = (uint32_t)index - end->sends.first;
     count_in(history, end);
-    if (is_counted(end->kind) && sends_count(&end->sends) > 1)
+    if (is_counted(end->kind) && sends_count(&end->sends) > 1 && end->partner != NULL)
         sends_compare_order(end, &end->sends, (uint32_t)index);
     limit_sends(history, end);
     return 0;

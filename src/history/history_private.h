@@ -477,6 +477,8 @@ int64_t sends_insert(struct sends *sends, const struct sent *sent);
 
 /* Notes of the one at `index`, and of others, between which the order is not certain. */
 void sends_compare_order(struct end *end, struct sends *sends, uint32_t index);
+/* The same of all that there are, none of which has been compared. */
+void sends_compare_all(struct end *end, struct sends *sends);
 
 /* An empty list begins anew, and gives back what it does not need as a rule. */
 void sends_reset_if_empty(struct sends *sends);

@@ -114,7 +114,7 @@ static void put_in_doubt(struct end *end, struct sent *small, struct sent *large
         end->most_before = large->before;
 }
 
-void sends_compare_order(struct end *end, struct sends *sends, uint32_t index)
+static void compare_with_smaller(struct end *end, struct sends *sends, uint32_t index)
 {
     struct sent *sent = &sends->at[index];
     uint64_t began = call_began(sent);
@@ -127,6 +127,19 @@ void sends_compare_order(struct end *end, struct sends *sends, uint32_t index)
         else if (other->stream != sent->stream)
             put_in_doubt(end, other, sent);
     }
+}
+
+void sends_compare_all(struct end *end, struct sends *sends)
+{
+    for (uint32_t i = sends->first; i < sends->end; i++)
+        compare_with_smaller(end, sends, i);
+}
+
+void sends_compare_order(struct end *end, struct sends *sends, uint32_t index)
+{
+    struct sent *sent = &sends->at[index];
+
+    compare_with_smaller(end, sends, index);
     for (uint32_t i = index + 1; i < sends->end; i++)
         if (sends->at[i].stream != sent->stream && call_began(&sends->at[i]) < sent->time)
             put_in_doubt(end, sent, &sends->at[i]);
