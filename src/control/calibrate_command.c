@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calibrate_command.c: `dpm calibrate`: how long messages take here, for `dpm parallelism --delays`. See
+ * dpm-calibrate(1).
+ *
+ *      this process  -- message of n bytes -->  a child, or `dpm calibrate --listen` on another machine
+ *                    <- message of n bytes --      half of the time there and back; the median of many
+ *
+ *      on the wire:  "DPMC" | n | how many | message, echoed | message, echoed ...
+ */
+#include "control/command.h"
+#include "show/show.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAGIC      0x44504d43u /* "DPMC" */
+#define SIZE_MOST  1000000u
+#define TURNS_MOST 10000u
+#define PATIENCE   5 /* seconds */
+
+static const uint32_t sizes[] = {1, 10, 100, 1000, 10000, 100000};
+
+struct asked {
+    const char *file;   /* NULL: standard output */
+    const char *listen; /* port, or address:port */
+    uint64_t time;      /* ns for each length */
+};
+
+struct header {
+    uint32_t magic, size, turns; /* big-endian */
+};
+
+/* ---- messages ---- */
+
+static int send_all(int file, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t sent = write(file, data, size);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return sent < 0 ? -errno : -EPIPE;
+        data += sent;
+        size -= (size_t)sent;
+    }
+    return 0;
+}
+
+/* Returns 0; 1: the other side has closed before the first byte; or a negative errno. */
+static int receive_all(int file, char *data, size_t size)
+{
+    size_t left = size;
+
+    while (left > 0) {
+        ssize_t received = read(file, data, left);
+        if (received < 0 && errno == EINTR)
+            continue;
+        if (received == 0)
+            return left == size ? 1 : -EPIPE;
+        if (received < 0)
+            return errno == EAGAIN ? -ETIMEDOUT : -errno;
+        data += received;
+        left -= (size_t)received;
+    }
+    return 0;
+}
+
+/* Two directions, which of a socket are one. */
+struct link {
+    int in, out;
+};
+
+/* Echoes what one asks for, until he closes. */
+static int echo(struct link link, char *buffer)
+{
+    struct header header;
+    int result;
+
+    while ((result = receive_all(link.in, (char *)&header, sizeof(header))) == 0) {
+        uint32_t size = ntohl(header.size), turns = ntohl(header.turns);
+        if (ntohl(header.magic) != MAGIC || size == 0 || size > SIZE_MOST || turns > TURNS_MOST)
+            return -EPROTO;
+        for (uint32_t i = 0; i < turns; i++)
+            if ((result = receive_all(link.in, buffer, size)) != 0 ||
+                (result = send_all(link.out, buffer, size)) < 0)
+                return result;
+    }
+    return result;
+}
+
+/* ---- measuring ---- */
+
+static int by_value(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+static int ask(struct link link, uint32_t size, uint32_t turns)
+{
+    const struct header header = {htonl(MAGIC), htonl(size), htonl(turns)};
+
+    return send_all(link.out, (const char *)&header, sizeof(header));
+}
+
+/* ns there and back, of each of so many messages. */
+static int take_turns(struct link link, char *buffer, uint32_t size, uint32_t turns,
+                      uint64_t *times)
+{
+    int result = ask(link, size, turns);
+
+    for (uint32_t i = 0; result == 0 && i < turns; i++) {
+        uint64_t begin = clock_now(CLOCK_MONOTONIC);
+        result = send_all(link.out, buffer, size);
+        if (result == 0)
+            result = receive_all(link.in, buffer, size) == 0 ? 0 : -EPIPE;
+        times[i] = clock_now(CLOCK_MONOTONIC) - begin;
+    }
+    return result;
+}
+
+#define WARM_UP 20u
+
+/* The median delivery time of messages of each length, ns. */
+static int measure(struct link link, uint64_t time, uint64_t medians[ARRAY_SIZE(sizes)])
+{
+    uint64_t *times = calloc(TURNS_MOST, sizeof(*times));
+    char *buffer = calloc(1, SIZE_MOST);
+    int result = times == NULL || buffer == NULL ? -ENOMEM : 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(sizes) && result == 0; i++) {
+        result = take_turns(link, buffer, sizes[i], WARM_UP, times);
+        if (result < 0)
+            break;
+        qsort(times, WARM_UP, sizeof(*times), by_value);
+        uint64_t turns = time / (times[WARM_UP / 2] + 1);
+        turns = turns < WARM_UP ? WARM_UP : turns > TURNS_MOST ? TURNS_MOST : turns;
+        result = take_turns(link, buffer, sizes[i], (uint32_t)turns, times);
+        qsort(times, turns, sizeof(*times), by_value);
+        medians[i] = times[turns / 2] / 2;
+    }
+    free(times);
+    free(buffer);
+    return result;
+}
+
+static void print_delay(FILE *file, const uint64_t medians[ARRAY_SIZE(sizes)])
+{
+    uint64_t least = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        least = medians[i] > least ? medians[i] : least; /* no longer message is quicker */
+        fprintf(file, "%s%u:%.2fus", i == 0 ? "" : ",", sizes[i], (double)least / 1000);
+    }
+    fputc('\n', file);
+}
+
+/* ---- on this machine ---- */
+
+/* A pair of connected TCP sockets. */
+static int tcp_pair(int pair[2])
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+    int one = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    pair[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    pair[1] = -1;
+    if (listener >= 0 && pair[0] >= 0 &&
+        bind(listener, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+        listen(listener, 1) == 0 &&
+        getsockname(listener, (struct sockaddr *)&address, &size) == 0 &&
+        connect(pair[0], (struct sockaddr *)&address, size) == 0)
+        pair[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    int error = pair[1] < 0 ? -errno : 0;
+    for (int i = 0; i < 2 && error == 0; i++)
+        setsockopt(pair[i], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    if (listener >= 0)
+        close(listener);
+    return error;
+}
+
+enum kind { KIND_TCP, KIND_UNIX, KIND_PIPE, KIND_COUNT };
+
+static const char *kind_word(size_t index)
+{
+    static const char *const words[] = {"tcp", "unix", "pipe"};
+
+    return index < ARRAY_SIZE(words) ? words[index] : NULL;
+}
+
+/* Both ends of a path of a kind. Returns 0 or a negative errno. */
+static int make_links(enum kind kind, struct link links[2])
+{
+    int pair[2], back[2];
+
+    if (kind == KIND_PIPE) {
+        if (pipe(pair) < 0 || pipe(back) < 0)
+            return -errno;
+        links[0] = (struct link){back[0], pair[1]};
+        links[1] = (struct link){pair[0], back[1]};
+        return 0;
+    }
+    int result = kind == KIND_TCP                                ? tcp_pair(pair)
+                 : socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? -errno
+                                                                 : 0;
+    links[0] = (struct link){pair[0], pair[0]};
+    links[1] = (struct link){pair[1], pair[1]};
+    return result;
+}
+
+static void close_link(struct link link)
+{
+    close(link.in);
+    if (link.out != link.in)
+        close(link.out);
+}
+
+static int measure_local(enum kind kind, uint64_t time, uint64_t medians[ARRAY_SIZE(sizes)])
+{
+    struct link links[2];
+    int result = make_links(kind, links);
+
+    if (result < 0)
+        return result;
+    pid_t child = fork();
+    if (child == 0) {
+        char *buffer = malloc(SIZE_MOST);
+        close_link(links[0]);
+        _exit(buffer == NULL || echo(links[1], buffer) < 0);
+    }
+    close_link(links[1]);
+    result = child < 0 ? -errno : measure(links[0], time, medians);
+    close_link(links[0]);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    return result;
+}
+
+/* ---- to another machine ---- */
+
+/* Splits "host:port", "[::1]:port"; the text is cut. Returns false if it is none. */
+static bool split_address(char *text, char **ret_host, char **ret_port)
+{
+    char *colon = strrchr(text, ':');
+
+    if (colon == NULL || colon == text || colon[1] == '\0')
+        return false;
+    *colon = '\0';
+    *ret_port = colon + 1;
+    *ret_host = text;
+    size_t length = strlen(text);
+    if (text[0] == '[' && text[length - 1] == ']') {
+        text[length - 1] = '\0';
+        *ret_host = text + 1;
+    }
+    return true;
+}
+
+static void set_patience(int socket)
+{
+    const struct timeval patience = {.tv_sec = PATIENCE};
+    int one = 1;
+
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+/* A connected socket, or a negative errno with a line in `problem`. */
+static int connect_to(const char *host, const char *port, struct problem *problem)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    int error = getaddrinfo(host, port, &wanted, &found), file = -1;
+
+    if (error != 0)
+        return problem_set(problem, -EINVAL, "%s:%s: %s", host, port, gai_strerror(error));
+    for (const struct addrinfo *at = found; at != NULL && file < 0; at = at->ai_next) {
+        file = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, 0);
+        if (file < 0)
+            continue;
+        set_patience(file);
+        if (connect(file, at->ai_addr, at->ai_addrlen) < 0) {
+            error = errno == EINPROGRESS ? ETIMEDOUT : errno;
+            close(file);
+            file = -1;
+        }
+    }
+    freeaddrinfo(found);
+    return file >= 0 ? file
+                     : problem_set(problem, -error,
+                                   "%s:%s: %s; does `dpm calibrate --listen %s` run there?", host,
+                                   port, strerror(error), port);
+}
+
+static int measure_remote(const char *address, uint64_t time, uint64_t medians[ARRAY_SIZE(sizes)],
+                          struct problem *problem)
+{
+    char text[256], *host, *port;
+
+    if ((size_t)snprintf(text, sizeof(text), "%s", address) >= sizeof(text) ||
+        !split_address(text, &host, &port))
+        return problem_set(problem, -EINVAL, "%s: give HOST:PORT", address);
+    int file = connect_to(host, port, problem);
+    if (file < 0)
+        return file;
+    int result = measure((struct link){file, file}, time, medians);
+    close(file);
+    return result < 0 ? problem_set(problem, result, "%s: %s", address, strerror(-result)) : 0;
+}
+
+/* ---- the other side ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+static int open_listener(const char *address, struct problem *problem)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    char text[256], *host = NULL, *port = text;
+    struct addrinfo *found = NULL;
+    int one = 1, file = -1;
+
+    snprintf(text, sizeof(text), "%s", address);
+    if (strchr(text, ':') != NULL && !split_address(text, &host, &port))
+        return problem_set(problem, -EINVAL, "--listen %s: give PORT or ADDRESS:PORT", address);
+    int error = getaddrinfo(host, port, &wanted, &found);
+    if (error != 0)
+        return problem_set(problem, -EINVAL, "--listen %s: %s", address, gai_strerror(error));
+    file = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (file >= 0)
+        setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (file < 0 || bind(file, found->ai_addr, found->ai_addrlen) < 0 || listen(file, 4) < 0) {
+        error = errno;
+        if (file >= 0)
+            close(file);
+        file = problem_set(problem, -error, "--listen %s: %s", address, strerror(error));
+    }
+    freeaddrinfo(found);
+    return file;
+}
+
+/* Answers one after the other: they would disturb each other. Ends with SIGINT or SIGTERM. */
+static int answer(const char *address, struct problem *problem)
+{
+    const struct sigaction action = {.sa_handler = interrupt};
+    char *buffer = malloc(SIZE_MOST);
+    int listener = open_listener(address, problem);
+
+    if (listener < 0 || buffer == NULL) {
+        free(buffer);
+        return listener < 0 ? listener : problem_set(problem, -ENOMEM, "out of memory");
+    }
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    fprintf(stderr, "dpm: answering on %s until interrupted\n", address);
+    while (!interrupted) {
+        int file = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (file < 0)
+            continue;
+        set_patience(file);
+        int result = echo((struct link){file, file}, buffer);
+        if (result < 0 && !interrupted)
+            fprintf(stderr, "dpm: a peer was dropped: %s\n",
+                    result == -EPROTO ? "it does not speak as dpm calibrate does"
+                                      : strerror(-result));
+        close(file);
+    }
+    close(listener);
+    free(buffer);
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+/* `local`, of TCP, which `remote` can be compared with; the others as comments. */
+static int write_local(FILE *file, uint64_t time, struct problem *problem)
+{
+    uint64_t medians[ARRAY_SIZE(sizes)];
+
+    for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
+        int result = measure_local((enum kind)kind, time, medians);
+        if (result < 0)
+            return problem_set(problem, result, "%s: %s", kind_word(kind), strerror(-result));
+        fprintf(file, "%s ", kind == KIND_TCP ? "local " : "#");
+        if (kind != KIND_TCP)
+            fprintf(file, "local by %-4s ", kind_word(kind));
+        print_delay(file, medians);
+    }
+    return 0;
+}
+
+static int write_remote(FILE *file, const char *const *hosts, size_t count, uint64_t time,
+                        struct problem *problem)
+{
+    uint64_t medians[ARRAY_SIZE(sizes)], most[ARRAY_SIZE(sizes)] = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        int result = measure_remote(hosts[i], time, medians, problem);
+        if (result < 0)
+            return result;
+        if (count > 1) {
+            fprintf(file, "# to %s ", hosts[i]);
+            print_delay(file, medians);
+        }
+        for (size_t k = 0; k < ARRAY_SIZE(sizes); k++)
+            most[k] = medians[k] > most[k] ? medians[k] : most[k];
+    }
+    if (count > 0) {
+        fputs("remote ", file);
+        print_delay(file, most);
+    }
+    return 0;
+}
+
+static int calibrate(const struct asked *asked, const char *const *hosts, size_t count,
+                     struct problem *problem)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+
+    if (memory == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    fputs(
+        "# delivery times by length, medians of half of the time there and back (dpm calibrate)\n",
+        memory);
+    int result = write_local(memory, asked->time, problem);
+    if (result == 0)
+        result = write_remote(memory, hosts, count, asked->time, problem);
+    if (fclose(memory) != 0 && result == 0)
+        result = problem_set(problem, -ENOMEM, "out of memory");
+    FILE *file = result < 0 ? NULL : asked->file == NULL ? stdout : fopen(asked->file, "we");
+    if (result == 0 && file == NULL)
+        result =
+            problem_set(problem, -errno, "%s: cannot be written: %s", asked->file, strerror(errno));
+    if (result == 0) {
+        fputs(text, file);
+        if (file == stdout)
+            result = command_flush_output(problem);
+        else if (fclose(file) != 0)
+            result = problem_set(problem, -errno, "%s: cannot be written: %s", asked->file,
+                                 strerror(errno));
+    }
+    free(text);
+    return result;
+}
+
+/* ---- options ---- */
+
+enum { OPTION_LISTEN = OPTION_HELP + 1, OPTION_TIME };
+
+static const struct command_option calibrate_options[] = {
+    {"output", 'o', {"FILE", ARGUMENT_FILE}, "write into FILE (standard output)"},
+    {"listen", OPTION_LISTEN, {"[ADDRESS:]PORT"}, "be the other side, until interrupted"},
+    {"time", OPTION_TIME, {"TIME"}, "measure each length so long (200ms)"},
+    {0},
+};
+
+static int take_option(int option, struct asked *asked)
+{
+    switch (option) {
+    case 'o':
+        asked->file = optarg;
+        return -1;
+    case OPTION_LISTEN:
+        asked->listen = optarg;
+        return -1;
+    case OPTION_TIME:
+        return parse_duration(optarg, &asked->time) == 0 && asked->time > 0 &&
+                       asked->time <= 60000000000
+                   ? -1
+                   : command_usage_error("calibrate", "--time %s: give a time up to 1m", optarg);
+    default:
+        return option == OPTION_HELP ? command_help("calibrate")
+                                     : command_usage_error("calibrate", NULL);
+    }
+}
+
+static int command_calibrate(int argc, char **argv)
+{
+    struct asked asked = {.time = 200000000};
+    struct problem problem = {""};
+    int option, result, status = -1;
+
+    while (status < 0 && (option = command_next_option(&calibrate_command, argc, argv)) != -1)
+        status = take_option(option, &asked);
+    if (status >= 0)
+        return status;
+    if (asked.listen != NULL && (optind < argc || asked.file != NULL))
+        return command_usage_error("calibrate", "--listen stands alone");
+    signal(SIGPIPE, SIG_IGN);
+    result = asked.listen != NULL ? answer(asked.listen, &problem)
+                                  : calibrate(&asked, (const char *const *)argv + optind,
+                                              (size_t)(argc - optind), &problem);
+    return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+}
+
+const struct command calibrate_command = {
+    .name = "calibrate",
+    .description = "measure how long messages take here",
+    .usage = "[OPTION]... [HOST:PORT]...",
+    .function = command_calibrate,
+    .operand = {"HOST:PORT", ARGUMENT_OTHER, NULL},
+    .options = calibrate_options,
+};

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# calibrate_test.sh BUILD_FOLDER: `dpm calibrate`: what it measures here and between two hosts, that what it writes is
+# read, and peers that are none.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+. "$(dirname "$0")/two_hosts.sh"
+dpm=$1/dpm
+cd "$scratch" || exit 1
+
+# value FILE LINE BYTES: us.
+value() {
+    sed -n "s/^$2 //p" "$1" | tr ',' '\n' | sed -n "s/^ *$3:\(.*\)us\$/\1/p"
+}
+
+# less NAME A B: whether A < B.
+less() {
+    check "$1" awk -v a="$2" -v b="$3" 'BEGIN { exit !(a != "" && b != "" && a + 0 < b + 0) }'
+}
+
+# ---- here ----
+
+check 'measures this machine' "$dpm" calibrate --time 20ms -o local.txt
+less 'a message takes some time' 0.1 "$(value local.txt 'local ' 1)"
+less 'and less than a millisecond' "$(value local.txt 'local ' 1)" 1000
+less 'a long one more' "$(value local.txt 'local ' 1)" "$(value local.txt 'local ' 100000)"
+check_equal 'six lengths, three kinds' 18 "$(tr ',' '\n' < local.txt | grep -c ':.*us')"
+"$1/tests/sample-trace" alpha alpha
+check 'what it writes is read' "$dpm" parallelism --delays local.txt --json alpha
+"$dpm" calibrate --time 20ms > again.txt
+check_equal 'on standard output, too' 1 "$(grep -c '^local  1:' again.txt)"
+
+# ---- two hosts ----
+
+if [ "$(id -u)" = 0 ]; then
+    two_hosts 10.71.7
+    leave_hosts() { kill "$listener" 2> /dev/null; }
+    ip netns exec "$there" "$dpm" calibrate --listen 10.71.7.2:7007 2> said &
+    listener=$!
+    i=0
+    until grep -q answering said || [ $i -ge 50 ]; do
+        sleep 0.1
+        i=$((i + 1))
+    done
+    check 'measures another host' \
+        ip netns exec "$here" "$dpm" calibrate --time 20ms -o remote.txt 10.71.7.2:7007
+    less 'it is reached' 0.1 "$(value remote.txt remote 1)"
+    if ip netns exec "$there" tc qdisc add dev cable root netem delay 10ms 2> tc.err; then
+        check 'measures a slow network' \
+            ip netns exec "$here" "$dpm" calibrate --time 20ms -o slow.txt 10.71.7.2:7007
+        less 'half of ten milliseconds there and back' 5000 "$(value slow.txt remote 1)"
+        less 'and not much more' "$(value slow.txt remote 1)" 6500
+    else
+        skip 'measures a slow network' "no netem: $(cat tc.err)"
+    fi
+    # peers that are none: noise, and one that says nothing and goes
+    ip netns exec "$here" sh -c 'head -c 1000 /dev/urandom | timeout 5 nc -N 10.71.7.2 7007' > noise 2>&1
+    ip netns exec "$here" sh -c ': | timeout 5 nc -N 10.71.7.2 7007' > noise 2>&1
+    check 'answers on after noise' \
+        ip netns exec "$here" "$dpm" calibrate --time 20ms -o after.txt 10.71.7.2:7007
+    kill "$listener"
+    wait "$listener"
+    check_equal 'ends when interrupted' 0 $?
+else
+    skip 'measures another host' 'it takes root'
+fi
+
+# ---- what is wrong ----
+
+fails() {
+    fails_name=$1 fails_status=$2 fails_pattern=$3
+    shift 3
+    "$@" > fails.out 2> fails.err
+    check_equal "$fails_name: exit status" "$fails_status" "$?"
+    check_equal "$fails_name: one line" "1 0" "$(wc -l < fails.err) $(wc -c < fails.out)"
+    check "$fails_name: says why" grep -q "$fails_pattern" fails.err
+}
+
+fails 'nobody listens' 1 'does .dpm calibrate --listen' "$dpm" calibrate --time 1ms 127.0.0.1:1
+fails 'no port' 1 'give HOST:PORT' "$dpm" calibrate --time 1ms localhost
+fails 'no time' 2 'give a time' "$dpm" calibrate --time soon
+fails 'no file' 1 'cannot be written' "$dpm" calibrate --time 1ms -o /nowhere/file
+fails 'two at once' 2 'stands alone' "$dpm" calibrate --listen 7007 -o file
+
+finish
