@@ -123,6 +123,14 @@ holds 'several runs' each.json \
     '.trace.runs == 2 and all(.rows[]; .P_least == .P and .P_greatest == .P)'
 check_equal 'several runs, first row' "$(row max one-each tmax_ns pipe.json)" "$(row max one-each tmax_ns each.json)"
 
+# ---- delays as seen ----
+
+"$dpm" run -o tsp.trace --report report -- "$1/examples/tsp/tsp" --cities 8 --servers 2 > /dev/null
+"$dpm" parallelism --json --seen-delays tsp.trace > seen.json 2> seen.err
+matches 'what they are' '^dpm: local messages took [0-9.]+ [num]s from SEND to MESSAGEQUEUED, the median of' seen.err
+matches 'and what they are not' '^dpm: no remote message tells how long it took' seen.err
+holds 'they count' seen.json '[.rows[] | select(.assignment == "one-machine") | .tmax_ns] | .[1] > .[0]'
+
 # ---- threads ----
 
 if command -v python3 > /dev/null; then

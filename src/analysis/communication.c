@@ -367,14 +367,14 @@ static int explain(int result, struct problem *problem)
     return result;
 }
 
+/* *error: of the clocks, as known last. */
 static int add_history_event(struct statistics *statistics, const struct history *history,
-                             const struct event *event)
+                             const struct event *event, uint64_t *error)
 {
     int64_t offset = 0;
-    uint64_t error;
 
     if (event->origin != 0)
-        history_clock(history, event->origin, event->header->time, &offset, &error);
+        history_clock(history, event->origin, event->header->time, &offset, error);
     return statistics_add_at(statistics, event, offset);
 }
 
@@ -401,6 +401,7 @@ int communication_read_history(struct history *history, uint32_t origins, uint64
 {
     struct statistics *statistics = NULL;
     struct history_event event;
+    uint64_t clock_error = 0;
     int result = statistics_new(&statistics);
 
     if (result < 0)
@@ -409,7 +410,7 @@ int communication_read_history(struct history *history, uint32_t origins, uint64
     /* holds unless whoever fails knows better: not everybody has a line for it */
     problem_set(problem, -ENOMEM, "out of memory for the history of the recording");
     while ((result = history_next(history, &event, problem)) == SOURCE_RECORD) {
-        result = add_history_event(statistics, history, &event.event);
+        result = add_history_event(statistics, history, &event.event, &clock_error);
         if (result < 0)
             goto done;
     }
@@ -420,6 +421,8 @@ int communication_read_history(struct history *history, uint32_t origins, uint64
     result = result == SOURCE_NONE_YET
                  ? -EAGAIN
                  : finish_history(statistics, history, origins, ret_communication);
+    if (result == 0)
+        (*ret_communication)->clock_error = clock_error;
 done:
     statistics_free(statistics);
     return explain(result, problem);

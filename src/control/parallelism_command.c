@@ -24,6 +24,7 @@ struct asked {
     size_t without_room;
     enum streams streams;
     uint32_t cores;
+    bool seen; /* delays are those of the traces */
     bool each; /* each trace is a run of its own */
 };
 
@@ -132,6 +133,7 @@ enum {
     OPTION_PER_MACHINE,
     OPTION_REMOTE_DELAY,
     OPTION_SEARCH,
+    OPTION_SEEN_DELAYS,
     OPTION_STEP,
     OPTION_STREAMS,
     OPTION_WITHOUT,
@@ -178,6 +180,7 @@ static const struct command_option parallelism_options[] = {
      "how long a message takes within a machine: 10us, 10us+1ns/B, 1:4ms,1000:12ms (0)"},
     {"remote-delay", OPTION_REMOTE_DELAY, {"DELAY"}, "the same, between machines (0)"},
     {"delays", OPTION_DELAYS, {"FILE", ARGUMENT_FILE}, "delays, also of pairs of machines"},
+    {"seen-delays", OPTION_SEEN_DELAYS, {0}, "delays as the traces tell themselves (TCP and UDP)"},
     {"edges",
      OPTION_EDGES,
      {"WHICH", ARGUMENT_WORD, edges_word},
@@ -325,6 +328,9 @@ static int take_option(int option, struct asked *asked)
         return parse_delay("local-delay", &asked->placements.delays.local);
     case OPTION_REMOTE_DELAY:
         return parse_delay("remote-delay", &asked->placements.delays.remote);
+    case OPTION_SEEN_DELAYS:
+        asked->seen = true;
+        return -1;
     case OPTION_EDGES:
     case OPTION_STEP:
     case OPTION_STREAMS:
@@ -348,6 +354,24 @@ static int choose_assignments(struct asked *asked)
     return status >= 0 ? status : add_assignment(asked, "one-machine", ONE_MACHINE, 0);
 }
 
+/* All options are read. Returns the exit status. */
+static int answer(const char *const *names, size_t count, struct asked *asked)
+{
+    struct problem problem;
+
+    if (asked->seen && placements_see_delays(&asked->placements, names, count, &problem) < 0)
+        return command_error("%s", problem.text);
+    placements_cores(&asked->placements, asked->cores);
+    asked->options.assignments = asked->placements.assignments;
+    asked->options.assignment_count = asked->placements.count;
+    asked->options.delays = asked->placements.delays;
+    if (asked->without_count > 0) {
+        asked->options.leaves_out = is_left_out;
+        asked->options.context = asked;
+    }
+    return show_traces(names, count, asked);
+}
+
 static int command_parallelism(int argc, char **argv)
 {
     struct asked asked = {.options = {.sharing = true}};
@@ -359,17 +383,8 @@ static int command_parallelism(int argc, char **argv)
         status = command_usage_error("parallelism", "which trace?");
     if (status < 0)
         status = choose_assignments(&asked);
-    if (status < 0) {
-        placements_cores(&asked.placements, asked.cores);
-        asked.options.assignments = asked.placements.assignments;
-        asked.options.assignment_count = asked.placements.count;
-        asked.options.delays = asked.placements.delays;
-        if (asked.without_count > 0) {
-            asked.options.leaves_out = is_left_out;
-            asked.options.context = &asked;
-        }
-        status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
-    }
+    if (status < 0)
+        status = answer((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     placements_done(&asked.placements);
     free(asked.without);
     return status;

@@ -39,6 +39,11 @@ int placements_read_delays(struct placements *placements, const char *file,
 /* "13ms", "13ms+22us/B", or by length "1:4.2ms,1000:12.8ms". Returns 0 or -EINVAL. */
 int delay_parse(const char *text, struct delay *ret_delay);
 
+/* Delays as traces tell themselves: medians of SEND to MESSAGEQUEUED, within machines and between them; says on
+ * standard error what they are. Errors: those of reading the traces. (seen_delays.c) */
+int placements_see_delays(struct placements *placements, const char *const *names, size_t count,
+                          struct problem *problem);
+
 /* How many processors each machine has of which no file says it. */
 void placements_cores(struct placements *placements, uint32_t cores);
 

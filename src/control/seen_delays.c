@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* seen_delays.c: how long messages took on their way, as traces tell themselves. See placements.h. */
+#include "control/placements.h"
+#include "control/traces.h"
+#include "show/show.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The median delivery time of a pair, and how many messages it is of. */
+struct pair_median {
+    uint64_t time;
+    uint64_t count;
+};
+
+static int by_time(const void *left, const void *right)
+{
+    const struct pair_median *a = left, *b = right;
+
+    return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* The median of pairs' medians, each counting as often as it has messages; *ret_count: of how many. */
+static uint64_t median_of(struct pair_median *pairs, size_t count, uint64_t *ret_count)
+{
+    uint64_t all = 0, below = 0;
+
+    qsort(pairs, count, sizeof(*pairs), by_time);
+    for (size_t i = 0; i < count; i++)
+        all += pairs[i].count;
+    *ret_count = all;
+    for (size_t i = 0; i < count; i++) {
+        below += pairs[i].count;
+        if (2 * below >= all)
+            return pairs[i].time;
+    }
+    return 0;
+}
+
+static void say(const char *where, uint64_t time, uint64_t count)
+{
+    char texts[2][UNIT_SIZE];
+
+    show_duration(time, texts[0]);
+    show_count(count, texts[1]);
+    fprintf(stderr, "dpm: %s messages took %s from SEND to MESSAGEQUEUED, the median of %s\n",
+            where, texts[0], texts[1]);
+}
+
+/* Delays within a machine (`local`) or between machines. Returns 0 or -ENOMEM. */
+static int take(const struct communication *communication, bool local, struct delay *delay)
+{
+    struct pair_median *pairs = calloc(communication->pair_count + 1, sizeof(*pairs));
+    size_t count = 0;
+    uint64_t messages;
+
+    if (pairs == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < communication->pair_count; i++) {
+        const struct communication_pair *pair = &communication->pairs[i];
+        const struct histogram *times = &pair->times.of[TIME_DELIVERY];
+        if (pair->local == local && times->used > 0)
+            pairs[count++] =
+                (struct pair_median){histogram_quantile(times, 0.5), histogram_count(times)};
+    }
+    uint64_t time = median_of(pairs, count, &messages);
+    free(pairs);
+    if (messages == 0) {
+        fprintf(stderr, "dpm: no %s message tells how long it took: it takes %s\n",
+                local ? "local" : "remote", delay->count > 0 ? "what was given" : "no time");
+        return 0;
+    }
+    *delay = (struct delay){.count = 1};
+    delay->points[0].time = (double)time;
+    say(local ? "local" : "remote", time, messages);
+    return 0;
+}
+
+static void say_clock_error(uint64_t error)
+{
+    char text[UNIT_SIZE];
+
+    if (error == 0)
+        return;
+    show_duration(error, text);
+    fprintf(stderr,
+            error == UINT64_MAX
+                ? "dpm: how far clocks of different machines are apart is not known%.0s\n"
+                : "dpm: clocks of different machines are known to within %s\n",
+            text);
+}
+
+int placements_see_delays(struct placements *placements, const char *const *names, size_t count,
+                          struct problem *problem)
+{
+    struct communication *communication = NULL;
+    struct traces traces;
+    int result = traces_open(names, count, &traces, problem);
+
+    if (result == 0)
+        result =
+            communication_read_history(traces.history, (uint32_t)count, 0, &communication, problem);
+    if (result == 0 && (take(communication, true, &placements->delays.local) < 0 ||
+                        take(communication, false, &placements->delays.remote) < 0))
+        result = problem_set(problem, -ENOMEM, "out of memory");
+    if (result == 0)
+        say_clock_error(communication->clock_error);
+    communication_free(communication);
+    traces_close(&traces);
+    return result;
+}
