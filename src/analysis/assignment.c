@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DELAY_MOST 1e15 /* ns, eleven days: sums of it stay numbers */
+
 uint64_t delay_of(const struct delay *delay, uint64_t bytes)
 {
     uint32_t i = 1;
@@ -26,7 +28,7 @@ uint64_t delay_of(const struct delay *delay, uint64_t bytes)
     double slope = (delay->points[i].time - delay->points[i - 1].time) /
                    (delay->points[i].bytes - delay->points[i - 1].bytes);
     double time = delay->points[i].time + slope * ((double)bytes - delay->points[i].bytes);
-    return time <= 0 ? 0 : (uint64_t)(time + 0.5);
+    return time <= 0 ? 0 : time < DELAY_MOST ? (uint64_t)(time + 0.5) : (uint64_t)DELAY_MOST;
 }
 
 static int find_machine(const struct assignment *assignment, const char *name)
