@@ -193,7 +193,7 @@ int graph_add_outside(struct graph *graph, struct arrival *arrival)
     if (request == NULL || request->at.process != arrival->chain->process ||
         record->header.time < request->time)
         return 0;
-    uint64_t time = record->header.time - request->time;
+    uint64_t time = stretch_whole_time(record->header.time - request->time);
     graph->result->outside.count++;
     graph->result->outside.time += time;
     arrival->explained = true;
@@ -211,7 +211,7 @@ int graph_add_sleep(struct graph *graph, struct arrival *arrival, uint64_t time)
     for (uint32_t i = 0; i < graph->lengths; i++)
         if (stream->at.length[i] + time > graph->arrive[i])
             graph->arrive[i] = stream->at.length[i] + time;
-    if (graph->options->threads)
+    if (graph->options->threads || arrival->chain->last == 0)
         added = graph_add_stretch(graph, arrival->chain, STRETCH_SLEEP, NO_STRETCH, time);
     else if (stream->at.stretch != 0)
         added =

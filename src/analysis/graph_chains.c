@@ -208,6 +208,7 @@ int graph_begin_chain(struct graph *graph, struct graph_stream *stream)
             return -ENOMEM;
         struct chain *chain = pool_at(&graph->chains, (uint32_t)index);
         chain->number = graph->chain_count++;
+        graph->result->streams++;
         chain->process = stream->process;
         if (graph->see == NULL)
             graph->starts[chain->number] =
@@ -216,7 +217,7 @@ int graph_begin_chain(struct graph *graph, struct graph_stream *stream)
     }
     stream->chain = found + 1;
     graph_chain_of(graph, stream)->streams++;
-    graph->result->streams++;
+    graph_chain_of(graph, stream)->began++;
     graph->result->processes[stream->process].streams++;
     return 0;
 }

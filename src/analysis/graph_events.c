@@ -66,7 +66,7 @@ static uint64_t slept_for(const struct arrival *arrival)
     if (record->header.id == EVENT_BLOCK)
         end -= record->block.duration < end ? record->block.duration : end;
     uint64_t begin = arrival->stream->since + arrival->cpu;
-    return end > begin ? end - begin : 0;
+    return stretch_whole_time(end > begin ? end - begin : 0);
 }
 
 static int arrive(struct graph *graph, struct arrival *arrival)
@@ -106,7 +106,7 @@ static int block(struct graph *graph, struct arrival *arrival)
         return 0;
     memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
     if ((result = fall_asleep(graph, arrival, AWAKE)) < 0 ||
-        (result = graph_add_sleep(graph, arrival, record->block.duration)) < 0)
+        (result = graph_add_sleep(graph, arrival, stretch_whole_time(record->block.duration))) < 0)
         return result;
     arrival->cpu = 0;
     lengthen(graph, arrival);
@@ -197,9 +197,10 @@ static int begin_late(struct graph *graph, struct arrival *arrival)
 {
     uint64_t first = graph->origins[arrival->stream->origin].first;
 
-    if (graph->options->messages_only || arrival->stream->start <= first)
+    if (graph->options->messages_only || arrival->stream->start <= first ||
+        arrival->chain->began > 1) /* its process is there already */
         return 0;
-    uint64_t time = arrival->stream->start - first;
+    uint64_t time = stretch_whole_time(arrival->stream->start - first);
     memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
     graph_reach(graph, &arrival->stream->at, arrival->chain, arrival->chain->last);
     int result = graph_add_sleep(graph, arrival, time);

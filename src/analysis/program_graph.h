@@ -74,6 +74,22 @@ static inline uint64_t stretch_time(const struct stretch *stretch)
     return (uint64_t)stretch->weight << stretch->shift;
 }
 
+#define STRETCH_TIME_MOST                                                                          \
+    (1ULL << 50) /* ns, 13 days: longer ones are damage, and sums must stay numbers */
+
+/* The time as a stretch can hold it: 32 leading bits, so of more than 4 s a few ns are cut off. */
+static inline uint64_t stretch_whole_time(uint64_t time)
+{
+    unsigned shift = 0;
+
+    if (time > STRETCH_TIME_MOST)
+        return STRETCH_TIME_MOST;
+
+    while (time >> shift > UINT32_MAX)
+        shift++;
+    return time >> shift << shift;
+}
+
 /* ---- where processes run ---- */
 
 /* An assignment, for the processes there are. */
@@ -119,7 +135,8 @@ struct reached {
 struct chain {
     uint32_t number; /* of all there were */
     uint32_t process;
-    uint32_t streams; /* that live */
+    uint32_t streams; /* that live ... */
+    uint32_t began;   /* ... and all there were */
     uint32_t last;    /* stretch, index + 1 */
     uint64_t pending; /* ns of processor time behind it */
     uint64_t cpu;     /* ns, of all of it */

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analyses_fuzz.c: the input is the records of up to three sources. Whatever they say, the analyses of the history end,
+ * and what they find agrees with itself.
+ */
+#include "analysis/critical_path.h"
+#include "records.h"
+
+/* Live tapes pause; the analyses of time read finished traces. */
+static int next_without_pause(struct source *source, struct event *ret_event,
+                              uint64_t *ret_complete, struct problem *problem)
+{
+    int result;
+
+    do
+        result = tape_next(source, ret_event, ret_complete, problem);
+    while (result == SOURCE_NONE_YET);
+    return result;
+}
+
+static const struct assignment assignments[] = {
+    {.name = "one-each", .kind = ONE_EACH},
+    {.name = "as-recorded", .kind = AS_RECORDED},
+    {.name = "one-machine", .kind = ONE_MACHINE, .cores = 2},
+    {.name = "search-2", .kind = SEARCHED, .per_machine = 2},
+};
+
+static struct parallelism_options options_of(bool threads, bool messages_only)
+{
+    return (struct parallelism_options){
+        .assignments = assignments,
+        .assignment_count = ARRAY_SIZE(assignments),
+        .threads = threads,
+        .messages_only = messages_only,
+        .sharing = true,
+        .delays.remote = {.points = {{0, 1000}, {100, 2000}}, .count = 2},
+    };
+}
+
+static uint64_t find_longest(const struct parallelism *parallelism, uint32_t assignment,
+                             enum parallelism_step step)
+{
+    for (size_t i = 0; i < parallelism->row_count; i++)
+        if (parallelism->rows[i].assignment == assignment && parallelism->rows[i].step == step)
+            return parallelism->rows[i].longest;
+    PROMISE(false);
+    return 0;
+}
+
+static uint64_t check_parallelism(struct tape *tapes, bool threads, bool messages_only)
+{
+    const struct parallelism_options options = options_of(threads, messages_only);
+    struct history *history = tapes_history(tapes);
+    struct parallelism *parallelism = NULL;
+    struct problem problem = {""};
+
+    PROMISE(parallelism_read_history(history, &options, &parallelism, &problem) == 0);
+    uint64_t longest = find_longest(parallelism, 0, STEP_MAX);
+    PROMISE(parallelism->row_count == ARRAY_SIZE(assignments) * STEP_COUNT);
+    PROMISE(longest <= find_longest(parallelism, 0, STEP_DELAY));
+    PROMISE(find_longest(parallelism, 2, STEP_DELAY) <= find_longest(parallelism, 0, STEP_DELAY));
+    PROMISE(parallelism->largest <= parallelism->total && parallelism->largest <= longest);
+    const struct parallelism_search *search = &parallelism->searches[0];
+    PROMISE(search->bound <=
+            search->longest + 1 + (search->longest >> 40)); /* it is simulated in doubles */
+    parallelism_free(parallelism);
+    history_free(history);
+    return longest;
+}
+
+static void check_path(struct tape *tapes, uint64_t longest)
+{
+    const struct critical_path_options options = {
+        .parallelism = {.assignments = assignments, .assignment_count = 1, .threads = true},
+        .offered = 2,
+    };
+    struct critical_path_reading *reading = NULL;
+    struct critical_path *path = NULL;
+    struct problem problem = {""};
+    struct history *history = tapes_history(tapes);
+
+    PROMISE(critical_path_find(history, &options, &reading, &problem) == 0);
+    history_free(history);
+    history = tapes_history(tapes);
+    PROMISE(critical_path_attribute(reading, history, &path, &problem) == 0);
+    PROMISE(path->longest == longest);
+    PROMISE(path->cpu + path->delay + path->outside == longest);
+    critical_path_free(path);
+    critical_path_reading_free(reading);
+    history_free(history);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct tape tapes[SOURCES];
+
+    if (tapes_make(tapes, bytes, size) < 0)
+        return 0;
+    for (unsigned i = 0; i < SOURCES; i++)
+        tapes[i].source.next = next_without_pause;
+    uint64_t longest = check_parallelism(tapes, true, false);
+    check_parallelism(tapes, false, false);
+    check_parallelism(tapes, true, true);
+    check_path(tapes, longest);
+    tapes_done(tapes);
+    return 0;
+}
