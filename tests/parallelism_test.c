@@ -128,6 +128,60 @@ static double simulate(const struct world *world)
     }
 }
 
+/* ---- the thesis' appendix A ---- */
+
+/* The arcs are given new weights: all running streams advance by the same slice of process time, and with k of them on
+ * a machine it weighs k times as much there; delays are counted down in process time. Then the longest path. It agrees
+ * with sharing in elapsed time on one machine without delays, and with one stream to each machine. */
+static double reweight(const struct world *world)
+{
+    struct computation *heavier = malloc(sizeof(*heavier));
+    uint32_t streams = world->computation->streams;
+    struct stage stages[STREAMS];
+    double now = 0;
+
+    assert_non_null(heavier);
+    *heavier = *world->computation;
+    for (uint32_t i = 0; i < streams; i++)
+        for (uint32_t k = 0; k < heavier->count[i]; k++)
+            heavier->steps[i][k].cpu = 0;
+    memset(stages, 0, sizeof(stages));
+    for (uint32_t i = 0; i < streams; i++)
+        begin_stage(world, stages, i);
+    for (;;) {
+        bool changed = true;
+        while (changed) {
+            changed = false;
+            for (uint32_t i = 0; i < streams; i++)
+                changed = go_on(world, stages, i, now) || changed;
+        }
+        double slice = INFINITY;
+        for (uint32_t i = 0; i < streams; i++) {
+            double left = is_running(&stages[i])       ? stages[i].left
+                          : stages[i].phase == WAITING ? arrival(world, stages, i) - now
+                                                       : INFINITY;
+            slice = left < slice ? left : slice;
+        }
+        if (slice == INFINITY)
+            break;
+        for (uint32_t i = 0; i < streams; i++) {
+            uint32_t running = 0;
+            for (uint32_t k = 0; k < streams; k++)
+                running += is_running(&stages[k]) && world->machine[k] == world->machine[i];
+            if (!is_running(&stages[i]))
+                continue;
+            heavier->steps[i][stages[i].step].cpu += (uint64_t)slice * running;
+            stages[i].left -= slice;
+        }
+        now += slice;
+    }
+    struct world heavy = *world;
+    heavy.computation = heavier;
+    double longest = longest_path(&heavy);
+    free(heavier);
+    return longest;
+}
+
 /* ---- asking ---- */
 
 static struct parallelism *ask(struct computation *computation,
@@ -562,6 +616,49 @@ static double best_of_all(const struct computation *computation, const struct de
     return best;
 }
 
+/* Where the two must agree. */
+static void as_appendix_a(void **state)
+{
+    struct computation *computation = *state;
+    uint64_t seed = seed_of_run("appendix A");
+    const uint32_t together[STREAMS] = {0}, apart[STREAMS] = {0, 1, 2, 3, 4, 5};
+
+    for (int i = 0; i < 500; i++) {
+        uint64_t first = seed;
+        struct parallelism_options options = plain_options();
+        if (random_below(&seed, 2) == 0)
+            options.delays.remote = random_delay(&seed);
+        make(computation, &seed);
+        struct parallelism *parallelism = ask(computation, &options);
+        struct world one_each = world_of(computation, &options.delays, apart);
+        struct world one_machine = world_of(computation, &options.delays, together);
+        if (!is_near(longest(parallelism, 0, STEP_SHARING), reweight(&one_each)) ||
+            !is_near(longest(parallelism, 1, STEP_SHARING), reweight(&one_machine)))
+            fail_msg("DPM_SEED=%" PRIu64 ": %" PRIu64 " (%.0f), %" PRIu64 " (%.0f)", first,
+                     longest(parallelism, 0, STEP_SHARING), reweight(&one_each),
+                     longest(parallelism, 1, STEP_SHARING), reweight(&one_machine));
+        parallelism_free(parallelism);
+        tape_done(&computation->tape);
+    }
+    begin(computation, 1);
+}
+
+/* And where they do not: on two machines it is shorter than one of them alone needs for its work, 40. */
+static void appendix_a_is_another(void **state)
+{
+    struct computation *computation = *state;
+    const uint32_t machines[STREAMS] = {0, 0, 1};
+    const struct delays none = {0};
+
+    begin(computation, 3);
+    run_on(computation, 0, 20);
+    send_to(computation, 2, 1, 15, 1);
+    receive(computation, 1, 2, 10, 1, false);
+    run_on(computation, 1, 10);
+    struct world world = world_of(computation, &none, machines);
+    assert_true(reweight(&world) == 35 && simulate(&world) == 40);
+}
+
 /* What is found is an assignment, as long as it is said to be, and never below the bound. */
 static void a_good_assignment(void **state)
 {
@@ -626,6 +723,8 @@ int main(void)
         TEST(a_part_of_it),
         TEST(threads_or_processes),
         TEST(as_the_naive_algorithms),
+        TEST(as_appendix_a),
+        TEST(appendix_a_is_another),
         TEST(a_good_assignment),
     };
 
