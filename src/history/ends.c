@@ -24,9 +24,12 @@
 
 struct end *ends_find(struct history *history, uint32_t origin, uint32_t number)
 {
-    uint32_t found = lookup_find(&history->end_numbers, number_in_origin(origin, number));
+    struct end **recent = &history->recent_ends[place_of_recent(origin, number)];
 
-    return found == LOOKUP_NONE ? NULL : pool_at(&history->ends, found);
+    if (*recent != NULL && (*recent)->number == number && (*recent)->origin == origin)
+        return *recent;
+    uint32_t found = lookup_find(&history->end_numbers, number_in_origin(origin, number));
+    return found == LOOKUP_NONE ? NULL : (*recent = pool_at(&history->ends, found));
 }
 
 /* ---- machines ---- */
@@ -309,6 +312,9 @@ static void forget_end(struct history *history, struct end *end)
     holding_wake_all(history, &end->waiters);
     joiner_forget(&history->joiner, end->index);
     lookup_remove(&history->end_numbers, number_in_origin(end->origin, end->number));
+    struct end **recent = &history->recent_ends[place_of_recent(end->origin, end->number)];
+    if (*recent == end)
+        *recent = NULL;
     history_fade(history, end->origin, end->number, true);
     end_done(end);
     pool_give(&history->ends, end->index);

@@ -288,6 +288,13 @@ struct fading {
     struct beginning latest; /* of a stream: its last event */
 };
 
+#define RECENT 1024u /* a power of two */
+
+static inline uint32_t place_of_recent(uint32_t origin, uint32_t number)
+{
+    return (number + origin * (RECENT / 2)) % RECENT;
+}
+
 struct history {
     struct origin *origins;
     uint32_t origin_count;
@@ -321,7 +328,8 @@ struct history {
     uint32_t handed;         /* held record that was handed out, to be given back; index + 1 */
     uint32_t first_released; /* records of no stream that can be handed out now; index + 1 */
     uint32_t last_released;
-    struct stream *last_stream; /* looked up */
+    struct stream *recent_streams[RECENT]; /* found without a lookup, by number and origin ... */
+    struct end *recent_ends[RECENT];       /* ... at place_of_recent */
     struct end *first_unjoined;
     struct end *last_unjoined;
     uint32_t unjoined_sends;

@@ -50,12 +50,13 @@ struct stream *streams_find_or_add(struct history *history, uint32_t origin, uin
 {
     uint64_t key = number_in_origin(origin, number);
 
-    if (history->last_stream != NULL && history->last_stream->number == number &&
-        history->last_stream->origin == origin)
-        return history->last_stream;
+    struct stream **recent = &history->recent_streams[place_of_recent(origin, number)];
+
+    if (*recent != NULL && (*recent)->number == number && (*recent)->origin == origin)
+        return *recent;
     uint32_t found = lookup_find(&history->stream_numbers, key);
     if (found != LOOKUP_NONE)
-        return history->last_stream = pool_at(&history->streams, found);
+        return *recent = pool_at(&history->streams, found);
     forget_silent(history);
     int64_t index = pool_take(&history->streams);
     if (index < 0)
@@ -71,7 +72,7 @@ struct stream *streams_find_or_add(struct history *history, uint32_t origin, uin
     stream->number = number;
     stream->place = NO_PLACE;
     history->stream_count++;
-    return history->last_stream = stream;
+    return *recent = stream;
 }
 
 bool streams_is_known(const struct history *history, uint32_t origin, uint32_t number)
@@ -448,8 +449,10 @@ void streams_forget(struct history *history, struct stream *stream)
     leave_process(history, stream);
     history_fade(history, stream->origin, stream->number, false)->latest = stream->latest;
     lookup_remove(&history->stream_numbers, number_in_origin(stream->origin, stream->number));
-    if (history->last_stream == stream)
-        history->last_stream = NULL;
+    struct stream **recent =
+        &history->recent_streams[place_of_recent(stream->origin, stream->number)];
+    if (*recent == stream)
+        *recent = NULL;
     history->stream_count--;
     pool_give(&history->streams, stream->index);
 }
