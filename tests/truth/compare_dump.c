@@ -255,7 +255,8 @@ static unsigned find_name(const char *text, const char *const *names, unsigned c
 /* Returns 1 if there is one, 0 if it is none between messages. */
 static int read_edge(struct line_context *context, json_t *object, struct edge *ret_edge)
 {
-    static const char *const kinds[] = {"exact", "ordered", "inferred", "creation", "termination"};
+    static const char *const kinds[] = {"exact",       "ordered", "inferred",   "creation",
+                                        "termination", "room",    "connection", "end"};
     static const char *const events[] = {"SEND", "SENDCALL"};
     const char *kind = NULL;
     const char *event = NULL;
@@ -264,8 +265,10 @@ static int read_edge(struct line_context *context, json_t *object, struct edge *
     json_int_t sequence = 0;
     json_int_t bytes = 0;
 
-    unsigned is = json_unpack(object, "{s:s}", "kind", &kind) == 0 ? find_name(kind, kinds, 5) : 5;
-    if (is == 5)
+    unsigned is = json_unpack(object, "{s:s}", "kind", &kind) == 0
+                      ? find_name(kind, kinds, ARRAY_SIZE(kinds))
+                      : ARRAY_SIZE(kinds);
+    if (is == ARRAY_SIZE(kinds))
         return unreadable(context, "an edge of no kind");
     if (is >= EDGE_KIND_COUNT)
         return 0;
