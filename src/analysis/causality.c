@@ -222,6 +222,7 @@ int causality_finish(struct causality_analysis *analysis, uint32_t origins,
     result->context = analysis->options.context;
     result->by_program = analysis->options.by_program;
     result->each_send = analysis->options.each_send;
+    result->last = analysis->options.last;
     sum_up(analysis, origins, result);
     if (causality_build(analysis, result) < 0 || causality_build_substrings(analysis, result) < 0 ||
         causality_build_transitions(analysis, result) < 0) {

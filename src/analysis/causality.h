@@ -37,8 +37,9 @@ struct causality_options {
         *servers; /* [server_count] names or pids: these are the server processes, and no others */
     size_t server_count; /* 0: by what they do */
     bool by_program;     /* processes of one name share a letter */
-    bool each_send;  /* every send is a message; else consecutive ones into a byte stream are one */
-    unsigned length; /* the longest substrings, 2 to CAUSALITY_LENGTH_MOST; 0: that */
+    bool each_send; /* every send is a message; else consecutive ones into a byte stream are one */
+    bool last; /* a send belongs to what its stream has received last, whatever connections tell */
+    unsigned length;  /* the longest substrings, 2 to CAUSALITY_LENGTH_MOST; 0: that */
     unsigned context; /* letters, 1 to CAUSALITY_LENGTH_MOST - 1; 0: 2 */
     unsigned slowest; /* requests to be kept with their events, up to CAUSALITY_SLOWEST_MOST */
 };
@@ -104,8 +105,8 @@ struct causality_substring {
 
 /* A process, having received along `context`, next sends to `next`. */
 struct causality_transition {
-    const char *const
-        *context; /* [length], letters; the first may be "requestor", the last is of who sends */
+    const char *const *
+        context; /* [length], letters; the first may be "requestor" or "nobody", the last is of who sends */
     unsigned length;
     const char *next; /* letter; NULL: replies to requestors, which have no probability */
     uint64_t count;
@@ -154,7 +155,7 @@ struct causality {
     struct causality_request *slowest; /* the slowest first */
     size_t slowest_count;
     unsigned length, context;
-    bool by_program, each_send;
+    bool by_program, each_send, last;
 
     uint64_t requests;
     uint64_t
@@ -166,7 +167,8 @@ struct causality {
     uint64_t without_request; /* messages between server processes that belong to no request */
     uint64_t late;            /* ... to one that was forgotten: too long ago */
     uint64_t unmatched; /* receives of server processes, of which it is not known who sent them */
-    uint64_t ambiguous; /* more who may have sent the bytes of a receive: the first was taken */
+    uint64_t contradicted; /* `last`: answers to another request than the one received last */
+    uint64_t ambiguous;    /* more who may have sent the bytes of a receive: the first was taken */
     uint64_t system_receives; /* receives of server processes from system processes */
     uint64_t joined;          /* sends and receives that were more of the same message */
     uint64_t assumed_sides;   /* ends of paths of which it was guessed who calls and who serves */

@@ -19,8 +19,11 @@
 
 #define LETTER_OTHERS    UINT16_MAX
 #define LETTER_REQUESTOR (UINT16_MAX - 1) /* which has none */
+#define LETTER_NOBODY    (UINT16_MAX - 2) /* from whom has received who sends by itself */
 #define STRING_WHOLE     0u               /* the empty string: roots of trees begin behind it ... */
-#define STRING_CUT       1u               /* ... and what lacks its beginning behind this one */
+#define STRING_CUT       1u               /* ... what lacks its beginning behind this one ... */
+#define STRING_NOBODY    2u               /* ... and what a server process sends by itself here */
+#define STRING_ROOTS     3u
 #define STRINGS_MOST     (128u << 10)
 #define LATENCIES_MOST   65536u /* strings with a distribution of their own */
 
@@ -29,8 +32,9 @@ struct string {
     uint32_t parent;
     uint32_t followed; /* string that followed last */
     uint16_t letter;
-    uint8_t depth; /* letters */
-    bool cut;      /* letters before it are not known */
+    uint8_t depth;  /* letters */
+    bool cut;       /* letters before it are not known */
+    bool of_nobody; /* behind STRING_NOBODY */
     bool has_children;
     uint64_t arrivals; /* steps of this string: occurrences of it and what it ends with */
     uint64_t leaves;
@@ -97,6 +101,8 @@ struct request {
     uint32_t path;      /* ... then by this path */
     bool over;
     bool cut;
+    bool
+        is_chain; /* no request: what server processes send by themselves, or after what is unknown */
 };
 
 /* ---- who takes part ---- */
@@ -282,6 +288,14 @@ int requests_begin(struct causality_analysis *analysis, const struct causality_e
 int requests_continue(struct causality_analysis *analysis, const struct causality_event *at,
                       struct reference from, struct reference *ret_step);
 
+/* What is of no request begins behind this root of strings, STRING_CUT or STRING_NOBODY. It may be
+ * forgotten as soon as requests that are over. Returns 0 with its step, or -ENOMEM. */
+int requests_begin_chain(struct causality_analysis *analysis, const struct causality_event *at,
+                         uint32_t root, struct reference *ret_step);
+
+/* Whether a living step is of a request, and of no chain. */
+bool requests_has_request(const struct causality_analysis *analysis, const struct step *step);
+
 /* The request will get no more by where it came from. */
 int requests_pass(struct causality_analysis *analysis, struct reference step);
 
@@ -316,9 +330,29 @@ void parties_close(struct causality_analysis *analysis, struct causality_end *en
 void causality_enter(struct causality_analysis *analysis, const struct causality_event *at,
                      struct reference step);
 
+/* Whether a SEND is more of what was sent there before, of the same step. */
+bool causality_is_same_message(const struct causality_analysis *analysis,
+                               const struct causality_event *at, struct reference step);
+
+/* How sure it is that a step is what made the stream send now. */
+enum attribution causality_attribute(const struct causality_analysis *analysis,
+                                     const struct causality_event *at, const struct step *step);
+
 int causality_sent(struct causality_analysis *analysis, struct causality_event *at);
 int causality_received(struct causality_analysis *analysis, struct causality_event *at);
 int causality_connected(struct causality_analysis *analysis, struct causality_event *at);
+
+/* ---- causality_last.c: the rule of what was received last ---- */
+
+/* What a server process sends. Returns 0 with the value, or -ENOMEM. */
+int causality_last_sent(struct causality_analysis *analysis, const struct causality_event *at,
+                        struct sent_value *ret_value);
+
+/* It has received what nobody knows the sender or the beginning of. Returns 0 or -ENOMEM. */
+int causality_last_unknown(struct causality_analysis *analysis, struct causality_event *at);
+
+/* It has found the end of a connection. */
+void causality_last_ended(struct causality_event *at);
 
 /* ---- causality_result.c ---- */
 

@@ -45,8 +45,12 @@ static int continue_request(struct causality_analysis *analysis, struct causalit
 {
     struct reference step;
 
-    analysis->sums.arcs++;
-    analysis->sums.attributed[value->attribution]++;
+    if (requests_has_request(analysis, step_of(analysis, value->step))) {
+        analysis->sums.arcs++;
+        analysis->sums.attributed[value->attribution]++;
+    } else {
+        analysis->sums.without_request++;
+    }
     if (requests_continue(analysis, at, value->step, &step) < 0)
         return -1;
     if (at->end->side == SIDE_SERVES) {
@@ -63,11 +67,22 @@ static void resume(struct causality_analysis *analysis, struct causality_event *
 {
     struct causality_end *end = at->end;
 
+    if (analysis->options.last)
+        return; /* what was received before still is what counts */
     if (end->side == SIDE_CALLS && step_of(analysis, end->forwarded) != NULL)
         causality_enter(analysis, at, end->forwarded);
     else if (end->side == SIDE_SERVES)
         causality_enter(analysis, at, (struct reference){0});
     end->in = at->stream->current;
+}
+
+/* Something was received, and nobody knows because of what. */
+static int from_unknown(struct causality_analysis *analysis, struct causality_event *at)
+{
+    if (analysis->options.last)
+        return causality_last_unknown(analysis, at);
+    resume(analysis, at);
+    return 0;
 }
 
 /* ---- from whom it is ---- */
@@ -96,8 +111,7 @@ static int from_server(struct causality_analysis *analysis, struct causality_eve
             analysis->sums.late++;
         else
             analysis->sums.without_request++;
-        resume(analysis, at);
-        return 0;
+        return from_unknown(analysis, at);
     }
     if (receiving->last_from.index_and_1 != 0 && !analysis->options.each_send &&
         at->end->is_bytes && same_reference(receiving->last_from, value->step)) {
@@ -132,7 +146,7 @@ static int from_edge(struct causality_analysis *analysis, struct causality_event
         break;
     case SENT_UNKNOWN:
         analysis->sums.unmatched++;
-        break;
+        return from_unknown(analysis, at);
     }
     resume(analysis, at);
     return 0;
@@ -163,8 +177,7 @@ static int from_rest(struct causality_analysis *analysis, struct causality_event
     if (at->event->rest == REST_EXTERNAL)
         return from_stranger(analysis, at, receiving);
     analysis->sums.unmatched++;
-    resume(analysis, at);
-    return 0;
+    return from_unknown(analysis, at);
 }
 
 static bool says_something(const struct causality_event *at)
@@ -203,8 +216,11 @@ int causality_received(struct causality_analysis *analysis, struct causality_eve
         analysis->sums.unknown_paths++;
         return 0;
     }
-    if (!says_something(at))
+    if (!says_something(at)) {
+        if (analysis->options.last)
+            causality_last_ended(at);
         return 0;
+    }
     if (parties_take_part(analysis, at) < 0)
         return -1;
     at->stream->inherited = (struct reference){0};

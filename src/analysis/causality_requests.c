@@ -139,6 +139,8 @@ static void free_step(struct causality_analysis *analysis, uint32_t index)
 static int count_leaf(struct causality_analysis *analysis, const struct request *request,
                       const struct step *step, uint64_t *ret_latency)
 {
+    if (request->is_chain)
+        return 0;
     *ret_latency = since_begin(analysis, request, step, step->last);
     return strings_add_leaf(&analysis->strings, step->string, *ret_latency);
 }
@@ -178,7 +180,7 @@ static int end_request(struct causality_analysis *analysis, uint32_t index)
             string = step->string;
         }
     }
-    if (result == 0)
+    if (result == 0 && !request->is_chain)
         result = note_slow(analysis, request, longest, string);
     for (uint32_t next = request->first_and_1; next != 0;) {
         uint32_t step = next - 1;
@@ -290,6 +292,27 @@ int requests_begin(struct causality_analysis *analysis, const struct causality_e
     if (requestor != 0 && requestor - 1 < analysis->member_count)
         analysis->members[requestor - 1].requests++;
     return add_step(analysis, at, (uint32_t)index, (uint32_t)string, ret_step);
+}
+
+int requests_begin_chain(struct causality_analysis *analysis, const struct causality_event *at,
+                         uint32_t root, struct reference *ret_step)
+{
+    int64_t string = strings_extend(&analysis->strings, root, at->process->letter);
+    int64_t index = string < 0 ? -ENOMEM : pool_take(&analysis->requests);
+
+    if (index < 0)
+        return -ENOMEM;
+    struct request *request = request_at(analysis, (uint32_t)index);
+    request->origin = at->event->event.origin;
+    request->begun = at->event->when;
+    request->is_chain = true;
+    int result = add_step(analysis, at, (uint32_t)index, (uint32_t)string, ret_step);
+    return result == 0 ? requests_pass(analysis, *ret_step) : result;
+}
+
+bool requests_has_request(const struct causality_analysis *analysis, const struct step *step)
+{
+    return !request_at(analysis, step->request)->is_chain;
 }
 
 int requests_continue(struct causality_analysis *analysis, const struct causality_event *at,

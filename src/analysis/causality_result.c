@@ -29,6 +29,8 @@ static size_t write_letter(uint16_t letter, char text[LETTER_SIZE])
         strcpy(text, "*");
     else if (letter == LETTER_REQUESTOR)
         strcpy(text, "requestor");
+    else if (letter == LETTER_NOBODY)
+        strcpy(text, "nobody");
     else
         snprintf(text, LETTER_SIZE, "%c%u", alphabet[letter % ALPHABET], letter / ALPHABET);
     return strlen(text);
@@ -156,7 +158,7 @@ static int build_entries(const struct causality_analysis *analysis, struct causa
     for (uint32_t i = 0; i < strings->count; i++) {
         const struct string *string = &strings->at[i];
         const uint16_t letters[] = {LETTER_REQUESTOR, string->letter};
-        if (string->depth != 1 || string->cut)
+        if (string->depth != 1 || string->cut || string->of_nobody)
             continue;
         if (array_reserve(&result->entries, &capacity, result->entry_count + 1,
                           sizeof(*result->entries)) < 0)

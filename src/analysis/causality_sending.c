@@ -7,6 +7,8 @@
  *      end that calls     connected, not yet used    --> the step that connected
  *      any other                                     --> the step that the stream is in
  *
+ * (That is the rule of requests. The other one is in causality_last.c.)
+ *
  * In a process that serves several requests at once, the last one is no more than likely; see enum
  * attribution.
  */
@@ -33,8 +35,8 @@ static enum attribution attribute(const struct causality_analysis *analysis,
     return stream_open == own_thread ? ATTRIBUTION_THREAD : ATTRIBUTION_LATEST;
 }
 
-static enum attribution attribute_now(const struct causality_analysis *analysis,
-                                      const struct causality_event *at, const struct step *step)
+enum attribution causality_attribute(const struct causality_analysis *analysis,
+                                     const struct causality_event *at, const struct step *step)
 {
     return attribute(analysis, at, step, at->process->open, at->stream->open);
 }
@@ -42,8 +44,8 @@ static enum attribution attribute_now(const struct causality_analysis *analysis,
 /* ---- messages ---- */
 
 /* Whether it is more of what was sent here before. */
-static bool is_same_message(const struct causality_analysis *analysis,
-                            const struct causality_event *at, struct reference step)
+bool causality_is_same_message(const struct causality_analysis *analysis,
+                               const struct causality_event *at, struct reference step)
 {
     const struct causality_end *end = at->end;
 
@@ -66,7 +68,7 @@ static void tell(struct causality_analysis *analysis, const struct causality_eve
                  const struct sent_value *like)
 {
     struct causality_end *end = at->end;
-    bool same = is_same_message(analysis, at, like->step);
+    bool same = causality_is_same_message(analysis, at, like->step);
 
     if (!same)
         end->sent = ++analysis->messages;
@@ -146,7 +148,7 @@ static struct sent_value go_on(struct causality_analysis *analysis,
     } else {
         const struct step *step = step_of(analysis, value.step);
         if (step != NULL)
-            value.attribution = (uint8_t)attribute_now(analysis, at, step);
+            value.attribution = (uint8_t)causality_attribute(analysis, at, step);
     }
     end->connecting = false;
     if (is_of_the_past(end))
@@ -220,6 +222,9 @@ int causality_sent(struct causality_analysis *analysis, struct causality_event *
         return -1;
     if (at->process->role != ROLE_SERVER) {
         value = outside(at);
+    } else if (analysis->options.last) {
+        if (causality_last_sent(analysis, at, &value) < 0)
+            return -1;
     } else if (at->end->open && at->end->side == SIDE_SERVES && at->end->in_call == 0) {
         value = answer(analysis, at);
     } else if (goes_on(analysis, at)) {
@@ -255,6 +260,8 @@ void causality_enter(struct causality_analysis *analysis, const struct causality
     struct causality_stream *stream = at->stream;
 
     stream->current = step;
+    if (analysis->options.last)
+        return; /* a connection is of nobody until it is used */
     if (stream->past == NULL)
         make_past(analysis, stream);
     if (stream->past == NULL)
@@ -287,7 +294,8 @@ int causality_connected(struct causality_analysis *analysis, struct causality_ev
 {
     uint64_t made = at->record->header.time - at->record->message.span;
 
-    if (at->end == NULL || at->process->role != ROLE_SERVER || at->end->turn != TURN_NONE)
+    if (analysis->options.last || at->end == NULL || at->process->role != ROLE_SERVER ||
+        at->end->turn != TURN_NONE)
         return 0;
     const struct past_step *past = past_step(at->stream, made);
     if (past == NULL && at->stream->past_count > at->stream->past_capacity) {
@@ -299,7 +307,7 @@ int causality_connected(struct causality_analysis *analysis, struct causality_ev
     if (step == NULL)
         return 0;
     enum attribution then = attribute(analysis, at, step, past->process_open, past->stream_open);
-    enum attribution now = attribute_now(analysis, at, step);
+    enum attribution now = causality_attribute(analysis, at, step);
     bool threads = at->process->streams > 1; /* others may have got requests since */
     at->end->connecting = true;
     at->end->forwarded = past->step;

@@ -2,9 +2,10 @@
 /*
  * causality_strings.c: the strings that have occurred, as a tree of their prefixes.
  *
- *      0 "" --A--> 2 "A" --B--> 3 "AB" --A--> 4 "ABA"       arrivals, leaves, replies of each
- *                                   '----C--> 5 "ABC"
- *      1 ".." --B--> 6 "..B" ...            the last 16 letters of what is longer than 64
+ *      0 "" --A--> 3 "A" --B--> 4 "AB" --A--> 5 "ABA"       arrivals, leaves, replies of each
+ *                                   '----C--> 6 "ABC"
+ *      1 ".." --B--> 7 "..B" ...            the last 16 letters of what is longer than 64
+ *      2 "nobody" --D--> 8 ...              what a server process has sent by itself
  *
  * A step counts once, for its prefix; how often each substring occurs follows from these counts at
  * the end (causality_substrings.c).
@@ -22,13 +23,14 @@ static uint64_t child_key(uint32_t parent, uint16_t letter)
     return (uint64_t)parent << 16 | letter;
 }
 
-/* The first strings are the two empty ones. */
+/* The first strings are the empty ones. */
 int strings_init(struct strings *strings)
 {
-    if (array_reserve(&strings->at, &strings->capacity, 2, sizeof(*strings->at)) < 0)
+    if (array_reserve(&strings->at, &strings->capacity, STRING_ROOTS, sizeof(*strings->at)) < 0)
         return -ENOMEM;
     strings->at[STRING_CUT].cut = true;
-    strings->count = 2;
+    strings->at[STRING_NOBODY].of_nobody = true;
+    strings->count = STRING_ROOTS;
     return 0;
 }
 
@@ -51,8 +53,9 @@ static bool has_room(const struct strings *strings, uint32_t parent)
 
     if (parent == STRING_CUT)
         return true;
-    return strings->count < (at->cut && at->depth == 1 ? STRINGS_MOST - CAUSALITY_LETTERS_MOST - 2
-                                                       : STRINGS_MOST / 2);
+    return strings->count < (at->cut && at->depth == 1
+                                 ? STRINGS_MOST - CAUSALITY_LETTERS_MOST - STRING_ROOTS
+                                 : STRINGS_MOST / 2);
 }
 
 /* The string with this parent and letter. Returns its index, -ENOSPC or -ENOMEM. */
@@ -70,6 +73,7 @@ static int64_t add(struct strings *strings, uint32_t parent, uint16_t letter)
         .letter = letter,
         .depth = (uint8_t)(strings->at[parent].depth + 1),
         .cut = strings->at[parent].cut,
+        .of_nobody = strings->at[parent].of_nobody,
     };
     strings->at[parent].has_children = true;
     strings->count++;

@@ -40,14 +40,14 @@ static void tails_done(struct tails *tails)
     lookup_done(&tails->hashes);
 }
 
-/* The letters of a tail, the requestor before those of a string that is shorter; returns `length`.
+/* The letters of a tail, the requestor or nobody before those of a string that is shorter; returns `length`.
  * */
 static unsigned tail_letters(const struct strings *strings, uint32_t string, unsigned length,
                              uint16_t *letters)
 {
     unsigned before = length > strings->at[string].depth ? 1 : 0;
 
-    letters[0] = LETTER_REQUESTOR;
+    letters[0] = strings->at[string].of_nobody ? LETTER_NOBODY : LETTER_REQUESTOR;
     strings_letters(strings, string, length - before, letters + before);
     return length;
 }

@@ -79,6 +79,7 @@ enum {
     OPTION_SERVER,
     OPTION_BY_PROGRAM,
     OPTION_EACH_SEND,
+    OPTION_LAST,
     OPTION_STRINGS,
     OPTION_LENGTH,
     OPTION_CONTEXT,
@@ -99,6 +100,11 @@ static const struct command_option causality_options[] = {
      OPTION_EACH_SEND,
      {0},
      "each send is a message; without it consecutive sends into a byte stream are one"},
+    {"last",
+     OPTION_LAST,
+     {0},
+     "a send belongs to what its thread has received last; without it connections tell\n"
+     "what is answered"},
     {"strings", OPTION_STRINGS, {0}, "also how often each sequence of messages has occurred"},
     {"length", OPTION_LENGTH, {"N"}, "the longest sequences, 2 to 16 (16)"},
     {"context",
@@ -184,6 +190,9 @@ static int take_option(int option, struct asked *asked)
         return -1;
     case OPTION_EACH_SEND:
         asked->options.each_send = true;
+        return -1;
+    case OPTION_LAST:
+        asked->options.last = true;
         return -1;
     case OPTION_STRINGS:
         asked->face.substrings = true;

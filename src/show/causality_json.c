@@ -52,13 +52,14 @@ static json_t *recording(const struct causality *causality)
 
 static json_t *requests(const struct causality *causality)
 {
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "count", json_count(causality->requests),
-        "not_metered", json_count(causality->requests_of_strangers), "of_later_servers",
-        json_count(causality->requests_of_later_servers), "replies", json_count(causality->replies),
-        "messages", json_count(causality->arcs), "by_program", causality->by_program, "each_send",
-        causality->each_send, "length", json_count(causality->length), "context",
-        json_count(causality->context));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o, s:o}", "count",
+                     json_count(causality->requests), "not_metered",
+                     json_count(causality->requests_of_strangers), "of_later_servers",
+                     json_count(causality->requests_of_later_servers), "replies",
+                     json_count(causality->replies), "messages", json_count(causality->arcs),
+                     "by_program", causality->by_program, "each_send", causality->each_send, "last",
+                     causality->last, "length", json_count(causality->length), "context",
+                     json_count(causality->context));
 }
 
 static json_t *attributed(const struct causality *causality, bool proved)
@@ -83,14 +84,16 @@ static json_t *precision(const struct causality *causality)
     for (int i = 0; i < ATTRIBUTION_COUNT; i++)
         proved += attribution_is_proved((enum attribution)i) ? causality->attributed[i] : 0;
     return json_pack(
-        "{s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o}",
         "proved", attributed(causality, true), "proved_share", show_share(proved, causality->arcs),
         "assumed", attributed(causality, false), "without_request",
         json_count(causality->without_request), "late", json_count(causality->late), "unmatched",
-        json_count(causality->unmatched), "ambiguous", json_count(causality->ambiguous),
-        "system_receives", json_count(causality->system_receives), "joined",
-        json_count(causality->joined), "assumed_sides", json_count(causality->assumed_sides),
-        "unknown_connections", json_count(causality->unknown_connections), "unknown_paths",
+        json_count(causality->unmatched), "contradicted", json_count(causality->contradicted),
+        "ambiguous", json_count(causality->ambiguous), "system_receives",
+        json_count(causality->system_receives), "joined", json_count(causality->joined),
+        "assumed_sides", json_count(causality->assumed_sides), "unknown_connections",
+        json_count(causality->unknown_connections), "unknown_paths",
         json_count(causality->unknown_paths), "long_strings", json_count(causality->long_strings),
         "cut_requests", json_count(causality->cut_requests), "other_strings",
         json_count(causality->other_strings), "other_substrings",

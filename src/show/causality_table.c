@@ -250,6 +250,12 @@ static uint64_t transition_count_of(const struct causality *causality, size_t in
     return causality->transitions[index].count;
 }
 
+/* And no word for one who has none. */
+static bool is_letter(const char *text)
+{
+    return strcmp(text, "requestor") != 0 && strcmp(text, "nobody") != 0;
+}
+
 static int add_transition(struct table *table, const struct causality *causality, size_t index)
 {
     const struct causality_transition *row = &causality->transitions[index];
@@ -257,9 +263,8 @@ static int add_transition(struct table *table, const struct causality *causality
     size_t used = 0;
 
     for (unsigned i = 0; i + 1 < row->length; i++)
-        used += (size_t)snprintf(
-            from + used, sizeof(from) - used, "%s%s", row->context[i],
-            strcmp(row->context[i], "requestor") == 0 && i + 2 < row->length ? " " : "");
+        used += (size_t)snprintf(from + used, sizeof(from) - used, "%s%s", row->context[i],
+                                 !is_letter(row->context[i]) && i + 2 < row->length ? " " : "");
     show_count(row->count, count);
     if (row->next != NULL)
         share_text(row->count, row->of, share);
@@ -410,6 +415,8 @@ static void print_notes(const struct causality *causality, FILE *file)
                "messages between server processes belong to no request");
     print_note(file, causality->late, "messages belong to requests that were over too long ago");
     print_note(file, causality->unmatched, "receives of server processes are of nobody known");
+    print_note(file, causality->contradicted,
+               "answers were to another request than the one received last");
     print_note(file, causality->ambiguous, "messages may have been received instead of others");
     print_note(file, causality->system_receives, "receives from system processes were ignored");
     print_note(file, causality->joined, "sends and receives were more of the same message");
