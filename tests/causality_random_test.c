@@ -6,7 +6,7 @@
  *            |                                                                   compared
  *            '--every message, and that which caused it --> naive algorithm ------+
  */
-#include "causality_world.h"
+#include "causality_lines.h"
 
 /* ---- random servers against a naive algorithm ---- */
 
@@ -242,24 +242,6 @@ static void run(struct servers *servers, uint32_t requests, uint32_t most)
 
 /* ---- the naive algorithm ---- */
 
-#define LINE_SIZE 256
-
-struct lines {
-    char (*text)[LINE_SIZE];
-    size_t count, capacity;
-};
-
-static void add_line(struct lines *lines, const char *kind, const char *text)
-{
-    assert_int_equal(array_reserve(&lines->text, &lines->capacity, lines->count + 1, LINE_SIZE), 0);
-    snprintf(lines->text[lines->count++], LINE_SIZE, "%s %s", kind, text);
-}
-
-static int compare_lines(const void *left, const void *right)
-{
-    return strcmp(left, right);
-}
-
 /* The letters from the root to a node. */
 static void string_of(const struct servers *servers, const char *letters, uint32_t node, char *text)
 {
@@ -272,18 +254,6 @@ static void string_of(const struct servers *servers, const char *letters, uint32
     assert_true(length + 1 < CAUSALITY_STRING_MOST);
     text[length] = letters[servers->nodes[node].process];
     text[length + 1] = '\0';
-}
-
-static void tell_context(struct lines *lines, const char *kind, const char *text, unsigned context,
-                         const char *next)
-{
-    char line[LINE_SIZE];
-    size_t length = strlen(text);
-    bool whole = length < context;
-
-    snprintf(line, sizeof(line), "%s%s>%s", whole ? "requestor" : "",
-             whole ? text : text + length - context, next);
-    add_line(lines, kind, line);
 }
 
 /* A line for each occurrence of everything. */
@@ -301,36 +271,25 @@ static void tell_naively(const struct servers *servers, const char *letters, uns
         for (size_t size = 2; size <= depth && size <= length; size++)
             add_line(lines, "substring", text + depth - size);
         if (node->replied)
-            tell_context(lines, "transition", text, context, "reply");
+            add_transition(lines, "requestor", text, context, "reply");
         if (depth < 2)
             continue;
         char next[2] = {text[depth - 1]};
         text[depth - 1] = '\0';
-        tell_context(lines, "transition", text, context, next);
+        add_transition(lines, "requestor", text, context, next);
     }
 }
 
 /* The same from the result: a line as often as it was counted. */
 static void tell_result(const struct causality *result, struct lines *lines)
 {
-    char text[LINE_SIZE];
-
     for (size_t i = 0; i < result->path_count; i++)
         for (uint64_t k = 0; k < result->paths[i].count; k++)
             add_line(lines, "string", result->paths[i].string);
     for (size_t i = 0; i < result->substring_count; i++)
         for (uint64_t k = 0; k < result->substrings[i].count; k++)
             add_line(lines, "substring", result->substrings[i].string);
-    for (size_t i = 0; i < result->transition_count; i++) {
-        const struct causality_transition *row = &result->transitions[i];
-        text[0] = '\0';
-        for (unsigned k = 0; k < row->length; k++)
-            strcat(text, row->context[k]);
-        strcat(text, ">");
-        strcat(text, row->next == NULL ? "reply" : row->next);
-        for (uint64_t k = 0; k < row->count; k++)
-            add_line(lines, "transition", text);
-    }
+    add_transitions_of(lines, result);
 }
 
 static void compare(struct servers *servers, const struct causality *result)
@@ -343,13 +302,7 @@ static void compare(struct servers *servers, const struct causality *result)
             letters[result->processes[i].pid - 100] = result->processes[i].letter[0];
     tell_naively(servers, letters, result->length, result->context, &naive);
     tell_result(result, &found);
-    qsort(naive.text, naive.count, LINE_SIZE, compare_lines);
-    qsort(found.text, found.count, LINE_SIZE, compare_lines);
-    for (size_t i = 0; i < naive.count && i < found.count; i++)
-        assert_string_equal(found.text[i], naive.text[i]);
-    assert_int_equal(found.count, naive.count);
-    free(naive.text);
-    free(found.text);
+    assert_same_lines(&found, &naive);
 }
 
 /* Messages that answer another one are attributed for certain. */

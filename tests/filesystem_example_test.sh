@@ -245,6 +245,15 @@ followed_in_trace() {
         END { for (row in count) print row, count[row] }' events events | sort
 }
 
+# followed_by_causality: the same of the servers, as `dpm causality --last` counts it.
+servers='disk-interface,buffer-manager,directory-mgr,request-interp'
+followed_by_causality() {
+    "$dpm" causality --json --last --each-send --by-program --server $servers fs.trace | jq -r '
+        .letters as $name | def named: if . == "requestor" then "user-process" else $name[.] // . end;
+        (.transitions[], (.replies[] | .next = "requestor")) |
+        "\(.at | named) \(.from | named) \(.next | named) \(.count)"' | sort
+}
+
 compare() {
     rm -rf fs.trace
     "$dpm" run -o fs.trace -- "$programs/filesystem" --requests 200 "$@" > out 2> err
@@ -254,6 +263,8 @@ compare() {
         "$(cat own)" "$(counted_by_dpm)"
     awk '$1 == "next" { print $2, $3, $4, $5 }' out | sort > own
     check_equal "what follows what is in the trace, $*" "$(cat own)" "$(followed_in_trace)"
+    check_equal "... and what dpm causality --last says of the servers, $*" \
+        "$(grep -v ^user-process own)" "$(followed_by_causality)"
     check_equal "and DPM matches every message, $*" "$(awk '$1 == "sent" { sum += $4 } END { print sum }' out) 0 0 0" \
         "$("$dpm" stats --json fs.trace | jq -r '.trace.matching | "\(.exact) \(.ordered) \(.inferred) \(.external)"')"
 }
@@ -261,6 +272,7 @@ compare() {
 if reason=$("$dpm" run -o probe.trace -- true 2>&1); then
     compare --clients 4
     compare --clients 4 --tcp
+    compare --clients 1
     compare --clients 1 --kind random
 else
     skip "DPM counts the same" "the kernel meter does not run here: $reason"

@@ -66,9 +66,10 @@ option_place() {
     echo "--assign $file"
 }
 
-# option_servers PROGRAM,...: of dpm causality, one letter for each program, each send a message.
+# option_servers PROGRAM,...: of dpm causality, one letter for each program; each send is a message, and
+# belongs to what was received last, as in the thesis.
 option_servers() {
-    echo "--by-program --each-send --server $1"
+    echo "--last --by-program --each-send --server $1"
 }
 
 # ---- running and reading ----
