@@ -69,6 +69,8 @@ void causality_analysis_free(struct causality_analysis *analysis)
     lookup_done(&analysis->process_numbers);
     lookup_done(&analysis->stream_numbers);
     lookup_done(&analysis->end_numbers);
+    free(analysis->stream_places.at);
+    free(analysis->end_places.at);
     lookup_done(&analysis->program_letters);
     free(analysis->members);
     free(analysis->extents);

@@ -15,6 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- where the history has it, it was before ---- */
+
+/* Returns the index, or LOOKUP_NONE: then it is to be looked up. */
+static uint32_t index_at(const struct places *places, uint32_t place)
+{
+    return place < places->capacity ? places->at[place] - 1 : LOOKUP_NONE;
+}
+
+/* If there is no memory for it, it will be looked up. */
+static void note_place(struct places *places, uint32_t place, uint32_t index)
+{
+    if (place != 0 &&
+        array_reserve(&places->at, &places->capacity, place + 1UL, sizeof(*places->at)) == 0)
+        places->at[place] = index + 1;
+}
+
 /* ---- ends ---- */
 
 #define FIRST_EPHEMERAL 32768u /* Linux gives clients ports from here on */
@@ -64,8 +80,8 @@ static void describe_end(struct causality_analysis *analysis, struct causality_e
 }
 
 /* Returns 0, with NULL if nothing is known of the path, or -ENOMEM. */
-static int find_end(struct causality_analysis *analysis, uint32_t origin, uint32_t number,
-                    struct causality_end **ret_end)
+static int look_up_end(struct causality_analysis *analysis, uint32_t origin, uint32_t number,
+                       struct causality_end **ret_end)
 {
     uint64_t key = causality_key(origin, number);
     uint32_t found = lookup_find(&analysis->end_numbers, key);
@@ -87,6 +103,23 @@ static int find_end(struct causality_analysis *analysis, uint32_t origin, uint32
     (*ret_end)->origin = origin;
     describe_end(analysis, *ret_end, path);
     return 0;
+}
+
+/* The same. */
+static int find_end(struct causality_analysis *analysis, const struct history_event *event,
+                    uint32_t number, struct causality_end **ret_end)
+{
+    uint32_t index = index_at(&analysis->end_places, event->end_place);
+
+    if (index != LOOKUP_NONE) {
+        *ret_end = pool_at(&analysis->ends, index);
+        if ((*ret_end)->number == number && (*ret_end)->origin == event->event.origin)
+            return 0;
+    }
+    int result = look_up_end(analysis, event->event.origin, number, ret_end);
+    if (result == 0 && *ret_end != NULL)
+        note_place(&analysis->end_places, event->end_place, (*ret_end)->index);
+    return result;
 }
 
 int parties_forget_end(struct causality_analysis *analysis, uint32_t origin, uint32_t path)
@@ -209,8 +242,8 @@ static int find_process(struct causality_analysis *analysis, uint32_t origin, ui
 }
 
 /* A stream whose identity was lost is a process of its own. */
-static int find_stream(struct causality_analysis *analysis, uint32_t origin, uint32_t number,
-                       struct causality_stream **ret_stream)
+static int look_up_stream(struct causality_analysis *analysis, uint32_t origin, uint32_t number,
+                          struct causality_stream **ret_stream)
 {
     uint64_t key = causality_key(origin, number);
     uint32_t found = lookup_find(&analysis->stream_numbers, key);
@@ -228,9 +261,27 @@ static int find_stream(struct causality_analysis *analysis, uint32_t origin, uin
     *ret_stream = pool_at(&analysis->streams, (uint32_t)index);
     (*ret_stream)->index = (uint32_t)index;
     (*ret_stream)->origin = origin;
+    (*ret_stream)->number = number;
     (*ret_stream)->process = process->index;
     process->streams++;
     return 0;
+}
+
+static int find_stream(struct causality_analysis *analysis, const struct history_event *event,
+                       struct causality_stream **ret_stream)
+{
+    uint32_t index = index_at(&analysis->stream_places, event->stream_place);
+    uint32_t number = event->event.header->stream;
+
+    if (index != LOOKUP_NONE) {
+        *ret_stream = pool_at(&analysis->streams, index);
+        if ((*ret_stream)->number == number && (*ret_stream)->origin == event->event.origin)
+            return 0;
+    }
+    int result = look_up_stream(analysis, event->event.origin, number, ret_stream);
+    if (result == 0)
+        note_place(&analysis->stream_places, event->stream_place, (*ret_stream)->index);
+    return result;
 }
 
 static void forget_process(struct causality_analysis *analysis, uint32_t index)
@@ -273,18 +324,12 @@ int parties_find(struct causality_analysis *analysis, const struct history_event
                  struct causality_event *ret_at)
 {
     const struct record *record = (const struct record *)event->event.header;
-    uint32_t origin = event->event.origin;
 
-    *ret_at = (struct causality_event){.event = event, .record = record};
-    if (find_end(analysis, origin, record->message.path, &ret_at->end) < 0)
-        return -ENOMEM;
-    if (ret_at->end != NULL) { /* there are many, while streams are few */
-        __builtin_prefetch(ret_at->end);
-        __builtin_prefetch((const char *)ret_at->end + 64);
-    }
     for (uint32_t i = 0; i < event->edge_count; i++)
         prefetch_step(analysis, event->edges[i].value);
-    if (find_stream(analysis, origin, record->header.stream, &ret_at->stream) < 0)
+    *ret_at = (struct causality_event){.event = event, .record = record};
+    if (find_end(analysis, event, record->message.path, &ret_at->end) < 0 ||
+        find_stream(analysis, event, &ret_at->stream) < 0)
         return -ENOMEM;
     ret_at->process = pool_at(&analysis->processes, ret_at->stream->process);
     return 0;

@@ -24,13 +24,16 @@
 #define STRING_CUT       1u               /* ... what lacks its beginning behind this one ... */
 #define STRING_NOBODY    2u               /* ... and what a server process sends by itself here */
 #define STRING_ROOTS     3u
-#define STRINGS_MOST     (128u << 10)
+#define STRING_BITS      17u /* of an index */
+#define STRINGS_MOST     (1u << STRING_BITS)
 #define LATENCIES_MOST   65536u /* strings with a distribution of their own */
 
 /* A prefix of strings that have occurred: its own letter behind those of its parent. */
 struct string {
     uint32_t parent;
     uint32_t followed; /* string that followed last */
+    uint32_t
+        shorter; /* of one that is full: its last letters but one, behind STRING_CUT; 0: not looked up */
     uint16_t letter;
     uint8_t depth;  /* letters */
     bool cut;       /* letters before it are not known */
@@ -47,8 +50,10 @@ struct strings {
     size_t capacity;
     uint32_t count;
     uint32_t latency_count;
-    struct lookup children; /* parent and letter: string */
-    uint64_t others;        /* that found no room */
+    uint32_t
+        *children; /* [child_slots] by hash of parent and letter: 15 bits of it, and the index */
+    uint32_t child_slots;
+    uint64_t others; /* that found no room */
 };
 
 int strings_init(struct strings *strings);
@@ -86,9 +91,11 @@ struct step {
     uint64_t last;          /* it last sent */
     uint32_t origin;
     bool has_children;
-};
+} __attribute__((aligned(64))); /* a line of the processor's cache */
 
-#define STEPS_MOST  4096u  /* of one request; of more the oldest are let go */
+#define STEPS_MOST  4096u  /* of one request; of more the oldest are let go ... */
+#define STEPS_FEW   64u    /* ... down to so few, while what requests have above that ... */
+#define STEPS_ABOVE 8192u  /* ... is more than this, all of them together */
 #define PASSED_MOST 16384u /* requests that are over, and may still go on */
 
 struct request {
@@ -150,6 +157,7 @@ struct causality_stream {
     uint32_t life;
     uint32_t index;
     uint32_t origin;
+    uint32_t number;
     uint32_t process;         /* index */
     uint32_t open;            /* of these requests, those that it received */
     struct reference current; /* step */
@@ -204,6 +212,12 @@ struct sent_value {
 
 /* ---- all of it ---- */
 
+/* The index + 1 that something had here when it last had this place in the history. */
+struct places {
+    uint32_t *at; /* [capacity] */
+    size_t capacity;
+};
+
 /* Times of the first and the last record of an origin. */
 struct causality_extent {
     uint64_t first, last;
@@ -224,6 +238,7 @@ struct causality_analysis {
     struct strings strings;
     struct pool processes, streams, ends, steps, requests;
     struct lookup process_numbers, stream_numbers, end_numbers;
+    struct places stream_places, end_places;
     struct lookup program_letters; /* hash of a name: letter */
     struct member *members;
     size_t member_capacity;
@@ -231,8 +246,9 @@ struct causality_analysis {
     uint32_t letter_count;
     uint32_t passed_first_and_1, passed_last_and_1; /* requests that are over */
     uint32_t passed_count;
-    uint64_t messages;   /* numbers given */
-    uint32_t past_steps; /* that streams have room for */
+    uint32_t steps_above; /* STEPS_FEW, of all requests */
+    uint64_t messages;    /* numbers given */
+    uint32_t past_steps;  /* that streams have room for */
     struct slow_request *slow;
     uint32_t slow_count;
     struct causality_extent *extents; /* by origin */

@@ -145,6 +145,17 @@ static int count_leaf(struct causality_analysis *analysis, const struct request 
     return strings_add_leaf(&analysis->strings, step->string, *ret_latency);
 }
 
+/* The first step of a long request was not looked at for long: the processor is told to fetch it and
+ * its successor from memory before the request gets its next message. */
+static void look_ahead(const struct causality_analysis *analysis, const struct request *request)
+{
+    const struct step *first = pool_at(&analysis->steps, request->first_and_1 - 1);
+
+    __builtin_prefetch(&analysis->strings.at[first->string]);
+    if (first->next_and_1 != 0)
+        __builtin_prefetch(pool_at(&analysis->steps, first->next_and_1 - 1));
+}
+
 /* A request of very many steps lets the first go. */
 static int free_first_step(struct causality_analysis *analysis, struct request *request)
 {
@@ -154,10 +165,11 @@ static int free_first_step(struct causality_analysis *analysis, struct request *
     int result = step->has_children ? 0 : count_leaf(analysis, request, step, &latency);
 
     request->first_and_1 = step->next_and_1;
-    request->step_count--;
+    analysis->steps_above -= request->step_count-- > STEPS_FEW;
     analysis->sums.cut_requests += !request->cut;
     request->cut = true;
     free_step(analysis, first);
+    look_ahead(analysis, request);
     return result;
 }
 
@@ -180,6 +192,8 @@ static int end_request(struct causality_analysis *analysis, uint32_t index)
             string = step->string;
         }
     }
+    if (request->step_count > STEPS_FEW)
+        analysis->steps_above -= request->step_count - STEPS_FEW;
     if (result == 0 && !request->is_chain)
         result = note_slow(analysis, request, longest, string);
     for (uint32_t next = request->first_and_1; next != 0;) {
@@ -245,6 +259,12 @@ static struct reference entry_of(const struct causality_analysis *analysis,
                                                               : (struct reference){0};
 }
 
+static bool has_too_many(const struct causality_analysis *analysis, const struct request *request)
+{
+    return request->step_count > STEPS_MOST ||
+           (request->step_count > STEPS_FEW && analysis->steps_above > STEPS_ABOVE);
+}
+
 /* Adds a step to a request. Returns 0 or -ENOMEM. */
 static int add_step(struct causality_analysis *analysis, const struct causality_event *at,
                     uint32_t request_index, uint32_t string, struct reference *ret_step)
@@ -271,7 +291,11 @@ static int add_step(struct causality_analysis *analysis, const struct causality_
     struct causality_end *entry = end_of(analysis, step->entry);
     if (entry != NULL && entry != at->end)
         entry->latest = *ret_step;
-    return ++request->step_count > STEPS_MOST ? free_first_step(analysis, request) : 0;
+    analysis->steps_above += request->step_count++ >= STEPS_FEW;
+    int result = 0;
+    while (result == 0 && has_too_many(analysis, request))
+        result = free_first_step(analysis, request);
+    return result;
 }
 
 int requests_begin(struct causality_analysis *analysis, const struct causality_event *at,

@@ -18,10 +18,73 @@
 
 #define WINDOW CAUSALITY_LENGTH_MOST
 
-static uint64_t child_key(uint32_t parent, uint16_t letter)
+/* ---- children: a table of strings by parent and letter ---- */
+
+/* A slot is 0, or so many bits of the hash above the index: others with them are rare, so strings are
+ * looked at only when they are found. */
+#define CHILD_SLOTS_LEAST 64u
+
+static uint64_t child_hash(uint32_t parent, uint16_t letter)
 {
-    return (uint64_t)parent << 16 | letter;
+    return ((uint64_t)parent << 16 | letter) * 0x9e3779b97f4a7c15ULL;
 }
+
+static uint32_t child_slot(uint64_t hash, uint32_t index)
+{
+    return (uint32_t)(hash >> 17) << STRING_BITS | index;
+}
+
+/* The slot where it is, or a free one. */
+static uint32_t find_slot(const struct strings *strings, uint32_t parent, uint16_t letter)
+{
+    uint64_t hash = child_hash(parent, letter);
+    uint32_t mask = strings->child_slots - 1;
+    uint32_t at = (uint32_t)(hash >> 32) & mask;
+
+    for (; strings->children[at] != 0; at = (at + 1) & mask) {
+        uint32_t index = strings->children[at] & (STRINGS_MOST - 1);
+        if (strings->children[at] == child_slot(hash, index) &&
+            strings->at[index].parent == parent && strings->at[index].letter == letter)
+            break;
+    }
+    return at;
+}
+
+/* Returns 0: there is none. */
+static uint32_t find_child(const struct strings *strings, uint32_t parent, uint16_t letter)
+{
+    if (strings->child_slots == 0)
+        return 0;
+    return strings->children[find_slot(strings, parent, letter)] & (STRINGS_MOST - 1);
+}
+
+static void put_child(struct strings *strings, uint32_t index)
+{
+    const struct string *string = &strings->at[index];
+
+    strings->children[find_slot(strings, string->parent, string->letter)] =
+        child_slot(child_hash(string->parent, string->letter), index);
+}
+
+/* No more than half of the slots are used. */
+static int reserve_child(struct strings *strings)
+{
+    uint32_t slots = strings->child_slots == 0 ? CHILD_SLOTS_LEAST : 2 * strings->child_slots;
+
+    if (strings->count < strings->child_slots / 2)
+        return 0;
+    uint32_t *children = calloc(slots, sizeof(*children));
+    if (children == NULL)
+        return -ENOMEM;
+    free(strings->children);
+    strings->children = children;
+    strings->child_slots = slots;
+    for (uint32_t i = STRING_ROOTS; i < strings->count; i++)
+        put_child(strings, i);
+    return 0;
+}
+
+/* ---- strings ---- */
 
 /* The first strings are the empty ones. */
 int strings_init(struct strings *strings)
@@ -42,7 +105,7 @@ void strings_done(struct strings *strings)
         free(strings->at[i].latency);
     }
     free(strings->at);
-    lookup_done(&strings->children);
+    free(strings->children);
 }
 
 /* Two letters behind STRING_CUT have room when longer ones have no more, and single ones have it
@@ -66,7 +129,7 @@ static int64_t add(struct strings *strings, uint32_t parent, uint16_t letter)
     if (!has_room(strings, parent))
         return -ENOSPC;
     if (array_reserve(&strings->at, &strings->capacity, index + 1UL, sizeof(*strings->at)) < 0 ||
-        lookup_set(&strings->children, child_key(parent, letter), index) < 0)
+        reserve_child(strings) < 0)
         return -ENOMEM;
     strings->at[index] = (struct string){
         .parent = parent,
@@ -77,14 +140,15 @@ static int64_t add(struct strings *strings, uint32_t parent, uint16_t letter)
     };
     strings->at[parent].has_children = true;
     strings->count++;
+    put_child(strings, index);
     return index;
 }
 
 static int64_t find_or_add(struct strings *strings, uint32_t parent, uint16_t letter)
 {
-    uint32_t found = lookup_find(&strings->children, child_key(parent, letter));
+    uint32_t found = find_child(strings, parent, letter);
 
-    return found != LOOKUP_NONE ? found : add(strings, parent, letter);
+    return found != 0 ? found : add(strings, parent, letter);
 }
 
 /* The string of these letters behind STRING_CUT. */
@@ -110,23 +174,28 @@ unsigned strings_letters(const struct strings *strings, uint32_t string, unsigne
     return count;
 }
 
-/* The last letters of it, and the new one. */
-static int64_t go_on_cut(struct strings *strings, uint32_t string, uint16_t letter)
+/* The last letters of a full string, as many as leave room for one more. */
+static int64_t find_shorter(struct strings *strings, uint32_t string)
 {
     uint16_t letters[WINDOW];
 
+    if (strings->at[string].shorter != 0)
+        return strings->at[string].shorter;
     if (!has_room(strings, string))
         return -ENOSPC;
     unsigned count = strings_letters(strings, string, WINDOW - 1, letters);
-
-    letters[count] = letter;
-    int64_t found = find_cut(strings, letters, count + 1);
-    bool remember = found >= 0 && strings->children.count < 2 * STRINGS_MOST;
-
-    strings->at[string].has_children |= remember;
-    if (remember && lookup_set(&strings->children, child_key(string, letter), (uint32_t)found) < 0)
-        return -ENOMEM;
+    int64_t found = find_cut(strings, letters, count);
+    if (found >= 0)
+        strings->at[string].shorter = (uint32_t)found;
     return found;
+}
+
+/* The last letters of it, and the new one. */
+static int64_t go_on_cut(struct strings *strings, uint32_t string, uint16_t letter)
+{
+    int64_t shorter = find_shorter(strings, string);
+
+    return shorter < 0 ? shorter : find_or_add(strings, (uint32_t)shorter, letter);
 }
 
 /* There is no room for all of it: its last two letters, or the last one. */
@@ -150,12 +219,9 @@ int64_t strings_extend(struct strings *strings, uint32_t string, uint16_t letter
 
     if (followed != 0 && strings->at[followed].letter == letter)
         return followed;
-    int64_t found = strings->at[string].has_children
-                        ? lookup_find(&strings->children, child_key(string, letter))
-                        : LOOKUP_NONE;
-    if (found == LOOKUP_NONE)
-        found = is_full(&strings->at[string]) ? go_on_cut(strings, string, letter)
-                                              : add(strings, string, letter);
+    int64_t found = is_full(&strings->at[string])      ? go_on_cut(strings, string, letter)
+                    : strings->at[string].has_children ? find_or_add(strings, string, letter)
+                                                       : add(strings, string, letter);
     if (found == -ENOSPC)
         return go_on_short(strings, string, letter);
     if (found >= 0)

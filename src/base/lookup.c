@@ -90,6 +90,15 @@ void lookup_done(struct lookup *lookup)
     *lookup = (struct lookup){0};
 }
 
+/* It begins where a line of the processor's cache does. */
+static void *new_chunk(size_t size)
+{
+    size_t whole = (POOL_CHUNK * size + 63) / 64 * 64;
+    void *chunk = aligned_alloc(64, whole);
+
+    return chunk == NULL ? NULL : memset(chunk, 0, whole);
+}
+
 int64_t pool_take(struct pool *pool)
 {
     if (pool->free_count > 0)
@@ -102,7 +111,7 @@ int64_t pool_take(struct pool *pool)
                       sizeof(*pool->chunks)) < 0)
         return -ENOMEM;
     if (pool->chunks[chunk] == NULL)
-        pool->chunks[chunk] = calloc(POOL_CHUNK, pool->size);
+        pool->chunks[chunk] = new_chunk(pool->size);
     return pool->chunks[chunk] == NULL ? -ENOMEM : (int64_t)pool->used++;
 }
 

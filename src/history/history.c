@@ -125,6 +125,8 @@ static int hand_out(struct history *history, struct stream *stream, const struct
     if (result == 0 && end != NULL && stream != NULL)
         result = room_hand_out(history, end, stream, record, ret_event);
     ret_event->joined = end != NULL && end->partner != NULL;
+    ret_event->stream_place = stream == NULL ? 0 : stream->index + 1;
+    ret_event->end_place = end == NULL ? 0 : end->index + 1;
     if (id == EVENT_LOST)
         history->counts.lost += record->lost.count;
     if (id == EVENT_DISCARDED)

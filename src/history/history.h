@@ -79,6 +79,9 @@ struct history_event {
     uint64_t proc_time; /* CPU time its stream has used, ns, unwrapped; 0: it has no stream */
     const struct history_edge *edges; /* [edge_count], by position; valid until the next call */
     uint32_t edge_count;
+    /* + 1, 0: none. Its stream and the end of its path in tables without gaps, whose places are used again: where
+     * an analysis may look first */
+    uint32_t stream_place, end_place;
     void *
         value; /* to be filled with what its edges shall bring (history_keep_values), all zero; valid until the
                     next call; NULL: no edge will begin here */
