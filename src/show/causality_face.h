@@ -45,6 +45,36 @@ struct causality_diagram {
     unsigned layers;
 };
 
+/* ---- the diagram in the plane: causality_routes.c ---- */
+
+#define DIAGRAM_STATE_WIDE 190
+#define DIAGRAM_STATE_HIGH 50
+
+struct diagram_point {
+    double x, y;
+};
+
+#define ROUTE_POINTS 6
+
+struct diagram_route {
+    bool
+        curved; /* a Bezier curve of 4 points; else corners, the parts between them are upright or level */
+    unsigned count;
+    struct diagram_point at[ROUTE_POINTS];
+    struct diagram_point words; /* the middle of their base line */
+    double words_wide;
+};
+
+struct diagram_routes {
+    struct diagram_point *states; /* upper left corners */
+    struct diagram_route *arcs;
+    struct diagram_point size;
+};
+
+/* Returns 0, or -ENOMEM. Free it with diagram_routes_done. */
+int diagram_routes_find(const struct causality_diagram *diagram, struct diagram_routes *ret_routes);
+void diagram_routes_done(struct diagram_routes *routes);
+
 int causality_diagram_svg(const struct causality_diagram *diagram, FILE *file);
 int causality_diagram_dot(const struct causality_diagram *diagram, FILE *file);
 

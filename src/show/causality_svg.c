@@ -3,23 +3,17 @@
  * causality_svg.c: the state diagram as a picture, SVG 1.1. See causality_face.h.
  *
  *      title
- *      layer 0          layer 1           layer 2
- *      (requestors) --> [A nginx[12]] --> [B nginx[14]]      to the right above; back, below
- *            ^----------------'  ^----------------'
+ *      arcs, states, and the words of arcs upon them, where causality_routes.c has placed them
  */
 #include "show/causality_face.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT   30
-#define TOP    90
-#define WIDTH  190 /* of a state */
-#define HEIGHT 50
-#define GAP_X  190 /* to the next layer: arcs and their words */
-#define GAP_Y  70
 #define MARGIN 60
 #define LETTER 7.5 /* wide, at 12 px */
+#define CORNER 9   /* radius */
 
 static void put_text(FILE *file, const char *text)
 {
@@ -39,33 +33,18 @@ static void put_text(FILE *file, const char *text)
     }
 }
 
-struct point {
-    double x, y;
-};
-
-/* The upper left corner of a state. */
-static struct point corner(const struct causality_state *state)
+static struct diagram_point size_of(const struct causality_diagram *diagram,
+                                    const struct diagram_routes *routes)
 {
-    return (struct point){LEFT + state->layer * (double)(WIDTH + GAP_X),
-                          TOP + (double)state->place * (HEIGHT + GAP_Y)};
-}
-
-static struct point size_of(const struct causality_diagram *diagram)
-{
-    size_t places = 0;
     char title[STATE_TEXT_SIZE];
 
-    for (size_t i = 0; i < diagram->state_count; i++)
-        if (diagram->states[i].place + 1 > places)
-            places = diagram->states[i].place + 1;
     diagram_title(diagram, title);
     double least = (double)strlen(title) * LETTER * 1.25 + MARGIN;
-    double width = LEFT + diagram->layers * (double)(WIDTH + GAP_X) + MARGIN;
-    return (struct point){width > least ? width : least,
-                          TOP + (double)places * (HEIGHT + GAP_Y) + 2 * MARGIN};
+    return (struct diagram_point){routes->size.x > least ? routes->size.x : least, routes->size.y};
 }
 
-static void draw_head(const struct causality_diagram *diagram, FILE *file)
+static void draw_head(const struct causality_diagram *diagram, const struct diagram_routes *routes,
+                      FILE *file)
 {
     static const char style[] =
         "text{font-family:sans-serif;font-size:12px;fill:#222}"
@@ -75,7 +54,7 @@ static void draw_head(const struct causality_diagram *diagram, FILE *file)
         ".arc path{fill:none;stroke:#1f4e8c;marker-end:url(#head)}"
         ".reply path{stroke:#b3440e;stroke-dasharray:6 4}"
         ".words{font-size:11px;paint-order:stroke;stroke:#fff;stroke-width:4px}";
-    struct point size = size_of(diagram);
+    struct diagram_point size = size_of(diagram, routes);
     char title[STATE_TEXT_SIZE];
 
     diagram_title(diagram, title);
@@ -100,96 +79,95 @@ static void draw_head(const struct causality_diagram *diagram, FILE *file)
         file);
 }
 
-static void draw_state(const struct causality_diagram *diagram, size_t index, FILE *file)
+static void draw_state(const struct causality_diagram *diagram, const struct diagram_routes *routes,
+                       size_t index, FILE *file)
 {
     const struct causality_state *state = &diagram->states[index];
     char letter[STATE_TEXT_SIZE], after[STATE_TEXT_SIZE], name[STATE_TEXT_SIZE];
-    struct point at = corner(state);
+    struct diagram_point at = routes->states[index];
 
     state_text(state, letter, after);
     letter_name(diagram->causality, letter, name);
     fprintf(file,
             "<g class=\"state%s\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" "
             "rx=\"9\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\"><tspan class=\"letter\">",
-            index == 0 ? " requestors" : "", at.x, at.y, WIDTH, HEIGHT, at.x + WIDTH / 2.0,
-            at.y + (after[0] == '\0' ? 30 : 22));
+            index == 0 ? " requestors" : "", at.x, at.y, DIAGRAM_STATE_WIDE, DIAGRAM_STATE_HIGH,
+            at.x + DIAGRAM_STATE_WIDE / 2.0, at.y + (after[0] == '\0' ? 30 : 22));
     put_text(file, letter);
     fputs("</tspan> ", file);
     put_text(file, name);
     fputs("</text>", file);
     if (after[0] != '\0') {
         fprintf(file, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-                at.x + WIDTH / 2.0, at.y + 40);
+                at.x + DIAGRAM_STATE_WIDE / 2.0, at.y + 40);
         put_text(file, after);
         fputs("</text>", file);
     }
     fputs("</g>\n", file);
 }
 
-/* Where an arc begins and ends, how it swings out, and where its words stand. */
-struct course {
-    struct point from, bend_from, bend_to, to;
-};
-
-/* To the right, from side to side; back or down, from below to below; to itself, a loop above. */
-static struct course course_of(const struct causality_diagram *diagram,
-                               const struct causality_arc *arc)
+/* Towards the next point, but not further than half of the way. */
+static struct diagram_point towards(struct diagram_point from, struct diagram_point to)
 {
-    const struct causality_state *from = &diagram->states[arc->from];
-    const struct causality_state *to = &diagram->states[arc->to];
-    struct point a = corner(from);
-    struct point b = corner(to);
+    double length = fabs(to.x - from.x) + fabs(to.y - from.y);
+    double part = length < 2 * CORNER ? 0.5 : CORNER / length;
 
-    if (arc->from == arc->to)
-        return (struct course){{a.x + WIDTH * 0.35, a.y},
-                               {a.x + WIDTH * 0.25, a.y - 42},
-                               {a.x + WIDTH * 0.75, a.y - 42},
-                               {a.x + WIDTH * 0.65, a.y}};
-    if (to->layer > from->layer) {
-        double bend = (b.x - a.x - WIDTH) / 2;
-        return (struct course){{a.x + WIDTH, a.y + HEIGHT / 2.0},
-                               {a.x + WIDTH + bend, a.y + HEIGHT / 2.0},
-                               {b.x - bend, b.y + HEIGHT / 2.0},
-                               {b.x, b.y + HEIGHT / 2.0}};
+    return (struct diagram_point){from.x + (to.x - from.x) * part, from.y + (to.y - from.y) * part};
+}
+
+static void draw_way(const struct diagram_route *route, FILE *file)
+{
+    const struct diagram_point *at = route->at;
+
+    fprintf(file, "M%.1f,%.1f", at[0].x, at[0].y);
+    if (route->curved) {
+        fprintf(file, " C%.1f,%.1f %.1f,%.1f %.1f,%.1f", at[1].x, at[1].y, at[2].x, at[2].y,
+                at[3].x, at[3].y);
+        return;
     }
-    double below = (a.y > b.y ? a.y : b.y) + HEIGHT + 34;
-    double shift = from->layer == to->layer ? WIDTH * 0.25 : 0;
-    return (struct course){{a.x + WIDTH * 0.5 - shift, a.y + HEIGHT},
-                           {a.x + WIDTH * 0.4 - shift, below},
-                           {b.x + WIDTH * 0.6 + shift, below},
-                           {b.x + WIDTH * 0.5 + shift, b.y + HEIGHT}};
+    for (unsigned i = 1; i + 1 < route->count; i++) {
+        struct diagram_point before = towards(at[i], at[i - 1]), behind = towards(at[i], at[i + 1]);
+        fprintf(file, " L%.1f,%.1f Q%.1f,%.1f %.1f,%.1f", before.x, before.y, at[i].x, at[i].y,
+                behind.x, behind.y);
+    }
+    fprintf(file, " L%.1f,%.1f", at[route->count - 1].x, at[route->count - 1].y);
 }
 
-static double middle(double a, double b, double c, double d)
+static void draw_arc(const struct causality_arc *arc, const struct diagram_route *route, FILE *file)
 {
-    return (a + 3 * b + 3 * c + d) / 8;
+    fprintf(file, "<g class=\"arc%s\"><path stroke-width=\"%.1f\" d=\"",
+            arc->of == 0 ? " reply" : "", 1 + 3 * show_share(arc->count, arc->of));
+    draw_way(route, file);
+    fputs("\"/></g>\n", file);
 }
 
-static void draw_arc(const struct causality_diagram *diagram, size_t index, FILE *file)
+static void draw_words(const struct causality_arc *arc, const struct diagram_route *route,
+                       FILE *file)
 {
-    const struct causality_arc *arc = &diagram->arcs[index];
-    struct course way = course_of(diagram, arc);
     char text[STATE_TEXT_SIZE];
 
     arc_text(arc, text);
-    fprintf(file,
-            "<g class=\"arc%s\"><path stroke-width=\"%.1f\" d=\"M%.1f,%.1f C%.1f,%.1f %.1f,%.1f "
-            "%.1f,%.1f\"/><text class=\"words\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">",
-            arc->of == 0 ? " reply" : "", 1 + 3 * show_share(arc->count, arc->of), way.from.x,
-            way.from.y, way.bend_from.x, way.bend_from.y, way.bend_to.x, way.bend_to.y, way.to.x,
-            way.to.y, middle(way.from.x, way.bend_from.x, way.bend_to.x, way.to.x),
-            middle(way.from.y, way.bend_from.y, way.bend_to.y, way.to.y) - 5);
+    fprintf(file, "<text class=\"words\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">",
+            route->words.x, route->words.y);
     put_text(file, text);
-    fputs("</text></g>\n", file);
+    fputs("</text>\n", file);
 }
 
 int causality_diagram_svg(const struct causality_diagram *diagram, FILE *file)
 {
-    draw_head(diagram, file);
+    struct diagram_routes routes;
+    int result = diagram_routes_find(diagram, &routes);
+
+    if (result < 0)
+        return result;
+    draw_head(diagram, &routes, file);
     for (size_t i = 0; i < diagram->arc_count; i++)
-        draw_arc(diagram, i, file);
+        draw_arc(&diagram->arcs[i], &routes.arcs[i], file);
     for (size_t i = 0; i < diagram->state_count; i++)
-        draw_state(diagram, i, file);
+        draw_state(diagram, &routes, i, file);
+    for (size_t i = 0; i < diagram->arc_count; i++)
+        draw_words(&diagram->arcs[i], &routes.arcs[i], file);
     fputs("</svg>\n", file);
+    diagram_routes_done(&routes);
     return 0;
 }
