@@ -150,4 +150,45 @@ static inline uint64_t proved(const struct causality *result)
     return sum;
 }
 
+/* ---- what is found ---- */
+
+static inline uint64_t count_of(const struct causality *result, const char *string)
+{
+    for (size_t i = 0; i < result->path_count; i++)
+        if (strcmp(result->paths[i].string, string) == 0)
+            return result->paths[i].count;
+    return 0;
+}
+
+static inline uint64_t substrings_of(const struct causality *result, const char *string)
+{
+    for (size_t i = 0; i < result->substring_count; i++)
+        if (strcmp(result->substrings[i].string, string) == 0)
+            return result->substrings[i].count;
+    return 0;
+}
+
+/* The transition with a context of two; NULL: replies. */
+static inline const struct causality_transition *
+transition_of(const struct causality *result, const char *from, const char *at, const char *next)
+{
+    for (size_t i = 0; i < result->transition_count; i++) {
+        const struct causality_transition *row = &result->transitions[i];
+        bool is_next =
+            next == NULL || row->next == NULL ? next == row->next : strcmp(next, row->next) == 0;
+        if (row->length == 2 && strcmp(row->context[0], from) == 0 &&
+            strcmp(row->context[1], at) == 0 && is_next)
+            return row;
+    }
+    return NULL;
+}
+
+static inline uint64_t transitions_of(const struct causality *result, const char *from,
+                                      const char *at, const char *next)
+{
+    const struct causality_transition *row = transition_of(result, from, at, next);
+
+    return row == NULL ? 0 : row->count;
+}
+
 #endif
