@@ -64,9 +64,9 @@ struct command {
     const struct command_option *shared_options; /* with other commands, or NULL */
 };
 
-extern const struct command run_command, acquire_command, dump_command, stats_command,
-    parallelism_command, path_command, causality_command, graph_command, repair_command,
-    check_command, calibrate_command, completion_command;
+extern const struct command run_command, acquire_command, report_command, dump_command,
+    stats_command, parallelism_command, path_command, causality_command, graph_command,
+    repair_command, check_command, calibrate_command, completion_command;
 
 /* The commands, in the order of help; NULL behind the last. */
 const struct command *command_at(size_t index);

@@ -11,6 +11,15 @@
 void critical_process_text(const struct critical_path *path, uint32_t process,
                            char text[CRITICAL_PROCESS_TEXT]);
 
+#define CRITICAL_PROCEDURE_TEXT (PROCEDURE_NAME_SIZE + MODULE_NAME_SIZE)
+
+/* "connection_send", or "[file]" where it has no name. */
+void critical_procedure_text(const struct critical_procedure *procedure, char *text, size_t size);
+
+/* Indexes of processes, those with most on the path first; then those with the least slack. The caller frees it;
+ * NULL: out of memory. */
+uint32_t *critical_order_processes(const struct critical_path *path);
+
 int show_critical_path_tables(const struct critical_path *path, uint64_t lost, FILE *file,
                               const struct show_options *options);
 int show_critical_path_json(const struct critical_path *path, uint64_t lost, FILE *file);

@@ -40,8 +40,7 @@ static uint64_t on_path(const struct critical_process *process)
     return process->cpu + process->outside;
 }
 
-/* Indexes of processes, those with most on the path first; then those with the least slack. NULL: out of memory. */
-static uint32_t *order_processes(const struct critical_path *path)
+uint32_t *critical_order_processes(const struct critical_path *path)
 {
     size_t count = path->parallelism->process_count;
     uint32_t *order = calloc(count + 1, sizeof(*order));
@@ -88,7 +87,7 @@ static int print_processes(const struct critical_path *path, FILE *file,
         {"WAITS ON IT", true}, {"% OF ITS CPU", true}, {"SLACK", true},
     };
     size_t count = path->parallelism->process_count, shown = rows_of(count, options);
-    uint32_t *order = order_processes(path);
+    uint32_t *order = critical_order_processes(path);
     struct table table;
 
     if (order == NULL)
@@ -156,7 +155,7 @@ static int print_arcs(const struct critical_path *path, FILE *file,
 
 /* ---- procedures ---- */
 
-static void procedure_text(const struct critical_procedure *procedure, char *text, size_t size)
+void critical_procedure_text(const struct critical_procedure *procedure, char *text, size_t size)
 {
     const char *slash = strrchr(procedure->module, '/');
     const char *module = slash == NULL ? procedure->module : slash + 1;
@@ -173,11 +172,11 @@ static void procedure_text(const struct critical_procedure *procedure, char *tex
 static int add_procedure_row(struct table *table, const struct critical_path *path,
                              const struct critical_procedure *procedure)
 {
-    char process[CRITICAL_PROCESS_TEXT], name[PROCEDURE_NAME_SIZE + MODULE_NAME_SIZE];
+    char process[CRITICAL_PROCESS_TEXT], name[CRITICAL_PROCEDURE_TEXT];
     char cells[2][UNIT_SIZE];
 
     critical_process_text(path, procedure->process, process);
-    procedure_text(procedure, name, sizeof(name));
+    critical_procedure_text(procedure, name, sizeof(name));
     show_duration(procedure->cpu, cells[0]);
     show_percent(procedure->cpu, path->longest, cells[1]);
     return table_add(table, (const char *[]){process, name, cells[0], cells[1]});
@@ -312,13 +311,13 @@ static void put_frame(const char *text, FILE *file)
 
 void show_critical_path_folded(const struct critical_path *path, FILE *file)
 {
-    char process[CRITICAL_PROCESS_TEXT], name[PROCEDURE_NAME_SIZE + MODULE_NAME_SIZE];
+    char process[CRITICAL_PROCESS_TEXT], name[CRITICAL_PROCEDURE_TEXT];
 
     for (size_t i = 0; i < path->procedure_count; i++) {
         if (path->procedures[i].cpu < 1000)
             continue;
         critical_process_text(path, path->procedures[i].process, process);
-        procedure_text(&path->procedures[i], name, sizeof(name));
+        critical_procedure_text(&path->procedures[i], name, sizeof(name));
         put_frame(process, file);
         fputc(';', file);
         put_frame(name, file);

@@ -6,6 +6,7 @@
  *      struct parallelism   --> show_parallelism --> tables, or one JSON object
  *      struct critical_path --> show_critical_path --> tables, one JSON object, or folded stacks
  *      struct causality     --> show_causality  --> the same, or a state diagram
+ *      all of these         --> show_report_... --> the report: text, one JSON object, or a page
  *      struct event         --> show_record     --> a line, or a line of JSON
  *      struct history_event --> history_graph   --> a picture (SVG), or a graph (DOT)
  *
@@ -123,6 +124,34 @@ int show_causality(const struct causality *causality, FILE *file,
  * writing are left in the file. */
 int show_causality_diagram(const struct causality *causality, enum graph_format format, size_t most,
                            FILE *file);
+
+/* ---- all of it: the report ---- */
+
+struct history_graph;
+
+/* Every analysis of one recording. What is NULL was not made, and is left out. */
+struct report {
+    const struct communication *communication;  /* always; by process */
+    const struct parallelism_runs *parallelism; /* one run */
+    const struct critical_path *path;
+    const struct causality *causality;
+    uint64_t lost;                     /* records */
+    const struct history_graph *graph; /* drawn in HTML */
+    const char *traces;                /* what commands are told to read, for a shell */
+};
+
+/* What the analyses have found, in words and figures, the weightiest first. Returns 0 or -ENOMEM; errors of writing are
+ * left in the file, here and below. */
+int show_report_findings(const struct report *report, FILE *file);
+
+/* The recording, the findings, and the first rows of the tables of each analysis. */
+int show_report_text(const struct report *report, FILE *file);
+
+/* One object: findings, and the object of each analysis. */
+int show_report_json(const struct report *report, FILE *file);
+
+/* The same as the text, and drawings: one page that needs nothing else. */
+int show_report_html(const struct report *report, FILE *file);
 
 /* ---- single records ---- */
 

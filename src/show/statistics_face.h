@@ -13,6 +13,11 @@ int show_statistics_json(const struct communication *communication, FILE *file,
 int show_statistics_csv(const struct communication *communication, FILE *file,
                         const struct show_options *options);
 
+/* What was recorded, one line; and what the result rests on, a paragraph each. */
+void print_statistics_heading(const struct communication *communication, FILE *file,
+                              const struct show_options *options);
+void print_statistics_grounds(const struct communication *communication, FILE *file);
+
 /* ---- distribution_table.c; return 0 or -ENOMEM ---- */
 
 /* How long answers and waits take, by process; nothing where nothing did. */

@@ -15,8 +15,8 @@
 
 /* ---- the heading ---- */
 
-static void print_heading(const struct communication *communication, FILE *file,
-                          const struct show_options *options)
+void print_statistics_heading(const struct communication *communication, FILE *file,
+                              const struct show_options *options)
 {
     char machine[MACHINE_TEXT_SIZE];
     char text[3][UNIT_SIZE];
@@ -571,24 +571,28 @@ static int print_tables(const struct communication *communication, FILE *file,
     return result;
 }
 
+void print_statistics_grounds(const struct communication *communication, FILE *file)
+{
+    print_where(communication, file);
+    if (communication->matched)
+        print_matching(&communication->matching, file);
+    print_dropped(file, communication->dropped);
+    print_duplicates(file, communication->duplicates);
+    print_unknown(file, communication->unknown_streams, "streams",
+                  "they count for processes named unknown");
+    print_unknown(file, communication->unknown_paths, "paths",
+                  "they count for their processes only");
+    print_unseen(file, communication->unseen_bytes);
+    print_left_out(communication, file);
+    print_own_cost(communication, file);
+}
+
 int show_statistics_tables(const struct communication *communication, FILE *file,
                            const struct show_options *options)
 {
-    print_heading(communication, file, options);
+    print_statistics_heading(communication, file, options);
     int result = print_tables(communication, file, options);
-    if (result == 0 && !ferror(file)) {
-        print_where(communication, file);
-        if (communication->matched)
-            print_matching(&communication->matching, file);
-        print_dropped(file, communication->dropped);
-        print_duplicates(file, communication->duplicates);
-        print_unknown(file, communication->unknown_streams, "streams",
-                      "they count for processes named unknown");
-        print_unknown(file, communication->unknown_paths, "paths",
-                      "they count for their processes only");
-        print_unseen(file, communication->unseen_bytes);
-        print_left_out(communication, file);
-        print_own_cost(communication, file);
-    }
+    if (result == 0 && !ferror(file))
+        print_statistics_grounds(communication, file);
     return result;
 }

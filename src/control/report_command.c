@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_command.c: `dpm report`: every analysis of a recording, and what they have found. See dpm-report(1).
+ *
+ *      TRACE... --+--> statistics --> the busiest stretch of time
+ *                 +--> parallelism (twice if there are threads)
+ *                 +--> the longest path (twice, the second time with the picture of that stretch)
+ *                 '--> causality --> report
+ */
+#include "control/command.h"
+#include "control/placements.h"
+#include "control/traces.h"
+#include "show/show.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct asked {
+    const char *html; /* file */
+    bool json;
+};
+
+struct reading {
+    const char *const *names;
+    size_t count;
+    const struct asked *asked;
+    struct placements placements;
+    struct parallelism_options options;
+    /* results */
+    struct communication *communication;
+    struct parallelism_run run;
+    struct critical_path *path;
+    struct causality *causality;
+    char *traces; /* names, quoted */
+    /* the picture, while it is made */
+    struct traces *again;
+    struct identities *identities;
+    struct graph_choice choice;
+    struct history_graph *graph;
+};
+
+/* ---- the four analyses: each reads the traces from their beginning ---- */
+
+#define STRETCH 1000000 /* ns: in such stretches the busiest is looked for */
+#define DRAWN   200     /* events */
+
+static int read_statistics(struct reading *reading, struct problem *problem)
+{
+    struct traces traces;
+    int result = traces_open(reading->names, reading->count, &traces, problem);
+
+    if (result == 0)
+        result = communication_read_history(traces.history, (uint32_t)reading->count,
+                                            reading->asked->html == NULL ? 0 : STRETCH,
+                                            &reading->communication, problem);
+    for (size_t i = 0; result == 0 && i < reading->count; i++)
+        reading->run.lost += traces.sources[i]->states[0].lost;
+    if (result == 0)
+        traces_report_losses(&traces);
+    traces_close(&traces);
+    return result;
+}
+
+static int read_parallelism_once(struct reading *reading, bool threads,
+                                 struct parallelism **ret_parallelism, struct problem *problem)
+{
+    struct traces traces;
+    int result = traces_open(reading->names, reading->count, &traces, problem);
+
+    reading->options.threads = threads;
+    if (result == 0)
+        result =
+            parallelism_read_history(traces.history, &reading->options, ret_parallelism, problem);
+    traces_close(&traces);
+    return result;
+}
+
+static int read_parallelism(struct reading *reading, struct problem *problem)
+{
+    int result = placements_add(&reading->placements, "one-each", ONE_EACH, 0);
+
+    if (result == 0)
+        result = placements_add(&reading->placements, "as-recorded", AS_RECORDED, 0);
+    if (result == 0)
+        result = placements_add(&reading->placements, "one-machine", ONE_MACHINE, 0);
+    if (result < 0)
+        return problem_set(problem, result, "out of memory");
+    reading->options.assignments = reading->placements.assignments;
+    reading->options.assignment_count = reading->placements.count;
+    reading->options.sharing = true;
+    reading->run.name = reading->names[0];
+    result = read_parallelism_once(reading, true, &reading->run.threads, problem);
+    if (result < 0 || !parallelism_has_threads(reading->run.threads))
+        return result;
+    return read_parallelism_once(reading, false, &reading->run.processes, problem);
+}
+
+static int draw_event(void *context, const struct history_event *event, bool critical,
+                      uint32_t edge)
+{
+    struct reading *reading = context;
+    struct history_event shown = *event;
+
+    if (identities_add(reading->identities, &event->event) < 0)
+        return -ENOMEM;
+    shown.event.wall_offset = traces_wall_offset(reading->again, &event->event);
+    return critical ? history_graph_add_critical(reading->graph, &shown, edge)
+                    : history_graph_add(reading->graph, &shown);
+}
+
+/* Everything if that is little, else from the stretch of time in which most messages were sent. */
+static int prepare_picture(struct reading *reading, struct problem *problem)
+{
+    struct communication *communication = reading->communication;
+    size_t busiest = 0;
+
+    for (size_t i = 1; i < communication->interval_count; i++)
+        if (communication->intervals[i].messages > communication->intervals[busiest].messages)
+            busiest = i;
+    reading->choice.most = DRAWN;
+    if (communication->events > DRAWN)
+        reading->choice.from = (int64_t)(busiest * communication->interval);
+    return identities_new(&reading->identities) < 0 ||
+                   history_graph_new(&reading->choice, reading->identities, &reading->graph) < 0
+               ? problem_set(problem, -ENOMEM, "out of memory")
+               : 0;
+}
+
+#define OFFERED 5 /* what-ifs */
+
+static int read_path(struct reading *reading, struct problem *problem)
+{
+    struct critical_path_options options = {.parallelism = {.threads = true}, .offered = OFFERED};
+    struct critical_path_reading *found = NULL;
+    struct traces traces;
+
+    options.parallelism.assignments = reading->placements.assignments; /* one-each */
+    options.parallelism.assignment_count = 1;
+    if (reading->graph != NULL) {
+        options.sees = draw_event;
+        options.context = reading;
+    }
+    int result = traces_open(reading->names, reading->count, &traces, problem);
+    if (result == 0)
+        result = critical_path_find(traces.history, &options, &found, problem);
+    traces_close(&traces);
+    if (result < 0)
+        return result;
+    result = traces_open(reading->names, reading->count, &traces, problem);
+    reading->again = &traces;
+    if (result == 0)
+        result = critical_path_attribute(found, traces.history, &reading->path, problem);
+    critical_path_reading_free(found);
+    traces_close(&traces);
+    return result;
+}
+
+static int read_causality(struct reading *reading, struct problem *problem)
+{
+    const struct causality_options options = {0};
+    struct traces traces;
+    int result = traces_open(reading->names, reading->count, &traces, problem);
+
+    if (result == 0)
+        result = causality_read_history(traces.history, (uint32_t)reading->count, &options,
+                                        &reading->causality, problem);
+    traces_close(&traces);
+    return result;
+}
+
+static int read_all(struct reading *reading, struct problem *problem)
+{
+    int result = read_statistics(reading, problem);
+
+    if (result == 0)
+        result = read_parallelism(reading, problem);
+    if (result == 0 && reading->asked->html != NULL)
+        result = prepare_picture(reading, problem);
+    if (result == 0)
+        result = read_path(reading, problem);
+    if (result == 0)
+        result = read_causality(reading, problem);
+    return result;
+}
+
+/* ---- what is shown ---- */
+
+/* A name as a shell takes it: 'a b' if it holds more than letters, digits and the like. */
+static char *quote_name(const char *name, char *to)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./+:,@%";
+    bool quoted = name[0] == '\0' || name[strspn(name, plain)] != '\0';
+
+    if (!quoted)
+        return stpcpy(to, name);
+    *to++ = '\'';
+    for (; *name != '\0'; name++)
+        to = *name == '\'' ? stpcpy(to, "'\\''") : stpncpy(to, name, 1);
+    return stpcpy(to, "'");
+}
+
+/* NULL: out of memory. What could command a terminal is '?'. */
+static char *quote_names(const char *const *names, size_t count)
+{
+    size_t size = 1;
+
+    for (size_t i = 0; i < count; i++)
+        size += 4 * strlen(names[i]) + 3;
+    char *text = malloc(size), *safe = malloc(size), *to = text;
+    for (size_t i = 0; text != NULL && i < count; i++)
+        to = quote_name(names[i], i == 0 ? to : stpcpy(to, " "));
+    if (text != NULL && safe != NULL)
+        show_text(text, size - 1, safe);
+    free(text);
+    return safe;
+}
+
+static int write_html(const struct report *report, const char *name, struct problem *problem)
+{
+    FILE *file = strcmp(name, "-") == 0 ? stdout : fopen(name, "we");
+
+    if (file == NULL)
+        return problem_set(problem, -errno, "%s: cannot be written: %s", name, strerror(errno));
+    int result = show_report_html(report, file);
+    if (result < 0)
+        problem_set(problem, result, "out of memory");
+    if (file == stdout)
+        return result < 0 ? result : command_flush_output(problem);
+    bool failed = ferror(file) != 0;
+    if ((fclose(file) != 0 || failed) && result == 0)
+        return problem_set(problem, -EIO, "%s: cannot be written: %s", name, strerror(errno));
+    return result;
+}
+
+static int show(struct reading *reading, struct problem *problem)
+{
+    const struct asked *asked = reading->asked;
+    const struct parallelism_runs runs = {&reading->options, &reading->run, 1};
+    const struct report report = {
+        .communication = reading->communication,
+        .parallelism = &runs,
+        .path = reading->path,
+        .causality = reading->causality,
+        .lost = reading->run.lost,
+        .graph = reading->graph,
+        .traces = reading->traces,
+    };
+
+    if (asked->html != NULL)
+        return write_html(&report, asked->html, problem);
+    int result =
+        asked->json ? show_report_json(&report, stdout) : show_report_text(&report, stdout);
+    return result < 0 ? problem_set(problem, result, "out of memory")
+                      : command_flush_output(problem);
+}
+
+static int show_traces(const char *const *names, size_t count, const struct asked *asked)
+{
+    struct reading reading = {.names = names, .count = count, .asked = asked};
+    struct problem problem = {""};
+    int result = 0;
+
+    reading.traces = quote_names(names, count);
+    if (reading.traces == NULL)
+        result = problem_set(&problem, -ENOMEM, "out of memory");
+    if (result == 0)
+        result = read_all(&reading, &problem);
+    if (result == 0)
+        result = show(&reading, &problem);
+    free(reading.traces);
+    communication_free(reading.communication);
+    parallelism_free(reading.run.threads);
+    parallelism_free(reading.run.processes);
+    critical_path_free(reading.path);
+    causality_free(reading.causality);
+    history_graph_free(reading.graph);
+    identities_free(reading.identities);
+    placements_done(&reading.placements);
+    return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+}
+
+/* ---- options ---- */
+
+enum { OPTION_HTML = OPTION_HELP + 1, OPTION_JSON };
+
+static const struct command_option report_options[] = {
+    {"html",
+     OPTION_HTML,
+     {"FILE", ARGUMENT_FILE},
+     "write a page with drawings that needs nothing else; '-' is standard output"},
+    {"json", OPTION_JSON, {0}, "one JSON object: the findings, and that of each analysis"},
+    {0},
+};
+
+static int command_report(int argc, char **argv)
+{
+    struct asked asked = {0};
+    int option;
+
+    while ((option = command_next_option(&report_command, argc, argv)) != -1) {
+        if (option == OPTION_HELP)
+            return command_help("report");
+        if (option == OPTION_HTML)
+            asked.html = optarg;
+        else if (option == OPTION_JSON)
+            asked.json = true;
+        else
+            return command_usage_error("report", NULL);
+    }
+    if (asked.html != NULL && asked.json)
+        return command_usage_error("report", "--html and --json: one of them");
+    if (optind == argc)
+        return command_usage_error("report", "which trace?");
+    return show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
+}
+
+const struct command report_command = {
+    .name = "report",
+    .description = "show what all analyses have found in a recording",
+    .usage = "[OPTION]... TRACE...",
+    .function = command_report,
+    .operand = {"TRACE", ARGUMENT_TRACE},
+    .options = report_options,
+};
