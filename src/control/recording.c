@@ -468,7 +468,7 @@ static void tell_result(const struct recording *recording, const struct source_s
 int recording_report(struct recording *recording, struct problem *problem)
 {
     const char *paths[] = {recording->path};
-    struct show_options options = {0};
+    struct show_options options = {.findings = true};
     struct source *source;
     int result = trace_open(paths, 1, &source, problem);
 

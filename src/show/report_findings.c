@@ -197,12 +197,12 @@ static void tell_late(const struct communication *communication,
     show_duration(histogram_quantile(times, 0.5), half);
     if (sender)
         report_say(content, "Late",
-                   "%s waited for messages of %s: %s in all, half of the times more than %s.", to,
+                   "%s waited for messages of %s: %s in all, half of the times %s or more.", to,
                    from, sum, half);
     else
         report_say(content, "Late",
-                   "What %s sent waited for %s: %s in all, half of the messages more than %s.",
-                   from, to, sum, half);
+                   "What %s sent waited for %s: %s in all, half of the messages %s or more.", from,
+                   to, sum, half);
 }
 
 static int find_late(const struct report *report, struct report_content *content)
@@ -255,9 +255,9 @@ static void tell_answers(const struct communication *communication,
     show_duration(histogram_quantile(times, 0.99), cells[2]);
     show_duration(times->max, cells[3]);
     report_say(content, "Answers",
-               "%s %s %s times: half within %s, 99 %% within %s, all within %s.", who,
-               kind == TIME_RESPONSE ? "answered" : "waited for answers", cells[0], cells[1],
-               cells[2], cells[3]);
+               "%s %s %s time%s: half within %s, 99 %% within %s, all within %s.", who,
+               kind == TIME_RESPONSE ? "answered" : "waited for answers", cells[0],
+               histogram_count(times) == 1 ? "" : "s", cells[1], cells[2], cells[3]);
 }
 
 /* Those with most answers; `kind` is as server or as client. */
@@ -402,17 +402,17 @@ static void tell_waits(const struct report *report, const struct waits *waits, c
         return;
     show_count(waits->count, count);
     show_duration(waits->time, time);
-    report_say(content, "Waits", "%s %s, in all %s.", count, what, time);
+    report_say(content, "Waits", "%s: %s wait%s, in all %s.", what, count,
+               waits->count == 1 ? "" : "s", time);
 }
 
 static void find_waits(const struct report *report, struct report_content *content)
 {
     const struct parallelism *of = report->parallelism->at[0].threads;
 
-    tell_waits(report, &of->outside, "waits were for answers from outside of what was metered",
-               content);
-    tell_waits(report, &of->asleep, "waits are explained by no message: timers, disks", content);
-    tell_waits(report, &of->locks, "waits were of threads for each other", content);
+    tell_waits(report, &of->outside, "For answers from outside of what was metered", content);
+    tell_waits(report, &of->asleep, "Explained by no message (timers, disks)", content);
+    tell_waits(report, &of->locks, "Of threads for each other", content);
 }
 
 /* ---- all of it ---- */

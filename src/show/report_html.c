@@ -206,6 +206,8 @@ static void put_cells(const struct report_table *table, const struct report_row 
 
     fputs("<tr>", file);
     for (size_t i = 0; i < table->column_count; i++) {
+        if (table->columns[i].heading == NULL)
+            continue;
         fprintf(file, "<%s%s>", cell, table->columns[i].figures ? " class=\"figures\"" : "");
         html_text(row == NULL ? table->columns[i].heading : row->cells[i], file);
         fprintf(file, "</%s>", cell);

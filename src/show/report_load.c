@@ -7,7 +7,7 @@
  *      by parent                      tsp: 4 x tsp-server                 "tsp created 4 processes"
  *
  * Processes of one name are expected to have shares of the same work. Who did next to nothing has both less
- * processor time and fewer messages than a tenth of what is its peers' average.
+ * processor time and fewer messages than a tenth of what the busiest of its peers has.
  */
 #include "show/report_face.h"
 #include "show/statistics_face.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define MOST_OF_IT      0.8 /* of all processor time */
-#define NEXT_TO_NOTHING 10  /* a tenth of the average */
+#define NEXT_TO_NOTHING 10  /* a tenth of the most */
 #define GROUPS          3   /* of peers, or parents, that are told of */
 #define FEW_NAMES       5
 
@@ -49,6 +49,11 @@ static uint64_t messages_of(process_row process)
     return process->sent.messages + process->received.messages;
 }
 
+static uint64_t larger(uint64_t value, uint64_t other)
+{
+    return value > other ? value : other;
+}
+
 /* ---- the few who did most ---- */
 
 static void find_busiest(const struct communication *communication, const process_row *by_cpu,
@@ -75,17 +80,16 @@ static void find_busiest(const struct communication *communication, const proces
 struct peers {
     const process_row *rows; /* [count], by CPU time */
     size_t count;
-    uint64_t cpu;
-    uint64_t messages;
+    uint64_t cpu;      /* the most of a process ... */
+    uint64_t messages; /* ... and of another one, maybe */
 };
 
 static bool is_idle(const struct peers *peers, process_row row)
 {
-    return row->cpu * peers->count * NEXT_TO_NOTHING < peers->cpu &&
-           messages_of(row) * peers->count * NEXT_TO_NOTHING < peers->messages;
+    return row->cpu * NEXT_TO_NOTHING < peers->cpu &&
+           messages_of(row) * NEXT_TO_NOTHING < peers->messages;
 }
 
-/* Those who did next to nothing are the last. */
 static size_t idle_count(const struct peers *peers)
 {
     size_t idle = 0;
@@ -153,8 +157,8 @@ static size_t find_peers(const process_row *by_name, size_t count, struct peers 
         for (next = i;
              next < count && strncmp(by_name[next]->name, by_name[i]->name, STREAM_NAME_SIZE) == 0;
              next++) {
-            peers.cpu += by_name[next]->cpu;
-            peers.messages += messages_of(by_name[next]);
+            peers.cpu = larger(peers.cpu, by_name[next]->cpu);
+            peers.messages = larger(peers.messages, messages_of(by_name[next]));
         }
         peers.count = next - i;
         if (peers.count > 1 && idle_count(&peers) > 0)

@@ -210,13 +210,18 @@ bool report_tells_row(const struct parallelism *parallelism, size_t row)
 
 static void add_parallelism(const struct parallelism_runs *runs, struct report_content *content)
 {
-    static const struct table_column columns[] = {
+    static const struct table_column with_threads[] = {
         {"ASSIGNMENT", false},    {"STEP", false}, {"P", true},
         {"P OF PROCESSES", true}, {"T_MAX", true},
     };
+    static const struct table_column columns[] = {
+        {"ASSIGNMENT", false}, {"STEP", false}, {"P", true}, {NULL, true}, {"T_MAX", true},
+    };
+    bool threads = runs->at[0].processes != NULL;
     const struct parallelism *of = runs->at[0].threads;
-    struct report_table *table = begin_table(content, REPORT_PARALLELISM, "Parallelism",
-                                             "dpm parallelism", columns, ARRAY_SIZE(columns));
+    struct report_table *table =
+        begin_table(content, REPORT_PARALLELISM, "Parallelism", "dpm parallelism",
+                    threads ? with_threads : columns, ARRAY_SIZE(columns));
     char cells[3][UNIT_SIZE];
 
     for (size_t i = 0; i < of->row_count; i++) {

@@ -61,8 +61,9 @@ struct show_options {
     bool histogram;        /* tables and JSON: also how sizes and times are distributed */
     enum show_table table; /* tables: which */
     enum show_order order; /* tables and CSV */
-    bool live; /* tables: the recording still goes on, so that it has no end yet is no defect */
-    bool all;  /* tables: every row, not the 100 largest and a row of others. JSON has all always */
+    bool live;     /* tables: the recording still goes on, so that it has no end yet is no defect */
+    bool findings; /* tables: before them what show_report_findings finds in it */
+    bool all; /* tables: every row, not the 100 largest and a row of others. JSON has all always */
 };
 
 /* Prints a result. Colour only if `file` is a terminal. Returns 0 or -ENOMEM. What cannot be

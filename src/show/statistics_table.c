@@ -587,11 +587,21 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     print_own_cost(communication, file);
 }
 
+static int print_findings(const struct communication *communication, FILE *file)
+{
+    const struct report report = {.communication = communication};
+
+    print_title(file, "What was found");
+    return show_report_findings(&report, file);
+}
+
 int show_statistics_tables(const struct communication *communication, FILE *file,
                            const struct show_options *options)
 {
     print_statistics_heading(communication, file, options);
-    int result = print_tables(communication, file, options);
+    int result = options->findings ? print_findings(communication, file) : 0;
+    if (result == 0)
+        result = print_tables(communication, file, options);
     if (result == 0 && !ferror(file))
         print_statistics_grounds(communication, file);
     return result;

@@ -1,0 +1,154 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# report_test.sh BUILD_FOLDER: `dpm report`: its text, its page and its JSON, of sample traces with names that
+# break things; and what it finds in real recordings: the two bugs of the travelling salesman program of
+# Miller's thesis, and a pipeline.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/sample.sh"
+
+# ---- faces ----
+
+runs "a report of two machines" "$dpm" report alpha beta
+check_equal "it begins with what was recorded" "2 traces, machines alpha, beta, 75.0 ms, 55 events, 3 lost" \
+    "$(head -n 1 out)"
+says "... and says what was lost" "dpm: alpha: 3 records were lost"
+for title in 'What was found' Processes 'Who sent to whom' Connections Parallelism 'The longest path' \
+    'Ways that requests took'; do
+    check_equal "there is: $title" 1 "$(grep -cx "$title" out)"
+done
+check_equal "each table says what shows all of it" "$(grep -c '^[A-Z][a-z ]*$' out)" \
+    "$(($(grep -c '^(.*: dpm [a-z]* .*alpha beta)$' out) + 1))"
+check "what it rests on is there" grep -q '^Receives were matched with sends: 16 exactly' out
+check "no sentence is wider than 78" sh -c "sed -n '/^What was/,/^Processes/p' out |
+    awk 'length > 78 { found = 1 } END { exit found }'"
+check "nothing that commands a terminal" sh -c "! grep -q '[[:cntrl:]]' out"
+mkdir "o'dd name" && cp -r alpha/. "o'dd name"
+runs "a trace with an odd name" "$dpm" report "o'dd name"
+check "... is quoted for a shell" grep -qF "dpm path --all 'o'\\''dd name')" out
+
+runs "JSON" "$dpm" report --json alpha beta
+cp out report.json
+check_equal "its members" "causality findings parallelism path statistics" \
+    "$(jq -r 'keys | join(" ")' report.json)"
+"$dpm" stats --json alpha beta > part.json 2> part.err
+check_equal "statistics are those of dpm stats" "$(jq -S . part.json)" "$(jq -S .statistics report.json)"
+"$dpm" parallelism --json alpha beta > part.json 2> part.err
+check_equal "parallelism is that of dpm parallelism" "$(jq -S .rows part.json)" \
+    "$(jq -S .parallelism.rows report.json)"
+"$dpm" path --json alpha beta > part.json 2> part.err
+check_equal "the path is that of dpm path" "$(jq -S . part.json)" "$(jq -S .path report.json)"
+"$dpm" causality --json alpha beta > part.json 2> part.err
+check_equal "causality is that of dpm causality" "$(jq -S . part.json)" "$(jq -S .causality report.json)"
+check "findings have a topic and a sentence" \
+    jq -e '.findings | length > 5 and all(.topic != "" and (.text | endswith(".")))' report.json
+
+# ---- the page ----
+
+# processes TRACE...: "name[pid]" of all, as XML has them, with "@machine" if there are several.
+processes() {
+    "$dpm" stats --json "$@" 2> stats.err | jq -r '(.trace.machines | length) as $machines |
+        .processes[] | select(.pid != null) |
+        "\(.name)[\(.pid)]" + (if $machines > 1 then "@\(.machine)" else "" end) |
+        gsub("&"; "&amp;") | gsub("<"; "&lt;") | gsub(">"; "&gt;") | gsub("\""; "&quot;") | gsub("\u0027"; "&#39;")'
+}
+# well_formed FILE: as XML, where there is something to tell it.
+well_formed() {
+    if command -v xmllint > /dev/null; then
+        check "$1 is well-formed" xmllint --noout "$1"
+    else
+        skip "$1 is well-formed" "xmllint is not installed"
+    fi
+}
+# has_all PAGE TRACE...: the page names every process of the traces.
+has_all() {
+    page=$1
+    shift
+    processes "$@" > names
+    check "$page: the traces have processes" test -s names
+    missing=$(while read -r name; do grep -qF -- "$name" "$page" || echo "$name"; done < names)
+    check_equal "$page names every process" "" "$missing"
+}
+for traces in alpha gamma 'alpha beta'; do
+    page=$(echo "$traces" | tr -d ' ').html
+    # shellcheck disable=SC2086 # several traces
+    runs "a page of $traces" "$dpm" report --html "$page" $traces
+    check_equal "... and nothing else" "" "$(cat out)"
+    well_formed "$page"
+    # shellcheck disable=SC2086
+    has_all "$page" $traces
+    check_not "$page loads nothing" grep -q -i -e 'https\{0,1\}://' -e '<script' -e '<link' -e '@import' -e 'url(' "$page"
+done
+check_not "no name is markup" grep -q "q\"\\\\" alpha.html
+runs "a page to standard output" "$dpm" report --html - alpha
+check_equal "... is the same" "$(cat alpha.html)" "$(cat out)"
+sed -n 's/.*data="data:image\/svg+xml;base64,\([^"]*\)".*/\1/p' alpha.html > pictures
+check_equal "it has two pictures" 2 "$(wc -l < pictures)"
+while read -r picture; do
+    echo "$picture" | base64 -d > picture.svg
+    well_formed picture.svg
+done < pictures
+runs "a page of a crowd" "$dpm" report --html crowd.html crowd
+well_formed crowd.html
+check_equal "the matrix has the 40 with most traffic, and the others" 41 \
+    "$(grep -c '^<tr><th>[^<]*</th><td' crowd.html)"
+check "... and says how many these are" grep -q '40 with most traffic; 170 others are one' crowd.html
+check "it stays small" test "$(wc -c < crowd.html)" -lt 300000
+
+# ---- what goes wrong ----
+
+refuses_what_is_no_trace report
+fails "no trace" 2 'report: which trace' "$dpm" report
+fails "both faces" 2 '.*one of them' "$dpm" report --html x.html --json alpha
+fails "a page that cannot be written" 1 'none/x.html: cannot be written' "$dpm" report --html none/x.html gamma
+cannot_print "report" "$dpm" report gamma
+
+# ---- what it finds ----
+
+if ! reason=$("$dpm" run -o probe.trace -- true 2>&1); then
+    skip "findings in real recordings" "the kernel meter does not run here: $(echo "$reason" | tail -n 1)"
+    finish
+fi
+tsp=$build/examples/tsp/tsp
+
+# found TOPIC: the sentences of it.
+found() {
+    jq -r --arg topic "$1" '.findings[] | select(.topic == $topic).text' report.json
+}
+# record NAME ARGUMENT...: the travelling salesman program, and the report of it.
+record() {
+    name=$1
+    shift
+    "$dpm" run -o "$name.trace" --report "$name.txt" -- "$tsp" --cities 14 --servers 4 "$@" > tour
+    "$dpm" report --json "$name.trace" > report.json
+}
+record used --bug one-used
+check "one used: three of four servers were idle" sh -c "jq -r .findings[1].text report.json |
+    grep -qE '^3 of 4 tsp-server did next to nothing: (tsp-server[^ ]*,? ?){3}; in all .* and 9 messages'"
+check "... and four were created" sh -c "jq -r .findings[2].text report.json | grep -q 'tsp\[[0-9]*\] created 4 processes'"
+check "... P says so" sh -c "jq -r '.findings[].text' report.json | grep -q '^P = 1.* of 5 streams .*they worked in turn'"
+check "... dpm run says it first" sh -c "sed 9q used.txt | tr -s ' \n' ' ' | grep -q 'Idle 3 of 4 tsp-server did next to nothing'"
+record created --bug one-created
+check "one created: that one did the work" sh -c "jq -r .findings[0].text report.json | grep -q ' of 2 processes did'"
+check_equal "... the only one that was created" "created 1 process: tsp-server" \
+    "$(found Created | sed 's/^tsp\[[0-9]*\] //; s/\[[0-9]*\]\.$//')"
+record whole
+check_equal "without a bug nobody is idle" "" "$(found Idle)"
+check_equal "... and the work is that of most" 1 "$(found Work | grep -c '^[345] of 5 processes did')"
+
+"$dpm" run -o pipe.trace --report pipe.txt -- sh -c 'head -c 20000000 /dev/urandom | gzip -9 | wc -c' > size
+"$dpm" report --json pipe.trace > report.json
+check "a pipeline: gzip is on the longest path" sh -c "jq -r '.findings[] | select(.topic == \"Path\").text' report.json |
+    sed 1q | grep -q '^gzip\[[0-9]*\] is on the longest path for [6-9][0-9] %: twice as fast, it would take [34][0-9] % less'"
+check "... and late" sh -c "jq -r '.findings[] | select(.topic == \"Late\").text' report.json |
+    grep -q 'sent waited for gzip'"
+runs "a page of it" "$dpm" report --html pipe.html pipe.trace
+well_formed pipe.html
+has_all pipe.html pipe.trace
+
+cp "$(command -v cat)" '<b>&"x'
+"$dpm" run -o markup.trace --report markup.txt -- sh -c "echo hello | ./'<b>&\"x' | wc -c" > size
+runs "a page of a program whose name is markup" "$dpm" report --html markup.html markup.trace
+well_formed markup.html
+has_all markup.html markup.trace
+check_not "... has it escaped" grep -q '<b>' markup.html
+finish
