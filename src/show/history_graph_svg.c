@@ -151,7 +151,8 @@ static void draw_head(const struct picture *picture)
     put_title(picture->file, text);
     fprintf(picture->file,
             "\n<style>%s</style>\n<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"8\" "
-            "refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">"
+            "refY=\"4\" markerUnits=\"userSpaceOnUse\" markerWidth=\"9\" markerHeight=\"9\" "
+            "orient=\"auto\">"
             "<path d=\"M0,0 L8,4 L0,8 z\" fill=\"#333\"/></marker></defs>\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
             "<text class=\"heading\" x=\"12\" y=\"24\">",

@@ -65,7 +65,8 @@ static void put_cell(const struct traffic_graph *graph, size_t from, size_t to, 
 
 static void put_matrix(const struct traffic_graph *graph, FILE *file)
 {
-    fputs("<div class=\"wide\"><table class=\"matrix\">\n<tr><th>from \\ to</th>", file);
+    fprintf(file, "<div class=\"wide\"><table class=\"matrix%s\">\n<tr><th>from \\ to</th>",
+            graph->count > MATRIX_WORDS ? " small" : "");
     for (size_t to = 0; to < graph->count; to++) {
         fputs("<th class=\"column\"><span>", file);
         html_text(graph->nodes[to].name, file);
@@ -161,6 +162,8 @@ static void put_arc(const struct traffic_graph *graph, size_t from, size_t to, F
     fputs("</g>\n", file);
 }
 
+#define SHORT 160 /* px */
+
 static void put_arc_label(const struct traffic_graph *graph, size_t from, size_t to, FILE *file)
 {
     struct point begin = place(graph, from, 0), end = place(graph, to, 0);
@@ -170,10 +173,33 @@ static void put_arc_label(const struct traffic_graph *graph, size_t from, size_t
     if (from == to)
         middle = begin = end = place(graph, from, -48);
     show_bytes(graph->sent[from * graph->count + to].bytes, bytes);
-    /* a third of the way: nearer to who sends */
+    /* nearer to who sends, but not upon it */
+    double at = hypot(end.x - begin.x, end.y - begin.y) < SHORT ? 0.5 : 0.33, left = 1 - at;
     fprintf(file, "<text class=\"label\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
-            begin.x * 0.45 + middle.x * 0.44 + end.x * 0.11,
-            begin.y * 0.45 + middle.y * 0.44 + end.y * 0.11, bytes);
+            begin.x * left * left + middle.x * 2 * left * at + end.x * at * at,
+            begin.y * left * left + middle.y * 2 * left * at + end.y * at * at, bytes);
+}
+
+#define MOST_LETTERS 28
+
+/* As much of a name as has room; all of it stands in the matrix, and where the mouse is. */
+static void put_name(const char *name, FILE *file)
+{
+    char text[MOST_LETTERS * 4 + 4];
+    size_t letters = 0, size = 0;
+
+    for (; name[size] != '\0'; size++)
+        if ((name[size] & 0xc0) != 0x80 && ++letters > MOST_LETTERS)
+            break;
+    if (name[size] == '\0') {
+        html_text(name, file);
+        return;
+    }
+    snprintf(text, sizeof(text), "%.*s...", (int)size, name);
+    html_text(text, file);
+    fputs("<title>", file);
+    html_text(name, file);
+    fputs("</title>", file);
 }
 
 static void put_node(const struct traffic_graph *graph, size_t node, FILE *file)
@@ -189,7 +215,7 @@ static void put_node(const struct traffic_graph *graph, size_t node, FILE *file)
             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">",
             silent ? " silent" : "", at.x, at.y, name.x, name.y + (name.y > HEIGHT / 2 ? 9 : -1),
             anchor);
-    html_text(graph->nodes[node].name, file);
+    put_name(graph->nodes[node].name, file);
     fputs("</text>\n", file);
 }
 

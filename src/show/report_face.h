@@ -101,6 +101,10 @@ void html_parallelism(const struct parallelism_runs *runs, FILE *file);
 /* Whether a row tells something: without delays step delay is step max, and step max is that of any assignment. */
 bool report_tells_row(const struct parallelism *parallelism, size_t row);
 
+/* "A = nginx[1], C = nginx[2]": who has the letters of a string; as many as have room. */
+#define REPORT_LETTERS_SIZE 1024
+void report_letters(const struct causality *causality, const char *string, char *text, size_t size);
+
 /* The strings of requests, the commonest first, which the caller frees; NULL: out of memory. */
 const struct causality_path **report_commonest(const struct causality *causality);
 

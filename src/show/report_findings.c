@@ -286,9 +286,7 @@ static void find_answers(const struct report *report, enum time_kind kind, int m
 
 /* ---- requests ---- */
 
-/* "A = nginx[1], C = nginx[2]": the letters of a string that stand in `causality`. */
-static void letters_text(const struct causality *causality, const char *string, char *text,
-                         size_t size)
+void report_letters(const struct causality *causality, const char *string, char *text, size_t size)
 {
     char name[STATE_TEXT_SIZE];
     size_t length = 0;
@@ -338,7 +336,7 @@ static int find_requests(const struct report *report, struct report_content *con
 {
     const struct causality *causality = report->causality;
     const struct causality_path **rows = report_commonest(causality);
-    char letters[1024], share[UNIT_SIZE], half[UNIT_SIZE], most[UNIT_SIZE];
+    char letters[REPORT_LETTERS_SIZE], share[UNIT_SIZE], half[UNIT_SIZE], most[UNIT_SIZE];
     uint64_t all = 0;
 
     if (rows == NULL)
@@ -346,7 +344,7 @@ static int find_requests(const struct report *report, struct report_content *con
     for (size_t i = 0; i < causality->path_count && go_on(causality); i++)
         all += rows[i]->count;
     for (size_t i = 0; all > 0 && i < causality->path_count && i < FEW; i++) {
-        letters_text(causality, rows[i]->string, letters, sizeof(letters));
+        report_letters(causality, rows[i]->string, letters, sizeof(letters));
         show_percent(rows[i]->count, all, share);
         show_duration(histogram_quantile(&rows[i]->latency, 0.5), half);
         show_duration(histogram_quantile(&rows[i]->latency, 0.99), most);

@@ -63,8 +63,10 @@ static const char style[] =
     ".matrix td{border:1px solid var(--line);text-align:right;min-width:1.2rem;"
     "print-color-adjust:exact;-webkit-print-color-adjust:exact}.matrix .strong{color:#fff}\n"
     ".matrix .column span{writing-mode:vertical-rl;transform:rotate(180deg);font-weight:600}"
-    ".matrix .column{vertical-align:bottom;padding:.3rem}\n"
-    "svg{max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--ink)}\n"
+    ".matrix .column{vertical-align:bottom;padding:.3rem}.small td{padding:0}"
+    ".small .column{padding:.3rem 0}\n"
+    "svg{max-width:100%;height:auto;overflow:visible}svg text{font:12px "
+    "system-ui,sans-serif;fill:var(--ink)}\n"
     ".arc path,.arc circle{fill:none;stroke:var(--blue);stroke-opacity:.65}"
     ".arc .head{fill:var(--blue);stroke:none}.arc:hover path{stroke-opacity:1}\n"
     ".node{fill:var(--ink)}.node.silent{fill:var(--paper);stroke:var(--quiet);stroke-width:2}\n"
@@ -247,8 +249,8 @@ static int put_communication(const struct report *report, const struct report_co
           "traffic between them stand together.</p>\n",
           file);
     int result = html_matrix(report, file);
-    fputs("<p class=\"note\">Bytes; the wider, the more. A hollow circle has sent and received "
-          "nothing.</p>\n",
+    fputs("<p class=\"note\">Bytes; the wider, the more. Of a hollow circle no traffic with "
+          "anybody is known.</p>\n",
           file);
     if (result == 0)
         result = html_process_graph(report, file);
@@ -278,8 +280,8 @@ static int put_path(const struct report *report, const struct report_content *co
         return 0;
     fprintf(
         file,
-        "<h3>The program history, with the longest path in red</h3>\n<p class=\"note\">%zu events "
-        "of the busiest time; others: <code>dpm graph ",
+        "<h3>The program history, with the longest path in red</h3>\n<p class=\"note\">%zu events, "
+        "of the busiest time if there are more; others: <code>dpm graph ",
         history_graph_events(report->graph));
     html_text(report->traces, file);
     fputs("</code></p>\n", file);

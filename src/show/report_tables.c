@@ -297,14 +297,14 @@ static void add_procedures(const struct critical_path *path, struct report_conte
 static int add_requests(const struct causality *causality, struct report_content *content)
 {
     static const struct table_column columns[] = {
-        {"STRING", false}, {"COUNT", true}, {"%", true},
-        {"P50", true},     {"P99", true},   {"MAX", true},
+        {"STRING", false}, {"COUNT", true}, {"%", true},        {"P50", true},
+        {"P99", true},     {"MAX", true},   {"LETTERS", false},
     };
     struct report_table *table = begin_table(content, REPORT_REQUESTS, "Ways that requests took",
                                              "dpm causality --all", columns, ARRAY_SIZE(columns));
     const struct causality_path **rows = report_commonest(causality);
     size_t shown = first_rows(content, table, causality->path_count);
-    char cells[5][UNIT_SIZE];
+    char cells[5][UNIT_SIZE], letters[REPORT_LETTERS_SIZE];
     uint64_t all = 0;
 
     if (rows == NULL)
@@ -312,14 +312,15 @@ static int add_requests(const struct causality *causality, struct report_content
     for (size_t i = 0; i < causality->path_count; i++)
         all += rows[i]->count;
     for (size_t i = 0; i < shown; i++) {
+        report_letters(causality, rows[i]->string, letters, sizeof(letters));
         show_count(rows[i]->count, cells[0]);
         show_percent(rows[i]->count, all, cells[1]);
         quantile_text(&rows[i]->latency, 0.5, cells[2]);
         quantile_text(&rows[i]->latency, 0.99, cells[3]);
         show_duration(rows[i]->latency.max, cells[4]);
-        add_row(
-            content, table,
-            (const char *[]){rows[i]->string, cells[0], cells[1], cells[2], cells[3], cells[4]});
+        add_row(content, table,
+                (const char *[]){rows[i]->string, cells[0], cells[1], cells[2], cells[3], cells[4],
+                                 letters});
     }
     free(rows);
     return 0;
