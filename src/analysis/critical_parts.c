@@ -222,7 +222,7 @@ static int replay(struct critical_path_reading *reading, struct history *again,
         if (added == 0 && options->sees != NULL)
             added = options->sees(options->context, &event, seen.critical, seen.edge);
         if (added < 0)
-            return problem_set(problem, added,
+            return problem_set(problem, added, "%s",
                                added == -ESTALE ? "the traces have changed while they were read"
                                                 : strerror(-added));
     }
