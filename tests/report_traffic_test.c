@@ -146,6 +146,9 @@ static void check_matrix(const struct world *world, const struct traffic_graph *
     struct traffic most = {0};
     for (size_t i = 0; i < graph->count * graph->count; i++) {
         assert_traffic(&naive[i], &graph->sent[i]);
+        size_t last = graph->others > 0 ? graph->count - 1 : graph->count;
+        if (i / graph->count == last || i % graph->count == last)
+            continue;
         most.bytes = naive[i].bytes > most.bytes ? naive[i].bytes : most.bytes;
         most.messages = naive[i].messages > most.messages ? naive[i].messages : most.messages;
     }
@@ -230,6 +233,7 @@ static void test_weight(void **state)
     assert_true(traffic_weight(0, 100) == 0);
     assert_true(traffic_weight(100, 100) == 1);
     assert_true(traffic_weight(25, 100) == 0.5);
+    assert_true(traffic_weight(200, 100) == 1);
     assert_true(traffic_weight(1, UINT64_MAX) > 0.05);
 }
 

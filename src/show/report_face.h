@@ -76,7 +76,7 @@ struct traffic_graph {
     struct traffic_node *nodes;
     size_t count;
     struct traffic *sent; /* [count * count]: from row to column */
-    struct traffic most;  /* the greatest of `sent` */
+    struct traffic most;  /* the greatest of `sent`, without others */
     size_t others;        /* parties that share the last node; 0: there is no such node */
     struct arena memory;
 };

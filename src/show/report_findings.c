@@ -286,6 +286,17 @@ static void find_answers(const struct report *report, enum time_kind kind, int m
 
 /* ---- requests ---- */
 
+/* Whether a string goes by this letter: "A", but not the beginning of "A1". */
+static bool has_letter(const char *string, const char *letter)
+{
+    size_t length = strlen(letter);
+
+    for (const char *at = string; (at = strstr(at, letter)) != NULL; at++)
+        if (at[length] < '0' || at[length] > '9')
+            return true;
+    return false;
+}
+
 void report_letters(const struct causality *causality, const char *string, char *text, size_t size)
 {
     char name[STATE_TEXT_SIZE];
@@ -297,7 +308,7 @@ void report_letters(const struct causality *causality, const char *string, char 
         bool first = true;
         for (size_t k = 0; k < i; k++)
             first = first && strcmp(causality->processes[k].letter, letter) != 0;
-        if (letter[0] == '\0' || !first || strstr(string, letter) == NULL)
+        if (letter[0] == '\0' || !first || !has_letter(string, letter))
             continue;
         letter_name(causality, letter, name);
         int more = snprintf(text + length, size - length, "%s%s = %s", length == 0 ? "" : ", ",

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define MOST_OF_IT      0.8 /* of all processor time */
+#define EVENLY          0.6 /* of all processes, if so many are needed for it, it is shared */
 #define NEXT_TO_NOTHING 10  /* a tenth of the most */
 #define GROUPS          3   /* of peers, or parents, that are told of */
 #define FEW_NAMES       5
@@ -67,9 +68,19 @@ static void find_busiest(const struct communication *communication, const proces
         cpu += by_cpu[most++]->cpu;
     if (count < 2 || cpu == 0)
         return;
+    show_duration(communication->cpu, time);
+    if ((double)most > EVENLY * (double)count) {
+        process_text(communication, (uint32_t)(by_cpu[0] - communication->processes), names);
+        show_percent(by_cpu[0]->cpu, communication->cpu, share);
+        report_say(
+            content, "Work",
+            "The work (%s of processor time) was shared: the busiest of %zu processes, %s, did "
+            "%s %%.",
+            time, count, names, share);
+        return;
+    }
     names_text(communication, by_cpu, most, names);
     show_percent(cpu, communication->cpu, share);
-    show_duration(communication->cpu, time);
     report_say(content, "Work",
                "%zu of %zu processes did %s %% of the work (%s of processor time): %s.", most,
                count, share, time, names);

@@ -123,6 +123,20 @@ static int choose(struct parties *parties, size_t most, struct traffic_graph *gr
     return 0;
 }
 
+/* Of single parties: what all others have together would hide it. */
+static void find_most(struct traffic_graph *graph)
+{
+    size_t last = graph->count - (graph->others > 0);
+
+    for (size_t i = 0; i < last * last; i++) {
+        const struct traffic *sent = &graph->sent[i / last * graph->count + i % last];
+        if (sent->bytes > graph->most.bytes)
+            graph->most.bytes = sent->bytes;
+        if (sent->messages > graph->most.messages)
+            graph->most.messages = sent->messages;
+    }
+}
+
 static int fill(struct parties *parties, const struct communication *communication,
                 struct traffic_graph *graph)
 {
@@ -134,12 +148,7 @@ static int fill(struct parties *parties, const struct communication *communicati
             return -ENOMEM;
         add(&graph->sent[parties->place[from] * graph->count + parties->place[to]], &pair->sent);
     }
-    for (size_t i = 0; i < graph->count * graph->count; i++) {
-        const struct traffic *sent = &graph->sent[i];
-        graph->most.bytes = sent->bytes > graph->most.bytes ? sent->bytes : graph->most.bytes;
-        graph->most.messages =
-            sent->messages > graph->most.messages ? sent->messages : graph->most.messages;
-    }
+    find_most(graph);
     return 0;
 }
 
@@ -234,5 +243,7 @@ void traffic_graph_done(struct traffic_graph *graph)
 
 double traffic_weight(uint64_t part, uint64_t most)
 {
-    return part == 0 ? 0 : fmax(LEAST_WEIGHT, sqrt(show_share(part, most)));
+    if (part == 0)
+        return 0;
+    return part >= most ? 1 : fmax(LEAST_WEIGHT, sqrt(show_share(part, most)));
 }
