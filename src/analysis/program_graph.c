@@ -87,7 +87,8 @@ int graph_replay(struct graph *graph, struct history *again, see_stretch_functio
     graph->ended_first = graph->ended_count = 0;
     graph->machine_count = graph->chain_count = graph->replayed = 0;
     graph->process_room = 0;
-    memset(graph->origins, 0, graph->origin_room * sizeof(*graph->origins));
+    if (graph->origin_room > 0)
+        memset(graph->origins, 0, graph->origin_room * sizeof(*graph->origins));
     graph->result = &graph->again;
     graph->history = again;
     graph->see = see;
