@@ -8,10 +8,14 @@
 #include "meter/pipe_call.bpf.h"
 #include "meter/receive.bpf.h"
 
-/* Inside a send with bytes out, or waiting for room. Told once per progress. */
+#define TOLD_AS_PREEMPTED (1u << 31)
+
+/* Inside a send with bytes out, or waiting for room. Told once per progress, and once more if it was told as
+ * preempted and now waits. */
 static __always_inline bool leave_send(struct stream *stream, uint32_t descriptor, uint32_t flags)
 {
     struct send_call *call = &stream->send;
+    uint32_t progress = call->done + call->out + 1;
     struct message message = {.flags = flags};
 
     if (silent(stream))
@@ -26,9 +30,10 @@ static __always_inline bool leave_send(struct stream *stream, uint32_t descripto
         message.offset = call->first + call->out;
         message.bytes = call->out; /* of this piece: what is before it has been told */
         message.begin = call->begin;
-        if (call->told == call->done + call->out + 1)
+        if (call->told == progress ||
+            ((flags & RECORD_PREEMPTED) && call->told == (progress | TOLD_AS_PREEMPTED)))
             return true;
-        call->told = call->done + call->out + 1;
+        call->told = flags & RECORD_PREEMPTED ? progress | TOLD_AS_PREEMPTED : progress;
     }
     if (message.path == 0)
         return false;
