@@ -434,6 +434,12 @@ static int write_remote(FILE *file, const char *const *hosts, size_t count, uint
     return 0;
 }
 
+static int write_text(const void *what, FILE *file)
+{
+    fputs(what, file);
+    return 0;
+}
+
 static int calibrate(const struct asked *asked, const char *const *hosts, size_t count,
                      struct problem *problem)
 {
@@ -451,18 +457,8 @@ static int calibrate(const struct asked *asked, const char *const *hosts, size_t
         result = write_remote(memory, hosts, count, asked->time, problem);
     if (fclose(memory) != 0 && result == 0)
         result = problem_set(problem, -ENOMEM, "out of memory");
-    FILE *file = result < 0 ? NULL : asked->file == NULL ? stdout : fopen(asked->file, "we");
-    if (result == 0 && file == NULL)
-        result =
-            problem_set(problem, -errno, "%s: cannot be written: %s", asked->file, strerror(errno));
-    if (result == 0) {
-        fputs(text, file);
-        if (file == stdout)
-            result = command_flush_output(problem);
-        else if (fclose(file) != 0)
-            result = problem_set(problem, -errno, "%s: cannot be written: %s", asked->file,
-                                 strerror(errno));
-    }
+    if (result == 0)
+        result = command_write_file(asked->file, write_text, text, problem);
     free(text);
     return result;
 }

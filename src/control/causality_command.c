@@ -23,29 +23,26 @@ struct asked {
 
 /* ---- doing it ---- */
 
-static int write_diagram(const struct causality *causality, const struct asked *asked,
-                         struct problem *problem)
-{
-    FILE *file = fopen(asked->diagram, "we");
+struct drawing {
+    const struct causality *causality;
+    const struct asked *asked;
+};
 
-    if (file == NULL)
-        return problem_set(problem, -errno, "%s: cannot be written: %s", asked->diagram,
-                           strerror(errno));
-    int result =
-        show_causality_diagram(causality, asked->format, asked->face.all ? SIZE_MAX : 0, file);
-    if (result < 0)
-        problem_set(problem, result, "out of memory");
-    bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed)
-        return problem_set(problem, -EIO, "%s: cannot be written: %s", asked->diagram,
-                           strerror(errno));
-    return result;
+static int write_diagram(const void *what, FILE *file)
+{
+    const struct drawing *drawing = what;
+
+    return show_causality_diagram(drawing->causality, drawing->asked->format,
+                                  drawing->asked->face.all ? SIZE_MAX : 0, file);
 }
 
 static int show(const struct causality *causality, const struct asked *asked,
                 struct problem *problem)
 {
-    int result = asked->diagram == NULL ? 0 : write_diagram(causality, asked, problem);
+    const struct drawing drawing = {causality, asked};
+    int result = asked->diagram == NULL
+                     ? 0
+                     : command_write_file(asked->diagram, write_diagram, &drawing, problem);
 
     if (result < 0)
         return result;

@@ -101,6 +101,12 @@ int command_usage_error(const char *name, const char *format, ...)
  * could not be written. To be called before anything else sets errno. */
 int command_flush_output(struct problem *problem);
 
+/* Has `write` write what it is given into the file of this name; NULL or "-" is standard output. A file that cannot be
+ * written whole is removed. Returns 0, or a negative errno with a line in `problem`: what `write` returns (-ENOMEM), or
+ * why the file cannot be written. */
+int command_write_file(const char *name, int (*write)(const void *what, FILE *file),
+                       const void *what, struct problem *problem);
+
 /* Reads a size in bytes: "65536", "64K", "500M", "4G" (powers of 1024, lower case too). Returns 0,
  * -EINVAL if it is none, or -ERANGE. */
 int parse_size(const char *text, uint64_t *ret_size);

@@ -47,24 +47,25 @@ static int draw(struct traces *traces, struct graph_options *options, struct ide
     return result;
 }
 
+/* What is to be written, and how. */
+struct drawing {
+    const struct history_graph *graph;
+    enum graph_format format;
+};
+
+static int write_drawing(const void *what, FILE *file)
+{
+    const struct drawing *drawing = what;
+
+    return history_graph_write(drawing->graph, drawing->format, file);
+}
+
 static int write_graph(const struct history_graph *graph, const struct graph_options *options,
                        struct problem *problem)
 {
-    FILE *file = options->file == NULL ? stdout : fopen(options->file, "we");
+    const struct drawing drawing = {graph, options->format};
 
-    if (file == NULL)
-        return problem_set(problem, -errno, "%s: cannot be written: %s", options->file,
-                           strerror(errno));
-    int result = history_graph_write(graph, options->format, file);
-    if (result < 0)
-        problem_set(problem, result, "out of memory");
-    if (file == stdout)
-        return result < 0 ? result : command_flush_output(problem);
-    bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed)
-        return problem_set(problem, -EIO, "%s: cannot be written: %s", options->file,
-                           strerror(errno));
-    return result;
+    return command_write_file(options->file, write_drawing, &drawing, problem);
 }
 
 static void report_left_out(const struct history_graph *graph)

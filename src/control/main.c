@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct command help_command;
 
@@ -79,6 +81,47 @@ int command_flush_output(struct problem *problem)
         error = errno;
     return problem_set(problem, error == 0 ? -EIO : -error, "cannot write the output: %s",
                        strerror(error == 0 ? EIO : error));
+}
+
+static int cannot_write(const char *name, int error, struct problem *problem)
+{
+    return problem_set(problem, -error, "%s: cannot be written: %s", name, strerror(error));
+}
+
+/* What is there now is no result; of a device or a pipe nothing can be taken back. */
+static void remove_half(const char *name)
+{
+    struct stat status;
+
+    if (stat(name, &status) == 0 && S_ISREG(status.st_mode))
+        unlink(name);
+}
+
+int command_write_file(const char *name, int (*write)(const void *what, FILE *file),
+                       const void *what, struct problem *problem)
+{
+    bool standard = name == NULL || strcmp(name, "-") == 0;
+    FILE *file = standard ? stdout : fopen(name, "we");
+
+    if (file == NULL)
+        return cannot_write(name, errno, problem);
+    int result = write(what, file);
+    if (result < 0)
+        problem_set(problem, result, "%s", result == -ENOMEM ? "out of memory" : strerror(-result));
+    if (standard)
+        return result < 0 ? result : command_flush_output(problem);
+    errno = 0;
+    bool failed = fflush(file) != 0 || ferror(file) != 0;
+    int error = errno != 0 ? errno : EIO;
+    if (fclose(file) != 0 && !failed) {
+        failed = true;
+        error = errno;
+    }
+    if (result == 0 && failed)
+        result = cannot_write(name, error, problem);
+    if (result < 0)
+        remove_half(name);
+    return result;
 }
 
 int parse_size(const char *text, uint64_t *ret_size)

@@ -3,7 +3,7 @@
  * dpm-parallelism(1). */
 #include "control/command.h"
 #include "control/placements.h"
-#include "control/traces.h"
+#include "control/readings.h"
 #include "show/show.h"
 
 #include <ctype.h>
@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum streams { STREAMS_BOTH, STREAMS_THREADS, STREAMS_PROCESSES };
 
 struct asked {
     struct parallelism_options options;
@@ -44,49 +42,14 @@ static bool is_left_out(void *context, const struct stream_record *stream)
 
 /* ---- reading ---- */
 
-/* One pass over the traces. */
-static int read_once(const char *const *names, size_t count, struct asked *asked, bool threads,
-                     bool last, struct parallelism **ret_parallelism, uint64_t *ret_lost,
-                     struct problem *problem)
-{
-    struct traces traces;
-    int result = traces_open(names, count, &traces, problem);
-
-    asked->options.threads = threads;
-    if (result == 0)
-        result =
-            parallelism_read_history(traces.history, &asked->options, ret_parallelism, problem);
-    if (result == 0) {
-        *ret_lost = 0;
-        for (size_t i = 0; i < count; i++)
-            *ret_lost += traces.sources[i]->states[0].lost;
-        if (last)
-            traces_report_losses(&traces);
-    }
-    traces_close(&traces);
-    return result;
-}
-
-/* A program with threads is read twice: each thread is a stream, then each process is one. */
-static int read_run(const char *const *names, size_t count, struct asked *asked,
-                    struct parallelism_run *run, struct problem *problem)
-{
-    bool threads = asked->streams != STREAMS_PROCESSES;
-    int result = read_once(names, count, asked, threads, true, &run->threads, &run->lost, problem);
-
-    run->name = names[0];
-    if (result < 0 || asked->streams != STREAMS_BOTH || !parallelism_has_threads(run->threads))
-        return result;
-    return read_once(names, count, asked, false, false, &run->processes, &run->lost, problem);
-}
-
 static int read_runs(const char *const *names, size_t count, struct asked *asked,
                      struct parallelism_run *runs, struct problem *problem)
 {
-    if (!asked->each)
-        return read_run(names, count, asked, &runs[0], problem);
-    for (size_t i = 0; i < count; i++) {
-        int result = read_run(&names[i], 1, asked, &runs[i], problem);
+    size_t run_count = asked->each ? count : 1;
+
+    for (size_t i = 0; i < run_count; i++) {
+        const struct trace_names run = {.at = names + i, .count = asked->each ? 1 : count};
+        int result = read_parallelism(&run, &asked->options, asked->streams, &runs[i], problem);
         if (result < 0)
             return result;
     }

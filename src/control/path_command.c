@@ -2,7 +2,7 @@
 /* path_command.c: `dpm path`: the longest path through the program history. See dpm-path(1). */
 #include "control/command.h"
 #include "control/placements.h"
-#include "control/traces.h"
+#include "control/readings.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -18,98 +18,25 @@ struct asked {
     struct what_if_asked *what_ifs;
     size_t what_if_room;
     const char *folded; /* file */
-    const char *picture;
-    struct graph_choice choice;
-    /* while it is read again */
-    struct traces *traces;
-    struct identities *identities;
-    struct history_graph *graph;
+    const char *file;   /* of the picture */
+    struct path_picture picture;
 };
 
-/* ---- reading ---- */
+/* ---- showing ---- */
 
-static int draw_event(void *context, const struct history_event *event, bool critical,
-                      uint32_t edge)
+static int write_folded(const void *what, FILE *file)
 {
-    struct asked *asked = context;
-    struct history_event shown = *event;
-
-    if (identities_add(asked->identities, &event->event) < 0)
-        return -ENOMEM;
-    shown.event.wall_offset = traces_wall_offset(asked->traces, &event->event);
-    return critical ? history_graph_add_critical(asked->graph, &shown, edge)
-                    : history_graph_add(asked->graph, &shown);
-}
-
-/* A file that is written by `write`; "-" is standard output. */
-static int write_file(const char *name, void (*write)(const void *what, FILE *file),
-                      const void *what, struct problem *problem)
-{
-    FILE *file = strcmp(name, "-") == 0 ? stdout : fopen(name, "we");
-
-    if (file == NULL)
-        return problem_set(problem, -errno, "%s: cannot be written: %s", name, strerror(errno));
-    write(what, file);
-    if (file == stdout)
-        return command_flush_output(problem);
-    bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed)
-        return problem_set(problem, -EIO, "%s: cannot be written: %s", name, strerror(errno));
+    show_critical_path_folded(what, file);
     return 0;
 }
 
-static void write_folded(const void *what, FILE *file)
-{
-    show_critical_path_folded(what, file);
-}
-
-static void write_picture(const void *what, FILE *file)
+static int write_picture(const void *what, FILE *file)
 {
     const struct asked *asked = what;
-    size_t length = strlen(asked->picture);
-    bool dot = length > 4 && strcmp(asked->picture + length - 4, ".dot") == 0;
+    size_t length = strlen(asked->file);
+    bool dot = length > 4 && strcmp(asked->file + length - 4, ".dot") == 0;
 
-    if (history_graph_write(asked->graph, dot ? GRAPH_DOT : GRAPH_SVG, file) < 0)
-        errno = ENOMEM;
-}
-
-static int prepare_picture(struct asked *asked, struct problem *problem)
-{
-    if (asked->picture == NULL)
-        return 0;
-    asked->options.sees = draw_event;
-    asked->options.context = asked;
-    return identities_new(&asked->identities) < 0 ||
-                   history_graph_new(&asked->choice, asked->identities, &asked->graph) < 0
-               ? problem_set(problem, -ENOMEM, "out of memory")
-               : 0;
-}
-
-/* The traces, twice. */
-static int read_twice(const char *const *names, size_t count, struct asked *asked,
-                      struct critical_path **ret_path, uint64_t *ret_lost, struct problem *problem)
-{
-    struct critical_path_reading *reading = NULL;
-    struct traces traces;
-    int result = traces_open(names, count, &traces, problem);
-
-    if (result == 0)
-        result = critical_path_find(traces.history, &asked->options, &reading, problem);
-    traces_close(&traces);
-    if (result < 0)
-        return result;
-    result = traces_open(names, count, &traces, problem);
-    asked->traces = &traces;
-    if (result == 0)
-        result = critical_path_attribute(reading, traces.history, ret_path, problem);
-    *ret_lost = 0;
-    for (size_t i = 0; result == 0 && i < count; i++)
-        *ret_lost += traces.sources[i]->states[0].lost;
-    if (result == 0)
-        traces_report_losses(&traces);
-    critical_path_reading_free(reading);
-    traces_close(&traces);
-    return result;
+    return history_graph_write(asked->picture.graph, dot ? GRAPH_DOT : GRAPH_SVG, file);
 }
 
 static int show(const struct critical_path *path, uint64_t lost, struct asked *asked,
@@ -117,10 +44,10 @@ static int show(const struct critical_path *path, uint64_t lost, struct asked *a
 {
     int result = 0;
 
-    if (asked->picture != NULL)
-        result = write_file(asked->picture, write_picture, asked, problem);
+    if (asked->file != NULL)
+        result = command_write_file(asked->file, write_picture, asked, problem);
     if (result == 0 && asked->folded != NULL)
-        result = write_file(asked->folded, write_folded, path, problem);
+        result = command_write_file(asked->folded, write_folded, path, problem);
     if (result < 0 || (asked->folded != NULL && strcmp(asked->folded, "-") == 0))
         return result;
     result = show_critical_path(path, lost, stdout, &asked->show);
@@ -133,15 +60,15 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
     struct critical_path *path = NULL;
     struct problem problem = {""};
     uint64_t lost = 0;
-    int result = prepare_picture(asked, &problem);
+    const struct trace_names traces = {.at = names, .count = count};
+    int result = asked->file == NULL ? 0 : path_picture_want(&asked->picture, &problem);
 
     if (result == 0)
-        result = read_twice(names, count, asked, &path, &lost, &problem);
+        result = read_path(&traces, &asked->options, &asked->picture, &path, &lost, &problem);
     if (result == 0)
         result = show(path, lost, asked, &problem);
     critical_path_free(path);
-    history_graph_free(asked->graph);
-    identities_free(asked->identities);
+    path_picture_done(&asked->picture);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
 
@@ -318,17 +245,17 @@ static int take_option(int option, struct asked *asked)
         asked->folded = optarg;
         return -1;
     case OPTION_FROM:
-        return parse_time("from", &asked->choice.from);
+        return parse_time("from", &asked->picture.choice.from);
     case OPTION_TO:
-        return parse_time("to", &asked->choice.to);
+        return parse_time("to", &asked->picture.choice.to);
     case OPTION_GRAPH:
-        asked->picture = optarg;
+        asked->file = optarg;
         return -1;
     case OPTION_JSON:
         asked->show.json = true;
         return -1;
     case OPTION_MOST:
-        return parse_most(&asked->choice.most);
+        return parse_most(&asked->picture.choice.most);
     case OPTION_PROCESSES:
         asked->options.parallelism.threads = false;
         return -1;
@@ -350,9 +277,10 @@ static int command_path(int argc, char **argv)
         status = take_option(option, &asked);
     if (status < 0 && optind == argc)
         status = command_usage_error("path", "which trace?");
-    if (status < 0 && asked.picture != NULL && strcmp(asked.picture, "-") == 0)
+    if (status < 0 && asked.file != NULL && strcmp(asked.file, "-") == 0)
         status = command_usage_error("path", "--graph needs a file");
-    if (status < 0 && asked.choice.to != 0 && asked.choice.to <= asked.choice.from)
+    if (status < 0 && asked.picture.choice.to != 0 &&
+        asked.picture.choice.to <= asked.picture.choice.from)
         status = command_usage_error("path", "--to is not after --from");
     if (status < 0) {
         asked.options.parallelism.assignments = asked.placements.assignments;

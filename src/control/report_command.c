@@ -9,6 +9,7 @@
  */
 #include "control/command.h"
 #include "control/placements.h"
+#include "control/readings.h"
 #include "control/traces.h"
 #include "show/show.h"
 
@@ -24,8 +25,7 @@ struct asked {
 };
 
 struct reading {
-    const char *const *names;
-    size_t count;
+    struct trace_names names;
     const struct asked *asked;
     struct placements placements;
     struct parallelism_options options;
@@ -35,11 +35,7 @@ struct reading {
     struct critical_path *path;
     struct causality *causality;
     char *traces; /* names, quoted */
-    /* the picture, while it is made */
-    struct traces *again;
-    struct identities *identities;
-    struct graph_choice choice;
-    struct history_graph *graph;
+    struct path_picture picture;
 };
 
 /* ---- the four analyses: each reads the traces from their beginning ---- */
@@ -50,35 +46,20 @@ struct reading {
 static int read_statistics(struct reading *reading, struct problem *problem)
 {
     struct traces traces;
-    int result = traces_open(reading->names, reading->count, &traces, problem);
+    int result = traces_open(reading->names.at, reading->names.count, &traces, problem);
 
     if (result == 0)
-        result = communication_read_history(traces.history, (uint32_t)reading->count,
+        result = communication_read_history(traces.history, (uint32_t)reading->names.count,
                                             reading->asked->html == NULL ? 0 : STRETCH,
                                             &reading->communication, problem);
-    for (size_t i = 0; result == 0 && i < reading->count; i++)
-        reading->run.lost += traces.sources[i]->states[0].lost;
     if (result == 0)
         traces_report_losses(&traces);
+    reading->names.quiet = true;
     traces_close(&traces);
     return result;
 }
 
-static int read_parallelism_once(struct reading *reading, bool threads,
-                                 struct parallelism **ret_parallelism, struct problem *problem)
-{
-    struct traces traces;
-    int result = traces_open(reading->names, reading->count, &traces, problem);
-
-    reading->options.threads = threads;
-    if (result == 0)
-        result =
-            parallelism_read_history(traces.history, &reading->options, ret_parallelism, problem);
-    traces_close(&traces);
-    return result;
-}
-
-static int read_parallelism(struct reading *reading, struct problem *problem)
+static int read_factors(struct reading *reading, struct problem *problem)
 {
     int result = placements_add(&reading->placements, "one-each", ONE_EACH, 0);
 
@@ -91,24 +72,8 @@ static int read_parallelism(struct reading *reading, struct problem *problem)
     reading->options.assignments = reading->placements.assignments;
     reading->options.assignment_count = reading->placements.count;
     reading->options.sharing = true;
-    reading->run.name = reading->names[0];
-    result = read_parallelism_once(reading, true, &reading->run.threads, problem);
-    if (result < 0 || !parallelism_has_threads(reading->run.threads))
-        return result;
-    return read_parallelism_once(reading, false, &reading->run.processes, problem);
-}
-
-static int draw_event(void *context, const struct history_event *event, bool critical,
-                      uint32_t edge)
-{
-    struct reading *reading = context;
-    struct history_event shown = *event;
-
-    if (identities_add(reading->identities, &event->event) < 0)
-        return -ENOMEM;
-    shown.event.wall_offset = traces_wall_offset(reading->again, &event->event);
-    return critical ? history_graph_add_critical(reading->graph, &shown, edge)
-                    : history_graph_add(reading->graph, &shown);
+    return read_parallelism(&reading->names, &reading->options, STREAMS_BOTH, &reading->run,
+                            problem);
 }
 
 /* Everything if that is little, else from the stretch of time in which most messages were sent. */
@@ -120,52 +85,32 @@ static int prepare_picture(struct reading *reading, struct problem *problem)
     for (size_t i = 1; i < communication->interval_count; i++)
         if (communication->intervals[i].messages > communication->intervals[busiest].messages)
             busiest = i;
-    reading->choice.most = DRAWN;
+    reading->picture.choice.most = DRAWN;
     if (communication->events > DRAWN)
-        reading->choice.from = (int64_t)(busiest * communication->interval);
-    return identities_new(&reading->identities) < 0 ||
-                   history_graph_new(&reading->choice, reading->identities, &reading->graph) < 0
-               ? problem_set(problem, -ENOMEM, "out of memory")
-               : 0;
+        reading->picture.choice.from = (int64_t)(busiest * communication->interval);
+    return path_picture_want(&reading->picture, problem);
 }
 
 #define OFFERED 5 /* what-ifs */
 
-static int read_path(struct reading *reading, struct problem *problem)
+static int read_longest(struct reading *reading, struct problem *problem)
 {
     struct critical_path_options options = {.parallelism = {.threads = true}, .offered = OFFERED};
-    struct critical_path_reading *found = NULL;
-    struct traces traces;
+    uint64_t lost;
 
     options.parallelism.assignments = reading->placements.assignments; /* one-each */
     options.parallelism.assignment_count = 1;
-    if (reading->graph != NULL) {
-        options.sees = draw_event;
-        options.context = reading;
-    }
-    int result = traces_open(reading->names, reading->count, &traces, problem);
-    if (result == 0)
-        result = critical_path_find(traces.history, &options, &found, problem);
-    traces_close(&traces);
-    if (result < 0)
-        return result;
-    result = traces_open(reading->names, reading->count, &traces, problem);
-    reading->again = &traces;
-    if (result == 0)
-        result = critical_path_attribute(found, traces.history, &reading->path, problem);
-    critical_path_reading_free(found);
-    traces_close(&traces);
-    return result;
+    return read_path(&reading->names, &options, &reading->picture, &reading->path, &lost, problem);
 }
 
 static int read_causality(struct reading *reading, struct problem *problem)
 {
     const struct causality_options options = {0};
     struct traces traces;
-    int result = traces_open(reading->names, reading->count, &traces, problem);
+    int result = traces_open(reading->names.at, reading->names.count, &traces, problem);
 
     if (result == 0)
-        result = causality_read_history(traces.history, (uint32_t)reading->count, &options,
+        result = causality_read_history(traces.history, (uint32_t)reading->names.count, &options,
                                         &reading->causality, problem);
     traces_close(&traces);
     return result;
@@ -176,11 +121,11 @@ static int read_all(struct reading *reading, struct problem *problem)
     int result = read_statistics(reading, problem);
 
     if (result == 0)
-        result = read_parallelism(reading, problem);
+        result = read_factors(reading, problem);
     if (result == 0 && reading->asked->html != NULL)
         result = prepare_picture(reading, problem);
     if (result == 0)
-        result = read_path(reading, problem);
+        result = read_longest(reading, problem);
     if (result == 0)
         result = read_causality(reading, problem);
     return result;
@@ -219,21 +164,9 @@ static char *quote_names(const char *const *names, size_t count)
     return safe;
 }
 
-static int write_html(const struct report *report, const char *name, struct problem *problem)
+static int write_html(const void *what, FILE *file)
 {
-    FILE *file = strcmp(name, "-") == 0 ? stdout : fopen(name, "we");
-
-    if (file == NULL)
-        return problem_set(problem, -errno, "%s: cannot be written: %s", name, strerror(errno));
-    int result = show_report_html(report, file);
-    if (result < 0)
-        problem_set(problem, result, "out of memory");
-    if (file == stdout)
-        return result < 0 ? result : command_flush_output(problem);
-    bool failed = ferror(file) != 0;
-    if ((fclose(file) != 0 || failed) && result == 0)
-        return problem_set(problem, -EIO, "%s: cannot be written: %s", name, strerror(errno));
-    return result;
+    return show_report_html(what, file);
 }
 
 static int show(struct reading *reading, struct problem *problem)
@@ -246,12 +179,12 @@ static int show(struct reading *reading, struct problem *problem)
         .path = reading->path,
         .causality = reading->causality,
         .lost = reading->run.lost,
-        .graph = reading->graph,
+        .graph = reading->picture.graph,
         .traces = reading->traces,
     };
 
     if (asked->html != NULL)
-        return write_html(&report, asked->html, problem);
+        return command_write_file(asked->html, write_html, &report, problem);
     int result =
         asked->json ? show_report_json(&report, stdout) : show_report_text(&report, stdout);
     return result < 0 ? problem_set(problem, result, "out of memory")
@@ -260,7 +193,7 @@ static int show(struct reading *reading, struct problem *problem)
 
 static int show_traces(const char *const *names, size_t count, const struct asked *asked)
 {
-    struct reading reading = {.names = names, .count = count, .asked = asked};
+    struct reading reading = {.names = {.at = names, .count = count}, .asked = asked};
     struct problem problem = {""};
     int result = 0;
 
@@ -277,8 +210,7 @@ static int show_traces(const char *const *names, size_t count, const struct aske
     parallelism_free(reading.run.processes);
     critical_path_free(reading.path);
     causality_free(reading.causality);
-    history_graph_free(reading.graph);
-    identities_free(reading.identities);
+    path_picture_done(&reading.picture);
     placements_done(&reading.placements);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }

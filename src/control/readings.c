@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* readings.c: analyses that read the same traces more than once. See readings.h. */
+#include "control/readings.h"
+#include "control/traces.h"
+
+#include <errno.h>
+
+/* They are read to their end: how many records were lost in all of them, and which are not whole. */
+static uint64_t report_losses(const struct trace_names *names, const struct traces *traces)
+{
+    uint64_t lost = 0;
+
+    if (!names->quiet)
+        traces_report_losses(traces);
+    for (size_t i = 0; i < traces->count; i++)
+        lost += traces->sources[i]->states[0].lost;
+    return lost;
+}
+
+/* ---- parallelism ---- */
+
+static int read_once(const struct trace_names *names, struct parallelism_options *options,
+                     bool threads, struct parallelism **ret_parallelism, uint64_t *ret_lost,
+                     struct problem *problem)
+{
+    struct traces traces;
+    int result = traces_open(names->at, names->count, &traces, problem);
+
+    options->threads = threads;
+    if (result == 0)
+        result = parallelism_read_history(traces.history, options, ret_parallelism, problem);
+    if (result == 0 && ret_lost != NULL)
+        *ret_lost = report_losses(names, &traces);
+    traces_close(&traces);
+    return result;
+}
+
+int read_parallelism(const struct trace_names *names, struct parallelism_options *options,
+                     enum streams streams, struct parallelism_run *run, struct problem *problem)
+{
+    int result =
+        read_once(names, options, streams != STREAMS_PROCESSES, &run->threads, &run->lost, problem);
+
+    run->name = names->at[0];
+    if (result < 0 || streams != STREAMS_BOTH || !parallelism_has_threads(run->threads))
+        return result;
+    return read_once(names, options, false, &run->processes, NULL, problem);
+}
+
+/* ---- the longest path ---- */
+
+int path_picture_want(struct path_picture *picture, struct problem *problem)
+{
+    return identities_new(&picture->identities) < 0 ||
+                   history_graph_new(&picture->choice, picture->identities, &picture->graph) < 0
+               ? problem_set(problem, -ENOMEM, "out of memory")
+               : 0;
+}
+
+void path_picture_done(struct path_picture *picture)
+{
+    history_graph_free(picture->graph);
+    identities_free(picture->identities);
+}
+
+static int draw_event(void *context, const struct history_event *event, bool critical,
+                      uint32_t edge)
+{
+    struct path_picture *picture = context;
+    struct history_event shown = *event;
+
+    if (identities_add(picture->identities, &event->event) < 0)
+        return -ENOMEM;
+    shown.event.wall_offset = traces_wall_offset(picture->traces, &event->event);
+    return critical ? history_graph_add_critical(picture->graph, &shown, edge)
+                    : history_graph_add(picture->graph, &shown);
+}
+
+int read_path(const struct trace_names *names, struct critical_path_options *options,
+              struct path_picture *picture, struct critical_path **ret_path, uint64_t *ret_lost,
+              struct problem *problem)
+{
+    struct critical_path_reading *reading = NULL;
+    struct traces traces;
+    int result = traces_open(names->at, names->count, &traces, problem);
+
+    if (picture->graph != NULL) {
+        options->sees = draw_event;
+        options->context = picture;
+    }
+    if (result == 0)
+        result = critical_path_find(traces.history, options, &reading, problem);
+    traces_close(&traces);
+    if (result < 0)
+        return result;
+    result = traces_open(names->at, names->count, &traces, problem);
+    picture->traces = &traces;
+    if (result == 0)
+        result = critical_path_attribute(reading, traces.history, ret_path, problem);
+    if (result == 0)
+        *ret_lost = report_losses(names, &traces);
+    critical_path_reading_free(reading);
+    traces_close(&traces);
+    return result;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * readings.h: analyses that read the same traces more than once. Private to control/.
+ *
+ *      traces --> each thread is a stream --+           traces --> graph, the path in it --+
+ *      traces --> each process is one ------+--> P      traces --> its events, a picture --+--> the path
+ *                 (if one had threads)
+ */
+#ifndef DPM_READINGS_H
+#define DPM_READINGS_H
+
+#include "show/show.h"
+
+/* The traces to read. */
+struct trace_names {
+    const char *const *at;
+    size_t count;
+    bool quiet; /* which recordings are not whole has been said */
+};
+
+enum streams { STREAMS_BOTH, STREAMS_THREADS, STREAMS_PROCESSES };
+
+/* Fills *run, whose results are the caller's to free, in any case. Errors:
+ * those of traces_open and parallelism_read_history. */
+int read_parallelism(const struct trace_names *names, struct parallelism_options *options,
+                     enum streams streams, struct parallelism_run *run, struct problem *problem);
+
+struct traces;
+
+/* A picture of the history with the path in it, made while the path's events are read. */
+struct path_picture {
+    struct graph_choice choice; /* to be set by the caller */
+    struct identities *identities;
+    struct history_graph *graph; /* NULL: none is wanted */
+    struct traces *traces;       /* that are being read */
+};
+
+/* From now on it is wanted. Returns 0 or -ENOMEM with a line in `problem`. */
+int path_picture_want(struct path_picture *picture, struct problem *problem);
+void path_picture_done(struct path_picture *picture);
+
+/* *ret_lost: records. Errors: those of traces_open, critical_path_find and
+ * critical_path_attribute. */
+int read_path(const struct trace_names *names, struct critical_path_options *options,
+              struct path_picture *picture, struct critical_path **ret_path, uint64_t *ret_lost,
+              struct problem *problem);
+
+#endif
