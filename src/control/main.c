@@ -110,9 +110,9 @@ int command_write_file(const char *name, int (*write)(const void *what, FILE *fi
         problem_set(problem, result, "%s", result == -ENOMEM ? "out of memory" : strerror(-result));
     if (standard)
         return result < 0 ? result : command_flush_output(problem);
-    errno = 0;
-    bool failed = fflush(file) != 0 || ferror(file) != 0;
-    int error = errno != 0 ? errno : EIO;
+    /* of one that has failed before, writing has failed ever since */
+    bool failed = ferror(file) != 0 || fflush(file) != 0;
+    int error = errno;
     if (fclose(file) != 0 && !failed) {
         failed = true;
         error = errno;

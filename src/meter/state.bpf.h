@@ -33,7 +33,7 @@ struct send_call {
     uint32_t left;  /* bytes the call had left at the piece's beginning */
     uint32_t out;   /* bytes of the piece that are out so far */
     uint32_t done;  /* bytes of the call in finished pieces */
-    uint32_t told;  /* bytes of the call that the last SENDCALL told of, plus 1, and how; 0 = none */
+    uint32_t told; /* bytes of the call that the last SENDCALL told of, plus 1, and how; 0 = none */
     uint32_t flags; /* RECORD_CONTINUED: continues a sendfile or splice call; RECORD_CONCURRENT */
     /* UNIX: which of the path's sends it is, in the order of their becoming visible ... */
     uint32_t seen;   /* 0 = that is not known */
