@@ -182,7 +182,7 @@ fails 'no speed' 2 'give NAME=SPEED' "$dpm" path --what-if gzip=fast pipe.trace
 fails 'no file for the picture' 2 'needs a file' "$dpm" path --graph - pipe.trace
 fails 'no room for the picture' 1 'cannot be written' "$dpm" path --json --graph /nowhere/a.svg pipe.trace
 fails 'a full disk' 1 '/dev/full: cannot be written: No space left' "$dpm" path --json --graph /dev/full pipe.trace
-sh -c 'trap "" XFSZ; ulimit -f 8; exec "$@"' sh "$dpm" path --graph half.svg pipe.trace > half.out 2> half.err
+sh -c 'trap "" XFSZ; ulimit -f 8; exec "$@"' sh "$dpm" graph -o half.svg pipe.trace > half.out 2> half.err
 matches 'a file that gets too large' 'half.svg: cannot be written: File too large' half.err
 check_not '... is not left half' test -e half.svg
 fails 'no room' 1 'no copy of the graph.*set TMPDIR' env TMPDIR=/nowhere "$dpm" parallelism pipe.trace
