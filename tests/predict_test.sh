@@ -166,8 +166,8 @@ fails 'no trace' 2 'which trace' "$dpm" parallelism
 fails 'no such trace' 1 'nowhere' "$dpm" parallelism nowhere
 fails 'no delay' 2 'give a time' "$dpm" parallelism --remote-delay fast pipe.trace
 fails 'a table that falls' 2 'give a time' "$dpm" parallelism --remote-delay 10:1ms,5:2ms pipe.trace
-fails 'no number' 2 'give a number' "$dpm" parallelism --per-machine 0 pipe.trace
-fails 'no such step' 2 'delay or sharing' "$dpm" parallelism --step none pipe.trace
+fails 'no number' 2 'give a number from 1' "$dpm" parallelism --per-machine 0 pipe.trace
+fails 'no such step' 2 'there are delay, sharing' "$dpm" parallelism --step none pipe.trace
 fails 'no file' 1 'cannot be read' "$dpm" parallelism --assign missing.txt pipe.trace
 echo 'gzip nowhere' > bad.txt
 fails 'no such machine' 1 'bad.txt:1: give machine NAME' "$dpm" parallelism --assign bad.txt pipe.trace

@@ -125,18 +125,13 @@ static int bad_value(const char *option, const char *text, const char *wanted)
     return command_usage_error("causality", "--%s %s: give %s", option, text, wanted);
 }
 
-/* Returns -1, or the exit status with which the command ends. */
-static int parse_number(const char *option, uint64_t least, uint64_t most, unsigned *ret_number)
+static int take_number(const char *option, uint64_t least, uint64_t most, unsigned *ret_number)
 {
-    char wanted[64];
-    uint64_t number;
+    uint64_t number = *ret_number;
+    int status = option_number("causality", option, least, most, &number);
 
-    snprintf(wanted, sizeof(wanted), "a number from %llu to %llu", (unsigned long long)least,
-             (unsigned long long)most);
-    if (parse_size(optarg, &number) < 0 || number < least || number > most)
-        return bad_value(option, optarg, wanted);
     *ret_number = (unsigned)number;
-    return -1;
+    return status;
 }
 
 static int parse_servers(struct asked *asked)
@@ -195,13 +190,13 @@ static int take_option(int option, struct asked *asked)
         asked->face.substrings = true;
         return -1;
     case OPTION_LENGTH:
-        return parse_number("length", 2, CAUSALITY_LENGTH_MOST, &asked->options.length);
+        return take_number("length", 2, CAUSALITY_LENGTH_MOST, &asked->options.length);
     case OPTION_CONTEXT:
-        return parse_number("context", 1, CAUSALITY_LENGTH_MOST - 1, &asked->options.context);
+        return take_number("context", 1, CAUSALITY_LENGTH_MOST - 1, &asked->options.context);
     case OPTION_DIAGRAM:
         return parse_diagram(asked);
     case OPTION_SLOWEST:
-        return parse_number("slowest", 1, CAUSALITY_SLOWEST_MOST, &asked->options.slowest);
+        return take_number("slowest", 1, CAUSALITY_SLOWEST_MOST, &asked->options.slowest);
     case OPTION_ALL:
         asked->face.all = true;
         return -1;

@@ -45,6 +45,9 @@ struct argument {
 /* The value of --help, which every command has without a row. */
 #define OPTION_HELP 256
 
+/* The values of options that several commands share begin here, those of a command's own behind OPTION_HELP. */
+#define OPTION_SHARED 512
+
 struct command_option {
     const char *name; /* the long one, without dashes; NULL ends the rows */
     int value;        /* what tells it apart; a letter is its short name too */
@@ -80,6 +83,14 @@ bool command_option_has_letter(const struct command_option *option);
 /* The next option on the command line, as getopt_long has it: its value, with the argument in
  * `optarg`; -1 behind the last; '?' for one that there is not, which has been said. */
 int command_next_option(const struct command *command, int argc, char **argv);
+
+/* Each reads what an option was given (`optarg`). Returns -1: go on; or the exit status with which the command ends,
+ * after saying what there is to give. */
+int option_number(const char *command, const char *option, uint64_t least, uint64_t most,
+                  uint64_t *ret_number);
+int option_time(const char *command, const char *option, uint64_t *ret_ns);
+int option_word(const char *command, const char *option, const char *(*word)(size_t index),
+                size_t *ret_index);
 
 /* Prints the options of a command, for its help. */
 void command_print_options(const struct command *command);

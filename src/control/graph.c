@@ -2,6 +2,7 @@
 /* graph.c: `dpm graph`: the program history of traces as a picture or a graph. See dpm-graph(1). */
 #include "control/command.h"
 #include "control/dump_choice.h"
+#include "control/readings.h"
 #include "control/traces.h"
 #include "show/show.h"
 
@@ -136,40 +137,13 @@ static const struct command_option graph_options[] = {
     {0},
 };
 
-static int bad_value(const char *option, const char *text, const char *wanted)
-{
-    return command_usage_error("graph", "--%s %s: give %s", option, text, wanted);
-}
-
-static int parse_time(const char *option, int64_t *ret_time)
-{
-    uint64_t time;
-
-    if (parse_duration(optarg, &time) < 0 || time > INT64_MAX)
-        return bad_value(option, optarg, "a time, as in 10ms or 2s");
-    *ret_time = (int64_t)time;
-    return -1;
-}
-
-static int parse_most(size_t *ret_most)
-{
-    uint64_t most;
-
-    if (parse_size(optarg, &most) < 0 || most == 0 || most > 1000000)
-        return bad_value("most", optarg, "a number of events up to 1000000");
-    *ret_most = (size_t)most;
-    return -1;
-}
-
 static int parse_format(enum graph_format *ret_format)
 {
-    if (strcmp(optarg, "svg") == 0)
-        *ret_format = GRAPH_SVG;
-    else if (strcmp(optarg, "dot") == 0)
-        *ret_format = GRAPH_DOT;
-    else
-        return bad_value("format", optarg, "svg or dot");
-    return -1;
+    size_t word = 0;
+    int status = option_word("graph", "format", format_word, &word);
+
+    *ret_format = word == 1 ? GRAPH_DOT : GRAPH_SVG;
+    return status;
 }
 
 /* Returns -1, or the exit status with which the command ends. */
@@ -185,11 +159,11 @@ static int take_option(int option, struct graph_options *options)
     case OPTION_FORMAT:
         return parse_format(&options->format);
     case OPTION_FROM:
-        return parse_time("from", &options->choice.from);
+        return picture_from("graph", &options->choice);
     case OPTION_TO:
-        return parse_time("to", &options->choice.to);
+        return picture_to("graph", &options->choice);
     case OPTION_MOST:
-        return parse_most(&options->choice.most);
+        return picture_most("graph", &options->choice);
     case OPTION_PROCESS:
         result = dump_choice_process(&options->processes, optarg, &problem);
         return result == -EINVAL ? command_usage_error("graph", "%s", problem.text)

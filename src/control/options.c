@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,4 +91,44 @@ void command_print_options(const struct command *command)
                 putchar(*at);
         putchar('\n');
     }
+}
+
+/* ---- what they are given ---- */
+
+int option_number(const char *command, const char *option, uint64_t least, uint64_t most,
+                  uint64_t *ret_number)
+{
+    uint64_t number;
+
+    if (parse_size(optarg, &number) < 0 || number < least || number > most)
+        return command_usage_error(command, "--%s '%s': give a number from %" PRIu64 " to %" PRIu64,
+                                   option, optarg, least, most);
+    *ret_number = number;
+    return -1;
+}
+
+int option_time(const char *command, const char *option, uint64_t *ret_ns)
+{
+    uint64_t time;
+
+    if (parse_duration(optarg, &time) < 0 || time > INT64_MAX)
+        return command_usage_error(command, "--%s '%s': give a time, as 100ms, 2s or 5m", option,
+                                   optarg);
+    *ret_ns = time;
+    return -1;
+}
+
+int option_word(const char *command, const char *option, const char *(*word)(size_t index),
+                size_t *ret_index)
+{
+    char all[256] = "";
+
+    for (size_t i = 0; word(i) != NULL; i++) {
+        if (strcmp(optarg, word(i)) == 0) {
+            *ret_index = i;
+            return -1;
+        }
+        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i == 0 ? "" : ", ", word(i));
+    }
+    return command_usage_error(command, "--%s '%s': there are %s", option, optarg, all);
 }

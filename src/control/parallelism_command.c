@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,31 +84,17 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
 
 enum {
     OPTION_ALL = OPTION_HELP + 1,
-    OPTION_AS_RECORDED,
-    OPTION_ASSIGN,
     OPTION_CORES,
-    OPTION_DELAYS,
     OPTION_EACH,
-    OPTION_EDGES,
     OPTION_JSON,
-    OPTION_LOCAL_DELAY,
     OPTION_ONE_EACH,
-    OPTION_ONE_MACHINE,
     OPTION_PER_MACHINE,
-    OPTION_REMOTE_DELAY,
     OPTION_SEARCH,
     OPTION_SEEN_DELAYS,
     OPTION_STEP,
     OPTION_STREAMS,
     OPTION_WITHOUT,
 };
-
-static const char *edges_word(size_t index)
-{
-    static const char *const words[] = {"all", "messages"};
-
-    return index < ARRAY_SIZE(words) ? words[index] : NULL;
-}
 
 static const char *step_word(size_t index)
 {
@@ -124,30 +111,17 @@ static const char *streams_word(size_t index)
 }
 
 static const struct command_option parallelism_options[] = {
-    {"as-recorded", OPTION_AS_RECORDED, {0}, "processes on the machines where they were recorded"},
-    {"one-machine", OPTION_ONE_MACHINE, {0}, "all of them on one machine"},
     {"one-each", OPTION_ONE_EACH, {0}, "a machine for each (always shown, first)"},
     {"per-machine",
      OPTION_PER_MACHINE,
      {"N"},
      "N to a machine, in the order in which they appear; repeatable"},
-    {"assign", OPTION_ASSIGN, {"FILE", ARGUMENT_FILE}, "as FILE says; repeatable"},
     {"search",
      OPTION_SEARCH,
      {"N"},
      "a good one for N machines, and how far it may be from the best; repeatable"},
     {"cores", OPTION_CORES, {"N"}, "processors of each machine (as recorded there, else 1)"},
-    {"local-delay",
-     OPTION_LOCAL_DELAY,
-     {"DELAY"},
-     "how long a message takes within a machine: 10us, 10us+1ns/B, 1:4ms,1000:12ms (0)"},
-    {"remote-delay", OPTION_REMOTE_DELAY, {"DELAY"}, "the same, between machines (0)"},
-    {"delays", OPTION_DELAYS, {"FILE", ARGUMENT_FILE}, "delays, also of pairs of machines"},
     {"seen-delays", OPTION_SEEN_DELAYS, {0}, "delays as the traces tell themselves (TCP and UDP)"},
-    {"edges",
-     OPTION_EDGES,
-     {"WHICH", ARGUMENT_WORD, edges_word},
-     "all arcs, or those of messages only, as in Miller's thesis (all)"},
     {"streams",
      OPTION_STREAMS,
      {"WHICH", ARGUMENT_WORD, streams_word},
@@ -166,44 +140,10 @@ static const struct command_option parallelism_options[] = {
     {0},
 };
 
-static int bad_value(const char *option, const char *text, const char *wanted)
-{
-    return command_usage_error("parallelism", "--%s %s: give %s", option, text, wanted);
-}
-
-static int parse_number(const char *option, uint32_t most, uint32_t *ret_number)
-{
-    uint64_t number;
-
-    if (parse_size(optarg, &number) < 0 || number == 0 || number > most)
-        return bad_value(option, optarg, "a number from 1 on");
-    *ret_number = (uint32_t)number;
-    return -1;
-}
-
-static int parse_delay(const char *option, struct delay *ret_delay)
-{
-    return delay_parse(optarg, ret_delay) == 0
-               ? -1
-               : bad_value(option, optarg, "a time as 13ms, 13ms+22us/B or 1:4.2ms,1000:12.8ms");
-}
-
-/* Index of the word, or -1. */
-static int parse_word(const char *(*word)(size_t index))
-{
-    for (size_t i = 0; word(i) != NULL; i++)
-        if (strcmp(optarg, word(i)) == 0)
-            return (int)i;
-    return -1;
-}
-
 static int add_assignment(struct asked *asked, const char *name, enum assignment_kind kind,
-                          uint32_t per_machine)
+                          uint32_t number)
 {
-    for (size_t i = 0; i < asked->placements.count; i++)
-        if (strcmp(asked->placements.assignments[i].name, name) == 0)
-            return -1;
-    return placements_add(&asked->placements, name, kind, per_machine) < 0
+    return placements_add(&asked->placements, name, kind, number) < 0
                ? command_error("out of memory")
                : -1;
 }
@@ -212,23 +152,24 @@ static int add_assignment(struct asked *asked, const char *name, enum assignment
 static int add_numbered(struct asked *asked, bool search)
 {
     char name[64];
-    uint32_t number;
-    int status = search ? parse_number("search", 1000, &number)
-                        : parse_number("per-machine", 1000000, &number);
+    uint64_t number;
+    int status = search ? option_number("parallelism", "search", 1, 1000, &number)
+                        : option_number("parallelism", "per-machine", 1, 1000000, &number);
 
     if (status >= 0)
         return status;
-    snprintf(name, sizeof(name), search ? "search-%u" : "%u-per-machine", number);
-    return add_assignment(asked, name, search ? SEARCHED : PER_MACHINE, number);
+    snprintf(name, sizeof(name), search ? "search-%" PRIu64 : "%" PRIu64 "-per-machine", number);
+    return add_assignment(asked, name, search ? SEARCHED : PER_MACHINE, (uint32_t)number);
 }
 
-static int read_file(struct asked *asked, bool delays)
+static int take_cores(struct asked *asked)
 {
-    struct problem problem;
-    int result = delays ? placements_read_delays(&asked->placements, optarg, &problem)
-                        : placements_read(&asked->placements, optarg, &problem);
+    uint64_t cores;
+    int status = option_number("parallelism", "cores", 1, 100000, &cores);
 
-    return result < 0 ? command_error("%s", problem.text) : -1;
+    if (status < 0)
+        asked->cores = (uint32_t)cores;
+    return status;
 }
 
 static int add_without(struct asked *asked)
@@ -243,21 +184,15 @@ static int add_without(struct asked *asked)
 /* Options that choose a word. */
 static int take_word(int option, struct asked *asked)
 {
-    int word;
+    size_t word;
+    int status = option == OPTION_STEP ? option_word("parallelism", "step", step_word, &word)
+                                       : option_word("parallelism", "streams", streams_word, &word);
 
-    if (option == OPTION_EDGES) {
-        word = parse_word(edges_word);
-        asked->options.messages_only = word == 1;
-        return word >= 0 ? -1 : bad_value("edges", optarg, "all or messages");
-    }
-    if (option == OPTION_STEP) {
-        word = parse_word(step_word);
+    if (status < 0 && option == OPTION_STEP)
         asked->options.sharing = word == 1;
-        return word >= 0 ? -1 : bad_value("step", optarg, "delay or sharing");
-    }
-    word = parse_word(streams_word);
-    asked->streams = (enum streams)word;
-    return word >= 0 ? -1 : bad_value("streams", optarg, "both, threads or processes");
+    else if (status < 0)
+        asked->streams = (enum streams)word;
+    return status;
 }
 
 /* Returns -1, or the exit status with which the command ends. */
@@ -267,42 +202,29 @@ static int take_option(int option, struct asked *asked)
     case OPTION_ALL:
         asked->show.all = true;
         return -1;
-    case OPTION_AS_RECORDED:
-        return add_assignment(asked, "as-recorded", AS_RECORDED, 0);
-    case OPTION_ONE_MACHINE:
-        return add_assignment(asked, "one-machine", ONE_MACHINE, 0);
     case OPTION_ONE_EACH:
         return add_assignment(asked, "one-each", ONE_EACH, 0);
     case OPTION_PER_MACHINE:
     case OPTION_SEARCH:
         return add_numbered(asked, option == OPTION_SEARCH);
-    case OPTION_ASSIGN:
-    case OPTION_DELAYS:
-        return read_file(asked, option == OPTION_DELAYS);
     case OPTION_CORES:
-        return parse_number("cores", 100000, &asked->cores);
+        return take_cores(asked);
     case OPTION_EACH:
         asked->each = true;
         return -1;
     case OPTION_JSON:
         asked->show.json = true;
         return -1;
-    case OPTION_LOCAL_DELAY:
-        return parse_delay("local-delay", &asked->placements.delays.local);
-    case OPTION_REMOTE_DELAY:
-        return parse_delay("remote-delay", &asked->placements.delays.remote);
     case OPTION_SEEN_DELAYS:
         asked->seen = true;
         return -1;
-    case OPTION_EDGES:
     case OPTION_STEP:
     case OPTION_STREAMS:
         return take_word(option, asked);
     case OPTION_WITHOUT:
         return add_without(asked);
     default:
-        return option == OPTION_HELP ? command_help("parallelism")
-                                     : command_usage_error("parallelism", NULL);
+        return placements_take("parallelism", option, &asked->placements);
     }
 }
 
@@ -328,6 +250,7 @@ static int answer(const char *const *names, size_t count, struct asked *asked)
     asked->options.assignments = asked->placements.assignments;
     asked->options.assignment_count = asked->placements.count;
     asked->options.delays = asked->placements.delays;
+    asked->options.messages_only = asked->placements.messages_only;
     if (asked->without_count > 0) {
         asked->options.leaves_out = is_left_out;
         asked->options.context = asked;
@@ -360,4 +283,5 @@ const struct command parallelism_command = {
     .function = command_parallelism,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = parallelism_options,
+    .shared_options = placement_options,
 };

@@ -76,29 +76,15 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
 
 enum {
     OPTION_ALL = OPTION_HELP + 1,
-    OPTION_AS_RECORDED,
-    OPTION_ASSIGN,
-    OPTION_DELAYS,
-    OPTION_EDGES,
     OPTION_FOLDED,
     OPTION_FROM,
     OPTION_GRAPH,
     OPTION_JSON,
-    OPTION_LOCAL_DELAY,
     OPTION_MOST,
-    OPTION_ONE_MACHINE,
     OPTION_PROCESSES,
-    OPTION_REMOTE_DELAY,
     OPTION_TO,
     OPTION_WHAT_IF,
 };
-
-static const char *edges_word(size_t index)
-{
-    static const char *const words[] = {"all", "messages"};
-
-    return index < ARRAY_SIZE(words) ? words[index] : NULL;
-}
 
 static const struct command_option path_options[] = {
     {"what-if",
@@ -114,26 +100,11 @@ static const struct command_option path_options[] = {
     {"from", OPTION_FROM, {"TIME"}, "in it only from this time after the first event"},
     {"to", OPTION_TO, {"TIME"}, "in it only up to this time"},
     {"most", OPTION_MOST, {"N"}, "in it at most N events (2000)"},
-    {"as-recorded", OPTION_AS_RECORDED, {0}, "delays of the machines where it was recorded"},
-    {"one-machine", OPTION_ONE_MACHINE, {0}, "delays within one machine (of one for each process)"},
-    {"assign", OPTION_ASSIGN, {"FILE", ARGUMENT_FILE}, "delays and speeds of an assignment"},
-    {"local-delay", OPTION_LOCAL_DELAY, {"DELAY"}, "how long a message takes within a machine (0)"},
-    {"remote-delay", OPTION_REMOTE_DELAY, {"DELAY"}, "the same, between machines (0)"},
-    {"delays", OPTION_DELAYS, {"FILE", ARGUMENT_FILE}, "delays, also of pairs of machines"},
-    {"edges",
-     OPTION_EDGES,
-     {"WHICH", ARGUMENT_WORD, edges_word},
-     "all arcs, or those of messages only, as in Miller's thesis (all)"},
     {"processes", OPTION_PROCESSES, {0}, "each process is one stream, not each thread"},
     {"all", OPTION_ALL, {0}, "all rows, not the 100 largest"},
     {"json", OPTION_JSON, {0}, "one JSON object, always with everything"},
     {0},
 };
-
-static int bad_value(const char *option, const char *text, const char *wanted)
-{
-    return command_usage_error("path", "--%s %s: give %s", option, text, wanted);
-}
 
 /* The text is cut in two. */
 static int parse_what_if(struct asked *asked)
@@ -143,7 +114,7 @@ static int parse_what_if(struct asked *asked)
     static const char wanted[] = "NAME=SPEED, as gzip=2, or NAME>NAME";
 
     if (sign == optarg || *sign == '\0' || sign[1] == '\0')
-        return bad_value("what-if", optarg, wanted);
+        return command_usage_error("path", "--what-if '%s': give %s", optarg, wanted);
     if (array_reserve(&asked->what_ifs, &asked->what_if_room, count + 1, sizeof(*asked->what_ifs)) <
         0)
         return command_error("out of memory");
@@ -151,75 +122,11 @@ static int parse_what_if(struct asked *asked)
     if (*sign == '=') {
         what_if.speed = strtod(sign + 1, &end);
         if (*end != '\0' || !(what_if.speed > 0.000001 && what_if.speed < 1e9))
-            return bad_value("what-if", optarg, wanted);
+            return command_usage_error("path", "--what-if '%s': give %s", optarg, wanted);
     }
     *sign = '\0';
     asked->what_ifs[asked->options.asked_count++] = what_if;
     return -1;
-}
-
-static int parse_time(const char *option, int64_t *ret_time)
-{
-    uint64_t time;
-
-    if (parse_duration(optarg, &time) < 0 || time > INT64_MAX)
-        return bad_value(option, optarg, "a time, as in 10ms or 2s");
-    *ret_time = (int64_t)time;
-    return -1;
-}
-
-static int parse_most(size_t *ret_most)
-{
-    uint64_t most;
-
-    if (parse_size(optarg, &most) < 0 || most == 0 || most > 1000000)
-        return bad_value("most", optarg, "a number of events up to 1000000");
-    *ret_most = (size_t)most;
-    return -1;
-}
-
-static int parse_edges(struct asked *asked)
-{
-    asked->options.parallelism.messages_only = strcmp(optarg, "messages") == 0;
-    return asked->options.parallelism.messages_only || strcmp(optarg, "all") == 0
-               ? -1
-               : bad_value("edges", optarg, "all or messages");
-}
-
-/* One assignment: the last one that is asked for. */
-static int set_assignment(struct asked *asked, const char *name, enum assignment_kind kind)
-{
-    placements_forget(&asked->placements);
-    return placements_add(&asked->placements, name, kind, 0) < 0 ? command_error("out of memory")
-                                                                 : -1;
-}
-
-static int read_assignment(struct asked *asked)
-{
-    struct problem problem;
-
-    placements_forget(&asked->placements);
-    asked->options.delays = true;
-    return placements_read(&asked->placements, optarg, &problem) < 0
-               ? command_error("%s", problem.text)
-               : -1;
-}
-
-static int take_delay(int option, struct asked *asked)
-{
-    struct delays *delays = &asked->placements.delays;
-    struct problem problem;
-
-    asked->options.delays = true;
-    if (option == OPTION_DELAYS)
-        return placements_read_delays(&asked->placements, optarg, &problem) < 0
-                   ? command_error("%s", problem.text)
-                   : -1;
-    bool local = option == OPTION_LOCAL_DELAY;
-    return delay_parse(optarg, local ? &delays->local : &delays->remote) == 0
-               ? -1
-               : bad_value(local ? "local-delay" : "remote-delay", optarg,
-                           "a time as 13ms, 13ms+22us/B or 1:4.2ms,1000:12.8ms");
 }
 
 /* Returns -1, or the exit status with which the command ends. */
@@ -229,25 +136,13 @@ static int take_option(int option, struct asked *asked)
     case OPTION_ALL:
         asked->show.all = true;
         return -1;
-    case OPTION_AS_RECORDED:
-        return set_assignment(asked, "as-recorded", AS_RECORDED);
-    case OPTION_ONE_MACHINE:
-        return set_assignment(asked, "one-machine", ONE_MACHINE);
-    case OPTION_ASSIGN:
-        return read_assignment(asked);
-    case OPTION_DELAYS:
-    case OPTION_LOCAL_DELAY:
-    case OPTION_REMOTE_DELAY:
-        return take_delay(option, asked);
-    case OPTION_EDGES:
-        return parse_edges(asked);
     case OPTION_FOLDED:
         asked->folded = optarg;
         return -1;
     case OPTION_FROM:
-        return parse_time("from", &asked->picture.choice.from);
+        return picture_from("path", &asked->picture.choice);
     case OPTION_TO:
-        return parse_time("to", &asked->picture.choice.to);
+        return picture_to("path", &asked->picture.choice);
     case OPTION_GRAPH:
         asked->file = optarg;
         return -1;
@@ -255,15 +150,30 @@ static int take_option(int option, struct asked *asked)
         asked->show.json = true;
         return -1;
     case OPTION_MOST:
-        return parse_most(&asked->picture.choice.most);
+        return picture_most("path", &asked->picture.choice);
     case OPTION_PROCESSES:
         asked->options.parallelism.threads = false;
         return -1;
     case OPTION_WHAT_IF:
         return parse_what_if(asked);
     default:
-        return option == OPTION_HELP ? command_help("path") : command_usage_error("path", NULL);
+        return placements_take("path", option, &asked->placements);
     }
+}
+
+/* The last one that was asked for. Without delays, and with machines as they were, it makes no difference. */
+static void choose_assignment(const struct placements *placements,
+                              struct critical_path_options *options)
+{
+    const struct assignment *last = &placements->assignments[placements->count - 1];
+    const struct delays *delays = &placements->delays;
+
+    options->parallelism.assignments = last;
+    options->parallelism.assignment_count = 1;
+    options->parallelism.delays = *delays;
+    options->parallelism.messages_only = placements->messages_only;
+    options->delays = last->kind == ASSIGNED ||
+                      delays->local.count + delays->remote.count + delays->between_count > 0;
 }
 
 #define OFFERED 5 /* what-ifs, if none are asked for */
@@ -271,7 +181,9 @@ static int take_option(int option, struct asked *asked)
 static int command_path(int argc, char **argv)
 {
     struct asked asked = {.options = {.parallelism = {.threads = true}, .offered = OFFERED}};
-    int option, status = set_assignment(&asked, "one-each", ONE_EACH);
+    int option, status = placements_add(&asked.placements, "one-each", ONE_EACH, 0) < 0
+                             ? command_error("out of memory")
+                             : -1;
 
     while (status < 0 && (option = command_next_option(&path_command, argc, argv)) != -1)
         status = take_option(option, &asked);
@@ -283,9 +195,7 @@ static int command_path(int argc, char **argv)
         asked.picture.choice.to <= asked.picture.choice.from)
         status = command_usage_error("path", "--to is not after --from");
     if (status < 0) {
-        asked.options.parallelism.assignments = asked.placements.assignments;
-        asked.options.parallelism.assignment_count = 1;
-        asked.options.parallelism.delays = asked.placements.delays;
+        choose_assignment(&asked.placements, &asked.options);
         asked.options.asked = asked.what_ifs;
         status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     }
@@ -301,4 +211,5 @@ const struct command path_command = {
     .function = command_path,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = path_options,
+    .shared_options = placement_options,
 };

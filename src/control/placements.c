@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* placements.c: assignments and delays, as files and options say. See placements.h. */
 #include "control/placements.h"
-#include "control/command.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -159,8 +158,10 @@ static struct assignment *add(struct placements *placements)
 int placements_add(struct placements *placements, const char *name, enum assignment_kind kind,
                    uint32_t per_machine)
 {
+    for (size_t i = 0; i < placements->count; i++)
+        if (strcmp(placements->assignments[i].name, name) == 0)
+            return 0;
     struct assignment *assignment = add(placements);
-
     if (assignment == NULL)
         return -ENOMEM;
     snprintf(assignment->name, sizeof(assignment->name), "%s", name);
@@ -315,18 +316,12 @@ void placements_cores(struct placements *placements, uint32_t cores)
         placements->assignments[i].cores = cores;
 }
 
-void placements_forget(struct placements *placements)
+void placements_done(struct placements *placements)
 {
     for (size_t i = 0; i < placements->count; i++) {
         free((void *)placements->assignments[i].machines);
         free((void *)placements->assignments[i].processes);
     }
-    placements->count = 0;
-}
-
-void placements_done(struct placements *placements)
-{
-    placements_forget(placements);
     free(placements->assignments);
     free(placements->between);
 }

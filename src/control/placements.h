@@ -14,17 +14,19 @@
 #define DPM_PLACEMENTS_H
 
 #include "analysis/parallelism.h"
+#include "control/command.h"
 
 struct placements {
     struct assignment *assignments;
     size_t count;
     size_t room;
     struct delays delays;
+    bool messages_only; /* --edges messages */
     struct delay_between *between;
     size_t between_room;
 };
 
-/* Adds an assignment. Errors: -ENOMEM. */
+/* Adds an assignment, if there is none of that name. Errors: -ENOMEM. */
 int placements_add(struct placements *placements, const char *name, enum assignment_kind kind,
                    uint32_t per_machine);
 
@@ -47,9 +49,11 @@ int placements_see_delays(struct placements *placements, const char *const *name
 /* How many processors each machine has of which no file says it. */
 void placements_cores(struct placements *placements, uint32_t cores);
 
-/* No assignment was asked for; delays stay. */
-void placements_forget(struct placements *placements);
-
 void placements_done(struct placements *placements);
+
+/* Options that several commands share (placement_options.c), and what is to be done if one of them was met, or none that
+ * a command knows: as in option_number, with what --help and wrong usage return. */
+extern const struct command_option placement_options[];
+int placements_take(const char *command, int option, struct placements *placements);
 
 #endif

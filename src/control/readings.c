@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* readings.c: analyses that read the same traces more than once. See readings.h. */
 #include "control/readings.h"
+#include "control/command.h"
 #include "control/traces.h"
 
 #include <errno.h>
@@ -48,6 +49,34 @@ int read_parallelism(const struct trace_names *names, struct parallelism_options
 }
 
 /* ---- the longest path ---- */
+
+static int take_time(const char *command, const char *option, int64_t *ret_time)
+{
+    uint64_t time = (uint64_t)*ret_time;
+    int status = option_time(command, option, &time);
+
+    *ret_time = (int64_t)time;
+    return status;
+}
+
+int picture_from(const char *command, struct graph_choice *choice)
+{
+    return take_time(command, "from", &choice->from);
+}
+
+int picture_to(const char *command, struct graph_choice *choice)
+{
+    return take_time(command, "to", &choice->to);
+}
+
+int picture_most(const char *command, struct graph_choice *choice)
+{
+    uint64_t most = choice->most;
+    int status = option_number(command, "most", 1, 1000000, &most);
+
+    choice->most = (size_t)most;
+    return status;
+}
 
 int path_picture_want(struct path_picture *picture, struct problem *problem)
 {

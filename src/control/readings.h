@@ -35,6 +35,11 @@ struct path_picture {
     struct traces *traces;       /* that are being read */
 };
 
+/* What --from, --to and --most of a command were given: as option_number. */
+int picture_from(const char *command, struct graph_choice *choice);
+int picture_to(const char *command, struct graph_choice *choice);
+int picture_most(const char *command, struct graph_choice *choice);
+
 /* From now on it is wanted. Returns 0 or -ENOMEM with a line in `problem`. */
 int path_picture_want(struct path_picture *picture, struct problem *problem);
 void path_picture_done(struct path_picture *picture);

@@ -104,45 +104,35 @@ static const char *order_word(size_t index)
     return index < ARRAY_SIZE(orders) ? orders[index] : NULL;
 }
 
-/* Index of a word, or -1 with all that there are on standard error. */
-static int read_word(const char *option, const char *text, const char *(*word)(size_t index))
+static int read_by(struct stats_options *options)
 {
-    char all[256] = "";
+    size_t word;
+    int status = option_word("stats", "by", by_word, &word);
 
-    for (size_t i = 0; word(i) != NULL; i++) {
-        if (strcmp(text, word(i)) == 0)
-            return (int)i;
-        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i == 0 ? "" : ", ", word(i));
-    }
-    command_usage_error("stats", "--%s '%s': there are %s", option, text, all);
-    return -1;
-}
-
-static int read_by(const char *text, struct stats_options *options)
-{
-    int word = read_word("by", text, by_word);
-
-    if (word >= BY_TABLES)
+    if (status < 0 && word >= BY_TABLES)
         options->show.table = tables[word - BY_TABLES].table;
-    else if (word >= 0)
+    else if (status < 0)
         options->by = (enum communication_by)word;
-    return word < 0 ? EXIT_USAGE : 0;
+    return status;
 }
 
-static int read_order(const char *text, struct stats_options *options)
+static int read_order(struct stats_options *options)
 {
-    int word = read_word("sort", text, order_word);
+    size_t word;
+    int status = option_word("stats", "sort", order_word, &word);
 
-    if (word >= 0)
+    if (status < 0)
         options->show.order = (enum show_order)word;
-    return word < 0 ? EXIT_USAGE : 0;
+    return status;
 }
 
-static int read_every(const char *text, struct stats_options *options)
+static int read_every(struct stats_options *options)
 {
-    return parse_duration(text, &options->every) == 0 && options->every > 0
-               ? 0
-               : command_usage_error("stats", "--every '%s': a time as 100ms, 1s, 5m", text);
+    int status = option_time("stats", "every", &options->every);
+
+    return status >= 0 || options->every > 0
+               ? status
+               : command_usage_error("stats", "--every '%s': a time as 100ms, 1s, 5m", optarg);
 }
 
 enum {
@@ -185,21 +175,21 @@ static const struct command_option stats_options[] = {
 static int command_stats(int argc, char **argv)
 {
     struct stats_options asked = {0};
-    int option, error = 0;
+    int option, status = -1;
 
-    while (error == 0 && (option = command_next_option(&stats_command, argc, argv)) != -1) {
+    while (status < 0 && (option = command_next_option(&stats_command, argc, argv)) != -1) {
         switch (option) {
         case OPTION_ALL:
             asked.show.all = true;
             break;
         case OPTION_BY:
-            error = read_by(optarg, &asked);
+            status = read_by(&asked);
             break;
         case OPTION_CSV:
             asked.show.csv = true;
             break;
         case OPTION_EVERY:
-            error = read_every(optarg, &asked);
+            status = read_every(&asked);
             break;
         case OPTION_HISTOGRAM:
             asked.show.histogram = true;
@@ -211,7 +201,7 @@ static int command_stats(int argc, char **argv)
             asked.resolve = true;
             break;
         case OPTION_SORT:
-            error = read_order(optarg, &asked);
+            status = read_order(&asked);
             break;
         case OPTION_HELP:
             return command_help("stats");
@@ -219,8 +209,8 @@ static int command_stats(int argc, char **argv)
             return command_usage_error("stats", NULL);
         }
     }
-    if (error != 0)
-        return error;
+    if (status >= 0)
+        return status;
     if (asked.show.json && asked.show.csv)
         return command_usage_error("stats", "--json and --csv: one of them");
     if (optind == argc)

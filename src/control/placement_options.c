@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* placement_options.c: options that several commands have: where processes run, how long messages take. See
+ * placements.h. */
+#include "control/placements.h"
+
+#include <getopt.h>
+#include <string.h>
+
+enum {
+    OPTION_AS_RECORDED = OPTION_SHARED,
+    OPTION_ONE_MACHINE,
+    OPTION_ASSIGN,
+    OPTION_LOCAL_DELAY,
+    OPTION_REMOTE_DELAY,
+    OPTION_DELAYS,
+    OPTION_EDGES,
+};
+
+static const char *edges_word(size_t index)
+{
+    static const char *const words[] = {"all", "messages"};
+
+    return index < ARRAY_SIZE(words) ? words[index] : NULL;
+}
+
+const struct command_option placement_options[] = {
+    {"as-recorded", OPTION_AS_RECORDED, {0}, "processes on the machines where they were recorded"},
+    {"one-machine", OPTION_ONE_MACHINE, {0}, "all of them on one machine"},
+    {"assign", OPTION_ASSIGN, {"FILE", ARGUMENT_FILE}, "on machines as FILE says"},
+    {"local-delay",
+     OPTION_LOCAL_DELAY,
+     {"DELAY"},
+     "how long a message takes within a machine: 10us, 10us+1ns/B, 1:4ms,1000:12ms (0)"},
+    {"remote-delay", OPTION_REMOTE_DELAY, {"DELAY"}, "the same, between machines (0)"},
+    {"delays", OPTION_DELAYS, {"FILE", ARGUMENT_FILE}, "delays, also of pairs of machines"},
+    {"edges",
+     OPTION_EDGES,
+     {"WHICH", ARGUMENT_WORD, edges_word},
+     "all arcs, or those of messages only, as in Miller's thesis (all)"},
+    {0},
+};
+
+static int add(struct placements *placements, const char *name, enum assignment_kind kind)
+{
+    return placements_add(placements, name, kind, 0) < 0 ? command_error("out of memory") : -1;
+}
+
+static int read_file(struct placements *placements,
+                     int (*read)(struct placements *placements, const char *file,
+                                 struct problem *problem))
+{
+    struct problem problem;
+
+    return read(placements, optarg, &problem) < 0 ? command_error("%s", problem.text) : -1;
+}
+
+static int take_delay(const char *command, const char *option, struct delay *ret_delay)
+{
+    return delay_parse(optarg, ret_delay) == 0
+               ? -1
+               : command_usage_error(command,
+                                     "--%s '%s': give a time as 13ms, 13ms+22us/B or "
+                                     "1:4.2ms,1000:12.8ms",
+                                     option, optarg);
+}
+
+static int take_edges(const char *command, struct placements *placements)
+{
+    size_t word = 0;
+    int status = option_word(command, "edges", edges_word, &word);
+
+    placements->messages_only = word == 1;
+    return status;
+}
+
+int placements_take(const char *command, int option, struct placements *placements)
+{
+    switch (option) {
+    case OPTION_AS_RECORDED:
+        return add(placements, "as-recorded", AS_RECORDED);
+    case OPTION_ONE_MACHINE:
+        return add(placements, "one-machine", ONE_MACHINE);
+    case OPTION_ASSIGN:
+        return read_file(placements, placements_read);
+    case OPTION_LOCAL_DELAY:
+        return take_delay(command, "local-delay", &placements->delays.local);
+    case OPTION_REMOTE_DELAY:
+        return take_delay(command, "remote-delay", &placements->delays.remote);
+    case OPTION_DELAYS:
+        return read_file(placements, placements_read_delays);
+    case OPTION_EDGES:
+        return take_edges(command, placements);
+    default:
+        return option == OPTION_HELP ? command_help(command) : command_usage_error(command, NULL);
+    }
+}
