@@ -19,14 +19,14 @@ build=$1
 output=output
 
 short=$(generate $((records / 4)))
-run "$build/bench/following" alpha beta > /dev/null
+run "$build/bench/matching" --causality alpha beta > /dev/null
 short_memory=$(tail -n 1 output)
 count=$(generate "$records")
 i=0
 while [ $i -lt "$runs" ]; do
     yardstick=$(run_yardstick)
     matching=$(run "$build/bench/matching" alpha beta)
-    causality=$(run "$build/bench/following" alpha beta)
+    causality=$(run "$build/bench/matching" --causality alpha beta)
     echo "$yardstick $matching $causality"
     i=$((i + 1))
 done > runs

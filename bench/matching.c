@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matching.c: how quickly the program history ties receives to sends.
+ * matching.c: how quickly the program history ties receives to sends, and how quickly paths of causality are found.
  *
- *      matching TRACE...    each a source of its own; prints what was matched
+ *      matching TRACE...               each a source of its own; prints what was matched
+ *      matching --causality TRACE...   the same, and what was found
  *
- *      1.23 million records/s, 30000000 records, exact 9000000, ...
- *      anonymous memory 12.3 MiB at most
+ *      1.23 million records/s, 30000000 records
+ *      exact 9000000, ...                                  or: 1000000 requests, ...
+ *      anonymous memory 12.3 MiB at most while reading     and: 23.4 MiB with the result
  */
-#include "history/history.h"
+#include "analysis/causality.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>
@@ -38,61 +40,95 @@ static void give_up(const struct problem *problem)
     exit(EXIT_FAILURE);
 }
 
-static void print_counts(const struct history *history, double seconds, long memory)
+static void print_counts(const struct history *history)
 {
     struct history_counts counts;
 
     history_counts(history, &counts);
-    printf("%.2f million records/s, %" PRIu64 " records\n", (double)counts.events / seconds / 1e6,
-           counts.events);
     printf("exact %" PRIu64 ", ordered %" PRIu64 ", inferred %" PRIu64 ", external %" PRIu64
            ", unselected %" PRIu64 ", unmatched sends %" PRIu64 ", unmatched receives %" PRIu64
            ", lost %" PRIu64 ", stalls %" PRIu64 "\n",
            counts.exact, counts.ordered, counts.inferred, counts.external, counts.unselected,
            counts.unmatched_sends, counts.unmatched_receives, counts.lost, counts.stalls);
-    printf("anonymous memory %.1f MiB at most\n", (double)memory / 1024);
 }
 
-static void match(struct source *const *sources, size_t count)
+static void print_causality(struct causality_analysis *analysis, uint32_t count)
 {
-    uint64_t began = clock_now(CLOCK_MONOTONIC);
-    struct problem problem = {""};
+    struct problem problem = {"out of memory"};
+    struct causality *causality;
+
+    if (causality_finish(analysis, count, &causality) < 0)
+        give_up(&problem);
+    printf("%" PRIu64 " requests, %" PRIu64 " messages between server processes, %zu strings, %zu "
+           "substrings, %" PRIu64 " messages without room\n",
+           causality->requests, causality->arcs, causality->path_count, causality->substring_count,
+           causality->other_strings);
+    causality_free(causality);
+}
+
+/* `analysis`: or NULL. Anonymous memory at most, KiB, while it is read. */
+static long read_all(struct history *history, struct causality_analysis *analysis)
+{
+    uint64_t began = clock_now(CLOCK_MONOTONIC), events = 0;
+    struct problem problem = {"out of memory"};
     struct history_event event;
-    struct history *history;
-    uint64_t events = 0;
-    long memory = 0;
+    long memory = 0, now;
     int result;
 
-    if (history_new(sources, count, &history, &problem) < 0)
-        give_up(&problem);
-    while ((result = history_next(history, &event, &problem)) == SOURCE_RECORD)
-        if (++events % LOOK_EACH == 0) {
-            long now = anonymous_memory();
-            memory = now > memory ? now : memory;
-        }
+    while ((result = history_next(history, &event, &problem)) == SOURCE_RECORD) {
+        if (analysis != NULL && causality_add(analysis, &event) < 0)
+            give_up(&problem);
+        if (++events % LOOK_EACH == 0 && (now = anonymous_memory()) > memory)
+            memory = now;
+    }
     if (result < 0)
         give_up(&problem);
     double seconds = (double)(clock_now(CLOCK_MONOTONIC) - began) / 1e9;
-    long now = anonymous_memory();
-    print_counts(history, seconds, now > memory ? now : memory);
+    printf("%.2f million records/s, %" PRIu64 " records\n", (double)events / seconds / 1e6, events);
+    now = anonymous_memory();
+    return now > memory ? now : memory;
+}
+
+static void match(struct source *const *sources, uint32_t count, bool causality)
+{
+    const struct causality_options options = {0};
+    struct causality_analysis *analysis = NULL;
+    struct problem problem = {"out of memory"};
+    struct history *history;
+
+    if (history_new(sources, count, &history, &problem) < 0 ||
+        (causality && causality_new(&options, history, &analysis) < 0))
+        give_up(&problem);
+    long memory = read_all(history, analysis);
+    if (causality)
+        print_causality(analysis, count);
+    else
+        print_counts(history);
+    printf("anonymous memory %.1f MiB at most while reading", (double)memory / 1024);
+    if (causality)
+        printf(", %.1f MiB with the result", (double)anonymous_memory() / 1024);
+    putchar('\n');
+    causality_analysis_free(analysis);
     history_free(history);
 }
 
 int main(int argc, char **argv)
 {
-    size_t count = (size_t)argc - 1;
-    struct source **sources = calloc(count + 1, sizeof(*sources));
+    bool causality = argc > 1 && strcmp(argv[1], "--causality") == 0;
+    char **names = argv + 1 + causality;
+    uint32_t count = (uint32_t)(argc - 1 - causality);
+    struct source **sources = calloc(count + 1UL, sizeof(*sources));
     struct problem problem = {""};
 
     if (sources == NULL)
         return EXIT_FAILURE;
-    for (size_t i = 0; i < count; i++) {
-        const char *trace = argv[i + 1];
+    for (uint32_t i = 0; i < count; i++) {
+        const char *trace = names[i];
         if (trace_open(&trace, 1, &sources[i], &problem) < 0)
             give_up(&problem);
     }
-    match(sources, count);
-    for (size_t i = 0; i < count; i++)
+    match(sources, count, causality);
+    for (uint32_t i = 0; i < count; i++)
         trace_close(sources[i]);
     free(sources);
     return EXIT_SUCCESS;

@@ -3,8 +3,8 @@
  * mappings_fuzz.c: the input is a line of /proc/PID/maps, in which file names stand as the metered
  * program chose them. Whatever it is, it is refused or read as numbers that it has.
  */
+#include "base/mapping.h"
 #include "fuzz.h"
-#include "symbols/symbols_private.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -24,9 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         PROMISE(mapping.begin < mapping.end);
         /* written as the kernel does, it is the same */
         snprintf(text, sizeof(text),
-                 "%" PRIx64 "-%" PRIx64 " r-%cp %08" PRIx64 " %x:%x %" PRIu64 " ", mapping.begin,
-                 mapping.end, mapping.executable ? 'x' : '-', mapping.offset,
-                 mapping.file.device >> 20, mapping.file.device & 0xfffff, mapping.file.inode);
+                 "%" PRIx64 "-%" PRIx64 " r%c%c%c %08" PRIx64 " %x:%x %" PRIu64 " ", mapping.begin,
+                 mapping.end, mapping.writable ? 'w' : '-', mapping.executable ? 'x' : '-',
+                 mapping.shared ? 's' : 'p', mapping.offset, mapping.file.device >> 20,
+                 mapping.file.device & 0xfffff, mapping.file.inode);
         PROMISE(mapping_read(text, &again));
         PROMISE(memcmp(&mapping, &again, sizeof(mapping)) == 0);
     } else {

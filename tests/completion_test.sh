@@ -59,6 +59,8 @@ dpm run --flags r|receive receivecall
 dpm run --flags all,-se|all,-send all,-sendcall
 dpm acquire --flags=des|destroypath destsocket
 dpm run --cpu-time |coarse precise
+dpm run --meter |auto kernel ptrace
+dpm run --meter k|kernel
 dpm acquire --cpu-time=c|coarse
 dpm run --user roo|root
 dpm run --user=roo|root

@@ -569,7 +569,16 @@ static void use_what_comes(const int *pair)
     receive_bytes(come[RECEIVER], 11);
 }
 
-static int passed(const int *unused)
+typedef ssize_t send_message(int, const struct msghdr *, int);
+
+static ssize_t send_as_one_of_many(int to, const struct msghdr *message, int flags)
+{
+    struct mmsghdr many = {.msg_hdr = *message};
+
+    return sendmmsg(to, &many, 1, flags) == 1 ? (ssize_t)many.msg_len : -1;
+}
+
+static int pass_by(send_message *send)
 {
     union {
         struct cmsghdr header;
@@ -581,7 +590,7 @@ static int passed(const int *unused)
 
     must(socketpair(AF_UNIX, SOCK_STREAM, 0, between) == 0);
     hand_over = between[1];
-    in_child(use_what_comes, unused);
+    in_child(use_what_comes, NULL);
     make_pair(pair);
     send_bytes(pair[SENDER], 5);
     receive_bytes(pair[RECEIVER], 5);
@@ -589,11 +598,23 @@ static int passed(const int *unused)
     memcpy(CMSG_DATA(&control.header), pair, sizeof(pair));
     message.msg_control = &control;
     message.msg_controllen = sizeof(control);
-    sent(between[0], sendmsg(between[0], &message, 0), 1);
+    sent(between[0], send(between[0], &message, 0), 1);
     wait_for_child();
     send_bytes(pair[SENDER], 6);
     receive_bytes(pair[RECEIVER], 6);
     return 0;
+}
+
+static int passed(const int *unused)
+{
+    (void)unused;
+    return pass_by(sendmsg);
+}
+
+static int passed_many(const int *unused)
+{
+    (void)unused;
+    return pass_by(send_as_one_of_many);
 }
 
 /* An abstract name that holds a NUL. */
@@ -667,6 +688,7 @@ int main(int argc, char **argv)
         {"discard", discard},
         {"fast-open", fast_open},
         {"passed", passed},
+        {"passed-many", passed_many},
         {"abstract", abstract},
         {"uring-plain", uring_plain},
         {"uring-poll", uring_poll},

@@ -5,7 +5,8 @@
 # socket; and the bytes of each direction lie side by side, without a gap.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
-need_meter
+by=${DPM_COVERED_BY:-kernel} # which meter
+[ "$by" != kernel ] || need_meter
 program=$1/tests/coverage-program
 cd "$scratch" || exit 1
 
@@ -62,10 +63,21 @@ compare() {
     diff "$1.log.sorted" "$1.records.sorted"
 }
 
+# What the ptrace meter sees another way, or not at all: io_uring, and splices out of UNIX sockets, of which it tells more
+# than the log of what a hook can see.
+seen_otherwise() {
+    [ "$by" = ptrace ] || return
+    case $1-$2 in
+    uring-* | splice-out-unix | splice-last-*) return ;;
+    esac
+    return 1
+}
+
 # way NAME KIND [OPTION...]: goes that way metered and compares.
 way() {
     name=$1-$2
-    "$dpm" run -o "$name.trace" --wait -- "$program" "$1" "$2" "$name.log" > "$name.out" 2> "$name.err"
+    ! seen_otherwise "$1" "$2" || return 0
+    "$dpm" run --meter "$by" -o "$name.trace" --wait -- "$program" "$1" "$2" "$name.log" > "$name.out" 2> "$name.err"
     status=$?
     if [ "$status" = 77 ]; then
         skip "$1, $2" "io_uring is not to be had here"
@@ -77,6 +89,9 @@ way() {
     fi
     "$dpm" dump --json "$name.trace" > "$name.json"
     check "$1, $2: the records are what the program did" compare "$name"
+    case $by-$1 in
+    ptrace-urgent | ptrace-pipe-packets) return ;; # positions behind are in doubt, and say so
+    esac
     skipped=$(awk '$1 == "SKIPPED" { printf "%s%s", sep, $3; sep = " " }' "$name.log")
     check_equal "$1, $2: ... and lie side by side" "$skipped" \
         "$(jq -r -s -f seams.jq "$name.json" | tr '\n' ' ' | sed 's/ $//')"
@@ -84,7 +99,7 @@ way() {
 
 for kind in tcp unix; do
     for name in calls empty peek wait-all half-closed would-block splice-out splice-in vmsplice-tee \
-        sendfile passed wait-any wait-new; do
+        sendfile passed passed-many wait-any wait-new; do
         way "$name" "$kind"
     done
     for how in plain poll async sqpoll; do
@@ -105,6 +120,8 @@ way wait-time tcp
 for name in short-many splice-last abstract; do
     way "$name" unix
 done
+
+[ "$by" = kernel ] || finish
 
 # What is more to be seen of some of them.
 check_equal "a NUL inside an abstract name is shown as @" "@dpm@tail" "$(jq -r 'select(.event ==

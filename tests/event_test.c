@@ -127,7 +127,8 @@ static const struct expected_type expected_types[] = {
      "startIn 108 4 name 112 112 "},
     {20, "IMAGE", 0, 184, "image 32 4 device 36 4 inode 40 8 load 48 8 name 56 128 "},
     {21, "MACHINE", 0, 464,
-     "machineId 32 16 bootId 48 16 meterFlags 64 4 kindsLeftOut 68 4 cpus 72 4 name 80 64 system "
+     "machineId 32 16 bootId 48 16 meterFlags 64 4 kindsLeftOut 68 4 cpus 72 4 meter 76 4 name 80 "
+     "64 system "
      "144 64 "
      "addresses 208 256 "},
     {22, "END", 0, 56, "records 32 8 lost 40 8 reason 48 4 "},
@@ -870,6 +871,23 @@ static void test_procedures_are_found_by_stream_and_pc(void **unused)
     identities_free(identities);
 }
 
+static void test_processes_are_meant_by_pid_or_name(void **state)
+{
+    static const char shortly[STREAM_NAME_SIZE] = "redis-server";
+    static const char cut[STREAM_NAME_SIZE] = "filesystem-inte"; /* rpreter */
+
+    (void)state;
+    assert_true(process_is_meant("4711", 4711, shortly));
+    assert_true(process_is_meant("redis-server", 4711, shortly));
+    assert_true(process_is_meant("filesystem-interpreter", 4711, cut));
+    assert_true(process_is_meant("filesystem-inte", 4711, cut));
+    assert_false(process_is_meant("471", 4711, shortly));
+    assert_false(process_is_meant("redis", 4711, shortly));
+    assert_false(process_is_meant("redis-server-2", 4711, shortly));
+    assert_false(process_is_meant("filesystem-int", 4711, cut));
+    assert_false(process_is_meant("", 4711, shortly));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -895,6 +913,7 @@ int main(void)
         cmocka_unit_test(test_containers_have_short_names),
         cmocka_unit_test(test_any_path_has_a_short_name),
         cmocka_unit_test(test_procedures_are_found_by_stream_and_pc),
+        cmocka_unit_test(test_processes_are_meant_by_pid_or_name),
     };
 
     return cmocka_run_group_tests_name("event", tests, NULL, NULL);

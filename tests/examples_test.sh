@@ -55,10 +55,11 @@ between() {
         [$name[.from | tostring], $name[.to | tostring], .messages, .bytes] | join(" ")' | sort
 }
 
-reason=$("$dpm" run -o probe.trace -- true 2>&1) || {
-    skip "what DPM sees" "the kernel meter does not run here: $reason"
+find_meter
+if [ -z "$meter" ]; then
+    skip "what DPM sees" "no meter runs here: $reason"
     finish
-}
+fi
 "$dpm" run -o server.trace -- "$server" 50 > out 2> err
 check_equal "DPM counts the timer server's messages" "timer-client timer-server 50 800
 timer-server timer-client 50 800" "$(between server.trace)"

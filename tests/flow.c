@@ -9,18 +9,22 @@
  *      child N --/
  *
  * KIND is stream, seqpacket (a UNIX socket pair for all children), datagram (a UNIX socket for each,
- * without a name, sending to that of the parent), tcp (a connection of all children), pipe or
- * pipe-large. Every child sends BURST messages of 64 bytes, over tcp and pipe-large of a million so that
+ * without a name, sending to that of the parent), tcp (a connection of all children), pipe, pipe-large or
+ * pipe-slow. Every child sends BURST messages of 64 bytes, over the last two and tcp of a million so that
  * each send waits for room, rests PAUSE microseconds (0: not at all), and so on until SIGUSR1 (for a minute
- * at most); its last message is one of 1 byte.
+ * at most); its last message is one of 1 byte. Until then reads of pipe-slow end long after their bytes have
+ * left the pipe: the kernel looks at each of many files that have asked for a signal when there is room. (With a
+ * low limit on open files they are too few.)
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -42,28 +46,77 @@ static void fail(const char *what)
     exit(1);
 }
 
-static void send_all(int descriptor, size_t size, int burst, unsigned pause)
-{
-    static char message[1000000] = "message";
+/* ---- who sends ---- */
 
-    while (!over) {
-        for (int i = 0; i < burst; i++)
-            if (write(descriptor, message, size) < 0)
-                fail("write");
-        if (pause > 0)
-            usleep(pause);
+#define SMALL_MESSAGE 64
+#define LARGE_MESSAGE 1000000
+
+#define MOST_FILES    10000
+#define QUICK_AT_LAST 30 /* messages of pipe-slow */
+
+/* Opens the pipe many times more, to be told by a signal, which is ignored, when there is room. Returns how many; the
+ * first is *ret_first. */
+static int ask_for_signals(int descriptor, int *ret_first)
+{
+    struct rlimit limit = {0};
+    char name[64];
+    int count = 0;
+
+    signal(SIGIO, SIG_IGN);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", descriptor);
+    for (int file; count < MOST_FILES && (file = open(name, O_WRONLY)) >= 0; count++) {
+        if (fcntl(file, F_SETOWN, getpid()) < 0 || fcntl(file, F_SETFL, O_ASYNC) < 0)
+            fail("fcntl");
+        if (count == 0)
+            *ret_first = file;
     }
-    if (write(descriptor, "", 1) < 0)
+    return count;
+}
+
+static void send_message(int descriptor, size_t size)
+{
+    static const char message[LARGE_MESSAGE] = "message";
+
+    if (write(descriptor, message, size) < 0)
         fail("write");
 }
 
-static void receive_all(int descriptor, bool to_end_of_file, int senders)
+static void send_all(int descriptor, size_t size, int burst, unsigned pause)
 {
-    char buffer[64];
+    while (!over) {
+        for (int i = 0; i < burst; i++)
+            send_message(descriptor, size);
+        if (pause > 0)
+            usleep(pause);
+    }
+}
+
+static void send_slowly(int descriptor, size_t size, int burst, unsigned pause)
+{
+    int first = 0, count = ask_for_signals(descriptor, &first);
+
+    send_all(descriptor, size, burst, pause);
+    while (count-- > 0)
+        close(first + count);
+    for (int i = 0; i < QUICK_AT_LAST; i++)
+        send_message(descriptor, size);
+}
+
+/* ---- who receives ---- */
+
+#define SMALL_READ 64
+#define LARGE_READ 32768
+
+static void receive_all(int descriptor, size_t most, bool to_end_of_file, int senders)
+{
+    char buffer[LARGE_READ];
 
     /* bytes of a stream come in other pieces than they were sent, but those of 64 never in one of 1 */
     for (ssize_t size; senders > 0;) {
-        size = read(descriptor, buffer, sizeof(buffer));
+        size = read(descriptor, buffer, most);
         if (size < 0)
             fail("read");
         if (size == 0)
@@ -71,6 +124,8 @@ static void receive_all(int descriptor, bool to_end_of_file, int senders)
         senders -= !to_end_of_file && size == 1;
     }
 }
+
+/* ---- the paths ---- */
 
 static int tcp_connection(int *ret_other)
 {
@@ -139,14 +194,16 @@ int main(int count, char **arguments)
 {
     if (count != 5) {
         fprintf(stderr,
-                "usage: flow stream|seqpacket|datagram|tcp|pipe|pipe-large SENDERS BURST PAUSE\n");
+                "usage: flow stream|seqpacket|datagram|tcp|pipe|pipe-large|pipe-slow SENDERS "
+                "BURST PAUSE\n");
         return 2;
     }
     int type = strcmp(arguments[1], "stream") == 0      ? SOCK_STREAM
                : strcmp(arguments[1], "seqpacket") == 0 ? SOCK_SEQPACKET
                                                         : SOCK_DGRAM;
     bool tcp = strcmp(arguments[1], "tcp") == 0;
-    bool large = tcp || strcmp(arguments[1], "pipe-large") == 0;
+    bool slow = strcmp(arguments[1], "pipe-slow") == 0;
+    bool large = tcp || slow || strcmp(arguments[1], "pipe-large") == 0;
     bool is_pipe = strncmp(arguments[1], "pipe", 4) == 0;
     int senders = atoi(arguments[2]), other;
     int parents = tcp       ? tcp_connection(&other)
@@ -161,14 +218,16 @@ int main(int count, char **arguments)
             signal(SIGUSR1, note_over);
             signal(SIGALRM, note_over);
             alarm(MOST_SECONDS);
-            send_all(other >= 0 ? other : childs_end(parents), large ? 1000000 : 64,
-                     atoi(arguments[3]), (unsigned)atoi(arguments[4]));
+            int own = other >= 0 ? other : childs_end(parents);
+            (slow ? send_slowly : send_all)(own, large ? LARGE_MESSAGE : SMALL_MESSAGE,
+                                            atoi(arguments[3]), (unsigned)atoi(arguments[4]));
+            send_message(own, 1);
             return 0;
         }
     }
     if (other >= 0)
         close(other);
-    receive_all(parents, tcp || is_pipe, senders);
+    receive_all(parents, slow ? LARGE_READ : SMALL_READ, tcp || is_pipe, senders);
     close(parents);
     while (wait(NULL) > 0)
         continue;

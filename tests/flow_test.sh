@@ -10,11 +10,12 @@ cd "$scratch" || exit 1
 
 # Everything that the processes still send when they are metered is received before they end. So the
 # last byte or message of each path must have the same place at both its ends; no place may be left
-# out; and no path may be told twice, as if it had ended in between.
+# out; and no path may be told twice, as if it had ended in between. Of a pipe what is sent at first may say that
+# its place may be wrong ("older"): then what comes behind it need not begin where it ends.
 examine() {
     "$dpm" dump --json flow.trace 2> /dev/null | jq -r '
         if .event == "PATH" then [.event, .path, .cookie, .peer]
-        elif .event == "SEND" or .event == "RECEIVE" then [.event, .path, .offset, .bytes]
+        elif .event == "SEND" or .event == "RECEIVE" then [.event, .path, .offset, .bytes, .older == true]
         else empty end | @tsv' | awk -v kind="$1" '
         $1 == "PATH" {
             if (!($2 in from) && told[$3, $4]++)
@@ -25,9 +26,11 @@ examine() {
         }
         $4 > 0 {
             way = $1 == "SEND" ? from[$2] " > " to[$2] : to[$2] " > " from[$2]
-            if (($1, way) in place && place[$1, way] != $3)
+            if (($1, way) in place && place[$1, way] != $3 && !($1 == "SEND" && doubted[way]))
                 print way ": " $1 " at " $3 ", not at " place[$1, way]
             next_of[way] = 1
+            if ($1 == "SEND")
+                doubted[way] = $5 == "true"
             place[$1, way] = $3 + (kind ~ /^(stream|pipe)/ ? $4 : 1)
         }
         END {
@@ -76,7 +79,7 @@ try() {
     "$dpm" acquire -o flow.trace --flags send,receive --kinds all --ring 64M $pid $(pgrep -P $pid) > out 2> err &
     acquirer=$!
     wait_for 30 grep -q '^dpm: metering' err
-    sleep 0.7
+    sleep "$seconds"
     pkill -USR1 -P $pid
     wait $acquirer
     check_equal "$*: it is metered to its end" 0 $?
@@ -90,6 +93,7 @@ try() {
     sed -n '/settle/s/^/# /p' err
 }
 
+seconds=0.7
 try datagram 1 1 30
 try datagram 1 3 100
 try datagram 1 20 1000
@@ -100,6 +104,8 @@ for run in 1 2 3 4 5; do
     echo "# tcp, run $run"
     try tcp 4 1 0
 done
+try pipe-slow 1 1 0
+seconds=0.3 # of very many messages
 try pipe 1 3 100
 try pipe-large 1 1 0
 # without pause

@@ -89,7 +89,7 @@ fi
 less="setpriv --bounding-set=-net_admin --inh-caps=-net_admin"
 if $less true 2> err; then
     rm -rf less.trace
-    $less "$dpm" run -o less.trace --kinds udp --flags all -- true > out 2> err
+    $less "$dpm" run --meter kernel -o less.trace --kinds udp --flags all -- true > out 2> err
     check_equal "UDP alone, where it cannot be metered, is refused" "1 no trace" \
         "$? $([ -e less.trace ] || echo no trace)"
     check "... and why" grep -q 'UDP is not metered: .* CAP_NET_ADMIN, and nothing else is asked for' err

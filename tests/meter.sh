@@ -1,18 +1,44 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# meter.sh: what the tests on the kernel meter share; read after tap.sh. Benchmarks read it too.
+# meter.sh: what the tests that meter share; read after tap.sh. Benchmarks read it too.
 
 dpm=$1/dpm
 
 # need_meter: ends the test where the kernel meter cannot run: skipped, if it says that privilege or
 # the kernel's help is missing; failed, if it breaks.
 need_meter() {
-    reason=$("$dpm" run -o "$scratch/probe.trace" -- true 2>&1) && return
+    reason=$("$dpm" run --meter kernel -o "$scratch/probe.trace" -- true 2>&1) && return
     case $reason in
-    *CAP_BPF* | *"the kernel meter does not run here"*) skip_all "the kernel meter does not run here: $reason" ;;
+    *CAP_BPF* | *"the kernel meter does not run here"*)
+        skip_all "the kernel meter does not run here: $(echo "$reason" | head -n 1)" ;;
     esac
     fail "dpm run meters a command" "$reason"
     finish
+}
+
+# find_meter: sets `meter` to kernel or ptrace, what dpm run takes here; if neither works it is empty and `reason` says why.
+find_meter() {
+    meter=
+    rm -rf "$scratch/probe.trace"
+    reason=$("$dpm" run -o "$scratch/probe.trace" -- true 2>&1) || return 0
+    meter=kernel
+    case $reason in *"metering with ptrace"*) meter=ptrace ;; esac
+    rm -rf "$scratch/probe.trace"
+    echo "# meter: $meter"
+    # who is traced cannot trace itself, as the search for leaks does
+    [ $meter = kernel ] || export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
+}
+
+# need_any_meter: ends the test where no meter runs; sets `meter`.
+need_any_meter() {
+    find_meter
+    [ -n "$meter" ] || skip_all "no meter runs here: $reason"
+}
+
+# only_kernel NAME WHY: whether this is the kernel meter; else skips a test case, for what the ptrace meter does not do.
+only_kernel() {
+    [ "$meter" = kernel ] || skip "$1" "the ptrace meter is in use: $2"
+    [ "$meter" = kernel ]
 }
 
 # programs_of: of a listing by bpftool on standard input, the meter's programs: id and name, sorted.

@@ -151,6 +151,44 @@ else
     skip 'each thread a stream, or each process' 'python3 is not installed'
 fi
 
+# ---- who waits at once for an answer, and by which path ----
+
+first=$(free_port)
+redis-server --port "$first" --save "" --appendonly no > first.out 2>&1 &
+first_pid=$!
+second=$(free_port)
+redis-server --port "$second" --save "" --appendonly no > second.out 2>&1 &
+second_pid=$!
+wait_for 10 redis-cli -p "$first" ping && wait_for 10 redis-cli -p "$second" ping
+# asks the first and waits, asks the second and works before it looks for the answer
+cat > asks.sh << 'END'
+exec 3<> "/dev/tcp/127.0.0.1/$1" 4<> "/dev/tcp/127.0.0.1/$2"
+for i in {1..40}; do
+    echo "WAIT 1 3" >&3 # no replica answers
+    read -r answer <&3
+    echo "WAIT 1 3" >&4
+    for ((k = 0; k < 20000; k++)); do :; done
+    read -r answer <&4
+done
+END
+"$dpm" run -o asks.trace --report report -- bash asks.sh "$first" "$second"
+kill $first_pid $second_pid
+"$dpm" parallelism --json asks.trace > asks.json
+holds 'a turn for each question, by both paths' asks.json \
+    "[.paths[] | select(.address == (\"127.0.0.1:$first\", \"127.0.0.1:$second\")) | .turns] == [40, 40]"
+holds 'the first is synchronous' asks.json \
+    ".paths[] | select(.address == \"127.0.0.1:$first\") | .synchronous >= 30 and .process == \"bash\""
+holds 'the second is not' asks.json \
+    ".paths[] | select(.address == \"127.0.0.1:$second\") | .synchronous <= 4"
+for trace in asks tsp pipe; do
+    "$dpm" parallelism --json $trace.trace > sum.json
+    holds "paths add up to processes: $trace" sum.json \
+        '([.paths[].turns, .other_paths.turns] | add) == ([.processes[].turns] | add) and
+         ([.paths[].synchronous, .other_paths.synchronous] | add) == ([.processes[].synchronous] | add)'
+done
+"$dpm" parallelism asks.trace > asks.txt
+matches 'told in words' "^bash\[[0-9]+\] +tcp +127.0.0.1:$second +40 +" asks.txt
+
 # ---- a server with a timer: what sleeps takes its time ----
 
 "$dpm" run -o sleep.trace --report report -- sh -c 'sleep 0.3; sleep 0.2'
@@ -159,6 +197,29 @@ holds 'two sleeps, one after the other' sleep.json \
     '.rows[0].tmax_ns > 490000000 and .rows[0].tmax_ns < 700000000'
 holds 'as long as it took' sleep.json \
     '((.rows[2].tmax_ns - .trace.duration_ns) | fabs) < 0.1 * .trace.duration_ns'
+
+# ---- while it is recorded ----
+
+"$dpm" run -o live.trace --report report -- \
+    sh -c 'for i in $(seq 100); do seq 200000 | gzip -c | wc -c; sleep 0.2; [ ! -e enough ] || exit 0; done' \
+    > /dev/null &
+live_pid=$!
+has_received() {
+    "$dpm" dump --type receive --process wc live.trace 2> dump.err | grep -q .
+}
+wait_for 20 has_received
+"$dpm" parallelism --json live.trace > live.json 2> live.err
+"$dpm" path --json live.trace > live-path.json 2> live-path.err
+"$dpm" causality --json --server gzip,wc live.trace > live-causality.json 2> live-causality.err
+: > enough
+wait $live_pid
+matches 'it is said to go on' '^dpm: live.trace is still being recorded' live.err
+holds 'T and P of what there is' live.json '.rows[0].T_ns > 0 and .rows[0].P > 0 and .trace.lost == 0'
+matches 'the path of what there is' '^dpm: live.trace is still being recorded' live-path.err
+holds '... which goes through it' live-path.json '.tmax_ns > 0 and any(.processes[]; .name == "gzip")'
+holds 'strings of what there is' live-causality.json 'any(.strings[]; .count > 0)'
+"$dpm" parallelism --json live.trace > live.json 2> live.err
+check_equal 'not when it has ended' '' "$(cat live.err)"
 
 # ---- what is wrong ----
 

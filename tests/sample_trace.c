@@ -553,7 +553,7 @@ static void pipe_end(struct sample *sample, uint32_t number, uint32_t peer, enum
 {
     struct path_record record = new_path(number, PATH_PIPE, 0, role);
 
-    record.header.flags |= RECORD_PACKETS;
+    record.header.flags |= RECORD_PACKETS | RECORD_COUNTED;
     record.peer = 10 * (uint64_t)peer;
     append(sample, &record.header);
 }
@@ -566,7 +566,7 @@ static void delta(struct sample *sample)
     pipe_end(sample, 2, 1, PATH_ROLE_READS);
     message(sample, 1, EVENT_SEND, RECORD_CONCURRENT, 1, 0, 100);
     message(sample, 1, EVENT_SENDCALL, RECORD_PREEMPTED, 1, 150, 50);
-    message(sample, 2, EVENT_RECEIVE, 0, 2, 0, 150);
+    message(sample, 2, EVENT_RECEIVE, RECORD_SAME_CALL, 2, 0, 150);
 }
 
 static const struct {

@@ -396,7 +396,8 @@ static void statistics_json_has_its_keys(void **state)
     assert_non_null(json);
     expect_keys(json, "trace processes pairs late_senders late_receivers paths procedures");
     expect_keys(json_object_get(json, "trace"),
-                "events lost dropped duplicates unseen_bytes not_metered duration_ns complete by "
+                "events lost dropped duplicates unseen_bytes not_metered traces_of_ptrace "
+                "duration_ns complete by "
                 "machines local "
                 "remote "
                 "connections ended own_cost matching");
@@ -729,7 +730,7 @@ static void records_have_their_keys(void **state)
                             "remote_port local remote start_out start_in unix_name",
         [EVENT_IMAGE] = HEAD "image device inode load_address file",
         [EVENT_MACHINE] =
-            HEAD "machine_id boot_id meter_flags kinds_left_out cpus system addresses",
+            HEAD "machine_id boot_id meter_flags kinds_left_out cpus meter system addresses",
         [EVENT_END] = HEAD "records lost reason",
         [EVENT_MODULE] = HEAD "module device inode text build_id file",
         [EVENT_PROCEDURE] = HEAD "module image address offset procedure",

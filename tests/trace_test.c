@@ -217,20 +217,14 @@ static void check_promises(const struct record_header *header, uint64_t *time)
     *time = header->time;
 }
 
-/* Reads a trace to its end or first error; what trace.h promises is checked on the way. */
-static struct reading read_trace(const char *path)
+/* Reads a source to its end or first error; what trace.h promises is checked on the way. */
+static struct reading read_source(struct source *source)
 {
     struct reading reading = {0};
-    struct source *source;
     struct event event;
     uint64_t complete;
     uint64_t time = 0;
 
-    reading.result = trace_open(&path, 1, &source, &reading.problem);
-    if (reading.result < 0) {
-        assert_string_not_equal(reading.problem.text, "");
-        return reading;
-    }
     while ((reading.result = source->next(source, &event, &complete, &reading.problem)) > 0) {
         check_promises(event.header, &time);
         assert_int_equal(event.origin, 0);
@@ -246,6 +240,20 @@ static struct reading read_trace(const char *path)
     reading.state = source->states[0];
     reading.partial = trace_partial_tail(source, 0);
     assert_int_equal(reading.state.records, reading.list.count);
+    return reading;
+}
+
+static struct reading read_trace(const char *path)
+{
+    struct reading reading = {0};
+    struct source *source;
+
+    reading.result = trace_open(&path, 1, &source, &reading.problem);
+    if (reading.result < 0) {
+        assert_string_not_equal(reading.problem.text, "");
+        return reading;
+    }
+    reading = read_source(source);
     trace_close(source);
     return reading;
 }
@@ -269,6 +277,7 @@ static uint64_t check_whole(const char *path, const struct list *model, unsigned
     assert_int_equal(end->records, reading.list.count);
     assert_int_equal(end->reason, reason);
     assert_true(reading.state.complete);
+    assert_false(reading.state.being_written);
     assert_int_equal(reading.state.end_reason, reason);
     assert_int_equal(reading.state.lost, end->lost);
     assert_int_equal(reading.partial, 0);
@@ -1552,6 +1561,7 @@ static void test_a_trace_being_written_is_read_but_not_repaired(void **unused)
         struct reading reading = read_trace(path);
         assert_int_equal(reading.result, 0);
         assert_false(reading.state.complete);
+        assert_true(reading.state.being_written);
         check_same(&model, &reading.list);
         reading_done(&reading);
         check_not_repaired(path, -EBUSY);
@@ -1560,6 +1570,42 @@ static void test_a_trace_being_written_is_read_but_not_repaired(void **unused)
     check_whole(path, &model, END_COMPLETE);
     assert_false(repair(path).end_written);
     list_done(&model);
+    remove_tree(path);
+}
+
+static void test_a_trace_is_read_again_as_far_as_before(void **unused)
+{
+    struct maker maker = {.state = seed_of_run("again")};
+    struct list model = {0};
+    const char *path = in_scratch("again");
+    struct trace_writer *writer = begin(path, NO_LIMIT, &model);
+    struct problem problem;
+    struct source *source;
+    struct event event;
+    uint64_t complete;
+
+    (void)unused;
+    append_random(writer, &maker, 30000, &model);
+    assert_int_equal(trace_writer_flush(writer, NULL), 0);
+    assert_int_equal(trace_open(&path, 1, &source, &problem), 0);
+    struct list later = {0};
+    for (unsigned round = 0; round < 5; round++) {
+        for (uint64_t i = random_below(&maker.state, 30000); i > 0; i--)
+            assert_int_equal(source->next(source, &event, &complete, &problem), SOURCE_RECORD);
+        append_random(writer, &maker, 1000, &later);
+        assert_int_equal(trace_writer_flush(writer, NULL), 0);
+        assert_int_equal(trace_rewind(source, &problem), 0);
+        struct reading reading = read_source(source);
+        assert_int_equal(reading.result, 0);
+        assert_true(reading.state.being_written);
+        check_same(&model, &reading.list);
+        reading_done(&reading);
+        assert_int_equal(trace_rewind(source, &problem), 0);
+    }
+    trace_close(source);
+    finish(writer, END_COMPLETE);
+    list_done(&model);
+    list_done(&later);
     remove_tree(path);
 }
 
@@ -1830,6 +1876,7 @@ int main(void)
         cmocka_unit_test(test_a_tail_of_zeros_is_a_cut),
         cmocka_unit_test(test_repair_leaves_damage_alone),
         cmocka_unit_test(test_a_trace_being_written_is_read_but_not_repaired),
+        cmocka_unit_test(test_a_trace_is_read_again_as_far_as_before),
         cmocka_unit_test(test_a_killed_writer_leaves_a_trace),
         cmocka_unit_test(test_babeltrace_reads_every_type_and_value),
         cmocka_unit_test(test_no_descriptor_is_left_open),

@@ -79,11 +79,7 @@ void placed_done(struct placed *placed)
 
 static bool is_meant(const struct assigned_process *rule, const struct parallelism_process *process)
 {
-    char pid[16];
-
-    snprintf(pid, sizeof(pid), "%u", process->pid);
-    return strcmp(rule->who, "*") == 0 || strcmp(rule->who, pid) == 0 ||
-           strncmp(rule->who, process->name, STREAM_NAME_SIZE - 1) == 0;
+    return strcmp(rule->who, "*") == 0 || process_is_meant(rule->who, process->pid, process->name);
 }
 
 int placed_add(struct placed *placed, uint32_t process, const struct parallelism_process *is)

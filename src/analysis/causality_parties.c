@@ -178,12 +178,8 @@ static const struct stream_record *identity_of(const struct causality_analysis *
 
 static bool is_named(const struct causality_options *options, const struct member *member)
 {
-    char pid[16];
-
-    snprintf(pid, sizeof(pid), "%u", member->pid);
     for (size_t i = 0; i < options->server_count; i++)
-        if (strcmp(options->servers[i], pid) == 0 ||
-            strncmp(options->servers[i], member->name, sizeof(member->name)) == 0)
+        if (process_is_meant(options->servers[i], member->pid, member->name))
             return true;
     return false;
 }

@@ -298,40 +298,47 @@ static int add_step(struct causality_analysis *analysis, const struct causality_
     return result;
 }
 
-int requests_begin(struct causality_analysis *analysis, const struct causality_event *at,
-                   uint32_t requestor, struct reference *ret_step)
+/* A request whose strings begin behind this root, with its first step. NULL: out of memory. */
+static struct request *new_request(struct causality_analysis *analysis,
+                                   const struct causality_event *at, uint32_t root,
+                                   struct reference *ret_step)
 {
-    int64_t string = strings_extend(&analysis->strings, STRING_WHOLE, at->process->letter);
+    int64_t string = strings_extend(&analysis->strings, root, at->process->letter);
     int64_t index = string < 0 ? -ENOMEM : pool_take(&analysis->requests);
 
     if (index < 0)
-        return -ENOMEM;
+        return NULL;
     struct request *request = request_at(analysis, (uint32_t)index);
     request->origin = at->event->event.origin;
     request->begun = at->event->when;
+    return add_step(analysis, at, (uint32_t)index, (uint32_t)string, ret_step) < 0 ? NULL : request;
+}
+
+int requests_begin(struct causality_analysis *analysis, const struct causality_event *at,
+                   uint32_t requestor, struct reference *ret_step)
+{
+    struct request *request = new_request(analysis, at, STRING_WHOLE, ret_step);
+
+    if (request == NULL)
+        return -ENOMEM;
     request->requestor = requestor;
     request->path = at->record->message.path;
     analysis->sums.requests++;
     analysis->sums.requests_of_strangers += requestor == 0;
     if (requestor != 0 && requestor - 1 < analysis->member_count)
         analysis->members[requestor - 1].requests++;
-    return add_step(analysis, at, (uint32_t)index, (uint32_t)string, ret_step);
+    return 0;
 }
 
 int requests_begin_chain(struct causality_analysis *analysis, const struct causality_event *at,
                          uint32_t root, struct reference *ret_step)
 {
-    int64_t string = strings_extend(&analysis->strings, root, at->process->letter);
-    int64_t index = string < 0 ? -ENOMEM : pool_take(&analysis->requests);
+    struct request *request = new_request(analysis, at, root, ret_step);
 
-    if (index < 0)
+    if (request == NULL)
         return -ENOMEM;
-    struct request *request = request_at(analysis, (uint32_t)index);
-    request->origin = at->event->event.origin;
-    request->begun = at->event->when;
     request->is_chain = true;
-    int result = add_step(analysis, at, (uint32_t)index, (uint32_t)string, ret_step);
-    return result == 0 ? requests_pass(analysis, *ret_step) : result;
+    return requests_pass(analysis, *ret_step);
 }
 
 bool requests_has_request(const struct causality_analysis *analysis, const struct step *step)

@@ -274,6 +274,12 @@ static void add_cost(struct own_cost *sum, const struct statistics_origin *origi
     sum->hook += origin->cost.cost.hook * origin->records;
 }
 
+static void add_meter(struct communication *result, const struct statistics_origin *origin)
+{
+    result->kinds_left_out |= origin->kinds_left_out;
+    result->traces_of_ptrace += origin->meter == METER_PTRACE;
+}
+
 static void build_totals(const struct statistics *statistics, struct communication *result,
                          const struct source_state *states, uint32_t origins)
 {
@@ -290,7 +296,7 @@ static void build_totals(const struct statistics *statistics, struct communicati
     result->duration = duration(statistics);
     result->complete = true;
     for (uint32_t i = 0; i < statistics->lasting.origin_count; i++)
-        result->kinds_left_out |= statistics->lasting.origins[i].kinds_left_out;
+        add_meter(result, &statistics->lasting.origins[i]);
     for (uint32_t i = 0; i < origins; i++) {
         result->lost += states[i].lost;
         result->complete =

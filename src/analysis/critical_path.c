@@ -201,14 +201,11 @@ static void find_slack(struct critical_path_reading *reading, uint64_t longest)
 
 static int64_t find_process(const struct graph *graph, const char *name)
 {
-    char pid[16];
+    const struct parallelism_process *processes = graph->result->processes;
 
-    for (size_t i = 0; i < graph->result->process_count; i++) {
-        snprintf(pid, sizeof(pid), "%u", graph->result->processes[i].pid);
-        if (strncmp(graph->result->processes[i].name, name, STREAM_NAME_SIZE - 1) == 0 ||
-            strcmp(pid, name) == 0)
+    for (size_t i = 0; i < graph->result->process_count; i++)
+        if (process_is_meant(name, processes[i].pid, processes[i].name))
             return (int64_t)i;
-    }
     return -ENOENT;
 }
 

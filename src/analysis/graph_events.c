@@ -113,33 +113,6 @@ static int block(struct graph *graph, struct arrival *arrival)
     return 0;
 }
 
-#define NEXT_TO_NOTHING 20000 /* ns */
-
-/* Whether it waits at once for an answer to what it has sent. */
-static void note_turn(struct graph *graph, const struct arrival *arrival)
-{
-    const struct record *record = (const struct record *)arrival->event->event.header;
-    struct parallelism_process *process = &graph->result->processes[arrival->stream->process];
-    struct graph_stream *stream = arrival->stream;
-    bool waits = record->header.id == EVENT_RECEIVECALL;
-
-    if (record->header.id == EVENT_SEND) {
-        if (stream->has_sent)
-            return;
-        stream->sent_turn = stream->proc_time - stream->sent;
-        stream->sent = stream->proc_time;
-        stream->has_sent = true;
-        return;
-    }
-    if (!stream->has_sent || !(waits || record->header.id == EVENT_RECEIVE))
-        return;
-    uint64_t between = stream->proc_time - stream->sent;
-    stream->has_sent = false;
-    process->turns++;
-    process->synchronous +=
-        waits && (between < NEXT_TO_NOTHING || between * 20 < stream->sent_turn);
-}
-
 static int handle(struct graph *graph, struct arrival *arrival)
 {
     const struct history_event *event = arrival->event;
@@ -154,7 +127,8 @@ static int handle(struct graph *graph, struct arrival *arrival)
     if (result < 0)
         return result;
     arrival->stream->sleeps = AWAKE;
-    note_turn(graph, arrival);
+    if ((result = graph_note_turn(graph, arrival)) < 0)
+        return result;
     if (id == EVENT_RECEIVECALL)
         return fall_asleep(graph, arrival, record->message.path != 0 ? RECEIVES : WAITS_FOR_ANY);
     if (id == EVENT_SENDCALL && !(record->header.flags & RECORD_PREEMPTED))

@@ -5,6 +5,7 @@
  *      program_graph.c     every event of the history
  *        |-- graph_events.c    what it makes longer
  *        |-- graph_arcs.c      what leads to it
+ *        |-- graph_turns.c     whether it is an answer that was waited for at once
  *        '-- graph_chains.c    whose it is
  */
 #ifndef DPM_GRAPH_PRIVATE_H
@@ -78,6 +79,11 @@ int graph_add_outside(struct graph *graph, struct arrival *arrival);
 
 /* Nothing explains why it slept so long: an arc of that time, from where it fell asleep. */
 int graph_add_sleep(struct graph *graph, struct arrival *arrival, uint64_t time);
+
+/* ---- graph_turns.c; 0 or -ENOMEM ---- */
+
+/* A SEND, or what ends its turn: who waits at once for an answer. */
+int graph_note_turn(struct graph *graph, const struct arrival *arrival);
 
 /* ---- graph_events.c; 0 or an error as above ---- */
 

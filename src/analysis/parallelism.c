@@ -62,6 +62,7 @@ void parallelism_free(struct parallelism *parallelism)
         free(parallelism->searches[i].machines);
     free(parallelism->searches);
     free(parallelism->processes);
+    free(parallelism->paths);
     free(parallelism->rows);
     free(parallelism);
 }

@@ -126,16 +126,30 @@ struct waits {
     uint64_t time; /* ns */
 };
 
+/* SENDs that the same stream followed by a RECEIVE, and those of them at which it waited at once, with
+ * next to no processor time between (synchronous communication, thesis 5.2.3). */
+struct turns {
+    uint64_t count;
+    uint64_t synchronous;
+};
+
 struct parallelism_process {
     char name[STREAM_NAME_SIZE + 1];
     uint32_t pid;
     uint32_t machine; /* where it was recorded: index, the same for traces of one machine */
     uint32_t streams;
     uint64_t cpu; /* ns */
-    /* SENDs that the same stream followed by a RECEIVE, and those of them at which it waited at once, with
-     * next to no processor time between (synchronous communication, thesis 5.2.3) */
-    uint64_t turns;
-    uint64_t synchronous;
+    struct turns turns;
+};
+
+#define PARALLELISM_PATHS_MOST 4096u
+
+/* What a process sends by the paths of one address: that of who serves there, be it the process or its partner. */
+struct parallelism_path {
+    uint32_t process; /* index */
+    uint8_t kind;     /* enum path_kind */
+    char address[ENDPOINT_SIZE];
+    struct turns turns;
 };
 
 /* An assignment that was searched for. */
@@ -155,6 +169,9 @@ struct parallelism {
     uint64_t largest;  /* processor time of the stream that used most, ns */
     struct parallelism_process *processes;
     size_t process_count;
+    struct parallelism_path *paths; /* the first PARALLELISM_PATHS_MOST */
+    size_t path_count;
+    struct turns other_turns;     /* by paths without a row, or of which nothing is known */
     struct parallelism_row *rows; /* for each assignment its steps */
     size_t row_count;
     uint32_t machines; /* where it was recorded */

@@ -61,7 +61,9 @@ void graph_done(struct graph *graph)
     for (size_t i = 0; graph->placed != NULL && i < graph->options->assignment_count; i++)
         placed_done(&graph->placed[i]);
     forget_everybody(graph);
+    lookup_done(&graph->turn_rows);
     stretches_close(&graph->stretches);
+    free(graph->turn_places);
     free(graph->again.processes);
     free(graph->placed);
     free(graph->origins);

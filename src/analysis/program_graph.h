@@ -162,6 +162,7 @@ struct graph_stream {
     uint64_t since;     /* it sleeps */
     uint64_t sent;      /* processor time when it sent last ... */
     uint64_t sent_turn; /* ... and the time before that */
+    uint32_t sent_row;  /* ... and of the result, where */
     struct reached at;  /* where it fell asleep, or ended */
 };
 
@@ -169,6 +170,14 @@ struct graph_stream {
 struct request {
     uint64_t time;
     struct reached at;
+};
+
+/* Which row of the result counts what a process sends by a path. */
+struct turn_place {
+    uint32_t origin;
+    uint32_t path;
+    uint32_t process;
+    uint32_t row;
 };
 
 struct chain_start {
@@ -206,6 +215,10 @@ struct graph {
     struct lookup process_numbers;
     struct lookup process_chains; /* if processes are streams: of a process's number */
     struct lookup paths;          /* -> requests */
+    struct lookup turn_rows; /* hash of a process and an address -> row of the result's paths */
+    size_t turn_room;
+    struct turn_place *turn_places; /* by the history's place of the path's end */
+    size_t turn_place_room;
     struct pool streams;
     struct pool chains;
     struct pool requests;

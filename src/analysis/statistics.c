@@ -178,6 +178,7 @@ static int add_machine(struct statistics *statistics, const struct event *event)
         return 0;
     origin->meter_flags = record->meter_flags;
     origin->kinds_left_out = record->kinds_left_out;
+    origin->meter = record->meter;
     int result = identities_add(statistics->identities, event);
     return result < 0 ? result : note_machine(statistics, origin, record);
 }

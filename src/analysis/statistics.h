@@ -18,6 +18,7 @@ struct statistics_origin {
     uint32_t machine; /* index into machines */
     uint32_t meter_flags;
     uint32_t kinds_left_out;
+    uint32_t meter; /* enum meter_kind */
     bool has_cost;
     struct record cost;
     uint64_t records;

@@ -147,18 +147,18 @@ static int acquire(const struct acquire_options *options, struct recording *reco
                    struct problem *problem)
 {
     size_t processes;
-    int result = acquire_chosen(options, recording->meter, problem);
+    int result = acquire_chosen(options, recording->metering.meter, problem);
 
     if (result < 0)
         return result;
-    if (meter_live(recording->meter) == 0)
+    if (meter_live(recording->metering.meter) == 0)
         return problem_set(problem, -ESRCH, "there is no such process");
-    result = meter_begin(recording->meter, &processes, problem);
+    result = meter_begin(recording->metering.meter, &processes, problem);
     if (result < 0)
         return result;
     fprintf(recording->messages, "dpm: metering %zu process%s\n", processes,
             processes == 1 ? "" : "es");
-    uint32_t unsettled = meter_unsettled(recording->meter);
+    uint32_t unsettled = meter_unsettled(recording->metering.meter);
     if (unsettled > 0)
         fprintf(recording->messages,
                 "dpm: of %u directions of UNIX sockets the positions could not be settled: they "
@@ -184,7 +184,7 @@ static void record(const struct acquire_options *options, struct recording *reco
     struct pollfd file = {.fd = recording->signals, .events = POLLIN};
     uint64_t began = clock_now(CLOCK_MONOTONIC);
 
-    while (recording->active && meter_live(recording->meter) > 0) {
+    while (recording->active && meter_live(recording->metering.meter) > 0) {
         if (poll(&file, 1, RECORDING_INTERVAL) > 0 && told_to_end(recording))
             return;
         recording_step(recording);

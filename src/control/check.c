@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * check.c: `dpm check`: what works on this machine for this user, what does not and why, and what
- * to do about it. See dpm-check(1). The judgement is the meter's (meter/checks.c); here it is shown:
+ * to do about it. See dpm-check(1). The judgement is the meter's (meter/checks.c), that of the ptrace
+ * meter in ptrace_checks.c; here it is shown:
  *
  *      Privilege                                          the group
  *      missing  CAP_BPF     this process has it not ...   state, name, detail
  *               sudo dpm ...; or once ...                 advice
  */
 #include "control/command.h"
+#include "control/ptrace_checks.h"
 #include "meter/meter.h"
 #include "show/show.h"
 
@@ -22,9 +24,12 @@ struct findings {
     struct meter_check *list;
     size_t count;
     size_t capacity;
-    uint32_t flags; /* that can be metered */
+    uint32_t flags; /* that the kernel meter can meter */
+    bool ptrace;    /* the ptrace meter works */
     int error;
 };
+
+#define EXIT_PTRACE 3 /* the kernel meter does not do all, but the ptrace meter works */
 
 static const struct {
     const char *name;
@@ -74,11 +79,27 @@ static void append(char text[SUMMARY_SIZE], const char *more)
     snprintf(text + length, SUMMARY_SIZE - length, "%s", more);
 }
 
+/* The names of all that is missing; where the ptrace meter works, for the kernel meter. */
+static void append_missing(const struct findings *findings, char text[SUMMARY_SIZE])
+{
+    const char *before = "";
+
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct meter_check *check = &findings->list[i];
+        if (check->state != METER_CHECK_MISSING ||
+            (findings->ptrace && strcmp(check->group, PTRACE_CHECKS) == 0))
+            continue;
+        append(text, before);
+        append(text, check->name);
+        before = ", ";
+    }
+}
+
 /* "dpm run and dpm acquire work here for ..." */
 static void sum_up(const struct findings *findings, char text[SUMMARY_SIZE])
 {
     char flags[METER_FLAGS_TEXT_SIZE], lost[METER_FLAGS_TEXT_SIZE];
-    const char *before = "", *limited = "";
+    const char *limited = "";
 
     for (size_t i = 0; i < findings->count; i++)
         if (strcmp(findings->list[i].group, "Hooks") == 0 &&
@@ -90,17 +111,17 @@ static void sum_up(const struct findings *findings, char text[SUMMARY_SIZE])
         snprintf(text, SUMMARY_SIZE, "dpm run and dpm acquire work here for all flags%s", limited);
     } else if (findings->flags != 0) {
         snprintf(text, SUMMARY_SIZE,
-                 "dpm run and dpm acquire work here for --flags %s, but not for %s%s", flags, lost,
-                 limited);
+                 "dpm run and dpm acquire work here for --flags %s, but not for %s%s%s", flags,
+                 lost, limited,
+                 findings->ptrace ? "; for these dpm run takes the ptrace meter, which costs more"
+                                  : "");
     } else {
-        snprintf(text, SUMMARY_SIZE, "dpm run and dpm acquire do not work here; missing: ");
-        for (size_t i = 0; i < findings->count; i++) {
-            if (findings->list[i].state != METER_CHECK_MISSING)
-                continue;
-            append(text, before);
-            append(text, findings->list[i].name);
-            before = ", ";
-        }
+        snprintf(text, SUMMARY_SIZE, "%s; missing: ",
+                 findings->ptrace
+                     ? "dpm run works here with the ptrace meter, which costs more; dpm acquire "
+                       "does not, for it needs the kernel meter"
+                     : "dpm run and dpm acquire do not work here");
+        append_missing(findings, text);
     }
 }
 
@@ -171,9 +192,14 @@ static int print_json(const struct findings *findings)
 {
     json_t *object = json_object(), *list = json_array();
     char summary[SUMMARY_SIZE];
-    int failed =
-        json_object_set_new(object, "works", json_boolean(findings->flags == METER_ALL_FLAGS));
+    bool works = findings->flags == METER_ALL_FLAGS;
+    int failed = json_object_set_new(object, "works", json_boolean(works));
 
+    failed |= json_object_set_new(object, "ptrace_works", json_boolean(findings->ptrace));
+    failed |= json_object_set_new(object, "run_meter",
+                                  works              ? json_string("kernel")
+                                  : findings->ptrace ? json_string("ptrace")
+                                                     : json_null());
     sum_up(findings, summary);
     failed |= json_object_set_new(object, "summary", json_string(summary));
     failed |= add_flag_names(object, "flags", findings->flags);
@@ -215,6 +241,7 @@ static int command_check(int argc, char **argv)
     if (optind != argc)
         return command_usage_error("check", "takes no argument, not '%s'", argv[optind]);
     findings.flags = meter_check(add_finding, &findings);
+    findings.ptrace = ptrace_checks(add_finding, &findings);
     int result = findings.error;
     if (result == 0 && json)
         result = print_json(&findings);
@@ -225,7 +252,9 @@ static int command_check(int argc, char **argv)
         return command_error("out of memory");
     if (command_flush_output(&problem) < 0)
         return command_error("%s", problem.text);
-    return findings.flags == METER_ALL_FLAGS ? EXIT_SUCCESS : EXIT_FAILURE;
+    return findings.flags == METER_ALL_FLAGS ? EXIT_SUCCESS
+           : findings.ptrace                 ? EXIT_PTRACE
+                                             : EXIT_FAILURE;
 }
 
 const struct command check_command = {

@@ -163,11 +163,10 @@ struct known_stream {
 static bool process_matches(const struct wanted *wanted, const struct known_stream *known)
 {
     const struct stream_record *stream = known->record;
-    size_t length = strnlen(stream->name, sizeof(stream->name));
 
-    if (wanted->is_number && (wanted->number == stream->pid || wanted->number == stream->tid))
+    if (wanted->is_number && wanted->number == stream->tid)
         return true;
-    return strlen(wanted->text) == length && memcmp(wanted->text, stream->name, length) == 0;
+    return process_is_meant(wanted->text, stream->pid, stream->name);
 }
 
 static bool user_matches(const struct wanted *wanted, const struct known_stream *known)

@@ -174,7 +174,9 @@ int parse_duration(const char *text, uint64_t *ret_ns)
 
 static void report_end(const struct source_state *state, const char *name)
 {
-    if (!state->complete)
+    if (!state->complete && state->being_written)
+        fprintf(stderr, "dpm: %s is still being recorded: this is what it has so far\n", name);
+    else if (!state->complete)
         fprintf(stderr,
                 "dpm: %s was cut: what came last is missing (`dpm repair` closes it for other "
                 "tools)\n",

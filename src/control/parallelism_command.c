@@ -30,13 +30,9 @@ struct asked {
 static bool is_left_out(void *context, const struct stream_record *stream)
 {
     const struct asked *asked = context;
-    char pid[16];
 
-    snprintf(pid, sizeof(pid), "%u", stream->pid);
     for (size_t i = 0; i < asked->without_count; i++)
-        if (strcmp(asked->without[i], pid) == 0 ||
-            (strlen(asked->without[i]) < STREAM_NAME_SIZE &&
-             strncmp(asked->without[i], stream->name, STREAM_NAME_SIZE) == 0))
+        if (process_is_meant(asked->without[i], stream->pid, stream->name))
             return true;
     return false;
 }

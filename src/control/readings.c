@@ -20,32 +20,24 @@ static uint64_t report_losses(const struct trace_names *names, const struct trac
 
 /* ---- parallelism ---- */
 
-static int read_once(const struct trace_names *names, struct parallelism_options *options,
-                     bool threads, struct parallelism **ret_parallelism, uint64_t *ret_lost,
-                     struct problem *problem)
+int read_parallelism(const struct trace_names *names, struct parallelism_options *options,
+                     enum streams streams, struct parallelism_run *run, struct problem *problem)
 {
     struct traces traces;
     int result = traces_open(names->at, names->count, &traces, problem);
 
-    options->threads = threads;
+    run->name = names->at[0];
+    options->threads = streams != STREAMS_PROCESSES;
     if (result == 0)
-        result = parallelism_read_history(traces.history, options, ret_parallelism, problem);
-    if (result == 0 && ret_lost != NULL)
-        *ret_lost = report_losses(names, &traces);
+        result = parallelism_read_history(traces.history, options, &run->threads, problem);
+    if (result == 0)
+        run->lost = report_losses(names, &traces);
+    options->threads = false;
+    if (result == 0 && streams == STREAMS_BOTH && parallelism_has_threads(run->threads) &&
+        (result = traces_rewind(&traces, problem)) == 0)
+        result = parallelism_read_history(traces.history, options, &run->processes, problem);
     traces_close(&traces);
     return result;
-}
-
-int read_parallelism(const struct trace_names *names, struct parallelism_options *options,
-                     enum streams streams, struct parallelism_run *run, struct problem *problem)
-{
-    int result =
-        read_once(names, options, streams != STREAMS_PROCESSES, &run->threads, &run->lost, problem);
-
-    run->name = names->at[0];
-    if (result < 0 || streams != STREAMS_BOTH || !parallelism_has_threads(run->threads))
-        return result;
-    return read_once(names, options, false, &run->processes, NULL, problem);
 }
 
 /* ---- the longest path ---- */
@@ -119,12 +111,8 @@ int read_path(const struct trace_names *names, struct critical_path_options *opt
     }
     if (result == 0)
         result = critical_path_find(traces.history, options, &reading, problem);
-    traces_close(&traces);
-    if (result < 0)
-        return result;
-    result = traces_open(names->at, names->count, &traces, problem);
     picture->traces = &traces;
-    if (result == 0)
+    if (result == 0 && (result = traces_rewind(&traces, problem)) == 0)
         result = critical_path_attribute(reading, traces.history, ret_path, problem);
     if (result == 0)
         *ret_lost = report_losses(names, &traces);

@@ -62,8 +62,10 @@ const struct command_option recording_options[] = {
 
 void recording_options_init(struct recording_options *options)
 {
-    *options =
-        (struct recording_options){.flags = "all", .kinds = "all", .max_size = DEFAULT_MAX_SIZE};
+    *options = (struct recording_options){.flags = "all",
+                                          .kinds = "all",
+                                          .max_size = DEFAULT_MAX_SIZE,
+                                          .metering.choice = CHOOSE_KERNEL};
 }
 
 static int read_ring_size(const char *command, struct recording_options *options)
@@ -72,14 +74,14 @@ static int read_ring_size(const char *command, struct recording_options *options
 
     if (parse_size(optarg, &size) < 0 || size < 4096 || size > 1u << 30)
         return command_usage_error(command, "'%s' is no ring size: from 4K to 1G", optarg);
-    options->meter.ring_size = (uint32_t)size;
+    options->metering.meter.ring_size = (uint32_t)size;
     return -1;
 }
 
 static int read_cpu_time(const char *command, struct recording_options *options)
 {
-    options->meter.coarse_time = strcmp(optarg, cpu_times[COARSE]) == 0;
-    if (!options->meter.coarse_time && strcmp(optarg, cpu_times[PRECISE]) != 0)
+    options->metering.meter.coarse_time = strcmp(optarg, cpu_times[COARSE]) == 0;
+    if (!options->metering.meter.coarse_time && strcmp(optarg, cpu_times[PRECISE]) != 0)
         return command_usage_error(command, "CPU time is precise or coarse, not '%s'", optarg);
     return -1;
 }
@@ -122,12 +124,12 @@ int recording_options_done(const char *command, struct recording_options *option
 {
     struct problem problem;
 
-    if (meter_flags_parse(options->flags, &options->meter.flags, &problem) < 0 ||
-        meter_kinds_parse(options->kinds, &options->meter.kinds, &problem) < 0)
+    if (meter_flags_parse(options->flags, &options->metering.meter.flags, &problem) < 0 ||
+        meter_kinds_parse(options->kinds, &options->metering.meter.kinds, &problem) < 0)
         return command_usage_error(command, "%s", problem.text);
-    if ((options->meter.flags & METER_EVENT_FLAGS) == 0)
+    if ((options->metering.meter.flags & METER_EVENT_FLAGS) == 0)
         return command_usage_error(command, "no meter flag is left: nothing would be recorded");
-    if (options->meter.kinds == 0)
+    if (options->metering.meter.kinds == 0)
         return command_usage_error(command,
                                    "no kind of path is left: no message would be recorded");
     return -1;
@@ -135,12 +137,12 @@ int recording_options_done(const char *command, struct recording_options *option
 
 /* ---- while it goes on ---- */
 
-/* Takes the meter out of the kernel; its subject runs on, unmetered. */
+/* Nothing more is recorded; its subject runs on. */
 static void stop_recording(struct recording *recording, enum end_reason reason)
 {
     recording->active = false;
     recording->reason = reason;
-    meter_detach(recording->meter);
+    recording->metering.operations->stop(recording->metering.meter);
 }
 
 /* A write error or the largest size ends the recording, never its subject. */
@@ -183,10 +185,15 @@ static int store(struct recording *recording, const struct event *event, struct 
     return result;
 }
 
+static uint64_t lost_in(const struct recording *recording, enum ring_id ring)
+{
+    return recording->metering.operations->lost(recording->metering.meter, ring);
+}
+
 /* Moves what the meter has into the trace. Returns an enum source_result or a negative errno. */
 static int drain(struct recording *recording, struct problem *problem)
 {
-    struct source *source = meter_source(recording->meter);
+    struct source *source = recording->metering.operations->source(recording->metering.meter);
     struct event event;
     uint64_t complete;
     int result;
@@ -197,7 +204,7 @@ static int drain(struct recording *recording, struct problem *problem)
             return result;
     }
     for (unsigned ring = 0; ring < RING_COUNT; ring++)
-        trace_writer_lost(recording->writer, ring, meter_lost(recording->meter, ring));
+        trace_writer_lost(recording->writer, ring, lost_in(recording, ring));
     return result;
 }
 
@@ -208,14 +215,14 @@ static int flush(struct recording *recording, uint64_t now, struct problem *prob
     if (now - recording->last_flush < FLUSH_INTERVAL)
         return 0;
     recording->last_flush = now;
-    result = meter_sweep(recording->meter, problem);
+    result = recording->metering.operations->sweep(recording->metering.meter, problem);
     return result < 0 ? result : trace_writer_flush(recording->writer, problem);
 }
 
 /* What was recorded so far. */
 static int report_so_far(struct recording *recording, uint64_t now, struct problem *problem)
 {
-    struct source *source = meter_source(recording->meter);
+    struct source *source = recording->metering.operations->source(recording->metering.meter);
     struct show_options options = {.live = true};
     struct communication *communication;
 
@@ -242,7 +249,7 @@ void recording_step(struct recording *recording)
     if (!recording->active)
         return;
     recording->wakeups++;
-    meter_measure(recording->meter, now);
+    recording->metering.operations->measure(recording->metering.meter, now);
     int result = drain(recording, &problem);
     if (result >= 0)
         result = flush(recording, now, &problem);
@@ -301,12 +308,6 @@ static int name_trace(struct recording *recording, const char *name, pid_t pid,
     return 0;
 }
 
-static void tell_missing(const char *sentence, void *context)
-{
-    (void)context;
-    command_error("%s", sentence);
-}
-
 /* For reports while it goes on: the trace's writer makes the MACHINE record itself. */
 static int open_statistics(struct recording *recording, const struct machine_record *machine,
                            struct problem *problem)
@@ -319,6 +320,13 @@ static int open_statistics(struct recording *recording, const struct machine_rec
     return result < 0 ? problem_set(problem, result, "out of memory for the report") : 0;
 }
 
+int recording_open_meter(struct recording *recording, struct problem *problem)
+{
+    return recording->metering.operations != NULL
+               ? 0
+               : metering_open(&recording->options->metering, &recording->metering, problem);
+}
+
 int recording_open(struct recording *recording, const char *name, pid_t pid,
                    struct problem *problem)
 {
@@ -328,19 +336,20 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
 
     if (result < 0)
         return result;
-    if (meter_missing(options->meter.flags, options->meter.kinds, tell_missing, NULL) > 0)
-        return problem_set(problem, -ENOTSUP, "the kernel meter does not run here: see above");
-    result = meter_open(&options->meter, &recording->meter, problem);
+    result = recording_open_meter(recording, problem);
     if (result < 0)
         return result;
-    if (meter_left_out(recording->meter) != NULL)
-        command_error("%s", meter_left_out(recording->meter));
+    const struct metering *metering = &recording->metering;
+    const char *left_out = metering->operations->left_out(metering->meter);
+    if (left_out != NULL)
+        command_error("%s", left_out);
     machine_describe(&machine);
-    machine.meter_flags = options->meter.flags;
-    machine.kinds_left_out = METER_ALL_KINDS & ~meter_kinds(recording->meter);
+    machine.meter_flags = options->metering.meter.flags & ~metering->operations->unknown_flags;
+    machine.kinds_left_out = METER_ALL_KINDS & ~metering->operations->kinds(metering->meter);
+    machine.meter = metering->kind;
     result =
         trace_writer_new(recording->path, &machine, options->max_size, &recording->writer, problem);
-    if (result >= 0 && (options->meter.flags & METER_FLAG_PC) != 0 &&
+    if (result >= 0 && (options->metering.meter.flags & METER_FLAG_PC) != 0 &&
         symbols_new(&recording->symbols) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for names of program counters");
     if (result < 0 || options->interval == 0)
@@ -361,8 +370,9 @@ static void name_the_living(struct recording *recording, const char *hint)
     struct problem problem;
     size_t count;
 
-    if (meter_live(recording->meter) == 0 ||
-        meter_processes(recording->meter, &list, &count, &problem) < 0)
+    const struct metering *metering = &recording->metering;
+    if (metering->operations->live(metering->meter) == 0 ||
+        metering->operations->processes(metering->meter, &list, &count, &problem) < 0)
         return;
     if (count > 0)
         fprintf(recording->messages,
@@ -395,7 +405,9 @@ static int append_cost(struct recording *recording, struct problem *problem)
     struct rusage used;
     struct record cost = {
         .header = {.time = clock_now(CLOCK_MONOTONIC), .id = EVENT_COST, .flags = RECORD_NO_STREAM},
-        .cost = {.wakeups = recording->wakeups, .hook = meter_time_per_record(recording->meter)},
+        .cost = {.wakeups = recording->wakeups,
+                 .hook =
+                     recording->metering.operations->time_per_record(recording->metering.meter)},
     };
 
     if (getrusage(RUSAGE_SELF, &used) == 0)
@@ -412,8 +424,9 @@ int recording_end(struct recording *recording, const char *name_the_rest, struct
     if (recording->active) {
         if (name_the_rest != NULL)
             name_the_living(recording, name_the_rest);
-        result = meter_sweep(recording->meter, problem);
-        stop_recording(recording, END_COMPLETE);
+        result = recording->metering.operations->sweep(recording->metering.meter, problem);
+        recording->active = false;
+        recording->metering.operations->detach(recording->metering.meter);
         while (result >= 0 && (result = drain(recording, problem)) == SOURCE_NONE_YET)
             usleep(1000);
         if (result >= 0)
@@ -424,45 +437,30 @@ int recording_end(struct recording *recording, const char *name_the_rest, struct
             give_up(recording, result, problem);
     }
     for (unsigned ring = 0; ring < RING_COUNT; ring++)
-        trace_writer_lost(recording->writer, ring, meter_lost(recording->meter, ring));
+        trace_writer_lost(recording->writer, ring, lost_in(recording, ring));
     closed = trace_writer_close(recording->writer, recording->reason, problem);
     recording->writer = NULL;
     return closed;
+}
+
+static void say(const char *sentence, void *messages)
+{
+    fprintf(messages, "dpm: %s\n", sentence);
 }
 
 /* What became of the recording, in figures of the trace itself. */
 static void tell_result(const struct recording *recording, const struct source_state *state)
 {
     uint64_t noted = 0, unnamed = symbols_unnamed(recording->symbols, &noted);
-    uint64_t lost_paths = meter_lost_paths(recording->meter);
-    uint32_t resettled = meter_resettled(recording->meter);
-    uint64_t lost_datagrams = meter_lost_datagrams(recording->meter);
-    uint64_t lost_in_rings =
-        meter_lost(recording->meter, RING_CONTROL) + meter_lost(recording->meter, RING_DATA);
 
     fprintf(recording->messages, "dpm: %" PRIu64 " records, %" PRIu64 " lost, in %s\n",
             state->records, state->lost, recording->path);
-    if (lost_in_rings > 0)
-        fprintf(recording->messages, "dpm: a larger ring loses less, e.g. --ring 64M\n");
-    if (lost_paths > 0)
-        fprintf(recording->messages,
-                "dpm: %" PRIu64 " uses of paths are not recorded: no memory to remember them\n",
-                lost_paths);
     if (unnamed > 0)
         fprintf(recording->messages,
                 "dpm: %" PRIu64 " of %" PRIu64 " program counters have no name: the program's file "
                 "had gone or cannot be read\n",
                 unnamed, noted);
-    if (resettled > 0)
-        fprintf(recording->messages,
-                "dpm: on %" PRIu32 " older UNIX streams the offsets of what was sent at first are "
-                "too large: several were sending when their positions were looked for\n",
-                resettled);
-    if (lost_datagrams > 0)
-        fprintf(recording->messages,
-                "dpm: of %" PRIu64
-                " UDP datagrams received the sender is not recorded: no memory\n",
-                lost_datagrams);
+    recording->metering.operations->report(recording->metering.meter, say, recording->messages);
 }
 
 int recording_report(struct recording *recording, struct problem *problem)
@@ -494,7 +492,7 @@ void recording_close(struct recording *recording)
     statistics_free(recording->statistics);
     names_done(&recording->names);
     symbols_free(recording->symbols);
-    meter_close(recording->meter);
+    metering_close(&recording->metering);
     close(recording->signals);
     if (recording->messages != stderr)
         fclose(recording->messages);

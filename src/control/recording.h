@@ -14,10 +14,9 @@
 #ifndef DPM_RECORDING_H
 #define DPM_RECORDING_H
 
-#include "control/command.h"
+#include "control/metering.h"
 
 #include "analysis/analysis.h"
-#include "meter/meter.h"
 #include "symbols/symbols.h"
 #include "trace/trace.h"
 
@@ -34,13 +33,13 @@ struct recording_options {
     const char *kinds;
     uint64_t max_size;
     uint64_t interval; /* ns between reports while it goes on, 0 = none */
-    struct meter_options meter;
+    struct metering_options metering;
 };
 
 struct recording {
     const struct recording_options *options;
     const char *subject; /* "the command runs on", whatever becomes of the recording */
-    struct meter *meter;
+    struct metering metering;
     struct trace_writer *writer;
     struct names names;            /* of users and cgroups, told so far */
     struct symbols *symbols;       /* names of program counters; NULL without the flag pc */
@@ -71,7 +70,7 @@ enum recording_option_value {
 
 extern const struct command_option recording_options[];
 
-/* The defaults: every flag, a trace of at most 4 GiB. */
+/* The defaults: every flag, a trace of at most 4 GiB, the kernel meter. */
 void recording_options_init(struct recording_options *options);
 
 /* Takes what command_next_option has found (its argument is in optarg). Returns -1, or the exit status with
@@ -88,7 +87,10 @@ int recording_options_done(const char *command, struct recording_options *option
 int recording_init(struct recording *recording, const struct recording_options *options,
                    sigset_t *ret_old_mask);
 
-/* Loads the meter and makes the trace: as asked for, or ./dpm-NAME-PID.trace.
+/* Opens the meter, ahead of recording_open: where something must be ready before the command's process is made. */
+int recording_open_meter(struct recording *recording, struct problem *problem);
+
+/* Opens the meter, if it is not open, and makes the trace: as asked for, or ./dpm-NAME-PID.trace.
  * Errors: with a line in `problem`; recording_discard is then to be called. */
 int recording_open(struct recording *recording, const char *name, pid_t pid,
                    struct problem *problem);

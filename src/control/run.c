@@ -4,7 +4,7 @@
  * ends, and reports. Everything in one process:
  *
  *      launch --> command (suspended) ... released, runs
- *                    | kernel meter
+ *                    | meter: the kernel's, or ptrace
  *      recording --> TRACE --> report
  *
  * One loop serves three descriptors: the signals, the command's end, and a timer that empties the
@@ -13,6 +13,7 @@
 #include "control/recording.h"
 
 #include "launch/launch.h"
+#include "ptracemeter/ptracemeter.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -38,24 +39,40 @@ struct run {
     int status; /* as wait(2) gives it */
 };
 
-enum { USER = RECORDING_OPTION_END, WAIT };
+#define DESCENDANTS_INTERVAL 100 /* ms */
+
+enum { USER = RECORDING_OPTION_END, WAIT, METER, SURVIVE };
 
 static const struct command_option run_options[] = {
     {"user", USER, {"NAME", ARGUMENT_USER}, "run the command as this user"},
     {"wait", WAIT, {0}, "end when the last descendant has ended, not when COMMAND has"},
+    {"meter",
+     METER,
+     {"METER", ARGUMENT_WORD, metering_word},
+     "kernel; ptrace: without privilege, and slower; auto: what works (auto)"},
+    {"survive", SURVIVE, {0}, "with ptrace: COMMAND runs on if dpm is killed; slower still"},
     {0},
 };
 
 static int parse_options(int argc, char **argv, struct run_options *options)
 {
     int option, result = -1;
+    size_t meter;
 
     recording_options_init(&options->recording);
+    options->recording.metering.choice = CHOOSE_AUTO;
     while (result < 0 && (option = command_next_option(&run_command, argc, argv)) != -1) {
         if (option == USER)
             options->user = optarg;
         else if (option == WAIT)
             options->wait = true;
+        else if (option == SURVIVE)
+            options->recording.metering.survive = true;
+        else if (option == METER &&
+                 (result = option_word("run", "meter", metering_word, &meter)) < 0)
+            options->recording.metering.choice = (enum meter_choice)meter;
+        else if (option == METER)
+            return result;
         else
             result = recording_option("run", option, &options->recording);
     }
@@ -88,7 +105,8 @@ static void check_ended(struct run *run)
 {
     if (run->ended)
         return;
-    if (waitpid(run->command.pid, &run->status, WNOHANG) == run->command.pid)
+    const struct metering *metering = &run->recording.metering;
+    if (metering->operations->ended(metering->meter, run->command.pid, &run->status))
         run->ended = true;
 }
 
@@ -98,19 +116,27 @@ static bool finished(const struct run *run)
         return true;
     if (!run->ended)
         return false;
-    return !run->options->wait || !run->recording.active || meter_live(run->recording.meter) == 0;
+    const struct metering *metering = &run->recording.metering;
+    if (metering->operations->holds_descendants(metering->meter))
+        return metering->operations->live(metering->meter) == 0;
+    return !run->options->wait || !run->recording.active ||
+           metering->operations->live(metering->meter) == 0;
 }
 
 /* Runs until the command (with --wait: every descendant) has ended or the user has had enough. */
 static void record(struct run *run)
 {
+    const struct metering *metering = &run->recording.metering;
+    int descriptor = metering->operations->descriptor(metering->meter);
     struct pollfd files[] = {
         {.fd = run->recording.signals, .events = POLLIN},
-        {.fd = run->command.pid_fd, .events = POLLIN},
+        {.fd = descriptor >= 0 ? descriptor : run->command.pid_fd, .events = POLLIN},
     };
 
     while (!finished(run)) {
-        int timeout = run->recording.active ? RECORDING_INTERVAL : -1;
+        int timeout = run->recording.active ? RECORDING_INTERVAL
+                      : run->ended          ? DESCENDANTS_INTERVAL
+                                            : -1;
         /* a process that has ended stays readable: do not spin on it */
         int ready = poll(files, run->ended ? 1 : 2, timeout);
         if (ready > 0 && (files[0].revents & POLLIN) != 0)
@@ -122,12 +148,25 @@ static void record(struct run *run)
 
 /* ---- all of it ---- */
 
+/* Where ptrace does not work either, it is not enough to say so. */
+static void tell_refused(const struct metering *metering)
+{
+    if (metering->kernel_refused[0] != '\0')
+        command_error("the kernel meter does not work here (%s)", metering->kernel_refused);
+}
+
 static int begin(struct run *run, struct problem *problem)
 {
     int result =
         recording_open(&run->recording, run->options->command[0], run->command.pid, problem);
 
-    return result < 0 ? result : meter_mark(run->recording.meter, run->command.pid, problem);
+    if (result < 0)
+        return result;
+    const struct metering *metering = &run->recording.metering;
+    result = metering->operations->mark(metering->meter, run->command.pid, problem);
+    if (result < 0)
+        tell_refused(metering);
+    return result;
 }
 
 static int exit_status(const struct run *run)
@@ -148,6 +187,7 @@ static int record_command(struct run *run)
         recording_discard(&run->recording);
         return command_error("%s", problem.text);
     }
+    metering_announce(&run->recording.metering, name, run->recording.messages);
     recording_begin(&run->recording);
     int result = launch_release(&run->command, &problem);
     if (result < 0) {
@@ -164,6 +204,18 @@ static int record_command(struct run *run)
     return exit_status(run);
 }
 
+/* What must be ready before there is a process to meter. */
+static int open_meter(struct run *run, struct problem *problem)
+{
+    int result = recording_open_meter(&run->recording, problem);
+
+    if (result >= 0 && run->recording.metering.kind == METER_PTRACE)
+        result = ptracemeter_refuses(run->options->command[0], problem);
+    if (result < 0)
+        tell_refused(&run->recording.metering);
+    return result;
+}
+
 static int command_run(int argc, char **argv)
 {
     struct run_options options = {0};
@@ -176,7 +228,19 @@ static int command_run(int argc, char **argv)
         return result;
     if (recording_init(&run.recording, &options.recording, &old_mask) < 0)
         return EXIT_FAILURE;
-    struct launch_options launch = {options.command, options.user, &old_mask};
+    if (open_meter(&run, &problem) < 0) {
+        recording_close(&run.recording);
+        return command_error("%s", problem.text);
+    }
+    const struct metering *metering = &run.recording.metering;
+    struct launch_options launch = {
+        .arguments = options.command,
+        .user = options.user,
+        .signal_mask = &old_mask,
+        .prepare = metering->operations->enter,
+        .context = metering->meter,
+        .reaped_elsewhere = metering->kind == METER_PTRACE,
+    };
     if (launch_suspended(&launch, &run.command, &problem) < 0) {
         recording_close(&run.recording);
         return command_error("%s: %s", options.command[0], problem.text);

@@ -23,6 +23,18 @@ int traces_open(const char *const *names, size_t count, struct traces *traces,
     return history_new(traces->sources, count, &traces->history, problem);
 }
 
+int traces_rewind(struct traces *traces, struct problem *problem)
+{
+    history_free(traces->history);
+    traces->history = NULL;
+    for (size_t i = 0; i < traces->count; i++) {
+        int result = trace_rewind(traces->sources[i], problem);
+        if (result < 0)
+            return result;
+    }
+    return history_new(traces->sources, traces->count, &traces->history, problem);
+}
+
 void traces_close(struct traces *traces)
 {
     history_free(traces->history);

@@ -19,6 +19,8 @@ struct traces {
 /* Errors: those of trace_open and history_new; traces_close is to be called in any case. */
 int traces_open(const char *const *names, size_t count, struct traces *traces,
                 struct problem *problem);
+/* The same traces from the beginning, with a new history, however much was recorded since. Errors as above. */
+int traces_rewind(struct traces *traces, struct problem *problem);
 void traces_close(struct traces *traces);
 
 /* command_report_state of each. */

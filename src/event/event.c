@@ -184,6 +184,8 @@ static const struct event_field machine_fields[] = {
     FIELD(machine_record, kinds_left_out, FIELD_HEX, "kindsLeftOut",
           "kinds of paths that are not metered: 1 TCP, 2 UDP, 4 UNIX, 8 pipes"),
     FIELD(machine_record, cpus, FIELD_UNSIGNED, "cpus", "processors in use; 0: not known"),
+    FIELD(machine_record, meter, FIELD_UNSIGNED, "meter",
+          "which meter made the records: 0 the kernel meter, 1 the ptrace meter"),
     FIELD(machine_record, name, FIELD_TEXT, "name", "host name"),
     FIELD(machine_record, system, FIELD_TEXT, "system", "kernel and architecture"),
     FIELD(machine_record, addresses, FIELD_TEXT, "addresses", "separated by blanks"),

@@ -108,6 +108,7 @@ struct source_state {
     uint64_t lost;       /* could not be recorded, all rings, from the meter's counters */
     bool complete;       /* the recording ended in order (END was read) */
     uint32_t end_reason; /* enum end_reason, 0 if not complete */
+    bool being_written;  /* a trace: it was still being recorded when it was opened */
 };
 
 /* Where records come from: a finished trace, several merged ones, or live rings. Records of one
@@ -178,6 +179,10 @@ const struct procedure_record *identities_procedure_of(const struct identities *
                                                        uint32_t origin, uint32_t number,
                                                        uint64_t pc,
                                                        const struct module_record **ret_module);
+
+/* Whether a user who typed `asked` means the process of this pid and name: the pid itself, or the name, of which the
+ * kernel keeps no more than the first 15 characters. */
+bool process_is_meant(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE]);
 
 /* Describes the machine we run on: ids, name, system, addresses; header.time is now. What cannot
  * be found out stays empty. */

@@ -13,6 +13,7 @@
 #include "event/event.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -448,4 +449,12 @@ const char *identities_program(const struct identities *identities, uint32_t ori
     const char *slash = strrchr(record->name, '/');
     const char *program = slash == NULL ? record->name : slash + 1;
     return *program == '\0' ? NULL : program;
+}
+
+bool process_is_meant(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE])
+{
+    char number[16];
+
+    snprintf(number, sizeof(number), "%" PRIu32, pid);
+    return strcmp(asked, number) == 0 || strncmp(asked, name, STREAM_NAME_SIZE - 1) == 0;
 }

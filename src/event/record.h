@@ -91,8 +91,12 @@ enum record_flag {
      * it may be wrong */
     RECORD_PACKETS = 64,
     /* SEND on a UNIX socket: another one was in progress there, whose bytes may lie before its own,
-     * though they are counted behind them, or the reverse */
+     * though they are counted behind them, or the reverse. Of the ptrace meter: SEND and RECEIVE on any path */
     RECORD_CONCURRENT = 128,
+    /* PATH of TCP: positions are counted, from numbers of the meter's own on, not those of the packets */
+    RECORD_COUNTED = 512,
+    /* RECEIVE of the ptrace meter: another message of the call of the stream's previous one */
+    RECORD_SAME_CALL = 1024,
     /* SENDCALL: it did not wait for room, another stream got its CPU */
     RECORD_PREEMPTED = 256,
 };
@@ -316,6 +320,13 @@ struct name_record {
     char name[NAME_SIZE];
 };
 
+/* Which meter made the records. */
+enum meter_kind {
+    METER_KERNEL = 0,
+    METER_PTRACE =
+        1, /* positions are counted when calls end, those of TCP from 0 on; there is no MESSAGEQUEUED */
+};
+
 #define MACHINE_NAME_SIZE      64
 #define MACHINE_ADDRESSES_SIZE 256
 
@@ -326,7 +337,7 @@ struct machine_record {
     uint32_t meter_flags;    /* the flags in force when the recording began */
     uint32_t kinds_left_out; /* METER_TCP, METER_UDP ...: not metered */
     uint32_t cpus;           /* that are in use; 0: not known */
-    uint32_t unused;
+    uint32_t meter;          /* enum meter_kind */
     char name[MACHINE_NAME_SIZE];
     char system[MACHINE_NAME_SIZE];         /* kernel and architecture */
     char addresses[MACHINE_ADDRESSES_SIZE]; /* separated by blanks */

@@ -86,6 +86,7 @@ int ends_note_machine(struct history *history, uint32_t origin, const struct mac
 
     if (of->machine != NO_MACHINE)
         return 0;
+    of->meter = record->meter == METER_PTRACE ? METER_PTRACE : METER_KERNEL;
     of->tells = record->meter_flags & EVENT_FLAG(EVENT_SENDCALL);
     if (record->meter_flags != 0) {
         of->leaves_out_receives = (record->meter_flags & EVENT_FLAG(EVENT_RECEIVE)) == 0;
@@ -183,14 +184,27 @@ bool end_leads_away(struct history *history, const struct end *end)
 
 /* ---- joining ---- */
 
+/* Whether two meters have counted, or one of them, each from a number of its own. */
+static bool have_own_numbers(const struct end *end, const struct end *from)
+{
+    return end->kind == PATH_TCP && end->origin != from->origin &&
+           ((end->record->header.flags | from->record->header.flags) & RECORD_COUNTED);
+}
+
 /* Positions of what an end receives, in the terms of the end that sends: both are unwrapped, from
  * different beginnings. */
 static void align(struct end *end)
 {
     const struct end *from = end->partner;
 
-    if (from != NULL && !end->aligned)
+    if (from == NULL || end->aligned)
+        return;
+    if (have_own_numbers(end, from)) {
+        end->in_shift = from->out_start - end->in_start;
+        end->doubtful = (end->record->header.flags | from->record->header.flags) & RECORD_OLDER;
+    } else {
         end->in_shift = unwrap(from->out_start, (uint32_t)end->in_start) - end->in_start;
+    }
 }
 
 static void begin_positions(struct end *end)
@@ -210,7 +224,7 @@ static void join(struct history *history, struct end *end, struct end *partner)
         both[i]->external = false;
         align(both[i]);
         ends_unlist_unjoined(history, both[i]);
-        if (is_counted(both[i]->kind)) /* until now nobody would have asked */
+        if (both[i]->counted) /* until now nobody would have asked */
             sends_compare_all(both[i], &both[i]->sends);
         if (end->origin != partner->origin)
             history->origins[both[i]->origin].in_flight += sends_count(&both[i]->sends);
@@ -244,8 +258,13 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
         end = add_end(history, origin, told->path);
     if (end == NULL)
         return -ENOMEM;
-    if (end->record == NULL)
+    if (end->record == NULL) {
         end->kind = told->kind;
+        end->counted = is_counted(told->kind, history->origins[origin].meter);
+        end->may_doubt = is_counted_in(told->kind, METER_KERNEL) ||
+                         history->origins[origin].meter == METER_PTRACE;
+        end->counted_in = is_counted_in(told->kind, history->origins[origin].meter);
+    }
     end->packets = told->header.flags & RECORD_PACKETS;
     end->record = identities_path(history->identities, origin, told->path);
     begin_positions(end);

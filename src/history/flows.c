@@ -20,6 +20,11 @@ static uint32_t during_of(const struct history *history, const struct stream *st
                           const struct record *record)
 {
     uint64_t began = stream_call_began(history, stream, record);
+
+    /* the ptrace meter tells of a send from its call's beginning on */
+    if (history->origins[stream->origin].meter == METER_PTRACE && record->header.id == EVENT_SEND &&
+        record->message.span != UINT32_MAX)
+        began = record->header.time - record->message.span;
     uint64_t during = record->header.time > began ? record->header.time - began : 0;
 
     return began == 0 || during >= UINT32_MAX ? UINT32_MAX : (uint32_t)during;
@@ -33,7 +38,7 @@ static int note_sender(struct history *history, struct end *end, const struct st
 
     end->sender = who;
     end->sender_number = stream->number;
-    if (is_same_who(before, who) || !is_counted(end->kind))
+    if (is_same_who(before, who) || !end->counted)
         return 0;
     if (before.life == 0)
         return 0;
@@ -115,7 +120,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
         .position = position,
         .number = NO_NUMBER,
         .time = record->header.time,
-        .during = stream == NULL || !is_counted(end->kind) ? 0 : during_of(history, stream, record),
+        .during = stream == NULL || !end->counted ? 0 : during_of(history, stream, record),
         .bytes = record->message.bytes,
         .left = bytes,
         .concurrent = (record->header.flags & RECORD_CONCURRENT) != 0,
@@ -152,7 +157,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     if (index < (int64_t)end->sends.first + end->done)
         end->done = (uint32_t)index - end->sends.first;
     count_in(history, end);
-    if (is_counted(end->kind) && sends_count(&end->sends) > 1 && end->partner != NULL)
+    if (end->counted && sends_count(&end->sends) > 1 && end->partner != NULL)
         sends_compare_order(end, &end->sends, (uint32_t)index);
     limit_sends(history, end);
     return 0;
@@ -162,8 +167,8 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
  * that of the first may be another one. */
 static uint64_t piece_begins(const struct end *end, uint64_t to, uint32_t bytes)
 {
-    return is_counted(end->kind) && end->out_end < to && to - end->out_end <= bytes ? end->out_end
-                                                                                    : to - bytes;
+    return end->counted && end->out_end < to && to - end->out_end <= bytes ? end->out_end
+                                                                           : to - bytes;
 }
 
 int flows_note_sendcall(struct history *history, struct end *end, struct stream *stream,
@@ -226,7 +231,7 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
         return 0;
     end->in_last = position;
     end->has_received = true;
-    if (stream == NULL || !is_counted_in(end->kind))
+    if (stream == NULL || !end->counted_in)
         return 0;
     struct sharing *sharing = sharing_of(end);
     if (sharing == NULL || sharing_add_who(history, &sharing->takers, &sharing->taker_count,
@@ -238,7 +243,8 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
         .time = record->header.time,
         .during = during_of(history, stream, record),
         .bytes = record->message.bytes,
-        .left = record->message.bytes,
+        .left = length_of(end->kind, record->message.bytes),
+        .concurrent = (record->header.flags & RECORD_CONCURRENT) != 0,
         .stream = record->header.stream,
         .sequence = record->header.sequence,
     };
@@ -284,15 +290,7 @@ int flows_hand_out_sendcall(struct history *history, struct end *end, struct str
         return 0;
     stream->open_handed_to = to;
     stream->open_handed_bytes = (uint32_t)(to - stream->open_from);
-    stream->open_call = (struct beginning){
-        .number = event->number,
-        .time = record->header.time,
-        .when = event->when,
-        .proc_time = event->proc_time,
-        .stream = stream->number,
-        .sequence = record->header.sequence,
-        .value = stream->open_call.value,
-    };
+    stream->open_call = beginning_here(event, stream, record, stream->open_call.value);
     if (end->partner != NULL && end->partner->waiters != NULL)
         holding_wake_all(history, &end->partner->waiters);
     return values_take(history, &stream->open_call.value, event);
@@ -360,6 +358,16 @@ void flows_took(struct end *end, uint64_t position, uint32_t sequence)
             takes->at[i].left = 0;
 }
 
+/* Another send, or receive, was in progress, of a stream that may not have told of any yet. */
+static bool waits_for_unknown(const struct history *history, const struct end *end,
+                              const struct sent *sent)
+{
+    const struct origin *origin = &history->origins[end->origin];
+
+    return sent->concurrent && origin->meter == METER_PTRACE && origin->progress != UINT64_MAX &&
+           (origin->progress < sent->time || origin->progress - sent->time <= MOMENT);
+}
+
 uint64_t flows_release_takes(const struct history *history, struct end *end, uint64_t up_to)
 {
     struct sharing *sharing = end->sharing;
@@ -369,8 +377,9 @@ uint64_t flows_release_takes(const struct history *history, struct end *end, uin
     struct sends *takes = &sharing->takes;
     while (takes->first < takes->end) {
         const struct sent *first = &takes->at[takes->first];
-        uint64_t reaches = first->position + first->bytes + first->after + end->in_shift;
+        uint64_t reaches = first->position + sent_length(end, first) + first->after + end->in_shift;
         if (first->left > 0 || (first->after > 0 && reaches > up_to) ||
+            waits_for_unknown(history, end, first) ||
             !streams_are_past(history, end, sharing->takers, sharing->taker_count, first->time,
                               false))
             break;
@@ -379,7 +388,9 @@ uint64_t flows_release_takes(const struct history *history, struct end *end, uin
     if (takes->first < takes->end) {
         const struct sent *first = &takes->at[takes->first];
         uint64_t begins = first->position + end->in_shift;
-        begins -= first->before < begins ? first->before : begins;
+        /* a later one, in progress for longer, may reach further back than this */
+        uint64_t before = takes->most_before;
+        begins -= before < begins ? before : begins;
         up_to = begins < up_to ? begins : up_to;
     }
     sends_reset_if_empty(takes);
@@ -397,15 +408,14 @@ static uint64_t received_up_to(const struct history *history, struct end *end)
         end->done++;
     uint64_t up_to = end->done < sends_count(sends) ? sends->at[sends->first + end->done].position
                                                     : end->out_end;
-    return partner == NULL || !is_counted_in(end->kind)
-               ? up_to
-               : flows_release_takes(history, end->partner, up_to);
+    return partner == NULL || !end->counted_in ? up_to
+                                               : flows_release_takes(history, end->partner, up_to);
 }
 
 static bool is_ordered(const struct end *end)
 {
     return end->several ||
-           (is_counted_in(end->kind) && end->partner != NULL && end->partner->sharing != NULL &&
+           (end->counted_in && end->partner != NULL && end->partner->sharing != NULL &&
             end->partner->sharing->taker_count > 1);
 }
 
@@ -417,7 +427,6 @@ static void take_out_first(struct history *history, struct end *end)
     end->done -= end->done > 0;
     if (end->sends.first == end->sends.end) {
         sends_reset_if_empty(&end->sends);
-        end->most_before = end->most_after = 0;
         end->done = 0;
         if (end->partner == NULL)
             ends_unlist_unjoined(history, end);
@@ -446,13 +455,15 @@ void flows_release(struct history *history, struct end *end)
 {
     struct sends *sends = &end->sends;
 
-    if (is_counted_in(end->kind) || is_ordered(end)) {
+    if (end->counted_in || is_ordered(end)) {
         uint64_t up_to = received_up_to(history, end);
         struct sharing *sharing = end->sharing;
         while (sends->first < sends->end) {
             const struct sent *first = &sends->at[sends->first];
-            bool past = !end->several || streams_are_past(history, end, sharing->senders,
-                                                          sharing->sender_count, first->time, true);
+            bool past =
+                !waits_for_unknown(history, end, first) &&
+                (!end->several || streams_are_past(history, end, sharing->senders,
+                                                   sharing->sender_count, first->time, true));
             if (first->left > 0 || (sends_count(sends) < RETAINED_MOST && !past) ||
                 (is_ordered(end) &&
                  first->position + sent_length(end, first) + first->after > up_to))

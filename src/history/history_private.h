@@ -74,6 +74,8 @@ struct sends {
     uint32_t first;
     uint32_t end;
     size_t capacity;
+    uint32_t most_before; /* the largest of them, since there were none */
+    uint32_t most_after;
 };
 
 struct range {
@@ -124,7 +126,11 @@ struct end {
     uint32_t held;       /* records of streams held that speak of it ... */
     uint32_t first_kept; /* ... and of no stream, until those are handed out; index + 1 */
     uint32_t last_kept;
-    uint8_t kind;                     /* enum path_kind */
+    uint8_t kind;   /* enum path_kind */
+    bool doubtful;  /* where its positions lie in those of its partner is not known */
+    bool may_doubt; /* its messages may say that their positions are doubtful */
+    bool counted;   /* is_counted */
+    bool counted_in;
     bool packets;                     /* positions may be wrong: RECORD_PACKETS */
     bool destroyed;                   /* nothing will be noted any more */
     bool external;                    /* nobody metered sends here, as far as is known */
@@ -149,8 +155,6 @@ struct end {
     uint32_t sender_number; /* ... and its number */
     struct stream *opens;   /* streams in the middle of a send call, of which SENDCALL has told */
     uint32_t done;          /* leading SENDs that are received, if they are kept nevertheless */
-    uint32_t most_before;   /* the largest of `sends` */
-    uint32_t most_after;
     /* in: what this end receives, in its own terms; + in_shift: in its partner's */
     uint64_t in_start;
     uint64_t in_last;   /* of the latest, as noted */
@@ -201,9 +205,10 @@ struct stream {
     uint32_t number;
     struct process *process; /* or NULL */
     /* as noted */
-    uint64_t read_time;  /* of its latest record */
-    uint64_t began_time; /* before which its present call has not begun, whatever it is */
-    uint64_t lost_time;  /* of its latest LOST or DISCARDED */
+    uint64_t read_time;      /* of its latest record */
+    uint64_t began_time;     /* before which its present call has not begun, whatever it is */
+    uint64_t previous_began; /* the same of the call that ended last */
+    uint64_t lost_time;      /* of its latest LOST or DISCARDED */
     bool has_records;
     bool sendcall;  /* the present call has told a SENDCALL */
     bool discarded; /* a selection has removed records */
@@ -259,6 +264,7 @@ struct origin {
     uint64_t progress;  /* all before this is noted; UINT64_MAX: it has ended */
     int64_t wall_offset;
     uint32_t machine; /* or NO_MACHINE: it has not said */
+    uint8_t meter;    /* enum meter_kind */
     bool begun;
     bool ended;
     bool idle;  /* none yet */
@@ -288,7 +294,7 @@ struct fading {
     struct beginning latest; /* of a stream: its last event */
 };
 
-#define RECENT 1024u /* a power of two */
+#define RECENT 4096u /* a power of two */
 
 static inline uint32_t place_of_recent(uint32_t origin, uint32_t number)
 {
@@ -431,22 +437,23 @@ static inline bool is_datagram(uint8_t kind)
     return kind == PATH_UNIX_DATAGRAM || kind == PATH_UNIX_SEQPACKET || kind == PATH_UDP;
 }
 
-/* Whether positions of SENDs are counted when the call ends. */
-static inline bool is_counted(uint8_t kind)
+/* Whether positions of SENDs are counted when the call ends. The ptrace meter sees nothing but calls: it counts all, but
+ * for UDP, which is in doubt anyway. */
+static inline bool is_counted(uint8_t kind, enum meter_kind meter)
 {
-    return kind != PATH_TCP && kind != PATH_UDP;
+    return kind != PATH_UDP && (kind != PATH_TCP || meter == METER_PTRACE);
 }
 
 /* The same of RECEIVEs. */
-static inline bool is_counted_in(uint8_t kind)
+static inline bool is_counted_in(uint8_t kind, enum meter_kind meter)
 {
-    return kind == PATH_PIPE || kind == PATH_FIFO;
+    return kind == PATH_PIPE || kind == PATH_FIFO || (kind != PATH_UDP && meter == METER_PTRACE);
 }
 
 /* Whether the position of a SEND or RECEIVE of this end may be wrong. */
 static inline bool is_doubtful(const struct end *end, const struct record *record)
 {
-    return is_counted_in(end->kind) && (record->header.flags & RECORD_OLDER);
+    return end->may_doubt && (record->header.flags & RECORD_OLDER);
 }
 
 static inline uint32_t length_of(uint8_t kind, uint32_t bytes)
@@ -566,6 +573,26 @@ int receiving_look(struct history *history, struct end *end, const struct record
                    uint32_t origin, bool forced, struct wait *wait, struct history_event *event);
 
 struct history_edge *history_add_edge(struct history *history);
+/* One of this kind from where `from` says, at the end with number `path` if it is a path's. Returns 0 or -ENOMEM. */
+int history_add_edge_from(struct history *history, enum edge_kind kind, uint8_t id, uint32_t origin,
+                          uint32_t path, const struct beginning *from);
+
+/* An event that is handed out, as where edges may begin; `value` is its place in the values. */
+static inline struct beginning beginning_here(const struct history_event *event,
+                                              const struct stream *stream,
+                                              const struct record *record, uint32_t value)
+{
+    return (struct beginning){
+        .number = event->number,
+        .time = record->header.time,
+        .when = event->when,
+        .proc_time = event->proc_time,
+        .stream = stream->number,
+        .sequence = record->header.sequence,
+        .value = value,
+        .id = record->header.id,
+    };
+}
 
 /* ---- holding.c ---- */
 

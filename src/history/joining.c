@@ -17,7 +17,7 @@
  *      KEY_CONNECTION   both addresses and both starting positions; both cookies
  *      KEY_STARTS       both starting positions of TCP, whatever the addresses (they were translated)
  *      KEY_ADDRESSES    both addresses, whatever the positions
- *      KEY_OLDER        both addresses, of ends that are older than the metering
+ *      KEY_OLDER        both addresses, of ends that are older than the metering, or whose positions are their meter's own
  *      KEY_COOKIE       its own cookie, of ends that do not know their peer
  *      KEY_PEER         the peer's cookie
  */
@@ -133,9 +133,21 @@ static bool older(const struct path_end *end)
     return end->record->header.flags & RECORD_OLDER;
 }
 
+/* Its starting positions are its meter's own, and say nothing to others. */
+static bool counted(const struct path_end *end)
+{
+    return end->record->header.flags & RECORD_COUNTED;
+}
+
+/* Whether it may be joined by its addresses alone. */
+static bool may_join_by_addresses(const struct path_end *end)
+{
+    return older(end) || counted(end);
+}
+
 bool joiner_knows_starts(const struct path_record *record)
 {
-    return record->kind == PATH_TCP && !(record->header.flags & RECORD_OLDER) &&
+    return record->kind == PATH_TCP && !(record->header.flags & (RECORD_OLDER | RECORD_COUNTED)) &&
            record->start_out != 0 && record->start_in != 0;
 }
 
@@ -180,7 +192,9 @@ static enum match match_internet(const struct path_end *a, const struct path_end
     if (same_starts)
         return CERTAIN;
     bool may_live = (closed_too && a->origin != b->origin) || (!a->destroyed && !b->destroyed);
-    return (older(a) || older(b)) && may_live ? PROBABLE : NO_MATCH;
+    bool by_addresses =
+        older(a) || older(b) || ((counted(a) || counted(b)) && a->origin != b->origin);
+    return by_addresses && may_live ? PROBABLE : NO_MATCH;
 }
 
 /* A connected socket has one peer, so who knows it needs no cookie of his own; datagrams come from many. */
@@ -317,7 +331,8 @@ static uint32_t find_internet_partner(struct joiner *joiner, uint32_t index)
     }
     if (partner != NO_END)
         return partner;
-    struct key addresses = internet_key(end, older(end) ? KEY_ADDRESSES : KEY_OLDER);
+    struct key addresses =
+        internet_key(end, may_join_by_addresses(end) ? KEY_ADDRESSES : KEY_OLDER);
     return find_waiting(joiner, index, &addresses);
 }
 
@@ -327,7 +342,7 @@ static int wait_for_internet_partner(struct joiner *joiner, uint32_t index)
     const enum key_purpose purposes[] = {KEY_CONNECTION, KEY_ADDRESSES, KEY_OLDER};
     int result = 0;
 
-    for (size_t i = 0; result == 0 && i < ARRAY_SIZE(purposes) - !older(end); i++) {
+    for (size_t i = 0; result == 0 && i < ARRAY_SIZE(purposes) - !may_join_by_addresses(end); i++) {
         struct key key = internet_key(end, purposes[i]);
         result = wait_under(joiner, index, &key);
     }

@@ -27,6 +27,28 @@ struct history_edge *history_add_edge(struct history *history)
     return &history->edges[history->edge_count++];
 }
 
+int history_add_edge_from(struct history *history, enum edge_kind kind, uint8_t id, uint32_t origin,
+                          uint32_t path, const struct beginning *from)
+{
+    struct history_edge *edge = history_add_edge(history);
+
+    if (edge == NULL)
+        return -ENOMEM;
+    *edge = (struct history_edge){
+        .id = id,
+        .kind = kind,
+        .origin = origin,
+        .stream = from->stream,
+        .sequence = from->sequence,
+        .path = path,
+        .number = from->number,
+        .time = from->when,
+        .proc_time = from->proc_time,
+        .value = values_at(history, from->value),
+    };
+    return 0;
+}
+
 /* ---- waiting ---- */
 
 void look_wait(struct look *look, uint32_t origin, uint64_t deadline)
@@ -71,7 +93,9 @@ static void add_edge(struct look *look, enum edge_kind kind, const struct histor
         return;
     }
     *edge = *like;
-    edge->kind = look->from->packets || is_doubtful(look->end, look->record) ? EDGE_INFERRED : kind;
+    bool inferred =
+        look->from->packets || look->end->doubtful || is_doubtful(look->end, look->record);
+    edge->kind = inferred ? EDGE_INFERRED : kind;
     edge->origin = look->from->origin;
     edge->path = look->from->number;
 }
@@ -169,7 +193,7 @@ bool look_is_missing(struct look *look, const struct sent *next)
 static const struct stream *call_in_progress(const struct look *look)
 {
     for (const struct stream *open = look->from->opens; open != NULL; open = open->next_open)
-        if (is_counted(look->from->kind) && open->open_call.number != NO_NUMBER)
+        if (look->from->counted && open->open_call.number != NO_NUMBER)
             return open;
     return NULL;
 }

@@ -96,7 +96,7 @@ static bool follows_another(const struct look *look)
     const struct end *end = look->end;
     uint64_t begins = end->in_start + end->in_shift;
 
-    return is_counted_in(end->kind) && !look->from->packets && end->sharing != NULL &&
+    return end->counted_in && !look->from->packets && end->sharing != NULL &&
            end->sharing->taker_count == 1 &&
            look->low > (end->in_end > begins ? end->in_end : begins);
 }
@@ -106,7 +106,7 @@ static const struct sent *own_place(const struct look *look)
 {
     const struct end *end = look->end;
 
-    if (!is_counted_in(end->kind) || end->sharing == NULL)
+    if (!end->counted_in || end->sharing == NULL)
         return NULL;
     const struct sends *takes = &end->sharing->takes;
     uint64_t position = look->low - end->in_shift;
@@ -175,6 +175,29 @@ static uint64_t look_behind(struct look *look, uint64_t high)
     return last;
 }
 
+/* Whether a SEND in the range says that another one was in progress. */
+static bool is_concurrent(const struct look *look, uint64_t low, uint64_t high)
+{
+    const struct sends *sends = &look->from->sends;
+
+    for (uint32_t i = look_first_behind(look, low); i < sends->end && sends->at[i].position < high;
+         i++)
+        if (sends->at[i].concurrent)
+            return true;
+    return false;
+}
+
+/* Whether the RECEIVE says that another one was in progress, whose stream may not be known yet. */
+static bool is_concurrent_receive(const struct look *look)
+{
+    return look->record->header.flags & RECORD_CONCURRENT;
+}
+
+static bool sees_calls_only(const struct look *look)
+{
+    return look->history->origins[look->from->origin].meter == METER_PTRACE;
+}
+
 void look_order(struct look *look)
 {
     const struct end *from = look->from;
@@ -194,19 +217,20 @@ void look_order(struct look *look)
         last = look->record->header.time;
     if (from->several)
         wait_for_others(look, from, from->sharing->senders, from->sharing->sender_count, last);
-    else if (place == NULL)
+    if (sees_calls_only(look) ? is_concurrent(look, low, high) : !from->several && place == NULL)
         wait_for_another(look, last);
     if (place != NULL && look->end->sharing->taker_count > 1)
         wait_for_others(look, look->end, look->end->sharing->takers,
                         look->end->sharing->taker_count, look->record->header.time);
-    else if (follows_another(look))
+    if (is_concurrent_receive(look) ||
+        (place != NULL && look->end->sharing->taker_count == 1 && follows_another(look)))
         wait_for_another(look, look->record->header.time);
     if (look->waits)
         return;
-    uint64_t reach = from->most_after + calls_before(from, UINT64_MAX);
+    uint64_t reach = sends->most_after + calls_before(from, UINT64_MAX);
     for (uint32_t i = look_first_behind(look, low > reach ? low - reach : 0);
          i < sends->end && look->error == 0; i++) {
-        if (sends->at[i].position >= high + from->most_before)
+        if (sends->at[i].position >= high + sends->most_before)
             break;
         add_candidate(look, &sends->at[i], low, high, certain);
     }
@@ -214,22 +238,11 @@ void look_order(struct look *look)
         add_call_candidate(look, open, low, high);
 }
 
-/* Whether a SEND in the range says that another one was in progress. */
-static bool is_concurrent(const struct look *look)
-{
-    const struct sends *sends = &look->from->sends;
-
-    for (uint32_t i = look_first_behind(look, look->low);
-         i < sends->end && sends->at[i].position < look->high; i++)
-        if (sends->at[i].concurrent)
-            return true;
-    return false;
-}
-
 bool look_needs_order(const struct look *look)
 {
     const struct end *end = look->end;
 
     return look->from->several || (end->sharing != NULL && end->sharing->taker_count > 1) ||
-           follows_another(look) || (is_counted(look->from->kind) && is_concurrent(look));
+           follows_another(look) || is_concurrent_receive(look) ||
+           (look->from->counted && is_concurrent(look, look->low, look->high));
 }

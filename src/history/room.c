@@ -28,16 +28,7 @@ static int note(struct history *history, struct end *end, const struct stream *s
 
     for (unsigned i = ROOMS - 1; i > 0; i--)
         end->rooms[i] = end->rooms[i - 1];
-    *latest = (struct beginning){
-        .number = event->number,
-        .time = record->header.time,
-        .when = event->when,
-        .proc_time = event->proc_time,
-        .stream = stream->number,
-        .sequence = record->header.sequence,
-        .value = value,
-        .id = record->header.id,
-    };
+    *latest = beginning_here(event, stream, record, value);
     return values_take(history, &latest->value, event);
 }
 
@@ -74,23 +65,7 @@ static const struct beginning *find(const struct history *history, const struct 
 static int add_edge(struct history *history, enum edge_kind kind, const struct end *other,
                     const struct beginning *from)
 {
-    struct history_edge *edge = history_add_edge(history);
-
-    if (edge == NULL)
-        return -ENOMEM;
-    *edge = (struct history_edge){
-        .id = from->id,
-        .kind = kind,
-        .origin = other->origin,
-        .stream = from->stream,
-        .sequence = from->sequence,
-        .path = other->number,
-        .number = from->number,
-        .time = from->when,
-        .proc_time = from->proc_time,
-        .value = values_at(history, from->value),
-    };
-    return 0;
+    return history_add_edge_from(history, kind, from->id, other->origin, other->number, from);
 }
 
 /* The end of a stream's wait for room, or for a connection. */

@@ -74,6 +74,7 @@ void sends_reset_if_empty(struct sends *sends)
     if (sends->first < sends->end)
         return;
     sends->first = sends->end = 0;
+    sends->most_before = sends->most_after = 0;
     if (sends->capacity > KEPT_CAPACITY) {
         free(sends->at);
         *sends = (struct sends){0};
@@ -104,14 +105,15 @@ static uint32_t add_up(uint32_t a, uint32_t b)
 #define LOOKED_BACK 8 /* times of neighbours may be a little out of order */
 
 /* Notes that the one with the smaller position may be later. */
-static void put_in_doubt(struct end *end, struct sent *small, struct sent *large)
+static void put_in_doubt(const struct end *end, struct sends *sends, struct sent *small,
+                         struct sent *large)
 {
     small->after = add_up(small->after, sent_length(end, large));
     large->before = add_up(large->before, sent_length(end, small));
-    if (small->after > end->most_after)
-        end->most_after = small->after;
-    if (large->before > end->most_before)
-        end->most_before = large->before;
+    if (small->after > sends->most_after)
+        sends->most_after = small->after;
+    if (large->before > sends->most_before)
+        sends->most_before = large->before;
 }
 
 static void compare_with_smaller(struct end *end, struct sends *sends, uint32_t index)
@@ -125,7 +127,7 @@ static void compare_with_smaller(struct end *end, struct sends *sends, uint32_t 
         if (other->time <= began)
             certain++;
         else if (other->stream != sent->stream)
-            put_in_doubt(end, other, sent);
+            put_in_doubt(end, sends, other, sent);
     }
 }
 
@@ -142,5 +144,5 @@ void sends_compare_order(struct end *end, struct sends *sends, uint32_t index)
     compare_with_smaller(end, sends, index);
     for (uint32_t i = index + 1; i < sends->end; i++)
         if (sends->at[i].stream != sent->stream && call_began(&sends->at[i]) < sent->time)
-            put_in_doubt(end, sent, &sends->at[i]);
+            put_in_doubt(end, sends, sent, &sends->at[i]);
 }

@@ -293,12 +293,26 @@ static int note_creation(struct history *history, const struct stream *stream,
     return 0;
 }
 
+/* Up to when all is told of the stream's calls. The ptrace meter tells that a call has waited when that call ends, just
+ * before what it has sent or received. */
+static uint64_t told_up_to(const struct history *history, const struct stream *stream,
+                           const struct record *record)
+{
+    uint64_t time = record->header.time;
+    bool waits = record->header.id == EVENT_SENDCALL || record->header.id == EVENT_RECEIVECALL;
+
+    if (!waits || history->origins[stream->origin].meter != METER_PTRACE)
+        return time;
+    uint64_t began = record->message.span < time ? time - record->message.span : 0;
+    return began > stream->read_time ? began : stream->read_time;
+}
+
 int streams_note(struct history *history, struct stream *stream, const struct record *record)
 {
     const struct record_header *header = &record->header;
 
     stream->has_records = true;
-    stream->read_time = header->time;
+    stream->read_time = told_up_to(history, stream, record);
     if (header->id == EVENT_LOST || header->id == EVENT_DISCARDED) {
         stream->lost_time = header->time;
         stream->discarded = stream->discarded || header->id == EVENT_DISCARDED;
@@ -307,6 +321,8 @@ int streams_note(struct history *history, struct stream *stream, const struct re
         stream->sendcall = true;
     }
     if (is_between_calls(record)) {
+        if (!(header->flags & RECORD_SAME_CALL))
+            stream->previous_began = stream->began_time;
         stream->began_time = header->time;
         stream->sendcall = false;
         flows_close_call(history, stream);
@@ -327,8 +343,10 @@ uint64_t stream_call_began(const struct history *history, const struct stream *s
     uint64_t time = record->header.time;
     bool told = history->origins[stream->origin].tells && !stream->sendcall;
     uint64_t least = told && time > MOMENT ? time - MOMENT : 0;
+    uint64_t began =
+        record->header.flags & RECORD_SAME_CALL ? stream->previous_began : stream->began_time;
 
-    return stream->began_time > least ? stream->began_time : least;
+    return began > least ? began : least;
 }
 
 /* ---- handing out ---- */
@@ -350,23 +368,12 @@ static uint64_t unwrap_proc_time(struct stream *stream, const struct record_head
 static int add_beginning(struct history *history, enum edge_kind kind, uint32_t origin,
                          struct beginning *beginning)
 {
-    struct history_edge *edge = history_add_edge(history);
+    uint8_t id = kind == EDGE_CREATION ? EVENT_CREATEPROCESS : EVENT_TERMINATION;
+    int result = history_add_edge_from(history, kind, id, origin, 0, beginning);
 
-    if (edge == NULL)
-        return -ENOMEM;
-    *edge = (struct history_edge){
-        .id = kind == EDGE_CREATION ? EVENT_CREATEPROCESS : EVENT_TERMINATION,
-        .kind = kind,
-        .origin = origin,
-        .stream = beginning->stream,
-        .sequence = beginning->sequence,
-        .number = beginning->number,
-        .time = beginning->when,
-        .proc_time = beginning->proc_time,
-        .value = values_at(history, beginning->value),
-    };
-    values_spend(history, &beginning->value); /* one begins there */
-    return 0;
+    if (result == 0)
+        values_spend(history, &beginning->value); /* one begins there */
+    return result;
 }
 
 static int begin_at(struct history *history, struct beginning *beginning,
@@ -415,15 +422,7 @@ int streams_hand_out(struct history *history, struct stream *stream, const struc
     int result = 0;
 
     event->proc_time = unwrap_proc_time(stream, &record->header);
-    stream->latest = (struct beginning){
-        .number = event->number,
-        .time = record->header.time,
-        .when = event->when,
-        .proc_time = event->proc_time,
-        .stream = stream->number,
-        .sequence = record->header.sequence,
-        .id = record->header.id,
-    };
+    stream->latest = beginning_here(event, stream, record, 0);
     if (stream->creation == CREATION_HANDED) {
         result = add_beginning(history, EDGE_CREATION, stream->origin, &stream->creator);
         stream->creation = CREATION_UNKNOWN;

@@ -16,7 +16,7 @@
 /* What the child says before exec, when it cannot go on. */
 struct complaint {
     int error;
-    int about_user; /* else about exec */
+    enum { ABOUT_EXEC, ABOUT_USER, ABOUT_PREPARING } about;
 };
 
 static void close_fd(int *fd)
@@ -52,10 +52,13 @@ static void run_child(const struct launch_options *options, const struct passwd 
         _exit(127); /* the gate was closed, not opened */
     if (user != NULL)
         complaint.error = -become(user);
-    complaint.about_user = complaint.error != 0;
+    complaint.about = complaint.error != 0 ? ABOUT_USER : ABOUT_PREPARING;
+    if (complaint.error == 0 && options->signal_mask != NULL)
+        sigprocmask(SIG_SETMASK, options->signal_mask, NULL);
+    if (complaint.error == 0 && options->prepare != NULL)
+        complaint.error = -options->prepare(options->context);
     if (complaint.error == 0) {
-        if (options->signal_mask != NULL)
-            sigprocmask(SIG_SETMASK, options->signal_mask, NULL);
+        complaint.about = ABOUT_EXEC;
         execvp(options->arguments[0], options->arguments);
         complaint.error = errno;
     }
@@ -89,6 +92,7 @@ int launch_suspended(const struct launch_options *options, struct launched *ret_
     close_fd(&gate[0]);
     close_fd(&error[1]);
     ret_launched->pid = pid;
+    ret_launched->reaped_elsewhere = options->reaped_elsewhere;
     ret_launched->gate = gate[1];
     ret_launched->error = error[0];
     ret_launched->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -118,10 +122,13 @@ int launch_release(struct launched *launched, struct problem *problem)
     close_fd(&launched->error);
     if (got <= 0)
         return 0;
-    waitpid(launched->pid, NULL, 0);
+    if (!launched->reaped_elsewhere)
+        waitpid(launched->pid, NULL, 0);
     close_fd(&launched->pid_fd);
     return problem_set(problem, -complaint.error,
-                       complaint.about_user ? "cannot become the user: %s" : "cannot run it: %s",
+                       complaint.about == ABOUT_USER   ? "cannot become the user: %s"
+                       : complaint.about == ABOUT_EXEC ? "cannot run it: %s"
+                                                       : "cannot prepare its process: %s",
                        strerror(complaint.error));
 }
 

@@ -19,6 +19,11 @@ struct launch_options {
     char *const *arguments;      /* NULL-terminated; the first is looked up in PATH */
     const char *user;            /* run as this user (needs root); NULL = as we are */
     const sigset_t *signal_mask; /* of the program; NULL = ours */
+    /* Called in the program's process, last before its exec: returns 0, or a negative errno and the program is not
+     * executed. It must not allocate. NULL = nothing. */
+    int (*prepare)(void *context);
+    void *context;
+    bool reaped_elsewhere; /* once released the process is waited for by somebody else */
 };
 
 struct launched {
@@ -26,6 +31,7 @@ struct launched {
     int pid_fd; /* readable when the program has ended; the caller closes it */
     int gate;
     int error;
+    bool reaped_elsewhere;
 };
 
 /* Forks the program's process. Errors: -EINVAL (no such user), -EPERM, -EAGAIN, ... with a line in
@@ -34,7 +40,7 @@ int launch_suspended(const struct launch_options *options, struct launched *ret_
                      struct problem *problem);
 
 /* Lets it run. Errors: what exec said (-ENOENT, -EACCES, ...) or becoming the user (-EPERM); the
- * process has then ended and is reaped, pid_fd closed. */
+ * process has then ended and is reaped, unless that is somebody else's; pid_fd is closed. */
 int launch_release(struct launched *launched, struct problem *problem);
 
 /* Ends a program that was not released, and reaps it. */

@@ -562,6 +562,35 @@ uint32_t checks_of_programs(const struct trial_program *programs, size_t count,
 
 /* ---- all of it ---- */
 
+struct missing {
+    char *text;
+    size_t size;
+};
+
+static void add_missing(const struct meter_check *check, void *context)
+{
+    struct missing *missing = context;
+    size_t length = strlen(missing->text);
+
+    if (check->state == METER_CHECK_MISSING)
+        snprintf(missing->text + length, missing->size - length, "%s%s", length == 0 ? "" : ", ",
+                 check->name);
+}
+
+bool meter_hindered(char *ret_missing, size_t size)
+{
+    struct missing missing = {ret_missing, size};
+    struct probe probe;
+
+    ret_missing[0] = '\0';
+    probe_files("", &probe);
+    probe_calls(&probe);
+    if (checks_allow_trial(&probe))
+        return false;
+    checks_of_machine(&probe, add_missing, &missing);
+    return true;
+}
+
 /* If the whole meter was taken, so was each program it cannot do without; if not, which ones are to
  * blame? */
 static void try_programs(struct trial_program *programs, size_t count, bool whole)

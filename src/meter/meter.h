@@ -137,4 +137,8 @@ struct meter_check {
  * Returns the flags that can be metered, 0 if none. */
 uint32_t meter_check(void (*tell)(const struct meter_check *check, void *context), void *context);
 
+/* Whether something plainly speaks against the meter here; names it, as meter_check does: "CAP_BPF, CAP_PERFMON". It is
+ * quick, and safe where a filter kills whoever calls bpf(). Whether the meter works indeed only meter_open tells. */
+bool meter_hindered(char *ret_missing, size_t size);
+
 #endif

@@ -11,6 +11,8 @@
 
 #include "meter/write.bpf.h"
 
+#include "event/socket_kind.h"
+
 /* `sk` may be known by its address only. */
 static __always_inline uint64_t inode_of_socket(struct sock *sk)
 {
@@ -22,18 +24,7 @@ static __always_inline uint64_t inode_of_socket(struct sock *sk)
 /* 0: of a kind that is not metered. */
 static __always_inline uint8_t kind_of_socket(uint32_t family, uint32_t type, uint32_t protocol)
 {
-    if (family == AF_UNIX && (kinds_in_force & METER_UNIX))
-        return type == SOCK_STREAM      ? PATH_UNIX_STREAM
-               : type == SOCK_DGRAM     ? PATH_UNIX_DATAGRAM
-               : type == SOCK_SEQPACKET ? PATH_UNIX_SEQPACKET
-                                        : 0;
-    if (family != AF_INET && family != AF_INET6)
-        return 0;
-    if (protocol == IPPROTO_TCP && (kinds_in_force & METER_TCP))
-        return PATH_TCP;
-    if (protocol == IPPROTO_UDP && type == SOCK_DGRAM && (kinds_in_force & METER_UDP))
-        return PATH_UDP;
-    return 0;
+    return socket_kind(kinds_in_force, family, type, protocol);
 }
 
 /* ---- addresses; `sk` may be a socket known by its address only, so everything is probed ---- */

@@ -32,14 +32,32 @@ static __always_inline bool is_first_since_met(const struct stream *stream, cons
     return pipe->older && pipe->met > stream->written_at;
 }
 
+/* Of a pipe in doubt: whether nobody else has ended a call on this end of it since. */
+static __always_inline bool is_only_user(struct pipe *pipe, uint32_t end)
+{
+    uint32_t user = bpf_get_current_pid_tgid(); /* the thread */
+    uint32_t before = __sync_val_compare_and_swap(&pipe->users[end], 0, user);
+
+    if (before != 0 && before != user)
+        pipe->several[end] = true;
+    return !pipe->several[end];
+}
+
 /* Of a write that may have been in progress when the pipe was met, part is counted as having been in the
- * pipe: it ends where the pipe's bytes end. And what several were writing then may be counted twice: never
- * can more have been written than was read and is in the pipe. */
+ * pipe: it ends where the pipe's bytes end. And what several were writing then may be counted twice.
+ *
+ *      read, as counted    a reader between its steps   in the pipe
+ *      |------------------|- - - - - - - - - - - - - - |------------|
+ *                                                         the end ^  is found too low by what he has taken
+ *
+ * So what is found may be less than the end, never more, and that makes good what the count of the only writer
+ * lacks. Whether a count is too high the writer cannot know: the reader will (lower_count). */
 static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pipe *pipe,
                                                uint64_t address, uint32_t bytes)
 {
     bool first_since_met = is_first_since_met(stream, pipe);
-    uint32_t first, end;
+    bool only = is_only_user(pipe, PIPE_WRITTEN);
+    uint32_t end, found;
 
     if (first_since_met)
         stream->written_at = bpf_ktime_get_ns();
@@ -47,14 +65,34 @@ static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pip
         pipe->out = end = written_in_all(pipe, address, LOOKS_IN_DOUBT, NEVER_ENOUGH(pipe));
         return end - bytes;
     }
-    first = __sync_fetch_and_add(&pipe->out, bytes);
-    if ((int32_t)(first + bytes - (pipe->in + bytes_in_pipe(address))) <= 0)
-        return first;
-    end = written_in_all(pipe, address, LOOKS_IN_DOUBT, first + bytes);
-    if ((int32_t)(first + bytes - end) <= 0 ||
-        __sync_val_compare_and_swap(&pipe->out, first + bytes, end) != first + bytes)
-        return first;
-    return end - bytes;
+    end = __sync_fetch_and_add(&pipe->out, bytes) + bytes;
+    found = written_in_all(pipe, address, LOOKS_IN_DOUBT, end);
+    if ((int32_t)(found - end) >= 0) {
+        if (only && pipe->in_doubt && __sync_val_compare_and_swap(&pipe->out, end, found) == end)
+            end = found;
+        return end - bytes;
+    }
+    if (only && !first_since_met)
+        return end - bytes;
+    pipe->in_doubt = true; /* again, if the write has lasted longer than the doubt */
+    return found - bytes;
+}
+
+/* A read has ended, and nobody else reads: what is taken is counted, and never can more have been written than
+ * that and what is in the pipe. Whether more was counted. */
+static __always_inline bool lower_count(struct pipe *pipe, uint64_t address)
+{
+    /* before what is in the pipe, which may become more */
+    uint32_t out = *(volatile uint32_t *)&pipe->out;
+    uint32_t end;
+
+    if (!is_only_user(pipe, PIPE_READ) || (int32_t)(out - pipe->in) <= 0)
+        return false;
+    end = pipe->in + bytes_in_pipe(address);
+    if ((int32_t)(out - end) <= 0 || __sync_val_compare_and_swap(&pipe->out, out, end) != out)
+        return false;
+    pipe->lowered = pipe->in;
+    return true;
 }
 
 #define LOOKS_THAT_SETTLE 4
@@ -62,14 +100,16 @@ static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pip
 
 /* Its reader finds it empty: then as much was written as was read, but for what calls that have not ended
  * yet will count, which is seldom the same several times. A reader that does not wait may look again while
- * one and the same call ends: it must find the counts agree (`waits`). */
+ * one and the same call ends: it must find the counts agree (`waits`), and not because they were made to
+ * when as much had been read as now. */
 static __always_inline void end_doubt_of_pipe(struct pipe *pipe, uint64_t address, bool waits)
 {
     uint32_t out = *(volatile uint32_t *)&pipe->out;
 
     uint32_t missing = pipe->in - out;
 
-    if ((missing != 0 && !waits) || bytes_in_pipe(address) != 0)
+    if ((missing != 0 && !waits) || (pipe->lowered == pipe->in && !waits) ||
+        bytes_in_pipe(address) != 0)
         return;
     pipe->agreed = missing == pipe->missing ? pipe->agreed + 1 : 1;
     pipe->missing = missing;
@@ -78,6 +118,13 @@ static __always_inline void end_doubt_of_pipe(struct pipe *pipe, uint64_t addres
     if (__sync_val_compare_and_swap(&pipe->out, out, out + missing) == out)
         /* calls that have not ended may hide in it */
         pipe->in_doubt = (int32_t)missing < 0 || bpf_ktime_get_ns() - pipe->met < TIME_TO_SETTLE;
+}
+
+/* A read of a pipe in doubt has ended. */
+static __always_inline void look_after_read(struct pipe *pipe, uint64_t address)
+{
+    if (!lower_count(pipe, address))
+        end_doubt_of_pipe(pipe, address, false);
 }
 
 static __always_inline void pipe_written(struct stream *stream, struct pipe *pipe,
@@ -178,7 +225,7 @@ __noinline int pipe_used(struct stream *stream, uint32_t descriptor, uint32_t en
     if (end == PIPE_READ) {
         stream->receivecall = 0;
         if (pipe != NULL && pipe->in_doubt)
-            end_doubt_of_pipe(pipe, file.address, false);
+            look_after_read(pipe, file.address);
         return 0;
     }
     if (stream->send.socket == file.address)
@@ -200,8 +247,10 @@ __noinline int pipe_passed_over(uint32_t descriptor, uint32_t end, int64_t resul
     if (end == PIPE_READ) {
         count_read(pipe, file.address, result);
         if (pipe->in_doubt)
-            end_doubt_of_pipe(pipe, file.address, false);
+            look_after_read(pipe, file.address);
     } else {
+        if (pipe->in_doubt)
+            is_only_user(pipe, PIPE_WRITTEN);
         pass_early(&pipe->early, __sync_fetch_and_add(&pipe->out, result), result);
     }
     return 0;

@@ -20,6 +20,7 @@
 
 #include "meter/kernel.bpf.h"
 /* after kernel.bpf.h, which brings the types */
+#include "event/caller.h"
 #include "event/record.h"
 
 /* A send call in progress. TCP sets it where the socket is locked, so that a call that is
@@ -109,18 +110,7 @@ struct datagram {
     uint32_t segment;  /* bytes of each but the last */
 };
 
-#define PC_STEPS    3
 #define PC_MEMORIES 4
-
-/* A way over the stack that was found: while the same return addresses lie there, it leads to the same
- * place. */
-struct pc_memory {
-    uint64_t ip; /* where it began; 0 = none */
-    uint64_t pc;
-    uint32_t steps;
-    uint32_t offsets[PC_STEPS]; /* from the stack pointer */
-    uint64_t words[PC_STEPS];
-};
 
 struct stream {
     uint32_t flags; /* EVENT_FLAG bits */
@@ -248,15 +238,18 @@ struct pipe {
     uint32_t opens; /* FIFO: calls of open that were seen; of both ends at once count as two */
     uint32_t alive; /* its serial; 0 = somebody has ended it, and takes it out of the map */
     uint32_t kind;
-    uint32_t missing;  /* in doubt: what `out` seemed to lack ... */
-    uint32_t agreed;   /* ... how often in a row */
-    uint32_t swept_in; /* as the last sweep found it ... */
+    uint32_t missing;          /* in doubt: what `out` seemed to lack ... */
+    uint32_t agreed;           /* ... how often in a row */
+    uint32_t lowered;          /* `in` when `out` was found too high last */
+    uint32_t users[PIPE_ENDS]; /* in doubt: the first thread that ended a call there, 0 = none */
+    uint32_t swept_in;         /* as the last sweep found it ... */
     uint32_t swept_out;
     uint32_t uncounted; /* ... and how much more was in it than these say */
     bool older;         /* than its being met: it counts from OLDER_BEGIN */
     bool in_doubt;      /* not all may be counted, until it is found empty with counts that agree */
     bool watched;       /* others than metered streams may use it: all calls are counted */
     bool packets;       /* it was written with O_DIRECT */
+    bool several[PIPE_ENDS]; /* in doubt: others than the first have ended calls there, too */
 };
 
 /* What has been taken of what one UNIX socket sent. */

@@ -8,28 +8,13 @@
  *      "replies": [ ... ], "paths": [ ... ], "slowest": [ ... ]}      one element a line
  */
 #include "show/causality_face.h"
+#include "show/json.h"
 #include "show/matching_face.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Functions that make a value return NULL when out of memory, and jansson's setters refuse NULL:
- * one check at the end of each element is enough. */
-
-static json_t *distribution(const struct histogram *from)
-{
-    uint64_t values = histogram_count(from);
-
-    if (values == 0)
-        return json_null();
-    return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "count", json_count(values), "mean",
-                     (double)from->sum / (double)values, "min", json_count(from->min), "p50",
-                     json_count(histogram_quantile(from, 0.5)), "p90",
-                     json_count(histogram_quantile(from, 0.9)), "p99",
-                     json_count(histogram_quantile(from, 0.99)), "max", json_count(from->max));
-}
 
 static int print(json_t *value, FILE *file)
 {
@@ -107,15 +92,14 @@ static json_t *precision(const struct causality *causality)
 static int set_letter(json_t *letters, const struct causality *causality,
                       const struct causality_process *process)
 {
-    char name[STATE_TEXT_SIZE], safe[STREAM_NAME_SIZE + 1];
+    char name[PROCESS_NAME_SIZE];
 
     if (process->letter[0] == '\0' || json_object_get(letters, process->letter) != NULL)
         return 0;
-    show_text(process->name, STREAM_NAME_SIZE, safe);
     if (causality->by_program)
-        snprintf(name, sizeof(name), "%s", safe);
+        show_text(process->name, STREAM_NAME_SIZE, name);
     else
-        snprintf(name, sizeof(name), "%s[%u]", process->pid == 0 ? "unknown" : safe, process->pid);
+        show_process(process->name, process->pid, name);
     return json_object_set_new(letters, process->letter, json_string(name));
 }
 
@@ -158,7 +142,7 @@ static json_t *path(const struct causality *causality, size_t index)
     const struct causality_path *from = &causality->paths[index];
 
     return json_pack("{s:s, s:o, s:o}", "string", from->string, "count", json_count(from->count),
-                     "latency_ns", distribution(&from->latency));
+                     "latency_ns", json_distribution(&from->latency));
 }
 
 static json_t *substring(const struct causality *causality, size_t index)

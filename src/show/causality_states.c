@@ -198,7 +198,7 @@ int show_causality(const struct causality *causality, FILE *file, const struct c
 void letter_name(const struct causality *causality, const char *letter, char text[STATE_TEXT_SIZE])
 {
     const struct causality_process *first = NULL;
-    char name[STREAM_NAME_SIZE + 1];
+    char name[STREAM_NAME_SIZE + 1], who[PROCESS_NAME_SIZE];
     size_t others = 0;
 
     for (size_t i = 0; i < causality->process_count; i++) {
@@ -211,12 +211,13 @@ void letter_name(const struct causality *causality, const char *letter, char tex
     if (first == NULL)
         return;
     show_text(first->name, STREAM_NAME_SIZE, name);
+    show_process(first->name, first->pid, who);
     if (causality->by_program)
         snprintf(text, STATE_TEXT_SIZE, "%s (%zu)", name, others + 1);
     else if (others > 0)
-        snprintf(text, STATE_TEXT_SIZE, "%s[%u] and %zu others", name, first->pid, others);
+        snprintf(text, STATE_TEXT_SIZE, "%s and %zu others", who, others);
     else
-        snprintf(text, STATE_TEXT_SIZE, "%s[%u]", first->pid == 0 ? "unknown" : name, first->pid);
+        snprintf(text, STATE_TEXT_SIZE, "%s", who);
 }
 
 void state_text(const struct causality_state *state, char letter[STATE_TEXT_SIZE],

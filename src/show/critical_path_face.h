@@ -5,11 +5,9 @@
 
 #include "show/show.h"
 
-#define CRITICAL_PROCESS_TEXT 64
-
 /* "gzip[123]" */
 void critical_process_text(const struct critical_path *path, uint32_t process,
-                           char text[CRITICAL_PROCESS_TEXT]);
+                           char text[PROCESS_NAME_SIZE]);
 
 #define CRITICAL_PROCEDURE_TEXT (PROCEDURE_NAME_SIZE + MODULE_NAME_SIZE)
 

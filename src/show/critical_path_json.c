@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* critical_path_json.c: the longest path for programs: dpm-path(1). */
 #include "show/critical_path_face.h"
+#include "show/json.h"
 #include "show/matching_face.h"
 
 #include <errno.h>
 
-static json_t *process_json(const struct critical_path *path, size_t index)
+static json_t *process_json(const void *context, size_t index)
 {
+    const struct critical_path *path = context;
     const struct parallelism_process *is = &path->parallelism->processes[index];
     const struct critical_process *process = &path->processes[index];
 
@@ -17,8 +19,9 @@ static json_t *process_json(const struct critical_path *path, size_t index)
                      process->has_slack ? json_count(process->slack) : json_null());
 }
 
-static json_t *arc_json(const struct critical_path *path, size_t index)
+static json_t *arc_json(const void *context, size_t index)
 {
+    const struct critical_path *path = context;
     const struct critical_arcs *arc = &path->arcs[index];
 
     return json_pack("{s:o, s:o, s:s, s:o, s:o, s:o}", "from", json_count(arc->from), "to",
@@ -30,8 +33,9 @@ static json_t *arc_json(const struct critical_path *path, size_t index)
                      json_count(arc->delay));
 }
 
-static json_t *procedure_json(const struct critical_path *path, size_t index)
+static json_t *procedure_json(const void *context, size_t index)
 {
+    const struct critical_path *path = context;
     const struct critical_procedure *procedure = &path->procedures[index];
 
     return json_pack("{s:o, s:o, s:o, s:o}", "process", json_count(procedure->process), "name",
@@ -40,8 +44,9 @@ static json_t *procedure_json(const struct critical_path *path, size_t index)
                      json_count(procedure->cpu));
 }
 
-static json_t *what_if_json(const struct critical_path *path, size_t index)
+static json_t *what_if_json(const void *context, size_t index)
 {
+    const struct critical_path *path = context;
     const struct what_if *what_if = &path->what_ifs[index];
     const struct parallelism_process *processes = path->parallelism->processes;
 
@@ -51,19 +56,6 @@ static json_t *what_if_json(const struct critical_path *path, size_t index)
         what_if->speed > 0 ? json_null() : json_text(processes[what_if->to].name, STREAM_NAME_SIZE),
         "speed", what_if->speed, "tmax_ns", json_count(what_if->longest), "P",
         what_if->longest == 0 ? 0 : (double)path->parallelism->total / (double)what_if->longest);
-}
-
-static json_t *array_json(const struct critical_path *path, size_t count,
-                          json_t *(*make)(const struct critical_path *path, size_t index))
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        if (json_array_append_new(array, make(path, i)) < 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
 }
 
 int show_critical_path_json(const struct critical_path *path, uint64_t lost, FILE *file)
@@ -78,10 +70,10 @@ int show_critical_path_json(const struct critical_path *path, uint64_t lost, FIL
                   json_count(parallelism->total), "tmax_ns", json_count(path->longest), "cpu_ns",
                   json_count(path->cpu), "delay_ns", json_count(path->delay), "outside_ns",
                   json_count(path->outside), "events", json_count(path->events), "processes",
-                  array_json(path, parallelism->process_count, process_json), "arcs",
-                  array_json(path, path->arc_count, arc_json), "procedures",
-                  array_json(path, path->procedure_count, procedure_json), "what_if",
-                  array_json(path, path->what_if_count, what_if_json));
+                  json_array_of(path, parallelism->process_count, process_json), "arcs",
+                  json_array_of(path, path->arc_count, arc_json), "procedures",
+                  json_array_of(path, path->procedure_count, procedure_json), "what_if",
+                  json_array_of(path, path->what_if_count, what_if_json));
 
     if (all == NULL)
         return -ENOMEM;

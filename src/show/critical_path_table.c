@@ -10,14 +10,11 @@
 #include <string.h>
 
 void critical_process_text(const struct critical_path *path, uint32_t process,
-                           char text[CRITICAL_PROCESS_TEXT])
+                           char text[PROCESS_NAME_SIZE])
 {
     const struct parallelism_process *is = &path->parallelism->processes[process];
-    char name[STREAM_NAME_SIZE + 1];
 
-    show_text(is->name, STREAM_NAME_SIZE, name);
-    snprintf(text, CRITICAL_PROCESS_TEXT, "%s[%" PRIu32 "]", name[0] == '\0' ? "unknown" : name,
-             is->pid);
+    show_process(is->name, is->pid, text);
 }
 
 #define FEW_ROWS 100
@@ -63,7 +60,7 @@ uint32_t *critical_order_processes(const struct critical_path *path)
 static int add_process_row(struct table *table, const struct critical_path *path, uint32_t index)
 {
     const struct critical_process *process = &path->processes[index];
-    char name[CRITICAL_PROCESS_TEXT];
+    char name[PROCESS_NAME_SIZE];
     char cells[5][UNIT_SIZE];
 
     critical_process_text(path, index, name);
@@ -115,7 +112,7 @@ static const char *arc_name(const struct critical_arcs *arc)
 static int add_arc_row(struct table *table, const struct critical_path *path,
                        const struct critical_arcs *arc)
 {
-    char from[CRITICAL_PROCESS_TEXT], to[CRITICAL_PROCESS_TEXT];
+    char from[PROCESS_NAME_SIZE], to[PROCESS_NAME_SIZE];
     char cells[3][UNIT_SIZE];
 
     critical_process_text(path, arc->from, from);
@@ -172,7 +169,7 @@ void critical_procedure_text(const struct critical_procedure *procedure, char *t
 static int add_procedure_row(struct table *table, const struct critical_path *path,
                              const struct critical_procedure *procedure)
 {
-    char process[CRITICAL_PROCESS_TEXT], name[CRITICAL_PROCEDURE_TEXT];
+    char process[PROCESS_NAME_SIZE], name[CRITICAL_PROCEDURE_TEXT];
     char cells[2][UNIT_SIZE];
 
     critical_process_text(path, procedure->process, process);
@@ -311,7 +308,7 @@ static void put_frame(const char *text, FILE *file)
 
 void show_critical_path_folded(const struct critical_path *path, FILE *file)
 {
-    char process[CRITICAL_PROCESS_TEXT], name[CRITICAL_PROCEDURE_TEXT];
+    char process[PROCESS_NAME_SIZE], name[CRITICAL_PROCEDURE_TEXT];
 
     for (size_t i = 0; i < path->procedure_count; i++) {
         if (path->procedures[i].cpu < 1000)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* matching_face.c: what became of messages, for people and for programs. See matching_face.h. */
 #include "show/matching_face.h"
+#include "show/json.h"
 #include "show/show.h"
 
 static void add_part(FILE *file, uint64_t part, const char *what, const char **separator)
@@ -27,21 +28,6 @@ void print_matching(const struct history_counts *counts, FILE *file)
     add_part(file, counts->unmatched_sends, "sends never received", &separator);
     if (*separator == ',')
         fputs(".\n", file);
-}
-
-json_t *json_count(uint64_t value)
-{
-    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
-
-json_t *json_text(const char *text, size_t size)
-{
-    char safe[512];
-
-    if (size >= sizeof(safe))
-        size = sizeof(safe) - 1;
-    show_text(text, size, safe);
-    return json_string(safe);
 }
 
 json_t *matching_json(const struct history_counts *counts)

@@ -14,10 +14,4 @@ void print_matching(const struct history_counts *counts, FILE *file);
 /* {exact, ordered, inferred, external, unselected, unmatched_sends, unmatched_receives}; NULL: out of memory. */
 json_t *matching_json(const struct history_counts *counts);
 
-/* A number that JSON may hold; NULL: out of memory. */
-json_t *json_count(uint64_t value);
-
-/* A text of at most `size` bytes that comes from a program; NULL: out of memory. */
-json_t *json_text(const char *text, size_t size);
-
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* parallelism_json.c: how parallel a computation was and would be, for programs: dpm-parallelism(1). */
+#include "show/json.h"
 #include "show/matching_face.h"
 #include "show/parallelism_face.h"
 
@@ -11,8 +12,9 @@ static json_t *waits_json(const struct waits *waits)
                      json_count(waits->time));
 }
 
-static json_t *row_json(const struct parallelism_runs *runs, size_t row)
+static json_t *row_json(const void *context, size_t row)
 {
+    const struct parallelism_runs *runs = context;
     const struct parallelism *first = runs->at[0].threads;
     const struct parallelism_row *is = &first->rows[row];
     struct spread threads = parallelism_spread(runs, row, false);
@@ -28,8 +30,9 @@ static json_t *row_json(const struct parallelism_runs *runs, size_t row)
                      "P_greatest", threads.greatest);
 }
 
-static json_t *efficiency_json(const struct parallelism_runs *runs, size_t assignment)
+static json_t *efficiency_json(const void *context, size_t assignment)
 {
+    const struct parallelism_runs *runs = context;
     struct parallelism_efficiency efficiency;
 
     parallelism_efficiency(runs->at[0].threads, (uint32_t)assignment, &efficiency);
@@ -39,19 +42,35 @@ static json_t *efficiency_json(const struct parallelism_runs *runs, size_t assig
                      efficiency.transfer);
 }
 
-static json_t *process_json(const struct parallelism_runs *runs, size_t index)
+static json_t *process_json(const void *context, size_t index)
 {
+    const struct parallelism_runs *runs = context;
     const struct parallelism_process *process = &runs->at[0].threads->processes[index];
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
-                     json_text(process->name, STREAM_NAME_SIZE), "pid", json_count(process->pid),
-                     "machine", json_count(process->machine), "streams",
-                     json_count(process->streams), "cpu_ns", json_count(process->cpu), "turns",
-                     json_count(process->turns), "synchronous", json_count(process->synchronous));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text(process->name, STREAM_NAME_SIZE),
+        "pid", json_count(process->pid), "machine", json_count(process->machine), "streams",
+        json_count(process->streams), "cpu_ns", json_count(process->cpu), "turns",
+        json_count(process->turns.count), "synchronous", json_count(process->turns.synchronous));
 }
 
-static json_t *search_json(const struct parallelism_runs *runs, size_t index)
+static json_t *path_json(const void *context, size_t index)
 {
+    const struct parallelism_runs *runs = context;
+    const struct parallelism *first = runs->at[0].threads;
+    const struct parallelism_path *path = &first->paths[index];
+    const struct parallelism_process *process = &first->processes[path->process];
+
+    return json_pack(
+        "{s:o, s:o, s:s, s:o, s:o, s:o}", "process", json_text(process->name, STREAM_NAME_SIZE),
+        "pid", json_count(process->pid), "kind", path_kind_name(path->kind), "address",
+        json_text(path->address, sizeof(path->address)), "turns", json_count(path->turns.count),
+        "synchronous", json_count(path->turns.synchronous));
+}
+
+static json_t *search_json(const void *context, size_t index)
+{
+    const struct parallelism_runs *runs = context;
     const struct parallelism *first = runs->at[0].threads;
     const struct parallelism_search *search = &first->searches[index];
     json_t *machines = json_array();
@@ -62,19 +81,6 @@ static json_t *search_json(const struct parallelism_runs *runs, size_t index)
                      runs->options->assignments[search->assignment].name, "machines", machines,
                      "tried", json_count(search->trials), "tmax_ns", json_count(search->longest),
                      "bound_ns", json_count(search->bound));
-}
-
-static json_t *array_json(const struct parallelism_runs *runs, size_t count,
-                          json_t *(*make)(const struct parallelism_runs *runs, size_t index))
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        if (json_array_append_new(array, make(runs, i)) < 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
 }
 
 static json_t *trace_json(const struct parallelism_runs *runs)
@@ -95,11 +101,15 @@ static json_t *trace_json(const struct parallelism_runs *runs)
 int show_parallelism_json(const struct parallelism_runs *runs, FILE *file)
 {
     const struct parallelism *first = runs->at[0].threads;
-    json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:o}", "trace", trace_json(runs), "searches",
-                            array_json(runs, first->search_count, search_json), "rows",
-                            array_json(runs, first->row_count, row_json), "efficiency",
-                            array_json(runs, runs->options->assignment_count, efficiency_json),
-                            "processes", array_json(runs, first->process_count, process_json));
+    json_t *all =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "trace", trace_json(runs),
+                  "searches", json_array_of(runs, first->search_count, search_json), "rows",
+                  json_array_of(runs, first->row_count, row_json), "efficiency",
+                  json_array_of(runs, runs->options->assignment_count, efficiency_json),
+                  "processes", json_array_of(runs, first->process_count, process_json), "paths",
+                  json_array_of(runs, first->path_count, path_json), "other_paths", "turns",
+                  json_count(first->other_turns.count), "synchronous",
+                  json_count(first->other_turns.synchronous));
 
     if (all == NULL)
         return -ENOMEM;

@@ -127,21 +127,24 @@ static int by_cpu(const void *a, const void *b)
     return *left < *right ? -1 : 1;
 }
 
+static void show_synchronous(const struct turns *turns, char text[UNIT_SIZE])
+{
+    if (turns->count == 0)
+        strcpy(text, "-");
+    else
+        show_percent(turns->synchronous, turns->count, text);
+}
+
 static int add_process_row(struct table *table, const struct parallelism *parallelism,
                            const struct parallelism_process *process)
 {
-    char name[STREAM_NAME_SIZE + 1], who[64];
-    char cells[4][UNIT_SIZE];
+    char who[PROCESS_NAME_SIZE], cells[4][UNIT_SIZE];
 
-    show_text(process->name, STREAM_NAME_SIZE, name);
-    snprintf(who, sizeof(who), "%s[%" PRIu32 "]", name[0] == '\0' ? "unknown" : name, process->pid);
+    show_process(process->name, process->pid, who);
     show_count(process->streams, cells[0]);
     show_duration(process->cpu, cells[1]);
     show_percent(process->cpu, parallelism->total, cells[2]);
-    if (process->turns == 0)
-        strcpy(cells[3], "-");
-    else
-        show_percent(process->synchronous, process->turns, cells[3]);
+    show_synchronous(&process->turns, cells[3]);
     return table_add(table, (const char *[]){who, cells[0], cells[1], cells[2], cells[3]});
 }
 
@@ -195,6 +198,81 @@ static int print_processes(const struct parallelism *parallelism, FILE *file,
     return result;
 }
 
+/* ---- paths ---- */
+
+static int by_turns(const void *a, const void *b)
+{
+    const struct parallelism_path *const *left = a, *const *right = b;
+
+    if ((*left)->turns.count != (*right)->turns.count)
+        return (*left)->turns.count < (*right)->turns.count ? 1 : -1;
+    return *left < *right ? -1 : 1;
+}
+
+static int add_path_row(struct table *table, const struct parallelism *parallelism,
+                        const struct parallelism_path *path)
+{
+    const struct parallelism_process *process = &parallelism->processes[path->process];
+    char who[PROCESS_NAME_SIZE], address[ENDPOINT_SIZE + 1], cells[2][UNIT_SIZE];
+
+    show_process(process->name, process->pid, who);
+    show_text(path->address, ENDPOINT_SIZE, address);
+    show_count(path->turns.count, cells[0]);
+    show_synchronous(&path->turns, cells[1]);
+    return table_add(
+        table, (const char *[]){who, path_kind_name(path->kind), address, cells[0], cells[1]});
+}
+
+static int add_other_paths(struct table *table, const struct parallelism *parallelism,
+                           const struct parallelism_path **rows, size_t from)
+{
+    struct turns others = parallelism->other_turns;
+    char cells[2][UNIT_SIZE];
+
+    for (size_t i = from; i < parallelism->path_count; i++) {
+        others.count += rows[i]->turns.count;
+        others.synchronous += rows[i]->turns.synchronous;
+    }
+    if (others.count == 0)
+        return 0;
+    show_count(others.count, cells[0]);
+    show_synchronous(&others, cells[1]);
+    return table_add(table, (const char *[]){"others", "", "", cells[0], cells[1]});
+}
+
+#define FEW_PATHS 10
+
+static int print_paths(const struct parallelism *parallelism, FILE *file,
+                       const struct show_options *options)
+{
+    static const struct table_column columns[] = {
+        {"PROCESS", false},       {"PATH", false},         {"WITH, OR SERVING AT", false},
+        {"SENDS ANSWERED", true}, {"% SYNCHRONOUS", true},
+    };
+    size_t count = parallelism->path_count,
+           most = options->all || count < FEW_PATHS ? count : FEW_PATHS;
+    const struct parallelism_path **rows = calloc(count + 1, sizeof(*rows));
+    struct table table;
+
+    if (rows == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        rows[i] = &parallelism->paths[i];
+    qsort(rows, count, sizeof(*rows), by_turns);
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    for (size_t i = 0; result == 0 && i < most && rows[i]->turns.count > 0; i++)
+        result = add_path_row(&table, parallelism, rows[i]);
+    if (result == 0)
+        result = add_other_paths(&table, parallelism, rows, most);
+    if (result == 0 && count > 0) {
+        fputs("\nPaths\n", file);
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    free(rows);
+    return result;
+}
+
 /* ---- words ---- */
 
 static void print_heading(const struct parallelism_runs *runs, FILE *file)
@@ -235,7 +313,7 @@ static void print_search(const struct parallelism_runs *runs,
 {
     const struct parallelism *first = runs->at[0].threads;
     const struct assignment *assignment = &runs->options->assignments[search->assignment];
-    char name[STREAM_NAME_SIZE + 1], above[UNIT_SIZE];
+    char who[PROCESS_NAME_SIZE], above[UNIT_SIZE];
 
     show_percent(search->longest - search->bound, search->bound, above);
     fprintf(file,
@@ -246,8 +324,8 @@ static void print_search(const struct parallelism_runs *runs,
         for (size_t i = 0; i < first->process_count; i++) {
             if (search->machines[i] != machine)
                 continue;
-            show_text(first->processes[i].name, STREAM_NAME_SIZE, name);
-            fprintf(file, "%s%s[%" PRIu32 "]", separator, name, first->processes[i].pid);
+            show_process(first->processes[i].name, first->processes[i].pid, who);
+            fprintf(file, "%s%s", separator, who);
             separator = ", ";
         }
         if (*separator == ',')
@@ -310,6 +388,8 @@ int show_parallelism_tables(const struct parallelism_runs *runs, FILE *file,
             print_search(runs, &runs->at[0].threads->searches[i], file);
         result = print_processes(runs->at[0].threads, file, options);
     }
+    if (result == 0 && !ferror(file))
+        result = print_paths(runs->at[0].threads, file, options);
     if (result == 0 && !ferror(file))
         print_grounds(runs, file);
     return result;

@@ -278,6 +278,7 @@ static void set_flags(struct object *object, unsigned flags)
         {RECORD_CONTINUED, "continued"},   {RECORD_CALL_IMPLIED, "call_implied"},
         {RECORD_OLDER, "older"},           {RECORD_PACKETS, "packets"},
         {RECORD_CONCURRENT, "concurrent"}, {RECORD_PREEMPTED, "preempted"},
+        {RECORD_COUNTED, "counted"},       {RECORD_SAME_CALL, "same_call"},
         {RECORD_LIBRARY, "library"},       {RECORD_END_OF_FILE, "end_of_file"},
     };
 

@@ -125,7 +125,7 @@ static uint64_t share_of_name(const struct critical_path *path, uint32_t process
 static void tell_what_if(const struct critical_path *path, const struct what_if *what_if,
                          struct report_content *content)
 {
-    char who[CRITICAL_PROCESS_TEXT], name[STREAM_NAME_SIZE + 1], share[UNIT_SIZE], less[UNIT_SIZE];
+    char who[PROCESS_NAME_SIZE], name[STREAM_NAME_SIZE + 1], share[UNIT_SIZE], less[UNIT_SIZE];
     size_t count;
     uint64_t cpu = share_of_name(path, what_if->process, &count);
 

@@ -247,7 +247,7 @@ static int add_path(const struct critical_path *path, struct report_content *con
                                              "dpm path --all", columns, ARRAY_SIZE(columns));
     uint32_t *order = critical_order_processes(path);
     size_t shown = first_rows(content, table, path->parallelism->process_count);
-    char name[CRITICAL_PROCESS_TEXT], cells[5][UNIT_SIZE];
+    char name[PROCESS_NAME_SIZE], cells[5][UNIT_SIZE];
 
     if (order == NULL)
         return -ENOMEM;
@@ -276,7 +276,7 @@ static void add_procedures(const struct critical_path *path, struct report_conte
         {"CPU ON PATH", true},
         {"% OF PATH", true},
     };
-    char process[CRITICAL_PROCESS_TEXT], name[CRITICAL_PROCEDURE_TEXT], cells[2][UNIT_SIZE];
+    char process[PROCESS_NAME_SIZE], name[CRITICAL_PROCEDURE_TEXT], cells[2][UNIT_SIZE];
 
     if (path->procedure_count == 0)
         return;

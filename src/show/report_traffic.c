@@ -57,6 +57,16 @@ static int64_t party_of(struct parties *parties, const struct communication *com
     return find_party(parties, graph, name);
 }
 
+/* Places of the two parties of a pair. */
+static int parties_of(struct parties *parties, const struct communication *communication,
+                      const struct communication_pair *pair, struct traffic_graph *graph,
+                      int64_t *ret_from, int64_t *ret_to)
+{
+    *ret_from = party_of(parties, communication, &pair->from, graph);
+    *ret_to = party_of(parties, communication, &pair->to, graph);
+    return *ret_from < 0 || *ret_to < 0 ? -ENOMEM : 0;
+}
+
 static int collect(struct parties *parties, const struct communication *communication,
                    struct traffic_graph *graph)
 {
@@ -69,9 +79,8 @@ static int collect(struct parties *parties, const struct communication *communic
     }
     for (size_t i = 0; i < communication->pair_count; i++) {
         const struct communication_pair *pair = &communication->pairs[i];
-        int64_t from = party_of(parties, communication, &pair->from, graph);
-        int64_t to = party_of(parties, communication, &pair->to, graph);
-        if (from < 0 || to < 0)
+        int64_t from, to;
+        if (parties_of(parties, communication, pair, graph, &from, &to) < 0)
             return -ENOMEM;
         add(&parties->nodes[from].traffic, &pair->sent);
         if (from != to)
@@ -142,9 +151,8 @@ static int fill(struct parties *parties, const struct communication *communicati
 {
     for (size_t i = 0; i < communication->pair_count; i++) {
         const struct communication_pair *pair = &communication->pairs[i];
-        int64_t from = party_of(parties, communication, &pair->from, graph);
-        int64_t to = party_of(parties, communication, &pair->to, graph);
-        if (from < 0 || to < 0)
+        int64_t from, to;
+        if (parties_of(parties, communication, pair, graph, &from, &to) < 0)
             return -ENOMEM;
         add(&graph->sent[parties->place[from] * graph->count + parties->place[to]], &pair->sent);
     }

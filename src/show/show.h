@@ -32,6 +32,11 @@
  * characters; every byte that is not allowed becomes '?'. `to` has room for size + 1 bytes. */
 void show_text(const char *from, size_t size, char *to);
 
+#define PROCESS_NAME_SIZE 64
+
+/* "name[pid]"; of whom nothing is known "unknown[pid]". `name` as in a STREAM record. */
+void show_process(const char *name, uint32_t pid, char text[PROCESS_NAME_SIZE]);
+
 #define UNIT_SIZE 32
 
 void show_bytes(uint64_t bytes, char text[UNIT_SIZE]); /* "17 B", "1.50 KiB", "23.4 GiB" */

@@ -12,6 +12,7 @@
  *      "late_receivers": [ ... ],
  *      "paths": [ ... ]}
  */
+#include "show/json.h"
 #include "show/matching_face.h"
 #include "show/show.h"
 #include "show/statistics_face.h"
@@ -56,20 +57,6 @@ static json_t *traffic(const struct traffic *from)
 {
     return json_pack("{s:o, s:o}", "messages", json_count(from->messages), "bytes",
                      json_count(from->bytes));
-}
-
-/* null: there are no values. */
-static json_t *distribution(const struct histogram *from)
-{
-    uint64_t values = histogram_count(from);
-
-    if (values == 0)
-        return json_null();
-    return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "count", json_count(values), "mean",
-                     (double)from->sum / (double)values, "min", json_count(from->min), "p50",
-                     json_count(histogram_quantile(from, 0.5)), "p90",
-                     json_count(histogram_quantile(from, 0.9)), "p99",
-                     json_count(histogram_quantile(from, 0.99)), "max", json_count(from->max));
 }
 
 static const char *const time_keys[TIME_KINDS] = {
@@ -162,12 +149,13 @@ static json_t *queue(const struct communication *communication, const struct que
 static json_t *recording(const struct communication *communication)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "events", json_count(communication->events), "lost", json_count(communication->lost),
         "dropped", json_count(communication->dropped), "duplicates",
         json_count(communication->duplicates), "unseen_bytes",
         json_count(communication->unseen_bytes), "not_metered",
-        kind_names(communication->kinds_left_out), "duration_ns",
+        kind_names(communication->kinds_left_out), "traces_of_ptrace",
+        json_count(communication->traces_of_ptrace), "duration_ns",
         json_count(communication->duration), "complete", communication->complete, "by",
         communication_by_name(communication->by), "machines", machines(communication), "local",
         traffic(&communication->local), "remote", traffic(&communication->remote), "connections",
@@ -220,7 +208,7 @@ static int set_sums(json_t *object, const struct communication *communication,
                   "receives", json_count(from->failed_receives));
     int result = json_object_update(object, sums) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |
-                 set_times(object, &from->times, ALL_TIMES, distribution);
+                 set_times(object, &from->times, ALL_TIMES, json_distribution);
 
     json_decref(sums);
     return result;
@@ -268,9 +256,9 @@ static json_t *pair(const struct communication *communication, size_t index)
                   json_count(from->sent.bytes), "bytes_per_s",
                   show_rate(from->sent.bytes, communication->duration), "share",
                   show_share(from->sent.bytes, from->from_bytes), "size",
-                  distribution(&from->sizes), "local", from->local, "shared", from->shared);
+                  json_distribution(&from->sizes), "local", from->local, "shared", from->shared);
 
-    return checked(object, set_times(object, &from->times, PAIR_TIMES, distribution));
+    return checked(object, set_times(object, &from->times, PAIR_TIMES, json_distribution));
 }
 
 static json_t *network(const struct network *from)
@@ -303,7 +291,7 @@ static json_t *path(const struct communication *communication, size_t index)
     int result = json_object_update(object, sums) |
                  json_object_set_new(object, "network", network(&from->network)) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |
-                 set_times(object, &from->times, ALL_TIMES, distribution);
+                 set_times(object, &from->times, ALL_TIMES, json_distribution);
 
     json_decref(sums);
     return checked(object, result);

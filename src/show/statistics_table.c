@@ -514,6 +514,18 @@ static void print_left_out(const struct communication *communication, FILE *file
                 communication->traces > 1 ? "In a part of the traces paths" : "Paths", kinds);
 }
 
+/* What the ptrace meter cannot know, it does not tell of: that is no sign that there was none of it. */
+static void print_meter(const struct communication *communication, FILE *file)
+{
+    if (communication->traces_of_ptrace > 0)
+        fprintf(file,
+                "\n%setered with ptrace: when messages came to their receivers is not known, and "
+                "nothing of io_uring.\n",
+                communication->traces_of_ptrace < communication->traces
+                    ? "In a part of the traces m"
+                    : "M");
+}
+
 /* One line on what DPM itself has cost. */
 static void print_own_cost(const struct communication *communication, FILE *file)
 {
@@ -584,6 +596,7 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
                   "they count for their processes only");
     print_unseen(file, communication->unseen_bytes);
     print_left_out(communication, file);
+    print_meter(communication, file);
     print_own_cost(communication, file);
 }
 

@@ -107,6 +107,14 @@ void show_text(const char *from, size_t size, char *to)
     *to = '\0';
 }
 
+void show_process(const char *name, uint32_t pid, char text[PROCESS_NAME_SIZE])
+{
+    char safe[STREAM_NAME_SIZE + 1];
+
+    show_text(name, STREAM_NAME_SIZE, safe);
+    snprintf(text, PROCESS_NAME_SIZE, "%s[%" PRIu32 "]", safe[0] == '\0' ? "unknown" : safe, pid);
+}
+
 /* ---- shares and rates ---- */
 
 double show_share(uint64_t part, uint64_t whole)

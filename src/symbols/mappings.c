@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mappings.c: which files a process has mapped where, from /proc/PID/maps.
- *
- *      7f0e8c22a000-7f0e8c37f000 r-xp 00026000 fd:01 131   /usr/lib/x86_64-linux-gnu/libc.so.6
- *      begin        end          mode offset   device inode name
+ * mappings.c: which files a process has mapped where, from /proc/PID/maps (base/mapping.h).
  *
  * Only executable mappings of files are kept.
  */
@@ -12,48 +9,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAPPINGS_MOST 4096
-#define MINOR_BITS    20
-
-/* Reads a number and the character behind it; NULL if they are not there. */
-static const char *read_number(const char *at, int base, char behind, uint64_t *ret_number)
-{
-    char *end;
-
-    if (at == NULL || *at == '-' || *at == '+' || *at == ' ')
-        return NULL;
-    errno = 0;
-    *ret_number = strtoull(at, &end, base);
-    return end == at || *end != behind || errno != 0 ? NULL : end + 1;
-}
-
-bool mapping_read(const char *line, struct mapping *ret_mapping)
-{
-    struct mapping mapping = {0};
-    uint64_t major, minor;
-    const char *at = read_number(line, 16, '-', &mapping.begin);
-
-    at = read_number(at, 16, ' ', &mapping.end);
-    if (at == NULL)
-        return false;
-    for (unsigned i = 0; i < 4; i++)
-        if (at[i] == '\0')
-            return false;
-    if (at[4] != ' ')
-        return false;
-    mapping.executable = at[2] == 'x';
-    at = read_number(at + 5, 16, ' ', &mapping.offset);
-    at = read_number(at, 16, ':', &major);
-    at = read_number(at, 16, ' ', &minor);
-    at = read_number(at, 10, ' ', &mapping.file.inode);
-    if (at == NULL || mapping.begin >= mapping.end || major > UINT32_MAX >> MINOR_BITS ||
-        minor >= 1u << MINOR_BITS)
-        return false;
-    mapping.file.device = (uint32_t)(major << MINOR_BITS | minor);
-    *ret_mapping = mapping;
-    return true;
-}
 
 static int add_line(struct mappings *mappings, size_t *capacity, const char *line)
 {
@@ -91,6 +49,40 @@ int mappings_read(pid_t pid, struct mappings *ret_mappings)
     else
         *ret_mappings = mappings;
     return result;
+}
+
+/* Copies what stands behind the five columns of a line. */
+static bool read_name(const char *line, char ret_name[PATH_MAX])
+{
+    for (unsigned column = 0; column < 5; column++) {
+        line += strcspn(line, " ");
+        line += strspn(line, " ");
+    }
+    size_t length = strcspn(line, "\n");
+    if (line[0] != '/' || length >= PATH_MAX)
+        return false;
+    memcpy(ret_name, line, length);
+    ret_name[length] = '\0';
+    return true;
+}
+
+bool mapping_name(pid_t pid, const struct mapping *mapping, char ret_name[PATH_MAX])
+{
+    char path[64], *line = NULL;
+    struct mapping read;
+    bool found = false;
+    size_t size = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    while (!found && getline(&line, &size, file) > 0)
+        found = mapping_read(line, &read) && read.begin == mapping->begin &&
+                read.file.inode == mapping->file.inode && read_name(line, ret_name);
+    free(line);
+    fclose(file);
+    return found;
 }
 
 void mappings_done(struct mappings *mappings)

@@ -252,6 +252,18 @@ static const struct mapping *find_mapping(struct symbols *symbols, struct image 
     return mappings_find(&kept->mappings, pc);
 }
 
+/* Who lacks the privilege for map_files has the name, which may lead to another file by now: that is looked at. */
+static int open_by_name(const struct mapping *mapping, pid_t pid)
+{
+    char name[PATH_MAX], path[PATH_MAX + 32];
+
+    if (!mapping_name(pid, mapping, name))
+        return -ENOENT;
+    snprintf(path, sizeof(path), "/proc/%d/root%s", pid, name);
+    int file = program_file_open_path(path, mapping->file);
+    return file >= 0 ? file : program_file_open_path(name, mapping->file);
+}
+
 static int open_mapped(struct symbols *symbols, const struct mapping *mapping, pid_t pid)
 {
     char path[96];
@@ -262,7 +274,8 @@ static int open_mapped(struct symbols *symbols, const struct mapping *mapping, p
     /* leads to the file that is mapped, whatever its name leads to by now */
     snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
              (unsigned long long)mapping->begin, (unsigned long long)mapping->end);
-    return add_module(symbols, mapping->file, program_file_open_path(path, mapping->file));
+    int file = program_file_open_path(path, mapping->file);
+    return add_module(symbols, mapping->file, file >= 0 ? file : open_by_name(mapping, pid));
 }
 
 static void add_library_place(struct symbols *symbols, struct image *image, pid_t pid, uint64_t pc)

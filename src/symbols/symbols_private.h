@@ -3,17 +3,13 @@
 #ifndef DPM_SYMBOLS_PRIVATE_H
 #define DPM_SYMBOLS_PRIVATE_H
 
+#include "base/mapping.h"
 #include "symbols/symbols.h"
 
+#include <limits.h>
 #include <sys/types.h>
 
 /* ---- program_file.c: which file a process executes ---- */
-
-/* A device and inode as the kernel has them: (major << 20 | minor). */
-struct file_identity {
-    uint32_t device;
-    uint64_t inode;
-};
 
 /* Opens the program of an IMAGE by way of a process that executes it, or by its name. Returns the
  * descriptor of a regular file that is the IMAGE's, or -ENOENT: it could not be found. */
@@ -27,25 +23,18 @@ void program_file_name(int file, char name[MODULE_NAME_SIZE]);
 
 /* ---- mappings.c: which files a process has mapped where ---- */
 
-struct mapping {
-    uint64_t begin;
-    uint64_t end;
-    uint64_t offset; /* in the file */
-    struct file_identity file;
-    bool executable;
-};
-
 struct mappings {
     struct mapping *list; /* the executable ones of files, by address */
     size_t count;
 };
 
-/* Reads a line of /proc/PID/maps; false: it is none. */
-bool mapping_read(const char *line, struct mapping *ret_mapping);
-
 /* Reads the mappings of a process. Returns 0, or a negative errno: it has gone, most likely. */
 int mappings_read(pid_t pid, struct mappings *ret_mappings);
 void mappings_done(struct mappings *mappings);
+
+/* The name that the kernel has for the file of a mapping of this process: a path as the process sees it. Returns whether
+ * there is one; it may be that of another file by now. */
+bool mapping_name(pid_t pid, const struct mapping *mapping, char ret_name[PATH_MAX]);
 
 /* The mapping of an address, or NULL. */
 const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address);

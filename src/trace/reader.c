@@ -20,6 +20,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -455,6 +456,30 @@ static int open_origin(struct origin *origin, const char *path, unsigned rings,
     return result < 0 ? result : read_beginning(origin, problem);
 }
 
+/* The writer holds a lock as long as it writes (writer.c). */
+static bool is_being_written(const struct origin *origin)
+{
+    int file = origin->files[RING_CONTROL].file;
+
+    if (flock(file, LOCK_SH | LOCK_NB) == 0) {
+        flock(file, LOCK_UN);
+        return false;
+    }
+    return errno == EWOULDBLOCK;
+}
+
+static void rewind_file(struct stream_file *file)
+{
+    *file = (struct stream_file){
+        .sizes = file->sizes,
+        .window = file->window,
+        .capacity = file->capacity,
+        .size = file->size,
+        .header = file->header,
+        .file = file->file,
+    };
+}
+
 /* ---- the source ---- */
 
 static bool is_before(const struct trace_source *traces, uint32_t one, uint32_t other)
@@ -578,6 +603,15 @@ static struct trace_source *allocate_source(size_t count)
     return traces;
 }
 
+static void make_heap(struct trace_source *traces)
+{
+    traces->heap_count = traces->source.origins;
+    for (uint32_t number = 0; number < traces->heap_count; number++)
+        traces->heap[number] = number;
+    for (uint32_t at = traces->heap_count; at-- > 0;)
+        sift_down(traces, at);
+}
+
 /* Opens the first `rings` files of each trace; one that is not opened has no records. */
 static int open_traces(const char *const *paths, size_t count, unsigned rings,
                        struct source **ret_source, struct problem *problem)
@@ -593,10 +627,9 @@ static int open_traces(const char *const *paths, size_t count, unsigned rings,
             trace_close(&traces->source);
             return result;
         }
-        traces->heap[traces->heap_count++] = number;
+        traces->source.states[number].being_written = is_being_written(&traces->origins[number]);
     }
-    for (uint32_t at = traces->heap_count; at-- > 0;)
-        sift_down(traces, at);
+    make_heap(traces);
     *ret_source = &traces->source;
     return 0;
 }
@@ -611,6 +644,28 @@ int trace_open_control(const char *const *paths, size_t count, struct source **r
                        struct problem *problem)
 {
     return open_traces(paths, count, RING_CONTROL + 1, ret_source, problem);
+}
+
+int trace_rewind(struct source *source, struct problem *problem)
+{
+    struct trace_source *traces = (struct trace_source *)source;
+
+    traces->handed = false;
+    traces->failed = 0;
+    for (uint32_t number = 0; number < source->origins; number++) {
+        struct origin *origin = &traces->origins[number];
+        source->states[number] =
+            (struct source_state){.being_written = source->states[number].being_written};
+        origin->head = NULL;
+        origin->ended = false;
+        for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
+            rewind_file(&origin->files[ring]);
+        int result = read_beginning(origin, problem);
+        if (result < 0)
+            return traces->failed = result;
+    }
+    make_heap(traces);
+    return 0;
 }
 
 void trace_close(struct source *source)

@@ -90,11 +90,16 @@ uint64_t trace_writer_records(const struct trace_writer *writer);
  * the files hold, next() gives whole records of known types in non-decreasing time per file, or a
  * negative errno with a line that names the file, the position and what to do. A partial packet at
  * the end of a file (kill -9, full disk) is not an error: it is left out, and trace_partial_tail
- * tells its size.
+ * tells its size. A trace that is
+ * still being recorded ends with what has been flushed.
  * Free with trace_close. */
 int trace_open(const char *const *paths, size_t count, struct source **ret_source,
                struct problem *problem);
 void trace_close(struct source *source);
+
+/* Begins again with the first record, and ends where it did: a trace that is still being recorded may be read twice,
+ * and is the same. Errors: as trace_open. */
+int trace_rewind(struct source *source, struct problem *problem);
 
 /* The same for the control records alone: identities and process events. Reading them costs little
  * however long the trace is, so that names that stand at its end can be known at its beginning.

@@ -50,6 +50,7 @@ struct part {
 struct operation {
     enum operation_kind kind;
     bool end_of_file; /* RECEIVE: nothing will come any more (told by the log) */
+    bool blocked;     /* RECEIVE, dump only: there was a RECEIVECALL */
     bool partial;     /* dump only: it began before the metering; `bytes` are those of the log */
     bool jumps;  /* RECEIVE (told by the log): other readers may have got in between its bytes */
     bool packet; /* RECEIVE (told by the log): of a packet, whose rest is gone */
@@ -122,6 +123,7 @@ struct entry {
     uint64_t bytes;
     uint64_t missing;
     bool continued;
+    bool implied;  /* RECEIVE: its call did not block */
     bool doubtful; /* of a pipe older than the metering: its position may be wrong */
     bool thread;
     uint32_t number;
@@ -210,6 +212,8 @@ struct dump {
     struct side side;
     bool has_edges; /* `dpm dump --matched` */
     bool no_pipes;  /* pipes were not metered */
+    bool
+        traced; /* by the ptrace meter, which counts all positions when calls end, and is sure of no UDP datagram */
     bool acquired;  /* the program was acquired while it ran: the log begins earlier */
     uint64_t begun; /* ns, time of the first event of a stream */
     struct intern stream_numbers; /* index: of side.streams, before they are sorted */

@@ -238,6 +238,7 @@ static int read_message(struct line_context *context, struct entry *entry)
     entry->offset = (uint32_t)offset;
     entry->span = get_if_known(context, "span_ns");
     entry->continued = json_is_true(json_object_get(context->object, "continued"));
+    entry->implied = json_is_true(json_object_get(context->object, "call_implied"));
     entry->doubtful = json_is_true(json_object_get(context->object, "older"));
     return 0;
 }
@@ -437,6 +438,8 @@ static int read_object(struct line_context *context)
     if (strcmp(event, "PATH") == 0 && read_path(context) < 0)
         return -EINVAL;
     if (strcmp(event, "MACHINE") == 0)
+        dump->traced = get_if_known(context, "meter") == 1; /* METER_PTRACE */
+    if (strcmp(event, "MACHINE") == 0)
         dump->no_pipes = (get_if_known(context, "kinds_left_out") & KIND_PIPE) != 0;
     if (is_missing(event) && get_number(context, "count", &entry.missing) < 0)
         return -EINVAL;
@@ -623,6 +626,7 @@ static struct operation *add_operation(const struct dump *dump, struct stream *s
     operation->line = entry->line;
     operation->records = 1;
     operation->path = entry->path;
+    operation->blocked = entry->operation == OPERATION_RECEIVE && !entry->implied;
     operation->offset = entry->offset;
     if (entry->operation <= OPERATION_RECEIVE)
         operation->object = dump->paths[entry->path].object;

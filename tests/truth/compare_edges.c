@@ -16,6 +16,7 @@
  * - Every SEND that is wanted is among the edges, with at least as many bytes as are wanted of it.
  * - An edge leads to a record that stands before, of the path's other end; and no SEND that is wanted is
  *   later than the RECEIVE. (Of a pipe that several use at once it may be; such are counted.)
+ * - Of datagrams whose senders the ptrace meter cannot know it says so.
  * - Exact edges and what is left over are together as many bytes as the RECEIVE; of ordered ones there are
  *   enough. Nothing is left over but what was sent before the metering began.
  */
@@ -312,6 +313,16 @@ static void check_time(struct check *check, const struct operation *send)
            send->line);
 }
 
+/* Where the ptrace meter cannot know who has sent a datagram, for its receiver did not ask, or whether one was lost. */
+static bool may_be_anonymous(const struct check *check)
+{
+    const struct path *path = &check->dump->paths[check->receive->path];
+
+    return check->dump->traced &&
+           (path->has_identities || (strcmp(path->kind, "unix-datagram") == 0 &&
+                                     (path->peer == 0 || check->entry->doubtful)));
+}
+
 /* Some of the bytes that one part of the log's line names. */
 static void want_part(struct check *check, const struct part *part, uint64_t from, uint64_t bytes)
 {
@@ -501,7 +512,8 @@ static void check_edge(struct check *check, const struct edge *edge)
     }
     struct wanted *wanted = find_wanted(check, stream, operation);
     if (edge->kind != EDGE_EXACT) {
-        if (check->sure[check->receive->path])
+        bool doubted = check->dump->traced && check->entry->doubtful; /* and it says so */
+        if (check->sure[check->receive->path] && !doubted)
             differ_edge(check, edge, record,
                         "must be exact: nobody else can have sent these bytes");
         if (wanted != NULL)
@@ -537,7 +549,7 @@ static uint64_t bytes_of_nobody(const struct check *check, const struct operatio
 /* Is every sender among the edges? */
 static void check_wanted(struct check *check)
 {
-    bool inferred = check->entry->doubtful;
+    bool inferred = check->entry->doubtful || may_be_anonymous(check);
 
     for (size_t i = 0; i < check->entry->edge_count; i++)
         inferred = inferred || check->entry->edges[i].kind == EDGE_INFERRED;
@@ -566,14 +578,14 @@ static void check_sum(struct check *check)
 
     for (size_t i = 0; i < entry->edge_count; i++)
         *(entry->edges[i].kind == EDGE_EXACT ? &exact : &others) += entry->edges[i].bytes;
-    if (exact > entry->bytes || exact + others < entry->bytes)
+    if ((exact > entry->bytes || exact + others < entry->bytes) && !may_be_anonymous(check))
         differ(check->findings,
                "%s: %s: line %" PRIu64 ": a RECEIVE of %" PRIu64
                " bytes whose edges and rest are %s %" PRIu64,
                label_of(check), check->stream->label, entry->line, entry->bytes,
                exact > entry->bytes ? "exactly" : "at most",
                exact > entry->bytes ? exact : exact + others);
-    if (entry->rest_bytes > 0 && !check->dump->acquired)
+    if (entry->rest_bytes > 0 && !check->dump->acquired && !may_be_anonymous(check))
         differ(check->findings,
                "%s: %s: line %" PRIu64 ": %" PRIu64 " bytes of a RECEIVE have no edge",
                label_of(check), check->stream->label, entry->line, entry->rest_bytes);
@@ -586,7 +598,8 @@ static void check_receive(struct check *check, uint64_t done)
     check->wanted_count = 0;
     check->unplaced_count = 0;
     check->excused = 0;
-    if (check->receive->logged != NULL && !check->receive->partial && entry->bytes > 0)
+    if (check->receive->logged != NULL && !check->receive->partial && entry->bytes > 0 &&
+        !may_be_anonymous(check))
         want_bytes(check, done);
     for (size_t i = 0; i < entry->edge_count; i++)
         check_edge(check, &entry->edges[i]);

@@ -7,7 +7,7 @@
  *                         d took bytes of a, e of a, b and c, ...
  *
  * Only where one stream sends: beside other senders the order of bytes is not always known. Nor is it where
- * several read a pipe, which are counted at the end of their calls.
+ * several read a pipe, which are counted at the end of their calls, as all paths are by the ptrace meter.
  */
 #include "compare.h"
 
@@ -80,7 +80,7 @@ uint64_t order_check(struct dump *dump, struct findings *findings)
         const struct path *receiver = sender->known ? find_other_end(dump, sender) : NULL;
         if (receiver != NULL && !sender->has_identities &&
             ranges_have_one_stream(&sender->ranges[DIRECTION_OUT]) &&
-            (sender->object == OBJECT_SOCKET ||
+            ((sender->object == OBJECT_SOCKET && !dump->traced) ||
              ranges_have_one_stream(&receiver->ranges[DIRECTION_IN])))
             pairs += check_path(sender, receiver, findings);
     }

@@ -14,6 +14,9 @@
  *
  * Pipes are left out that keep packets apart (what a read leaves of one is gone unseen), and those that are older
  * than the metering.
+ *
+ * The ptrace meter counts the bytes of TCP as those of others, is sure of no UDP datagram, and of no FIFO, which anybody
+ * may open.
  */
 #include "compare.h"
 
@@ -98,9 +101,9 @@ static bool is_sure(const struct dump *dump, struct path_uses *paths, size_t pat
     const struct path *to = &dump->paths[path];
     struct uses sends = {0};
 
-    if (to->has_identities || strcmp(to->kind, "tcp") == 0)
-        return true;
-    if (to->object != OBJECT_SOCKET && (to->older || paths[path].packets))
+    if (to->has_identities || (strcmp(to->kind, "tcp") == 0 && !dump->traced))
+        return !dump->traced;
+    if ((to->object != OBJECT_SOCKET || dump->traced) && (to->older || paths[path].packets))
         return false;
     for (size_t i = 0; i < dump->path_count; i++) {
         const struct uses *from = &paths[i].direction[DIRECTION_OUT];

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* mapping.c: reads lines of /proc/PID/maps, in which file names stand as programs chose them. */
+#include "base/mapping.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MINOR_BITS 20
+
+/* Reads a number and the character behind it; NULL if they are not there. */
+static const char *read_number(const char *at, int base, char behind, uint64_t *ret_number)
+{
+    char *end;
+
+    if (at == NULL || *at == '-' || *at == '+' || *at == ' ')
+        return NULL;
+    errno = 0;
+    *ret_number = strtoull(at, &end, base);
+    return end == at || *end != behind || errno != 0 ? NULL : end + 1;
+}
+
+bool mapping_read(const char *line, struct mapping *ret_mapping)
+{
+    struct mapping mapping = {0};
+    uint64_t major, minor;
+    const char *at = read_number(line, 16, '-', &mapping.begin);
+
+    at = read_number(at, 16, ' ', &mapping.end);
+    if (at == NULL)
+        return false;
+    for (unsigned i = 0; i < 4; i++)
+        if (at[i] == '\0')
+            return false;
+    if (at[4] != ' ')
+        return false;
+    mapping.writable = at[1] == 'w';
+    mapping.executable = at[2] == 'x';
+    mapping.shared = at[3] == 's';
+    at = read_number(at + 5, 16, ' ', &mapping.offset);
+    at = read_number(at, 16, ':', &major);
+    at = read_number(at, 16, ' ', &minor);
+    at = read_number(at, 10, ' ', &mapping.file.inode);
+    if (at == NULL || mapping.begin >= mapping.end || major > UINT32_MAX >> MINOR_BITS ||
+        minor >= 1u << MINOR_BITS)
+        return false;
+    mapping.file.device = (uint32_t)(major << MINOR_BITS | minor);
+    *ret_mapping = mapping;
+    return true;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mapping.h: a line of /proc/PID/maps.
+ *
+ *      7f0e8c22a000-7f0e8c37f000 r-xp 00026000 fd:01 131   /usr/lib/x86_64-linux-gnu/libc.so.6
+ *      begin        end          mode offset   device inode name
+ */
+#ifndef DPM_MAPPING_H
+#define DPM_MAPPING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A device and inode as the kernel has them: (major << 20 | minor). */
+struct file_identity {
+    uint32_t device;
+    uint64_t inode;
+};
+
+struct mapping {
+    uint64_t begin;
+    uint64_t end;
+    uint64_t offset;           /* in the file */
+    struct file_identity file; /* inode 0: of none */
+    bool writable;
+    bool executable;
+    bool shared;
+};
+
+/* Reads a line; false: it is none. */
+bool mapping_read(const char *line, struct mapping *ret_mapping);
+
+#endif

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * caller.h: which place in the program a system call comes from, THE algorithm of all meters: the
+ * kernel meter has it compiled for BPF, the meter without privilege as part of itself. Each gives it
+ * its own way to read a program's memory, caller_read().
+ *
+ * In a system call the program counter stands in the C library; which of the program's functions
+ * made the call tells the return address on the user's stack. Programs keep no frame pointers, but
+ * a function's end says how large its frame is, and it follows in the code:
+ *
+ *      stack pointer --> | frame of the C library's function    add $0x28,%rsp
+ *                        |                                      pop %rbp
+ *                        | return address into a library        ret
+ *                        | frame of that library's function     ...
+ *                        | return address into the program      <-- the PC
+ *                        | ...
+ *
+ * So one goes from frame to frame until the program's text is reached. Looking for anything on the
+ * stack that seems to be a return address would find old ones that earlier calls have left there.
+ * Each step is checked: before a return address stands a call, and where that one says what it
+ * calls (by way of the program's table of library functions), it is the function one came from.
+ * Where a step fails, for some functions end elsewhere, only a return address that says so is
+ * believed, of those not far away on the stack. Else the PC is the library's own and is said to be
+ * (RECORD_LIBRARY).
+ *
+ * Reading code takes time, but most calls come the same way: it is noted (struct pc_memory), so that
+ * whoever remembers it need only look at the stack.
+ */
+#ifndef DPM_CALLER_H
+#define DPM_CALLER_H
+
+/* The kernel side brings these from its own header. */
+#ifdef DPM_KERNEL_SIDE
+#define CALLER_STEP __noinline
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#define CALLER_STEP static
+#endif
+
+/* Reads the memory of the program that is looked at, the whole or nothing; 0: it has. Whoever
+ * includes this defines it. */
+static __always_inline long caller_read(void *to, uint32_t size, uint64_t from);
+
+#define PC_FRAMES  8u      /* of libraries, at most */
+#define PC_WINDOW  1024u   /* bytes of stack beyond a frame of unknown size */
+#define PC_CHUNK   8u      /* words of it that are looked at together */
+#define PC_REACH   0x4000u /* bytes: a place so far behind a function's beginning may be in it */
+#define PC_CODE    64u     /* bytes of code that are looked at together */
+#define PC_CODES   6u      /* how often, from one return address on */
+#define PC_ADDRESS ((1ULL << 48) - 1)
+#define PC_LIBRARY (1ULL << 63) /* beside the address: RECORD_LIBRARY */
+
+/* As many steps of a way are noted; who includes this may want more. */
+#ifndef PC_STEPS
+#define PC_STEPS 3
+#endif
+
+/* A way over the stack that was found: while the same return addresses lie there, it leads to the same
+ * place. */
+struct pc_memory {
+    uint64_t ip; /* where it began; 0 = none */
+    uint64_t pc;
+    uint32_t steps;
+    uint32_t offsets[PC_STEPS]; /* from the stack pointer */
+    uint64_t words[PC_STEPS];
+};
+
+/* What is known of a frame, in one number: bits 0-31 where its return address lies (bytes from the
+ * stack pointer, or from the frame pointer), 32-47 how far below that the caller's frame pointer
+ * is saved (0: it is not). */
+#define FRAME_KNOWN        (1ULL << 63)
+#define FRAME_FROM_POINTER (1ULL << 62)
+
+/* As many bytes as an instruction of a function's end has, and as the whole end has, at most. */
+struct instruction {
+    uint8_t bytes[8];
+};
+struct code {
+    uint8_t bytes[32];
+};
+
+/* ---- instructions; what reads them is global, so that the kernel verifies it once by itself ---- */
+
+#define IS_POP         16u
+#define IS_POP_POINTER 32u /* of the frame pointer */
+
+/* Length of a `pop`, with IS_POP; 0: it is another instruction. */
+static __always_inline uint32_t pop_length(const uint8_t *code)
+{
+    if ((code[0] & 0xf8) == 0x58)
+        return IS_POP | (code[0] == 0x5d ? IS_POP_POINTER : 0) | 1;
+    return code[0] == 0x41 && (code[1] & 0xf8) == 0x58 ? IS_POP | 2 : 0;
+}
+
+/* Length of an instruction between registers, or that sets one to a constant, as compilers put them
+ * among the pops; 0: it is another one, or changes the stack pointer. */
+static __always_inline uint32_t plain_length(const uint8_t *code)
+{
+    bool prefix = (code[0] & 0xf0) == 0x40;
+    uint8_t operation = prefix ? code[1] : code[0];
+    uint8_t registers = prefix ? code[2] : code[1];
+    uint8_t third = prefix ? code[3] : code[2];
+
+    if ((operation & 0xf8) == 0xb8 && operation != 0xbc && code[0] != 0x48)
+        return prefix + 5;
+    if (operation == 0x98)
+        return prefix + 1;
+    if (operation == 0x0f && third >= 0xc0 &&
+        ((registers & 0xf6) == 0xb6 || (registers & 0xf0) == 0x90))
+        return prefix + 3;
+    if (registers < 0xc0 || (registers & 7) == 4 || (registers >> 3 & 7) == 4)
+        return 0;
+    if (operation == 0x83 || operation == 0xc1) /* with a constant of one byte */
+        return prefix + 3;
+    return (operation & 0xc4) == 0 || operation == 0x63 || operation == 0x84 || operation == 0x85 ||
+                   (operation & 0xfc) == 0x88 ||
+                   (operation == 0xf7 && registers >= 0xd0 && registers < 0xe0)
+               ? prefix + 2
+               : 0;
+}
+
+/* Length of an instruction of a function's end, and whether it is a pop; 0: it is none. */
+CALLER_STEP uint32_t instruction_at(const struct instruction *instruction)
+{
+    const uint8_t *code = (const uint8_t *)instruction;
+    uint32_t pop;
+
+    if (code == NULL)
+        return 0;
+    pop = pop_length(code);
+    return pop != 0 ? pop : plain_length(code);
+}
+
+/* How a function's end gives the frame back, if one begins here: FRAME_ bits, bytes, and from bit 32
+ * on the length of the instruction. 0: none begins here. */
+CALLER_STEP uint64_t frame_given_back(const struct code *end)
+{
+    const uint8_t *code = (const uint8_t *)end;
+
+    if (code == NULL)
+        return 0;
+    if (pop_length(code) != 0)
+        return FRAME_KNOWN;
+    if (code[0] != 0x48)
+        return 0;
+    if (code[1] == 0x83 && code[2] == 0xc4)
+        return FRAME_KNOWN | 4ULL << 32 | (uint32_t)(signed char)code[3];
+    if (code[1] == 0x81 && code[2] == 0xc4)
+        return FRAME_KNOWN | 7ULL << 32 |
+               (code[3] | code[4] << 8 | code[5] << 16 | (uint32_t)code[6] << 24);
+    if (code[1] == 0x8d && code[2] == 0x65)
+        return FRAME_KNOWN | FRAME_FROM_POINTER | 4ULL << 32 | (uint32_t)(signed char)code[3];
+    return 0;
+}
+
+/* The frame of the function that ends here; 0: none does. An end gives the frame back (add to the
+ * stack pointer, lea from the frame pointer), restores registers, and returns or jumps on. The sums
+ * are made without branches, of which the verifier would follow every combination. */
+CALLER_STEP uint64_t end_of_function(const struct code *end)
+{
+    const uint8_t *code = (const uint8_t *)end;
+    uint32_t bytes, at, pointer = 0;
+    uint64_t frame, saved = 0;
+
+    if (code == NULL)
+        return 0;
+    /* the most frequent of those that may_end takes and that are none: without a further call */
+    if (code[0] == 0x48 && code[1] != 0x81 && code[1] != 0x83 && code[1] != 0x8d)
+        return 0;
+    if (code[0] == 0xc9 && code[1] == 0xc3) /* leave, ret */
+        return FRAME_KNOWN | FRAME_FROM_POINTER | 8ULL << 32 | 8;
+    frame = frame_given_back(end);
+    if (frame == 0)
+        return 0;
+    bytes = frame;
+    at = frame >> 32 & 7;
+    for (uint32_t i = 0; i < 10 && at < sizeof(*end) - sizeof(struct instruction); i++) {
+        uint32_t next = instruction_at((const struct instruction *)(code + at));
+
+        if (next == 0)
+            break;
+        pointer |= next & IS_POP_POINTER;
+        bytes += (next & IS_POP) / IS_POP * 8;
+        saved += (next / IS_POP & pointer / IS_POP_POINTER & 1) * 8;
+        at += next & 15;
+    }
+    if (at >= sizeof(*end) || (code[at] != 0xc3 && (code[at] != 0xe9 || code[0] != 0x48)))
+        return 0;
+    return (frame & (FRAME_KNOWN | FRAME_FROM_POINTER)) | saved << 32 | bytes;
+}
+
+/* Whether the function returns just behind its system call: ret, or a comparison of the result
+ * with the largest error, a jump, and ret. It has no frame then. */
+static __always_inline bool is_plain_call(const uint8_t *code)
+{
+    if (code[0] == 0xc3)
+        return true;
+    if (code[0] != 0x48 || code[1] != 0x3d)
+        return false;
+    return ((code[6] & 0xf0) == 0x70 && code[8] == 0xc3) ||
+           (code[6] == 0x0f && (code[7] & 0xf0) == 0x80 && code[12] == 0xc3);
+}
+
+/* Whether the end of a function may begin with this byte: 41, 48, 58 to 5F, C9; and a few that
+ * end_of_function sorts out, so that one branch is enough. */
+static __always_inline bool may_end(uint8_t byte)
+{
+    uint64_t bits = 1ULL << 0x01 | 1ULL << 0x08 | 0xffULL << 0x18 | 1ULL << 0x09;
+
+    return bits >> (byte & 63) & byte >> 6 & 1;
+}
+
+#define NO_CODE 1 /* that can be read; no frame: FRAME_KNOWN is missing */
+
+/* The frame of the function that goes on at `ip`, if it ends in the next PC_CODE bytes; 0: it does
+ * not. `called`: a system call may stand before them. */
+CALLER_STEP uint64_t frame_near(uint64_t ip, bool called)
+{
+    uint8_t code[PC_CODE + sizeof(struct code)];
+
+    if (caller_read(code, sizeof(code), ip) != 0)
+        return NO_CODE;
+    if (called && is_plain_call(code))
+        return FRAME_KNOWN;
+    for (uint32_t i = 0; i < PC_CODE; i++) {
+        uint64_t frame;
+
+        if (!may_end(code[i]))
+            continue;
+        frame = end_of_function((const struct code *)(code + i));
+        if (frame != 0)
+            return frame;
+    }
+    return 0;
+}
+
+/* The frame, at `ip`, of the function that goes on there; 0: its code does not tell. */
+static __always_inline uint64_t frame_at(uint64_t ip)
+{
+    for (uint32_t turn = 0; turn < PC_CODES; turn++) {
+        uint64_t frame = frame_near(ip + turn * PC_CODE, turn == 0);
+
+        if (frame != 0)
+            return frame == NO_CODE ? 0 : frame;
+    }
+    return 0;
+}
+
+/* Whether a call instruction stands before an address: call near (E8), or FF /2 in each of its
+ * lengths. */
+CALLER_STEP bool follows_call(uint64_t address)
+{
+    uint8_t code[8];
+
+    if (caller_read(code, sizeof(code), address - sizeof(code)) != 0)
+        return false;
+    return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0x38) == 0x10) ||
+           (code[5] == 0xff && (code[6] & 0x38) == 0x10) ||
+           (code[4] == 0xff && (code[5] & 0x3f) == 0x14) ||
+           (code[2] == 0xff && (code[3] & 0x38) == 0x10) ||
+           (code[1] == 0xff && (code[2] & 0x3f) == 0x14);
+}
+
+static __always_inline uint64_t user_word(uint64_t address)
+{
+    uint64_t word = 0;
+
+    return caller_read(&word, sizeof(word), address) == 0 ? word : 0;
+}
+
+#define ENDBR64 0xfa1e0ff3u
+
+/* The function that the stub at `address` jumps to by way of a table (optional endbr64 and bnd,
+ * then FF 25); without a stub, what stands there itself. (Inline: calls nest no deeper than eight.) */
+static __always_inline uint64_t target_of_stub(uint64_t address)
+{
+    uint64_t at = address, code = user_word(address);
+
+    if ((uint32_t)code == ENDBR64) {
+        at += 4;
+        code = user_word(at);
+    }
+    if ((code & 0xff) == 0xf2) {
+        at += 1;
+        code >>= 8;
+    }
+    return (code & 0xffff) == 0x25ff ? user_word(at + 6 + (int32_t)(code >> 16)) : address;
+}
+
+/* What the call before an address calls; of a library function, that function. 0: it does not say. */
+static __always_inline uint64_t target_of_call(uint64_t address)
+{
+    uint64_t code = user_word(address - 8);
+    int32_t distance = code >> 32;
+
+    if ((code >> 16 & 0xffff) == 0x15ff)
+        return user_word(address + distance);
+    return (code >> 24 & 0xff) == 0xe8 ? target_of_stub(address + distance) : 0;
+}
+
+struct text {
+    uint64_t begin;
+    uint64_t end;
+};
+
+static __always_inline bool in_text(uint64_t address, const struct text *text)
+{
+    return address > text->begin && address < text->end;
+}
+
+enum leads {
+    LEADS_ELSEWHERE,
+    LEADS_MAYBE, /* the call does not say what it calls, or that may have jumped on */
+    LEADS_THERE,
+};
+
+/* Whether the call before the return address `word` into the program leads to the function that
+ * `ip` is in. */
+CALLER_STEP enum leads leads_to(uint64_t word, uint64_t ip, const struct text *text)
+{
+    uint64_t target = target_of_call(word);
+
+    if (text == NULL || target == 0 || (in_text(target, text) && !in_text(ip, text)))
+        return LEADS_MAYBE;
+    return ip - target < PC_REACH ? LEADS_THERE : LEADS_ELSEWHERE;
+}
+
+#define NO_STACK 1 /* that can be read; no address of a program's text */
+
+/* The first of a chunk of words on the stack that is a return address into the program, of a call
+ * of the function that `ip` is in; 0: none is. */
+CALLER_STEP uint64_t search_chunk(uint64_t ip, uint64_t stack, const struct text *text)
+{
+    uint64_t words[PC_CHUNK];
+
+    if (text == NULL || caller_read(words, sizeof(words), stack) != 0)
+        return NO_STACK;
+    for (uint32_t i = 0; i < PC_CHUNK; i++)
+        if (in_text(words[i], text) && leads_to(words[i], ip, text) == LEADS_THERE)
+            return words[i];
+    return 0;
+}
+
+/* The same of the words that are not far away; 0: there is none. */
+CALLER_STEP uint64_t search_return(uint64_t ip, uint64_t stack, const struct text *text)
+{
+    if (text == NULL)
+        return 0;
+    for (uint32_t at = 0; at < PC_WINDOW; at += PC_CHUNK * 8) {
+        uint64_t word = search_chunk(ip, stack + at, text);
+
+        if (word != 0)
+            return word == NO_STACK ? 0 : word;
+    }
+    return 0;
+}
+
+/* Notes a step of the way; one that went by the frame pointer, or a long one, cannot be remembered. */
+static __always_inline void note_step(struct pc_memory *memory, uint32_t step, uint64_t frame,
+                                      uint64_t offset, uint64_t word)
+{
+    if (step >= PC_STEPS || (frame & FRAME_FROM_POINTER)) {
+        memory->steps = PC_STEPS + 1;
+        return;
+    }
+    memory->offsets[step] = offset;
+    memory->words[step] = word;
+    if (memory->steps == step)
+        memory->steps = step + 1;
+}
+
+/* The first return address into the program's text on the way out of the function that goes on at
+ * `ip` with this stack and frame pointer; 0: the way is lost. A short way is remembered. */
+CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer,
+                                 const struct text *text, struct pc_memory *memory)
+{
+    uint64_t offset = 0; /* of the frame we are in, from the stack pointer */
+
+    if (text == NULL || memory == NULL)
+        return 0;
+    memory->ip = 0;
+    memory->pc = ip; /* until it is known */
+    memory->steps = 0;
+    for (uint32_t i = 0; i < PC_FRAMES; i++) {
+        uint64_t frame = frame_at(ip);
+        uint64_t at =
+            (frame & FRAME_FROM_POINTER ? pointer - stack : offset) + (int64_t)(int32_t)frame;
+        uint64_t word = frame == 0 || (int64_t)(at - offset) < 0 ? 0 : user_word(stack + at);
+
+        if (word == 0 || !follows_call(word))
+            break;
+        note_step(memory, i, frame, at, word);
+        if (in_text(word, text)) {
+            if (leads_to(word, ip, text) == LEADS_ELSEWHERE)
+                break;
+            if (memory->steps <= PC_STEPS)
+                memory->ip = memory->pc;
+            memory->pc = word;
+            return word;
+        }
+        if ((frame >> 32 & 0xffff) != 0)
+            pointer = user_word(stack + at - (frame >> 32 & 0xffff));
+        offset = at + 8;
+        ip = word;
+    }
+    return search_return(ip, stack + offset, text);
+}
+
+/* The same place as the last time, if the way is the same; 0: it is not. */
+static __always_inline uint64_t remembered(const struct pc_memory *memory, uint64_t ip,
+                                           uint64_t stack)
+{
+    if (memory->ip != ip)
+        return 0;
+    for (uint32_t i = 0; i < PC_STEPS; i++) {
+        if (i == memory->steps)
+            break;
+        if (user_word(stack + memory->offsets[i]) != memory->words[i])
+            return 0;
+    }
+    return memory->pc;
+}
+
+#endif

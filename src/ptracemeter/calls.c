@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls.c: a system call that matters begins, goes on, ends; and whether its stream slept in it.
+ *
+ *      entry stop           runs .. sleeps .. runs            exit stop
+ *      |-- let go: `began` ------------------------------------|--> time
+ *          arrivals: n      n+1           n+2                  n+2: it got the CPU twice, so it left it once
+ *
+ * A stream leaves its CPU when it sleeps or is preempted. The latter are counted apart: for its process as a whole with
+ * each stop, for the stream itself where that says too little.
+ */
+#include "ptracemeter/ptracemeter_private.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+
+#define LONG_CALL (500 * MILLISECOND)
+
+/* What the kernel's calls return inside when they are to go on after a signal. */
+#define RESTART_BLOCK (-516) /* by restart_syscall */
+
+#define CALL_NUMBERS 512
+
+/* By number, made when first asked for. */
+static const struct system_call *find_call(uint64_t number)
+{
+    static const struct system_call *by_number[CALL_NUMBERS];
+    static bool made;
+
+    if (!made)
+        for (const struct system_call *call = system_calls; call->what != NO_CLASS; call++)
+            by_number[call->number] = call;
+    made = true;
+    return number < CALL_NUMBERS ? by_number[number] : NULL;
+}
+
+/* Without the filter the arguments are tested here. */
+static bool passes_test(const struct ptracemeter *meter, const struct system_call *call,
+                        const uint64_t arguments[6])
+{
+    if (!meter->options.survive)
+        return true;
+    if (call->flags != 0 && (meter->options.flags & call->flags) == 0)
+        return false;
+    for (const struct system_call *each = system_calls; each->what != NO_CLASS; each++) {
+        if (each->number != call->number)
+            continue;
+        uint64_t argument = arguments[each->argument];
+        if (each->test == TEST_NONE || (each->test == TEST_NOT && argument != each->value) ||
+            (each->test == TEST_MASKED && (argument & each->mask) == each->value))
+            return true;
+    }
+    return false;
+}
+
+/* ---- sleeping ---- */
+
+/* ns of the call that it neither ran nor waited for a CPU. */
+static uint64_t time_asleep(const struct tracee *tracee, uint64_t now)
+{
+    uint64_t busy = tracee->schedule.run - tracee->call.before.run + tracee->schedule.delay -
+                    tracee->call.before.delay;
+    uint64_t all = now - tracee->call.began;
+
+    return all > busy ? all - busy : 0;
+}
+
+/* How often it has been preempted so far: where it has no other threads its process tells, with each stop. Else it is
+ * asked for, if that of its process has changed since. */
+static uint64_t preempted_so_far(struct tracee *tracee)
+{
+    if (tracee->process->streams == 1)
+        return tracee->involuntary;
+    if (tracee->preempted_at != tracee->involuntary + 1)
+        tracee->preempted = tracee_preempted(tracee);
+    tracee->preempted_at = tracee->involuntary + 1;
+    return tracee->preempted;
+}
+
+/* A stop is told before the stream has left its CPU, and it may just then be preempted: that switch is counted in the call
+ * that follows. So where switches do not tell, time does: longer than until a stop is looked at, as a rule. */
+#define SURELY_ASLEEP 200000 /* ns */
+
+bool call_slept(struct tracee *tracee)
+{
+    uint64_t left = tracee->schedule.arrivals - tracee->call.before.arrivals;
+
+    if (tracee->schedule.arrivals == 0 || left <= 1)
+        return false;
+    if (tracee->involuntary == tracee->call.involuntary) /* nobody of its process was preempted */
+        return true;
+    return left - 1 > preempted_so_far(tracee) - tracee->call.preempted ||
+           time_asleep(tracee, clock_now(CLOCK_MONOTONIC)) > SURELY_ASLEEP;
+}
+
+bool call_took_long(const struct tracee *tracee)
+{
+    /* since the end of the call before it, the stream got a CPU twice anyway */
+    return tracee->schedule.arrivals - tracee->call.before.arrivals > 2 &&
+           clock_now(CLOCK_MONOTONIC) - tracee->call.began > SURELY_ASLEEP;
+}
+
+void call_tell_wait(struct ptracemeter *meter, struct tracee *tracee, uint32_t path,
+                    uint32_t offset)
+{
+    const struct message message = {.path = path, .offset = offset, .begin = tracee->call.began};
+
+    tracee->call.told = true;
+    tell_message(meter, tracee, EVENT_RECEIVECALL, &message);
+}
+
+/* ---- calls that only wait ---- */
+
+static bool waits_for_something(const struct call *call)
+{
+    switch (call->number) {
+    case SYS_poll:
+    case SYS_ppoll:
+        return call->arguments[1] != 0;
+    case SYS_select:
+    case SYS_pselect6:
+        return call->arguments[0] != 0;
+    default:
+        return true;
+    }
+}
+
+static void wait_ends(struct ptracemeter *meter, struct tracee *tracee)
+{
+    const struct call *call = &tracee->call;
+
+    if (call->told || !call_slept(tracee))
+        return;
+    if (!waits_for_something(call))
+        tell_block(meter, tracee, (uint32_t)call->number,
+                   time_asleep(tracee, clock_now(CLOCK_MONOTONIC)));
+    else
+        call_tell_wait(meter, tracee, 0, (uint32_t)call->number);
+}
+
+static void sleep_ends(struct ptracemeter *meter, struct tracee *tracee)
+{
+    if (call_slept(tracee))
+        tell_block(meter, tracee, (uint32_t)tracee->call.number,
+                   time_asleep(tracee, clock_now(CLOCK_MONOTONIC)));
+}
+
+/* ---- calls that are noticed ---- */
+
+/* A child that asks not to be traced would be alone with the filter. */
+static void have_it_traced(struct tracee *tracee)
+{
+    struct user_regs_struct registers;
+
+    if (ptrace(PTRACE_GETREGS, tracee->tid, NULL, &registers) < 0)
+        return;
+    registers.rdi &= ~(unsigned long long)CLONE_UNTRACED;
+    ptrace(PTRACE_SETREGS, tracee->tid, NULL, &registers);
+}
+
+/* The same of clone3, whose flags lie in memory. */
+static void have_it_traced_too(const struct tracee *tracee)
+{
+    uint64_t address = tracee->call.arguments[0], flags;
+
+    if (tracer_read(tracee, address, &flags, sizeof(flags)) && (flags & CLONE_UNTRACED))
+        ptrace(PTRACE_POKEDATA, tracee->tid, (void *)(uintptr_t)address,
+               (void *)(uintptr_t)(flags & ~(uint64_t)CLONE_UNTRACED));
+}
+
+static void notice(struct ptracemeter *meter, struct tracee *tracee)
+{
+    if (tracee->call.number == SYS_clone) {
+        have_it_traced(tracee);
+    } else if (tracee->call.number == SYS_clone3) {
+        have_it_traced_too(tracee);
+    } else if (tracee->call.number == SYS_ptrace) {
+        tracee_falls_short(tracee, &meter->shortfalls.tracers);
+    } else {
+        tracee_falls_short(tracee, &meter->shortfalls.uring);
+        meter->doubtful = true;
+    }
+}
+
+/* ---- beginning and ending ---- */
+
+static bool begins(struct ptracemeter *meter, struct tracee *tracee)
+{
+    switch ((enum call_class)tracee->call.what->what) {
+    case CALL_SENDS:
+    case CALL_SENDS_MANY:
+        return send_begins(meter, tracee);
+    case CALL_RECEIVES:
+    case CALL_RECEIVES_MANY:
+        return receive_begins(meter, tracee);
+    case CALL_MOVES:
+        return move_begins(meter, tracee);
+    case CALL_CLOSES:
+        return closing_begins(meter, tracee);
+    case CALL_NOTICED:
+        notice(meter, tracee);
+        return false;
+    default:
+        return true;
+    }
+}
+
+static const struct system_call text_change = {.what = CALL_CHANGES_TEXT};
+/* Whether it must be known if the stream sleeps in it. (Of a send it is, if it takes long.) */
+static bool may_sleep(const struct system_call *what)
+{
+    switch ((enum call_class)what->what) {
+    case CALL_SENDS:
+    case CALL_SENDS_MANY:
+    case CALL_CONNECTS:
+    case CALL_CLOSES:
+    case CALL_MAKES:
+    case CALL_NOTICED:
+    case CALL_CHANGES_TEXT:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* What a restart_syscall goes on with: a wait that a signal has interrupted. */
+static void take_up_again(struct tracee *tracee)
+{
+    const struct call *restarting = &tracee->restarting;
+
+    if (restarting->what == NULL)
+        return;
+    tracee->call.what = restarting->what;
+    tracee->call.number = restarting->number;
+    for (unsigned i = 0; i < 6; i++)
+        tracee->call.arguments[i] = restarting->arguments[i];
+}
+
+static const struct system_call untraced_clone = {.number = SYS_clone, .what = CALL_NOTICED};
+
+bool call_begins(struct ptracemeter *meter, struct tracee *tracee, uint64_t number,
+                 const uint64_t arguments[6])
+{
+    struct call *call = &tracee->call;
+    const struct system_call *what = find_call(number);
+
+    if (call->what != NULL)
+        call_dropped(meter, tracee);
+    if (what == NULL && number == SYS_clone && (arguments[0] & CLONE_UNTRACED))
+        what = &untraced_clone;
+    if (what == NULL && tracee->process != NULL && tracee->process->callers != NULL &&
+        callers_is_change((int)number, arguments))
+        what = &text_change;
+    if (tracee->process == NULL || tracee->table == NULL || what == NULL ||
+        (what != &untraced_clone && what != &text_change && !passes_test(meter, what, arguments)))
+        return false;
+    *call = (struct call){.what = what, .number = number};
+    for (unsigned i = 0; i < 6; i++)
+        call->arguments[i] = arguments[i];
+    if (what->what == CALL_RESTARTS)
+        take_up_again(tracee);
+    else
+        tracee->restarting.what = NULL;
+    if (!begins(meter, tracee)) {
+        call->what = NULL;
+        return false;
+    }
+    call->before = tracee->schedule;
+    if (may_sleep(what)) {
+        tracee_look(meter, tracee);
+        call->before = tracee->schedule;
+        call->involuntary = tracee->involuntary;
+        call->preempted = preempted_so_far(tracee);
+    }
+    call->began = clock_now(CLOCK_MONOTONIC);
+    return true;
+}
+
+static void ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
+{
+    switch ((enum call_class)tracee->call.what->what) {
+    case CALL_SENDS:
+    case CALL_SENDS_MANY:
+        send_ends(meter, tracee, result);
+        break;
+    case CALL_RECEIVES:
+    case CALL_RECEIVES_MANY:
+        receive_ends(meter, tracee, result);
+        break;
+    case CALL_MOVES:
+        move_ends(meter, tracee, result);
+        break;
+    case CALL_WAITS_ANY:
+        wait_ends(meter, tracee);
+        break;
+    case CALL_ACCEPTS:
+        accept_ends(meter, tracee, result);
+        break;
+    case CALL_CONNECTS:
+        connect_ends(meter, tracee, result);
+        break;
+    case CALL_SLEEPS:
+    case CALL_RESTARTS:
+        sleep_ends(meter, tracee);
+        break;
+    case CALL_CLOSES:
+        closing_ends(meter, tracee);
+        break;
+    case CALL_MAKES:
+        making_ends(meter, tracee, result);
+        break;
+    case CALL_CHANGES_TEXT:
+        callers_changed(tracee->process->callers, (int)tracee->call.number, tracee->call.arguments,
+                        result);
+        break;
+    case CALL_NOTICED:
+        break;
+    }
+}
+
+void call_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
+{
+    if (tracee->call.what == NULL)
+        return;
+    if (result == RESTART_BLOCK)
+        tracee->restarting = tracee->call;
+    ends(meter, tracee, result);
+    message_dropped(tracee);
+    tracee->call.what = NULL;
+}
+
+void call_dropped(struct ptracemeter *meter, struct tracee *tracee)
+{
+    if (tracee->call.what == NULL)
+        return;
+    message_dropped(tracee);
+    if (tracee->call.changing)
+        closing_ends(meter, tracee);
+    if (tracee->call.what == &text_change && tracee->process->callers != NULL)
+        callers_changed(tracee->process->callers, (int)tracee->call.number, tracee->call.arguments,
+                        -EINTR);
+    tracee->call.what = NULL;
+}
+
+void call_goes_on(struct ptracemeter *meter, struct tracee *tracee, uint64_t now)
+{
+    struct call *call = &tracee->call;
+
+    if (call->path != NULL)
+        send_goes_on(meter, tracee, now);
+    if (call->told || now - call->began < LONG_CALL)
+        return;
+    if (call->what->what == CALL_WAITS_ANY || call->what->what == CALL_ACCEPTS) {
+        if (waits_for_something(call))
+            call_tell_wait(meter, tracee, 0, (uint32_t)call->number);
+    } else if (call->from != NULL && call->to == NULL) {
+        const struct path *path = is_datagram(call->from)
+                                      ? path_to(meter, tracee, call->from, NULL, 0)
+                                      : path_of(meter, tracee, call->from, PIPE_READ);
+        if (path != NULL)
+            call_tell_wait(meter, tracee, path->number, 0);
+    }
+}

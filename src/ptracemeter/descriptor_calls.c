@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * descriptor_calls.c: calls that close, replace and make descriptors; connect and accept.
+ *
+ *      close, dup2, dup3, close_range    what was behind the descriptor is forgotten
+ *      pipe, socketpair                  both ends are known from their beginning
+ *      accept, connect                   a path, with its role
+ */
+#include "ptracemeter/ptracemeter_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+/* ---- closing ---- */
+
+static void forget(struct ptracemeter *meter, struct tracee *tracee)
+{
+    const struct call *call = &tracee->call;
+
+    switch (call->number) {
+    case SYS_close:
+        descriptor_forget(meter, tracee->table, (int)call->arguments[0]);
+        break;
+    case SYS_dup2:
+    case SYS_dup3:
+        if ((int)call->arguments[0] != (int)call->arguments[1])
+            descriptor_forget(meter, tracee->table, (int)call->arguments[1]);
+        break;
+    case SYS_close_range:
+        if ((call->arguments[2] & CLOSE_RANGE_CLOEXEC) == 0)
+            descriptors_forget_range(meter, tracee->table, (uint32_t)call->arguments[0],
+                                     (uint32_t)call->arguments[1]);
+        break;
+    }
+}
+
+/* Its own descriptors from now on. */
+static void leave_table(struct ptracemeter *meter, struct tracee *tracee)
+{
+    struct table *own = tracee->table->users > 1 ? table_copy(meter, tracee->table) : NULL;
+
+    if (own == NULL)
+        return;
+    table_leave(meter, tracee->table);
+    tracee->table = own;
+}
+
+/* What then comes of 0 bytes may be an end. */
+static void shut_down(struct ptracemeter *meter, struct tracee *tracee)
+{
+    const struct call *call = &tracee->call;
+    struct object *object = descriptor_object(meter, tracee, (int)call->arguments[0]);
+
+    if (object == NULL || object == NO_OBJECT)
+        return;
+    object->shut_out = object->shut_out || call->arguments[1] != SHUT_RD;
+    object->shut_in = object->shut_in || call->arguments[1] != SHUT_WR;
+}
+
+/* Of a pipe that keeps apart what single writes have written, what a read leaves is gone. */
+static void keep_packets(struct ptracemeter *meter, struct tracee *tracee, struct object *object)
+{
+    if (object == NULL || object == NO_OBJECT || object->object_kind != OBJECT_PIPE ||
+        object->packets)
+        return;
+    object->packets = true;
+    path_tell_again(meter, tracee, object);
+}
+
+bool closing_begins(struct ptracemeter *meter, struct tracee *tracee)
+{
+    struct call *call = &tracee->call;
+    bool unshares = call->number == SYS_unshare ||
+                    (call->number == SYS_close_range && (call->arguments[2] & CLOSE_RANGE_UNSHARE));
+
+    if (call->number == SYS_shutdown) {
+        shut_down(meter, tracee);
+        return false;
+    }
+    if (call->number == SYS_fcntl) {
+        if ((int)call->arguments[1] == F_SETFL)
+            keep_packets(meter, tracee, descriptor_object(meter, tracee, (int)call->arguments[0]));
+        return false;
+    }
+    if (unshares)
+        leave_table(meter, tracee);
+    forget(meter, tracee);
+    if (tracee->table->users == 1)
+        return false;
+    tracee->table->changing++;
+    call->changing = true;
+    return true;
+}
+
+void closing_ends(struct ptracemeter *meter, struct tracee *tracee)
+{
+    if (!tracee->call.changing)
+        return;
+    tracee->call.changing = false;
+    tracee->table->changing--;
+    forget(meter, tracee);
+}
+
+/* ---- making ---- */
+
+void making_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
+{
+    const struct call *call = &tracee->call;
+    bool pair = call->number == SYS_socketpair;
+    struct object *objects[2];
+    int made[2];
+
+    if (call->number == SYS_socket) {
+        struct object *object = result < 0 ? NULL : object_made(meter, tracee, (int)result);
+        if (object != NULL && tracee->table->changing == 0)
+            descriptor_set(meter, tracee->table, (int)result, object);
+        return;
+    }
+    if (result < 0 || !tracer_read(tracee, call->arguments[pair ? 3 : 0], made, sizeof(made)))
+        return;
+    for (unsigned i = 0; i < 2; i++) {
+        objects[i] = object_made(meter, tracee, made[i]);
+        if (objects[i] != NULL && tracee->table->changing == 0)
+            descriptor_set(meter, tracee->table, made[i], objects[i]);
+        if (call->number == SYS_pipe2 && (call->arguments[1] & O_DIRECT))
+            keep_packets(meter, tracee, objects[i]);
+    }
+    if (pair && objects[0] != NULL && objects[1] != NULL && objects[0] != NO_OBJECT &&
+        objects[1] != NO_OBJECT)
+        object_pair(objects[0], objects[1]);
+}
+
+/* ---- connections ---- */
+
+void accept_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
+{
+    struct call *call = &tracee->call;
+
+    if (!call->told && call_slept(tracee))
+        call_tell_wait(meter, tracee, 0, (uint32_t)call->number);
+    if (result < 0)
+        return;
+    struct object *object = object_made(meter, tracee, (int)result);
+    if (object == NULL || object == NO_OBJECT)
+        return;
+    object->role = PATH_ROLE_ACCEPTED;
+    if (tracee->table->changing == 0)
+        descriptor_set(meter, tracee->table, (int)result, object);
+    path_of(meter, tracee, object, 0);
+}
+
+void connect_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
+{
+    struct object *object;
+
+    if (result < 0 && result != -EINPROGRESS && result != -EINTR && result != -EISCONN)
+        return;
+    object = descriptor_object(meter, tracee, (int)tracee->call.arguments[0]);
+    if (object == NULL || object == NO_OBJECT)
+        return;
+    if (result == -EISCONN && object->paths != NULL)
+        return;
+    object_look_again(meter, tracee, object, (int)tracee->call.arguments[0]);
+    object->role = PATH_ROLE_CONNECTED;
+    if (result == 0)
+        path_of(meter, tracee, object, 0);
+}

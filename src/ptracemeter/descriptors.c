@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * descriptors.c: which file is behind a descriptor: looked at once, and kept until it is closed.
+ *
+ *      table    [0] NO_OBJECT  [1] -> pipe  [2] NULL  [3] -> socket ...
+ *                 no path                   not looked at yet
+ *
+ * Threads share a table, a fork copies it. While a thread is inside a call that closes, what others look up is not
+ * kept: the number may lead to another file before that call has ended.
+ */
+#include "ptracemeter/ptracemeter_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MOST_DESCRIPTORS (1u << 20) /* of a table; of others each use is looked up */
+
+struct table *table_new(void)
+{
+    struct table *table = calloc(1, sizeof(*table));
+
+    if (table != NULL)
+        table->users = 1;
+    return table;
+}
+
+struct table *table_copy(struct ptracemeter *meter, const struct table *table)
+{
+    struct table *copy = table_new();
+
+    if (copy == NULL || table == NULL)
+        return copy;
+    for (size_t i = 0; i < table->capacity; i++)
+        if (table->at[i] != NULL)
+            descriptor_set(meter, copy, (int)i, table->at[i]);
+    return copy;
+}
+
+static void release(struct ptracemeter *meter, struct object **place)
+{
+    struct object *object = *place;
+
+    *place = NULL;
+    if (object != NULL && object != NO_OBJECT)
+        object_released(meter, object);
+}
+
+void table_leave(struct ptracemeter *meter, struct table *table)
+{
+    if (table == NULL || --table->users > 0)
+        return;
+    for (size_t i = 0; i < table->capacity; i++)
+        release(meter, &table->at[i]);
+    free(table->at);
+    free(table);
+}
+
+void descriptor_set(struct ptracemeter *meter, struct table *table, int descriptor,
+                    struct object *object)
+{
+    if (descriptor < 0 || (unsigned)descriptor >= MOST_DESCRIPTORS ||
+        array_reserve(&table->at, &table->capacity, (size_t)descriptor + 1, sizeof(table->at[0])) <
+            0)
+        return;
+    if (object != NULL && object != NO_OBJECT)
+        object->holders++;
+    release(meter, &table->at[descriptor]);
+    table->at[descriptor] = object;
+}
+
+void descriptor_forget(struct ptracemeter *meter, struct table *table, int descriptor)
+{
+    if (descriptor >= 0 && (size_t)descriptor < table->capacity)
+        release(meter, &table->at[descriptor]);
+}
+
+void descriptors_forget_range(struct ptracemeter *meter, struct table *table, uint32_t first,
+                              uint32_t last)
+{
+    for (size_t i = first; i < table->capacity && i <= last; i++)
+        release(meter, &table->at[i]);
+}
+
+static void path_of_descriptor(const struct tracee *tracee, int descriptor, char path[64])
+{
+    snprintf(path, 64, "/proc/%d/fd/%d", tracee->tid, descriptor);
+}
+
+void descriptors_after_exec(struct ptracemeter *meter, struct tracee *tracee)
+{
+    struct table *table = tracee->table;
+    struct stat link;
+    char path[64];
+
+    for (size_t i = 0; i < table->capacity; i++) {
+        if (table->at[i] == NULL)
+            continue;
+        path_of_descriptor(tracee, (int)i, path);
+        if (table->at[i] == NO_OBJECT || lstat(path, &link) < 0)
+            release(meter, &table->at[i]);
+    }
+}
+
+bool descriptor_is_written(const struct tracee *tracee, int descriptor)
+{
+    struct stat link;
+    char path[64];
+
+    path_of_descriptor(tracee, descriptor, path);
+    return lstat(path, &link) == 0 && (link.st_mode & S_IWUSR);
+}
+
+int descriptor_borrow(struct tracee *tracee, int descriptor)
+{
+    struct process *process = tracee->process;
+
+    if (process->pid_fd < 0)
+        process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    return process->pid_fd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process->pid_fd, descriptor, 0);
+}
+
+/* Whether descriptors of its process can be looked at at all. */
+static void look_whether_readable(struct ptracemeter *meter, struct tracee *tracee)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", tracee->tid);
+    if (tracee->process->unreadable || access(path, R_OK | X_OK) == 0 || errno != EACCES)
+        return;
+    tracee->process->unreadable = true;
+    meter->doubtful = true; /* what it sends and receives is not counted */
+    tracee_falls_short(tracee, &meter->shortfalls.unreadable);
+}
+
+static struct object *look_at(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
+{
+    struct stat file;
+    char path[64];
+
+    path_of_descriptor(tracee, descriptor, path);
+    if (stat(path, &file) < 0) {
+        if (errno == EACCES)
+            look_whether_readable(meter, tracee);
+        return NULL;
+    }
+    if (!S_ISSOCK(file.st_mode) && !S_ISFIFO(file.st_mode))
+        return NO_OBJECT;
+    return object_of_file(meter, tracee, descriptor, &file);
+}
+
+struct object *descriptor_object(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
+{
+    struct table *table = tracee->table;
+
+    if (descriptor < 0)
+        return NO_OBJECT;
+    if ((size_t)descriptor < table->capacity && table->at[descriptor] != NULL) {
+        struct object *known = table->at[descriptor];
+        if (known != NO_OBJECT && !known->connected)
+            object_look_again(meter, tracee, known, descriptor);
+        return known;
+    }
+    struct object *object = look_at(meter, tracee, descriptor);
+    if (object != NULL && table->changing == 0)
+        descriptor_set(meter, table, descriptor, object);
+    return object;
+}

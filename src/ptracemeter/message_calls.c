@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * message_calls.c: SEND, RECEIVE, SENDCALL, RECEIVECALL.
+ *
+ *      send      let go |------------ visible? ------------| end: out += bytes     SEND [out, out + bytes), span back
+ *      receive       let go |-----------------------| end: in += bytes             RECEIVE [in, in + bytes)
+ *
+ * Positions are counted when calls end, as of pipes by the kernel meter: of calls on one path that overlap, the
+ * order is not certain (RECORD_CONCURRENT). A receive may end before the send whose bytes it took: if that send
+ * does not end soon, SENDCALL tells how much of it is out.
+ */
+#include "ptracemeter/ptracemeter_private.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#define FIRST_RESTART (-516)
+#define LAST_RESTART  (-512)
+#define MOST_MESSAGES 1024 /* of sendmmsg, as the kernel has it */
+#define SENDS_LONG    (50 * MILLISECOND)
+
+static bool restarts(int64_t result)
+{
+    return result >= FIRST_RESTART && result <= LAST_RESTART;
+}
+
+/* What a descriptor leads to. False: to no path, and nothing of the call matters. */
+static bool look_up(struct ptracemeter *meter, struct tracee *tracee, uint64_t descriptor,
+                    struct object **ret_object)
+{
+    struct object *object = descriptor_object(meter, tracee, (int)descriptor);
+
+    *ret_object = object == NO_OBJECT ? NULL : object;
+    return object != NO_OBJECT;
+}
+
+/* ---- a send in progress ---- */
+
+static void enter_path(struct tracee *tracee, struct path *path)
+{
+    struct call *call = &tracee->call;
+
+    call->path = path;
+    if (path == NULL)
+        return;
+    call->first = path->out;
+    call->others = path->senders > 0 ? 0 : path->begun + 1; /* 0: others are in progress */
+    path->senders++;
+    path->begun++;
+}
+
+/* Returns whether others were sending meanwhile. */
+static bool leave_path(struct tracee *tracee)
+{
+    struct call *call = &tracee->call;
+    struct path *path = call->path;
+
+    call->path = NULL;
+    if (path == NULL)
+        return false;
+    path->senders--;
+    return call->others != path->begun;
+}
+
+/* From the beginning of a call that sends and receives to its end. */
+static void count_in_progress(struct call *call, bool in_progress)
+{
+    if (call->counted == in_progress)
+        return;
+    call->counted = in_progress;
+    uint32_t more = in_progress ? 1 : UINT32_MAX;
+    if (call->to != NULL)
+        call->to->sending += more;
+    if (call->from == NULL)
+        return;
+    if (in_progress) {
+        call->from->received++;
+        call->other_receives = call->from->receiving > 0 ? 0 : call->from->received;
+    }
+    call->from->receiving += more;
+}
+
+/* Whether others were receiving meanwhile. */
+static bool was_concurrent(const struct call *call)
+{
+    return call->from != NULL && call->other_receives != call->from->received;
+}
+
+void message_dropped(struct tracee *tracee)
+{
+    leave_path(tracee);
+    count_in_progress(&tracee->call, false);
+}
+
+void send_goes_on(struct ptracemeter *meter, struct tracee *tracee, uint64_t now)
+{
+    struct call *call = &tracee->call;
+    struct path *partner = path_partner(meter, call->path);
+    uint32_t out = partner == NULL ? 0 : partner->in - call->path->out;
+
+    if (now - call->began < SENDS_LONG || (int32_t)out < 0 ||
+        (call->told_bytes == out + 1 && call->told_bytes != 0) || is_message(call->path->object))
+        return;
+    tracee_look(meter, tracee);
+    call->told_bytes = out + 1;
+    const struct message message = {
+        .path = call->path->number,
+        .offset = call->path->out + out,
+        .bytes = out,
+        .begin = call->began,
+    };
+    tell_message(meter, tracee, EVENT_SENDCALL, &message);
+}
+
+/* ---- sending ---- */
+
+static uint32_t doubt(const struct ptracemeter *meter, const struct path *path)
+{
+    return meter->doubtful || path->doubtful || path->older ? RECORD_OLDER : 0;
+}
+
+static void tell_send(struct ptracemeter *meter, struct tracee *tracee, struct path *path,
+                      uint32_t bytes, uint32_t flags)
+{
+    struct message message = {
+        .path = path->number,
+        .offset = path->out,
+        .bytes = bytes,
+        .flags = flags | doubt(meter, path),
+        .begin = tracee->call.began,
+    };
+
+    path->out += is_message(path->object) ? 1 : bytes;
+    tell_message(meter, tracee, EVENT_SEND, &message);
+}
+
+/* It waited for room, as is seen at its end. */
+static void tell_waited(struct ptracemeter *meter, struct tracee *tracee, const struct path *path)
+{
+    const struct call *call = &tracee->call;
+    const struct message message = {
+        .path = path->number, .offset = path->out, .begin = call->began};
+
+    if (call->told_bytes == 0)
+        tell_message(meter, tracee, EVENT_SENDCALL, &message);
+}
+
+/* The address in the arguments of a send or receive call, and its length; 0: there is none. */
+static size_t read_address(const struct tracee *tracee, uint64_t address, uint64_t length,
+                           struct sockaddr_storage *ret_address)
+{
+    if (address == 0 || length < sizeof(sa_family_t) || length > sizeof(*ret_address))
+        return 0;
+    memset(ret_address, 0, sizeof(*ret_address));
+    return tracer_read(tracee, address, ret_address, length) ? length : 0;
+}
+
+/* Where what this header, or this address, speaks of goes to. */
+static struct path *path_to_address(struct ptracemeter *meter, struct tracee *tracee,
+                                    struct object *object, uint64_t address, uint64_t length)
+{
+    struct sockaddr_storage to;
+    size_t size;
+
+    if (!is_datagram(object))
+        return path_of(meter, tracee, object, PIPE_WRITTEN);
+    size = read_address(tracee, address, length, &to);
+    return path_to(meter, tracee, object, size == 0 ? NULL : &to, size);
+}
+
+static struct path *path_of_header(struct ptracemeter *meter, struct tracee *tracee,
+                                   struct object *object, const struct msghdr *header)
+{
+    return path_to_address(meter, tracee, object, (uint64_t)(uintptr_t)header->msg_name,
+                           header->msg_namelen);
+}
+
+static struct path *path_of_send(struct ptracemeter *meter, struct tracee *tracee,
+                                 struct object *object)
+{
+    const struct call *call = &tracee->call;
+    struct msghdr header;
+
+    if (call->number == SYS_sendto)
+        return path_to_address(meter, tracee, object, call->arguments[4], call->arguments[5]);
+    if (call->number == SYS_sendmsg &&
+        tracer_read(tracee, call->arguments[1], &header, sizeof(header)))
+        return path_of_header(meter, tracee, object, &header);
+    return path_to_address(meter, tracee, object, 0, 0);
+}
+
+/* The headers of a sendmmsg or recvmmsg, which the caller frees; NULL: there is none, or they cannot be read, which
+ * is counted. */
+static struct mmsghdr *read_many(struct ptracemeter *meter, const struct tracee *tracee,
+                                 int64_t count)
+{
+    struct mmsghdr *headers;
+
+    if (count <= 0 || count > MOST_MESSAGES)
+        return NULL;
+    headers = malloc((size_t)count * sizeof(*headers));
+    if (headers == NULL) {
+        meter->shortfalls.no_memory++;
+        return NULL;
+    }
+    if (tracer_read(tracee, tracee->call.arguments[1], headers, (size_t)count * sizeof(*headers)))
+        return headers;
+    tracee_falls_short(tracee, &meter->shortfalls.unreadable);
+    free(headers);
+    return NULL;
+}
+
+/* ---- descriptors that are passed on ---- */
+
+#define MOST_CONTROL 4096 /* the kernel passes 253 descriptors at most */
+
+static void pass(struct ptracemeter *meter, struct tracee *tracee, int descriptor, bool outside)
+{
+    struct object *object = descriptor_object(meter, tracee, descriptor);
+
+    if (object == NULL || object == NO_OBJECT)
+        return;
+    object->in_flight = true; /* alive, though nobody may hold it for a while */
+    if (outside)
+        object_doubt(meter, object);
+}
+
+/* Whoever is not traced and gets a socket or pipe may use it unseen. */
+static void look_for_rights(struct ptracemeter *meter, struct tracee *tracee,
+                            const struct msghdr *header)
+{
+    _Alignas(struct cmsghdr) char control[MOST_CONTROL];
+    struct msghdr copy = {.msg_control = control, .msg_controllen = header->msg_controllen};
+
+    if (copy.msg_controllen < sizeof(struct cmsghdr) || copy.msg_controllen > sizeof(control) ||
+        !tracer_read(tracee, (uint64_t)(uintptr_t)header->msg_control, control,
+                     copy.msg_controllen))
+        return;
+    const struct path *path = path_of_header(meter, tracee, tracee->call.to, header);
+    bool outside = path == NULL || path_partner(meter, path) == NULL;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(&copy); part != NULL;
+         part = CMSG_NXTHDR(&copy, part)) {
+        const char *end = control + copy.msg_controllen;
+        const char *first = (const char *)CMSG_DATA(part);
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+            continue;
+        if ((const char *)part + part->cmsg_len < end)
+            end = (const char *)part + part->cmsg_len;
+        for (; first + sizeof(int) <= end; first += sizeof(int)) {
+            int descriptor;
+            memcpy(&descriptor, first, sizeof(descriptor));
+            pass(meter, tracee, descriptor, outside);
+        }
+    }
+}
+
+static void look_for_passed_on(struct ptracemeter *meter, struct tracee *tracee)
+{
+    const struct call *call = &tracee->call;
+    struct mmsghdr *headers;
+    struct msghdr header;
+
+    if (call->number == SYS_sendmsg &&
+        tracer_read(tracee, call->arguments[1], &header, sizeof(header)))
+        look_for_rights(meter, tracee, &header);
+    if (call->number != SYS_sendmmsg)
+        return;
+    int64_t count =
+        (uint32_t)call->arguments[2] < MOST_MESSAGES ? (uint32_t)call->arguments[2] : MOST_MESSAGES;
+    headers = read_many(meter, tracee, count);
+    for (int64_t i = 0; headers != NULL && i < count; i++)
+        look_for_rights(meter, tracee, &headers[i].msg_hdr);
+    free(headers);
+}
+
+/* ---- sending, from its beginning to its end ---- */
+
+bool send_begins(struct ptracemeter *meter, struct tracee *tracee)
+{
+    struct call *call = &tracee->call;
+
+    if (!look_up(meter, tracee, call->arguments[0], &call->to))
+        return false;
+    if (call->to != NULL && call->to->family == AF_UNIX)
+        look_for_passed_on(meter, tracee);
+    if (call->to != NULL && call->what->what == CALL_SENDS)
+        enter_path(tracee, path_of_send(meter, tracee, call->to));
+    count_in_progress(call, true);
+    return true;
+}
+
+static void send_many_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t count)
+{
+    struct mmsghdr *headers = read_many(meter, tracee, count);
+
+    for (int64_t i = 0; headers != NULL && i < count; i++) {
+        struct path *path = path_of_header(meter, tracee, tracee->call.to, &headers[i].msg_hdr);
+        if (path != NULL)
+            tell_send(meter, tracee, path, headers[i].msg_len,
+                      path->senders > 0 ? RECORD_CONCURRENT : 0);
+    }
+    free(headers);
+}
+
+static int flags_of_send(const struct call *call)
+{
+    return call->number == SYS_sendto    ? (int)call->arguments[3]
+           : call->number == SYS_sendmsg ? (int)call->arguments[2]
+                                         : 0;
+}
+
+/* An urgent byte is taken out of its turn, or skipped: positions behind it may be wrong by one. */
+static void doubt_both(struct ptracemeter *meter, struct path *path)
+{
+    struct path *partner = path_partner(meter, path);
+
+    path->doubtful = true;
+    if (partner != NULL)
+        partner->doubtful = true;
+}
+
+void send_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
+{
+    struct call *call = &tracee->call;
+    struct path *path = call->path;
+    bool concurrent = leave_path(tracee);
+
+    count_in_progress(call, false);
+    if (call->to == NULL && result >= 0 && !look_up(meter, tracee, call->arguments[0], &call->to))
+        return;
+    if (call->to == NULL)
+        return;
+    if (result < 0) {
+        tracee->failed_sends += !restarts(result);
+        return;
+    }
+    if (call->what->what == CALL_SENDS_MANY) {
+        send_many_ends(meter, tracee, result);
+        return;
+    }
+    if (path == NULL && result > 0) { /* it was not connected yet: fast open */
+        object_look_again(meter, tracee, call->to, (int)call->arguments[0]);
+        call->to->role = PATH_ROLE_CONNECTED;
+        path = path_of_send(meter, tracee, call->to);
+        call->to->missed = call->to->missed || path == NULL; /* positions will be wrong */
+    }
+    if (path == NULL)
+        return;
+    if (flags_of_send(call) & MSG_OOB)
+        doubt_both(meter, path);
+    if (call_took_long(tracee))
+        tell_waited(meter, tracee, path);
+    tell_send(meter, tracee, path, (uint32_t)result, concurrent ? RECORD_CONCURRENT : 0);
+}
+
+/* ---- receiving ---- */
+
+static int flags_of_receive(const struct call *call)
+{
+    switch (call->number) {
+    case SYS_recvfrom:
+    case SYS_recvmmsg:
+        return (int)call->arguments[3];
+    case SYS_recvmsg:
+        return (int)call->arguments[2];
+    default:
+        return 0;
+    }
+}
+
+bool receive_begins(struct ptracemeter *meter, struct tracee *tracee)
+{
+    struct call *call = &tracee->call;
+
+    if (!look_up(meter, tracee, call->arguments[0], &call->from))
+        return false;
+    if (call->from != NULL)
+        path_of(meter, tracee, call->from, PIPE_READ);
+    count_in_progress(call, true);
+    return true;
+}
+
+/* Whether the other end may have been closed or shut down. */
+static bool may_have_ended(const struct path *path, const struct path *partner)
+{
+    return path->object->shut_in || partner == NULL || partner->object->shut_out ||
+           partner->object->holders == 0;
+}
+
+/* Whether 0 bytes are the end of the file, and no message. */
+static bool is_end(struct ptracemeter *meter, struct path *path)
+{
+    const struct path *partner = path_partner(meter, path);
+
+    if (!is_message(path->object))
+        return true;
+    if (!may_have_ended(path, partner))
+        return false;
+    if (partner == NULL && !path->peer_gone)
+        return path->object->kind == PATH_UNIX_SEQPACKET;
+    if (partner != NULL && partner->object->sending > 0)
+        return false;
+    if ((partner != NULL ? partner->out : path->peer_out) == path->in)
+        return true;
+    /* another receiver, whose call has not ended yet, may have taken the last one */
+    if (path->object->receiving > 0)
+        path->doubtful = true;
+    return false;
+}
+
+static void tell_receive(struct ptracemeter *meter, struct tracee *tracee, struct path *path,
+                         uint32_t bytes, uint32_t flags)
+{
+    struct message message = {.path = path->number, .offset = path->in, .bytes = bytes};
+
+    if (bytes == 0 && is_end(meter, path))
+        flags |= RECORD_END_OF_FILE;
+    else
+        path->in += is_message(path->object) ? 1 : bytes;
+    if (!tracee->call.told && !tracee->waited && wants(meter, EVENT_RECEIVECALL))
+        flags |= RECORD_CALL_IMPLIED;
+    tracee->waited = false;
+    tracee->call.told = false; /* of the first message of several */
+    if (was_concurrent(&tracee->call))
+        flags |= RECORD_CONCURRENT;
+    message.flags = flags | doubt(meter, path);
+    tell_message(meter, tracee, EVENT_RECEIVE, &message);
+}
+
+/* Whose datagram a receive has taken, as far as it asked. */
+static struct path *path_of_sender(struct ptracemeter *meter, struct tracee *tracee,
+                                   struct object *object, uint64_t address, uint64_t length)
+{
+    struct sockaddr_storage from;
+    size_t size = read_address(tracee, address, length, &from);
+
+    return size == 0 ? path_from_anybody(meter, tracee, object)
+                     : path_to(meter, tracee, object, &from, size);
+}
+
+static struct path *path_of_receive(struct ptracemeter *meter, struct tracee *tracee,
+                                    struct object *object)
+{
+    const struct call *call = &tracee->call;
+    struct msghdr header;
+    int length = 0;
+
+    if (!is_datagram(object))
+        return path_of(meter, tracee, object, PIPE_READ);
+    if (call->number == SYS_recvfrom && call->arguments[4] != 0 &&
+        tracer_read(tracee, call->arguments[5], &length, sizeof(length)))
+        return path_of_sender(meter, tracee, object, call->arguments[4], (uint64_t)length);
+    if (call->number == SYS_recvmsg &&
+        tracer_read(tracee, call->arguments[1], &header, sizeof(header)))
+        return path_of_sender(meter, tracee, object, (uint64_t)(uintptr_t)header.msg_name,
+                              header.msg_namelen);
+    return path_from_anybody(meter, tracee, object);
+}
+
+/* How many bytes a call has room for; UINT64_MAX: not known. */
+static uint64_t room_in(const struct tracee *tracee, const struct msghdr *header)
+{
+    struct iovec pieces[64];
+    uint64_t room = 0;
+
+    if (header->msg_iovlen > ARRAY_SIZE(pieces) ||
+        !tracer_read(tracee, (uint64_t)(uintptr_t)header->msg_iov, pieces,
+                     header->msg_iovlen * sizeof(pieces[0])))
+        return UINT64_MAX;
+    for (size_t i = 0; i < header->msg_iovlen; i++)
+        room += pieces[i].iov_len;
+    return room;
+}
+
+static uint64_t room_of_call(const struct tracee *tracee)
+{
+    const struct call *call = &tracee->call;
+    struct msghdr header;
+
+    if (call->number == SYS_recvfrom)
+        return call->arguments[2];
+    if (call->number == SYS_recvmsg &&
+        tracer_read(tracee, call->arguments[1], &header, sizeof(header)))
+        return room_in(tracee, &header);
+    return UINT64_MAX;
+}
+
+static uint32_t least(uint64_t bytes, uint64_t room)
+{
+    return (uint32_t)(bytes < room ? bytes : room);
+}
+
+static void receive_many_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t count)
+{
+    struct object *object = tracee->call.from;
+    struct mmsghdr *headers = read_many(meter, tracee, count);
+    bool cut = flags_of_receive(&tracee->call) & MSG_TRUNC;
+
+    for (int64_t i = 0; headers != NULL && i < count; i++) {
+        const struct msghdr *header = &headers[i].msg_hdr;
+        struct path *path =
+            is_datagram(object)
+                ? path_of_sender(meter, tracee, object, (uint64_t)(uintptr_t)header->msg_name,
+                                 header->msg_namelen)
+                : path_of(meter, tracee, object, PIPE_READ);
+        uint32_t bytes = headers[i].msg_len;
+        if (cut && is_message(object))
+            bytes = least(bytes, room_in(tracee, header));
+        if (path != NULL)
+            tell_receive(meter, tracee, path, bytes, i > 0 ? RECORD_SAME_CALL : 0);
+    }
+    free(headers);
+}
+
+/* Some calls return 0 for they were asked for nothing. */
+static bool asks_for_nothing(const struct call *call)
+{
+    return call->number == SYS_read && call->arguments[2] == 0;
+}
+
+void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
+{
+    struct call *call = &tracee->call;
+    int flags = flags_of_receive(call);
+
+    count_in_progress(call, false);
+    if (call->from == NULL && result >= 0 &&
+        !look_up(meter, tracee, call->arguments[0], &call->from))
+        return;
+    if (call->from == NULL)
+        return;
+    if (!call->told && call_slept(tracee)) {
+        const struct path *waited = is_datagram(call->from)
+                                        ? path_to(meter, tracee, call->from, NULL, 0)
+                                        : path_of(meter, tracee, call->from, PIPE_READ);
+        if (waited != NULL)
+            call_tell_wait(meter, tracee, waited->number, 0);
+    }
+    if (call->told && restarts(result))
+        tracee->waited = true;
+    if (flags & (MSG_PEEK | MSG_ERRQUEUE))
+        return;
+    if (result < 0) {
+        tracee->failed_receives += !restarts(result);
+        return;
+    }
+    if (call->what->what == CALL_RECEIVES_MANY) {
+        receive_many_ends(meter, tracee, result);
+        return;
+    }
+    if (asks_for_nothing(call))
+        return;
+    struct path *path = path_of_receive(meter, tracee, call->from);
+    if (path == NULL)
+        return;
+    if (flags & MSG_OOB)
+        doubt_both(meter, path);
+    uint64_t room =
+        (flags & MSG_TRUNC) && is_message(call->from) ? room_of_call(tracee) : UINT64_MAX;
+    tell_receive(meter, tracee, path, least((uint64_t)result, room), 0);
+}
+
+/* ---- from one to another ---- */
+
+/* As far as calls that have ended tell. */
+static bool has_nothing(struct ptracemeter *meter, const struct path *path)
+{
+    const struct path *partner = path == NULL ? NULL : path_partner(meter, path);
+
+    return partner == NULL || partner->out == path->in;
+}
+
+/* What it waited for, if it did: bytes, or else room. */
+static void tell_moves_wait(struct ptracemeter *meter, struct tracee *tracee,
+                            const struct path *from, const struct path *to)
+{
+    if (tracee->call.told || !call_slept(tracee))
+        return;
+    if (from != NULL && (to == NULL || tracee->call.starved))
+        call_tell_wait(meter, tracee, from->number, 0);
+    else if (to != NULL)
+        tell_waited(meter, tracee, to);
+}
+
+bool move_begins(struct ptracemeter *meter, struct tracee *tracee)
+{
+    struct call *call = &tracee->call;
+    int from = (int)call->arguments[0], to = (int)call->arguments[2];
+    bool looked_from = true, looked_to = true;
+
+    switch (call->number) {
+    case SYS_sendfile:
+        from = (int)call->arguments[1];
+        to = (int)call->arguments[0];
+        break;
+    case SYS_tee:
+        to = (int)call->arguments[1];
+        break;
+    case SYS_vmsplice: /* whichever end it is */
+        to = descriptor_is_written(tracee, from) ? from : -1;
+        from = to >= 0 ? -1 : from;
+        break;
+    }
+    if (from >= 0)
+        looked_from = look_up(meter, tracee, (uint64_t)from, &call->from) && call->from != NULL;
+    if (to >= 0)
+        looked_to = look_up(meter, tracee, (uint64_t)to, &call->to) && call->to != NULL;
+    if (from < 0 || !looked_from)
+        call->from = NULL;
+    if (to < 0 || !looked_to)
+        call->to = NULL;
+    if (call->from != NULL)
+        call->starved = has_nothing(meter, path_of(meter, tracee, call->from, PIPE_READ));
+    if (call->to != NULL)
+        enter_path(tracee, path_of_send(meter, tracee, call->to));
+    count_in_progress(call, true);
+    return call->from != NULL || call->to != NULL;
+}
+
+void move_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
+{
+    struct call *call = &tracee->call;
+    struct path *to = call->path;
+    bool concurrent = leave_path(tracee);
+    struct path *from = call->from == NULL || call->number == SYS_tee
+                            ? NULL
+                            : path_of(meter, tracee, call->from, PIPE_READ);
+    bool tells_end =
+        (call->number == SYS_splice && call->arguments[4] != 0) || call->number == SYS_vmsplice;
+
+    tell_moves_wait(meter, tracee,
+                    call->from == NULL ? NULL : path_of(meter, tracee, call->from, PIPE_READ), to);
+    if (call->told && (call->number == SYS_tee || restarts(result)))
+        tracee->waited = true;
+    if (result < 0) {
+        tracee->failed_receives += from != NULL && !restarts(result);
+        tracee->failed_sends += to != NULL && !restarts(result);
+        return;
+    }
+    if (from != NULL && (result > 0 || tells_end))
+        tell_receive(meter, tracee, from, (uint32_t)result, 0);
+    if (to != NULL && result > 0)
+        tell_send(meter, tracee, to, (uint32_t)result, concurrent ? RECORD_CONCURRENT : 0);
+}

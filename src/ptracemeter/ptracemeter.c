@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* ptracemeter.c: the meter as others' threads see it. See ptracemeter.h. */
+#include "ptracemeter/ptracemeter_private.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TICKSIGNAL (SIGRTMIN + 3)
+
+/* ---- programs of 32 bits ---- */
+
+/* The file that exec would find; false: none. */
+static bool find_program(const char *command, char path[PATH_MAX])
+{
+    const char *folders = getenv("PATH");
+
+    if (strchr(command, '/') != NULL)
+        return snprintf(path, PATH_MAX, "%s", command) < PATH_MAX;
+    for (const char *at = folders == NULL ? "/bin:/usr/bin" : folders; at != NULL;) {
+        const char *end = strchrnul(at, ':');
+        int length = snprintf(path, PATH_MAX, "%.*s%s%s", (int)(end - at), at, end == at ? "" : "/",
+                              command);
+        if (length < PATH_MAX && access(path, X_OK) == 0)
+            return true;
+        at = *end == '\0' ? NULL : end + 1;
+    }
+    return false;
+}
+
+int ptracemeter_refuses(const char *command, struct problem *problem)
+{
+    unsigned char identity[EI_NIDENT] = {0};
+    char path[PATH_MAX];
+
+    if (!find_program(command, path))
+        return 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? 0 : read(file, identity, sizeof(identity));
+    if (file >= 0)
+        close(file);
+    if (got == (ssize_t)sizeof(identity) && memcmp(identity, ELFMAG, SELFMAG) == 0 &&
+        identity[EI_CLASS] == ELFCLASS32)
+        return problem_set(problem, -ENOEXEC,
+                           "%s is a program of 32 bits, which the ptrace meter cannot meter; the "
+                           "kernel meter can: --meter kernel",
+                           path);
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static int allocate(struct ptracemeter *meter)
+{
+    meter->filling.bytes = malloc(BUFFER_SIZE);
+    meter->reading.bytes = malloc(BUFFER_SIZE);
+    meter->tracees.size = sizeof(struct tracee);
+    meter->objects.size = sizeof(struct object);
+    meter->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (meter->event_fd < 0)
+        return -errno;
+    return meter->filling.bytes == NULL || meter->reading.bytes == NULL ? -ENOMEM : 0;
+}
+
+int ptracemeter_open(const struct ptracemeter_options *options, struct ptracemeter **ret_meter,
+                     struct problem *problem)
+{
+    struct ptracemeter *meter = calloc(1, sizeof(*meter));
+
+    if (meter == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for the ptrace meter");
+    meter->options = *options;
+    if (meter->options.kinds == 0)
+        meter->options.kinds = METER_ALL_KINDS;
+    meter->source = (struct source){tell_next, 1, &meter->state};
+    meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
+    meter->diag = -1;
+    meter->cgroup_root = cgroup_root_open();
+    pthread_mutex_init(&meter->lock, NULL);
+    pthread_cond_init(&meter->changed, NULL);
+    int result = allocate(meter);
+    if (result < 0)
+        problem_set(problem, result, "cannot open the ptrace meter: %s", strerror(-result));
+    else if (!options->survive)
+        result = filter_make(meter, problem);
+    if (result < 0) {
+        ptracemeter_close(meter);
+        return result;
+    }
+    *ret_meter = meter;
+    return 0;
+}
+
+/* ---- starting ---- */
+
+static const char *why_not_seized(int error)
+{
+    return error == -EPERM ? "another tracer has it, or it may not be traced here"
+                           : strerror(-error);
+}
+
+/* Each stop of a tracee would be a SIGCHLD to the whole process, and wake whoever waits for signals. */
+static void want_no_signals_of_stops(void)
+{
+    const struct sigaction action = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP};
+
+    sigaction(SIGCHLD, &action, NULL);
+}
+
+int ptracemeter_mark(struct ptracemeter *meter, pid_t pid, struct problem *problem)
+{
+    meter->command = pid;
+    want_no_signals_of_stops();
+    int result = -pthread_create(&meter->thread, NULL, tracer_run, meter);
+    if (result < 0)
+        return problem_set(problem, result, "cannot start the tracer: %s", strerror(-result));
+    meter->running = true;
+    pthread_mutex_lock(&meter->lock);
+    while (!meter->seized)
+        pthread_cond_wait(&meter->changed, &meter->lock);
+    result = meter->seize_error;
+    pthread_mutex_unlock(&meter->lock);
+    return result < 0 ? problem_set(problem, result, "cannot trace process %d: %s", pid,
+                                    why_not_seized(result))
+                      : 0;
+}
+
+bool ptracemeter_ended(const struct ptracemeter *meter, int *ret_status)
+{
+    if (!atomic_load(&meter->command_ended))
+        return false;
+    *ret_status = meter->command_status;
+    return true;
+}
+
+int ptracemeter_descriptor(const struct ptracemeter *meter)
+{
+    return meter->event_fd;
+}
+
+bool ptracemeter_survives(const struct ptracemeter *meter)
+{
+    return meter->options.survive;
+}
+
+uint32_t ptracemeter_kinds(const struct ptracemeter *meter)
+{
+    return meter->options.kinds;
+}
+
+uint32_t ptracemeter_live(const struct ptracemeter *meter)
+{
+    return atomic_load(&meter->live);
+}
+
+struct source *ptracemeter_source(struct ptracemeter *meter)
+{
+    return &meter->source;
+}
+
+/* ---- ending ---- */
+
+static void enter_phase(struct ptracemeter *meter, enum phase phase)
+{
+    pthread_mutex_lock(&meter->lock);
+    if (atomic_load(&meter->phase) < phase)
+        atomic_store(&meter->phase, phase);
+    pthread_cond_broadcast(&meter->changed);
+    pthread_mutex_unlock(&meter->lock);
+}
+
+void ptracemeter_stop(struct ptracemeter *meter)
+{
+    enter_phase(meter, PHASE_STOPPED);
+}
+
+/* It looks what there is to do now, or with its next tick. */
+static void wake_tracer(const struct ptracemeter *meter)
+{
+    if (meter->running && meter->seize_error == 0)
+        syscall(SYS_tgkill, getpid(), meter->tracer_tid, TICKSIGNAL);
+}
+
+size_t ptracemeter_left(const struct ptracemeter *meter,
+                        const struct ptracemeter_process **ret_list)
+{
+    *ret_list = meter->left;
+    return meter->left_count;
+}
+
+void ptracemeter_detach(struct ptracemeter *meter)
+{
+    if (!meter->options.survive) {
+        atomic_store(&meter->kills, true);
+        wake_tracer(meter);
+        return;
+    }
+    enter_phase(meter, PHASE_DETACHES);
+    if (!meter->running)
+        return;
+    wake_tracer(meter);
+    pthread_join(meter->thread, NULL);
+    meter->running = false;
+}
+
+typedef void tell_line_function(const char *sentence, void *context);
+
+/* "postgres[12] has used io_uring (3 rings in all): ..." */
+static void tell_shortfall(const struct shortfall *shortfall, const char *what, const char *unit,
+                           const char *so, tell_line_function *tell_line, void *context)
+{
+    char line[512];
+
+    if (shortfall->count == 0)
+        return;
+    snprintf(line, sizeof(line), "%s %s (%" PRIu64 " %s in all): %s", shortfall->first, what,
+             shortfall->count, unit, so);
+    tell_line(line, context);
+}
+
+static void tell_count(uint64_t count, const char *what, tell_line_function *tell_line,
+                       void *context)
+{
+    char line[512];
+
+    if (count == 0)
+        return;
+    snprintf(line, sizeof(line), "%" PRIu64 " %s", count, what);
+    tell_line(line, context);
+}
+
+void ptracemeter_report(const struct ptracemeter *meter, tell_line_function *tell_line,
+                        void *context)
+{
+    const struct shortfalls *shortfalls = &meter->shortfalls;
+
+    tell_shortfall(&shortfalls->uring, "has used io_uring", "rings",
+                   "what it sent and received there is missing, and positions are not certain",
+                   tell_line, context);
+    tell_shortfall(&shortfalls->other_bits, "has executed a program of 32 bits", "programs",
+                   "its messages are missing", tell_line, context);
+    tell_shortfall(&shortfalls->tracers, "has called ptrace", "calls",
+                   "the kernel refuses it while it is metered in this way", tell_line, context);
+    tell_shortfall(&shortfalls->unreadable, "may not be looked into", "times",
+                   "its messages are missing", tell_line, context);
+    tell_count(shortfalls->anonymous,
+               "datagrams were received without asking who sent them: they have no sender",
+               tell_line, context);
+    tell_count(shortfalls->no_schedule, "streams have no CPU time: the kernel does not tell it",
+               tell_line, context);
+    tell_count(shortfalls->no_memory, "times memory was lacking", tell_line, context);
+}
+
+uint64_t ptracemeter_lost(const struct ptracemeter *meter)
+{
+    return meter->shortfalls.dropped;
+}
+
+static void end_tracer(struct ptracemeter *meter)
+{
+    if (!meter->running)
+        return;
+    ptracemeter_stop(meter); /* nobody reads any more */
+    ptracemeter_detach(meter);
+    if (meter->running)
+        pthread_join(meter->thread, NULL);
+    meter->running = false;
+}
+
+void ptracemeter_close(struct ptracemeter *meter)
+{
+    if (meter == NULL)
+        return;
+    end_tracer(meter);
+    objects_free(meter);
+    pool_done(&meter->tracees);
+    lookup_done(&meter->tids);
+    lookup_done(&meter->inodes);
+    lookup_done(&meter->cookies);
+    lookup_done(&meter->addresses);
+    free(meter->left);
+    free(meter->filling.bytes);
+    free(meter->reading.bytes);
+    filter_free(meter);
+    if (meter->diag >= 0)
+        close(meter->diag);
+    if (meter->cgroup_root >= 0)
+        close(meter->cgroup_root);
+    if (meter->event_fd >= 0)
+        close(meter->event_fd);
+    pthread_mutex_destroy(&meter->lock);
+    pthread_cond_destroy(&meter->changed);
+    free(meter);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * socket_facts.c: what a tracee's socket is: kind, cookie, addresses.
+ *
+ *      a copy of its descriptor (pidfd_getfd)          tells all of it
+ *        refused, as in many containers
+ *      the kernel's list of sockets (sock_diag(7))     by inode; TCP and UDP only when they have a port
+ *        not in it
+ *      the arguments of socket(2), at its end          the kind
+ */
+#include "ptracemeter/ptracemeter_private.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int option(int socket, int name)
+{
+    int value = -1;
+    socklen_t size = sizeof(value);
+
+    return getsockopt(socket, SOL_SOCKET, name, &value, &size) < 0 ? -1 : value;
+}
+
+static void facts_of_copy(int socket, struct socket_facts *facts)
+{
+    socklen_t size = sizeof(facts->cookie);
+
+    facts->family = option(socket, SO_DOMAIN);
+    facts->type = option(socket, SO_TYPE);
+    facts->protocol = option(socket, SO_PROTOCOL);
+    getsockopt(socket, SOL_SOCKET, SO_COOKIE, &facts->cookie, &size);
+    facts->own_size = sizeof(facts->own);
+    if (getsockname(socket, (struct sockaddr *)&facts->own, &facts->own_size) < 0)
+        facts->own_size = 0;
+    facts->other_size = sizeof(facts->other);
+    if (getpeername(socket, (struct sockaddr *)&facts->other, &facts->other_size) < 0)
+        facts->other_size = 0;
+}
+
+static int usual_protocol(int family, int type)
+{
+    if (family != AF_INET && family != AF_INET6)
+        return 0;
+    return type == SOCK_STREAM ? IPPROTO_TCP : type == SOCK_DGRAM ? IPPROTO_UDP : 0;
+}
+
+/* It has just been made. */
+static bool facts_of_call(const struct tracee *tracee, struct socket_facts *facts)
+{
+    const struct call *call = &tracee->call;
+
+    if (call->what == NULL || (call->number != SYS_socket && call->number != SYS_socketpair))
+        return false;
+    facts->family = (int)call->arguments[0];
+    facts->type = (int)call->arguments[1] & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
+    facts->protocol = call->arguments[2] != 0 ? (int)call->arguments[2]
+                                              : usual_protocol(facts->family, facts->type);
+    return true;
+}
+
+#define ANONYMOUS offsetof(struct sockaddr_un, sun_path)
+
+/* Who has not been accepted yet has no place in the list, but the call that connects says to whom. */
+static void take_connected(const struct tracee *tracee, struct socket_facts *facts)
+{
+    const struct call *call = &tracee->call;
+    struct sockaddr_storage other = {0};
+    size_t size = (size_t)call->arguments[2];
+
+    if (call->what == NULL || call->number != SYS_connect || size > sizeof(other) ||
+        !tracer_read(tracee, call->arguments[1], &other, size))
+        return;
+    facts->other = other;
+    facts->other_size = (socklen_t)size;
+}
+
+bool socket_facts(struct ptracemeter *meter, struct tracee *tracee, uint64_t inode, int descriptor,
+                  struct socket_facts *ret_facts)
+{
+    *ret_facts = (struct socket_facts){0};
+    int socket = meter->no_copies ? -1 : descriptor_borrow(tracee, descriptor);
+    if (socket >= 0) {
+        facts_of_copy(socket, ret_facts);
+        close(socket);
+        return true;
+    }
+    if (!meter->no_copies && errno == EBADF)
+        return false;
+    if (!meter->no_copies && (errno == EPERM || errno == ENOSYS))
+        meter->no_copies =
+            true; /* to anybody: a filter refuses the call, or the kernel is too old */
+    if (!diagnosis_facts(meter, inode, ret_facts))
+        return facts_of_call(tracee, ret_facts);
+    if (ret_facts->other_size == ANONYMOUS)
+        take_connected(tracee, ret_facts);
+    return true;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * telling.c: records, on their way from the tracer to the reader.
+ *
+ *      tracer --> | filling |  swapped when the reader has read all of  | reading | --> reader
+ *
+ * Nothing is lost: a tracer that finds its buffer full waits, and who is traced with it.
+ */
+#include "ptracemeter/ptracemeter_private.h"
+
+#include <string.h>
+
+uint64_t tell_time(struct ptracemeter *meter)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    if (now <= meter->last_time)
+        now = meter->last_time + 1;
+    return meter->last_time = now;
+}
+
+void tell(struct ptracemeter *meter, const struct record_header *record)
+{
+    size_t size = event_size(record->id);
+
+    pthread_mutex_lock(&meter->lock);
+    while (meter->filling.used + size > BUFFER_SIZE && atomic_load(&meter->phase) == PHASE_RECORDS)
+        pthread_cond_wait(&meter->changed, &meter->lock);
+    bool keeps = atomic_load(&meter->phase) != PHASE_STOPPED;
+    if (keeps && meter->filling.used + size > BUFFER_SIZE) {
+        meter->shortfalls.dropped++;
+    } else if (keeps) {
+        memcpy(meter->filling.bytes + meter->filling.used, record, size);
+        meter->filling.used += size;
+    }
+    pthread_mutex_unlock(&meter->lock);
+}
+
+/* ---- records of a stream ---- */
+
+/* Where in its program the call is made. It is looked for once for each call, and while the stream is stopped: of one
+ * that runs, where it entered the library is all there is. */
+static uint64_t pc_of(const struct ptracemeter *meter, struct tracee *tracee, uint32_t id)
+{
+    bool asked = (meter->options.flags & METER_FLAG_PC) != 0;
+
+    if (!asked || id == EVENT_EXEC || id == EVENT_STARTPROCESS)
+        return 0;
+    if (tracee->pc_found)
+        return tracee->pc;
+    tracee->pc = tracee->ip;
+    tracee->pc_flags = RECORD_LIBRARY;
+    if (!tracee->stands || tracee->process == NULL || tracee->process->callers == NULL)
+        return tracee->pc;
+    tracee->pc_flags =
+        callers_find(tracee->process->callers, tracee->tid, tracee->ip, tracee->stack, &tracee->pc);
+    tracee->pc_found = true;
+    return tracee->pc;
+}
+
+static void fill_header(struct ptracemeter *meter, struct tracee *tracee,
+                        struct record_header *header, uint32_t id, uint32_t flags)
+{
+    uint64_t pc = pc_of(meter, tracee, id);
+
+    *header = (struct record_header){
+        .time = tell_time(meter),
+        .id = (uint8_t)id,
+        .flags = (uint16_t)flags,
+        .sequence = tracee->sequence++,
+        .proc_time_and_pc = (tracee->schedule.run & 0xffffffffffffULL) | pc << 48,
+        .pc_high = (uint32_t)(pc >> 16),
+        .stream = tracee->number,
+    };
+    if (pc != 0)
+        header->flags |= tracee->pc_flags;
+}
+
+static uint32_t span_since(uint64_t begin, uint64_t now)
+{
+    uint64_t span = begin == 0 || begin > now ? 0 : now - begin;
+
+    return span > UINT32_MAX ? UINT32_MAX : (uint32_t)span;
+}
+
+void tell_message(struct ptracemeter *meter, struct tracee *tracee, uint32_t id,
+                  const struct message *message)
+{
+    struct record record;
+
+    if (!wants(meter, id) || tracee->from_exec)
+        return;
+    fill_header(meter, tracee, &record.header, id, message->flags);
+    record.message.path = message->path;
+    record.message.offset = message->offset;
+    record.message.bytes = message->bytes;
+    record.message.span = span_since(message->begin, record.header.time);
+    tell(meter, &record.header);
+}
+
+void tell_process_event(struct ptracemeter *meter, struct tracee *tracee, uint32_t id,
+                        uint32_t word0, uint32_t word1, uint32_t word2, uint32_t word3)
+{
+    struct record record;
+
+    if (!wants(meter, id) || tracee->from_exec)
+        return;
+    fill_header(meter, tracee, &record.header, id, 0);
+    record.message.path = word0;
+    record.message.offset = word1;
+    record.message.bytes = word2;
+    record.message.span = word3;
+    tell(meter, &record.header);
+}
+
+#define STATE_INTERRUPTIBLE 1
+
+void tell_block(struct ptracemeter *meter, struct tracee *tracee, uint32_t system_call,
+                uint64_t duration)
+{
+    struct record record;
+
+    if (!wants(meter, EVENT_BLOCK) || tracee->from_exec)
+        return;
+    fill_header(meter, tracee, &record.header, EVENT_BLOCK, 0);
+    record.block.system_call = system_call;
+    record.block.state = STATE_INTERRUPTIBLE;
+    record.block.duration = duration;
+    tell(meter, &record.header);
+}
+
+void tell_unowned(struct ptracemeter *meter, uint32_t id, uint32_t path)
+{
+    struct record record = {
+        .header = {.time = tell_time(meter), .id = (uint8_t)id, .flags = RECORD_NO_STREAM},
+        .message = {.path = path},
+    };
+
+    if (wants(meter, id))
+        tell(meter, &record.header);
+}
+
+/* ---- the reader ---- */
+
+/* Takes over what the tracer has filled. Returns whether no more will come. */
+static bool swap(struct ptracemeter *meter)
+{
+    pthread_mutex_lock(&meter->lock);
+    struct buffer read = meter->reading;
+    meter->reading = meter->filling;
+    read.used = read.first = 0;
+    meter->filling = read;
+    bool finished = meter->finished;
+    pthread_cond_broadcast(&meter->changed);
+    pthread_mutex_unlock(&meter->lock);
+    return finished;
+}
+
+int tell_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+              struct problem *problem)
+{
+    struct ptracemeter *meter = (struct ptracemeter *)source;
+    struct buffer *reading = &meter->reading;
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    (void)problem;
+    if (reading->first == reading->used) {
+        bool finished = swap(meter);
+        if (reading->first == reading->used && finished) {
+            meter->state.complete = true;
+            meter->state.end_reason = END_COMPLETE;
+            return SOURCE_END;
+        }
+    }
+    if (reading->first == reading->used) {
+        *ret_complete = now;
+        return SOURCE_NONE_YET;
+    }
+    const struct record_header *record =
+        (const struct record_header *)(reading->bytes + reading->first);
+    reading->first += event_size(record->id);
+    meter->state.records++;
+    *ret_event = (struct event){record, 0, meter->wall_offset};
+    return SOURCE_RECORD;
+}

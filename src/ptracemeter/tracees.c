@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracees.c: who is traced: streams and processes, how they begin, change and end, and what /proc says of them.
+ *
+ *      creator's stop: CREATEPROCESS, STREAM    child's first stop: STARTPROCESS    exit: TERMINATION
+ *
+ * The creator's stop and the child's first one come in any order: a child that comes first is held.
+ */
+#include "ptracemeter/ptracemeter_private.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+/* ---- reading /proc ---- */
+
+/* The beginning of a file of /proc/TID, as text. */
+static bool read_file(pid_t tid, const char *name, char *text, size_t size)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", tid, name);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, size - 1);
+    if (file >= 0)
+        close(file);
+    text[length < 0 ? 0 : length] = '\0';
+    return length > 0;
+}
+
+/* The number behind a word at the beginning of a line. */
+static const char *find_line(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *line = text; line != NULL && *line != '\0';) {
+        if (strncmp(line, word, length) == 0)
+            return line + length;
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    return NULL;
+}
+
+static uint32_t number_of(const char *line)
+{
+    return line == NULL ? 0 : (uint32_t)strtoul(line, NULL, 10);
+}
+
+/* The last number of a line: that of the innermost namespace. */
+static uint32_t last_number_of(const char *line)
+{
+    uint32_t number = 0;
+
+    for (char *end; line != NULL && *line != '\n' && *line != '\0'; line = end) {
+        number = (uint32_t)strtoul(line, &end, 10);
+        if (end == line)
+            break;
+        end += strspn(end, " \t");
+    }
+    return number;
+}
+
+static uint32_t inode_of(pid_t tid, const char *name)
+{
+    struct stat status;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", tid, name);
+    return stat(path, &status) < 0 ? 0 : (uint32_t)status.st_ino;
+}
+
+/* Its cgroup's number is the inode of a directory below the root. */
+static uint64_t cgroup_of(const struct ptracemeter *meter, pid_t tid)
+{
+    char text[4096];
+    struct stat status;
+
+    if (meter->cgroup_root < 0 || !read_file(tid, "cgroup", text, sizeof(text)))
+        return 0;
+    const char *line = find_line(text, "0::/");
+    if (line == NULL)
+        return 0;
+    char name[4096] = ".";
+    size_t length = strcspn(line, "\n");
+    if (length > 0)
+        snprintf(name, sizeof(name), "%.*s", (int)length, line);
+    return fstatat(meter->cgroup_root, name, &status, 0) < 0 ? 0 : status.st_ino;
+}
+
+static void read_process(const struct ptracemeter *meter, struct process *process)
+{
+    char text[4096];
+
+    if (read_file(process->pid, "status", text, sizeof(text))) {
+        process->user = number_of(find_line(text, "Uid:"));
+        process->pid_inside = last_number_of(find_line(text, "NSpid:"));
+    }
+    if (process->pid_inside == 0)
+        process->pid_inside = (uint32_t)process->pid;
+    process->pid_namespace = inode_of(process->pid, "ns/pid");
+    process->network = inode_of(process->pid, "ns/net");
+    process->cgroup = cgroup_of(meter, process->pid);
+}
+
+/* ---- the tables ---- */
+
+struct tracee *tracee_find(struct ptracemeter *meter, pid_t tid)
+{
+    uint32_t index = lookup_find(&meter->tids, (uint64_t)tid);
+
+    return index == LOOKUP_NONE ? NULL : pool_at(&meter->tracees, index);
+}
+
+struct tracee *tracee_add(struct ptracemeter *meter, pid_t tid)
+{
+    int64_t index = pool_take(&meter->tracees);
+
+    if (index < 0)
+        return NULL;
+    if (lookup_set(&meter->tids, (uint64_t)tid, (uint32_t)index) < 0) {
+        pool_give(&meter->tracees, (uint32_t)index);
+        return NULL;
+    }
+    struct tracee *tracee = pool_at(&meter->tracees, (uint32_t)index);
+    tracee->tid = tid;
+    tracee->schedstat = -1;
+    meter->tracee_count++;
+    return tracee;
+}
+
+struct process *process_new(struct ptracemeter *meter, pid_t pid, uint32_t number)
+{
+    struct process *process = calloc(1, sizeof(*process));
+
+    if (process == NULL)
+        return NULL;
+    process->pid = pid;
+    process->number = number;
+    process->pid_fd = -1;
+    read_process(
+        meter, process); /* not its parent's: that may have changed its user, its cgroup, unseen */
+    return process;
+}
+
+static void leave_process(struct process *process)
+{
+    if (process == NULL || --process->streams > 0)
+        return;
+    if (process->pid_fd >= 0)
+        close(process->pid_fd);
+    callers_free(process->callers);
+    free(process);
+}
+
+void tracee_forget(struct ptracemeter *meter, struct tracee *tracee)
+{
+    uint32_t index = lookup_find(&meter->tids, (uint64_t)tracee->tid);
+
+    call_dropped(meter, tracee);
+    if (tracee->schedstat >= 0)
+        close(tracee->schedstat);
+    table_leave(meter, tracee->table);
+    leave_process(tracee->process);
+    lookup_remove(&meter->tids, (uint64_t)tracee->tid);
+    if (tracee->number != 0)
+        atomic_fetch_sub(&meter->live, 1);
+    meter->tracee_count--;
+    pool_give(&meter->tracees, index);
+}
+
+/* ---- what the scheduler says ---- */
+
+static void open_schedstat(struct ptracemeter *meter, struct tracee *tracee)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/schedstat", tracee->tid);
+    tracee->schedstat = open(path, O_RDONLY | O_CLOEXEC);
+    if (tracee->schedstat < 0) {
+        tracee->schedstat = -2;
+        meter->shortfalls.no_schedule++;
+    }
+}
+
+static uint64_t take_number(const char **text)
+{
+    uint64_t number = 0;
+
+    while (**text >= '0' && **text <= '9')
+        number = number * 10 + (uint64_t)(*(*text)++ - '0');
+    if (**text == ' ')
+        ++*text;
+    return number;
+}
+
+void tracee_look(struct ptracemeter *meter, struct tracee *tracee)
+{
+    char text[80];
+
+    if (tracee->schedstat == -1)
+        open_schedstat(meter, tracee);
+    if (tracee->schedstat < 0)
+        return;
+    ssize_t length = pread(tracee->schedstat, text, sizeof(text) - 1, 0);
+    if (length <= 0)
+        return;
+    text[length] = '\0';
+    const char *at = text;
+    tracee->schedule.run = take_number(&at);
+    tracee->schedule.delay = take_number(&at);
+    tracee->schedule.arrivals = take_number(&at);
+}
+
+uint64_t tracee_preempted(const struct tracee *tracee)
+{
+    char text[4096];
+
+    return read_file(tracee->tid, "status", text, sizeof(text))
+               ? number_of(find_line(text, "nonvoluntary_ctxt_switches:"))
+               : 0;
+}
+
+void tracee_name(const struct tracee *tracee, char text[32])
+{
+    char name[STREAM_NAME_SIZE + 1];
+
+    if (!read_file(tracee->process != NULL ? tracee->process->pid : tracee->tid, "comm", name,
+                   sizeof(name)))
+        name[0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    for (char *at = name; *at != '\0'; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    snprintf(text, 32, "%s[%d]", name,
+             tracee->process != NULL ? tracee->process->pid : tracee->tid);
+}
+
+void tracee_falls_short(const struct tracee *tracee, struct shortfall *shortfall)
+{
+    if (shortfall->count++ == 0)
+        tracee_name(tracee, shortfall->first);
+}
+
+/* ---- STREAM, IMAGE ---- */
+
+static void tell_stream(struct ptracemeter *meter, const struct tracee *tracee)
+{
+    const struct process *process = tracee->process;
+    char name[64];
+    struct stream_record record = {
+        .header = {.time = tell_time(meter),
+                   .id = EVENT_STREAM,
+                   .flags = RECORD_NO_STREAM,
+                   .proc_time_and_pc = tracee->schedule.run & 0xffffffffffffULL,
+                   .stream = tracee->number},
+        .pid = (uint32_t)process->pid,
+        .tid = (uint32_t)tracee->tid,
+        .process = process->number,
+        .parent = tracee->parent,
+        .start = tracee->started,
+        .pid_inside = process->pid_inside,
+        .user = process->user,
+        .cgroup = process->cgroup,
+        .pid_namespace = process->pid_namespace,
+        .image = process->image,
+    };
+
+    if (read_file(tracee->tid, "comm", name, sizeof(name)))
+        memcpy(record.name, name,
+               strnlen(name, strcspn(name, "\n") < sizeof(record.name) ? strcspn(name, "\n")
+                                                                       : sizeof(record.name)));
+    tell(meter, &record.header);
+}
+
+#define MINOR_BITS 20
+#define STARTCODE  26 /* field of /proc/PID/stat */
+
+static uint64_t address_of_text(pid_t tid)
+{
+    char text[2048];
+
+    if (!read_file(tid, "stat", text, sizeof(text)))
+        return 0;
+    /* the name may hold anything but ends with the last ')' */
+    char *at = strrchr(text, ')');
+    for (int field = 2; at != NULL && field < STARTCODE; field++) {
+        at = strchr(at, ' ');
+        at = at == NULL ? NULL : at + 1;
+    }
+    return at == NULL ? 0 : strtoull(at, NULL, 10);
+}
+
+#define PAGE_BYTES 4096
+
+/* A text of at most size - 1 bytes: what is behind it may not be there, so each page by itself. */
+static void read_text(const struct tracee *tracee, uint64_t address, char *text, size_t size)
+{
+    size_t done = 0;
+
+    memset(text, 0, size);
+    while (done < size - 1 && memchr(text, '\0', done) == NULL) {
+        size_t left = PAGE_BYTES - (address + done) % PAGE_BYTES;
+        size_t piece = left < size - 1 - done ? left : size - 1 - done;
+        if (!tracer_read(tracee, address + done, text + done, piece))
+            break;
+        done += piece;
+    }
+    size_t length = strnlen(text, size);
+    memset(text + length, 0, size - length);
+}
+
+/* The file name as given to exec, which lies on the new program's stack. */
+static void read_image_name(const struct tracee *tracee, char name[IMAGE_NAME_SIZE])
+{
+    char path[64];
+    Elf64_auxv_t auxiliary[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/auxv", tracee->tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? 0 : read(file, auxiliary, sizeof(auxiliary));
+    if (file >= 0)
+        close(file);
+    for (size_t i = 0; (ssize_t)((i + 1) * sizeof(auxiliary[0])) <= size; i++) {
+        if (auxiliary[i].a_type != AT_EXECFN)
+            continue;
+        read_text(tracee, auxiliary[i].a_un.a_val, name, IMAGE_NAME_SIZE);
+        return;
+    }
+}
+
+static void tell_image(struct ptracemeter *meter, const struct tracee *tracee)
+{
+    struct image_record record = {
+        .header = {.time = tell_time(meter), .id = EVENT_IMAGE, .flags = RECORD_NO_STREAM},
+        .image = ++meter->last_image,
+        .load = address_of_text(tracee->tid),
+    };
+    struct stat status;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", tracee->tid);
+    if (stat(path, &status) == 0) {
+        record.device = major(status.st_dev) << MINOR_BITS | minor(status.st_dev);
+        record.inode = status.st_ino;
+    }
+    read_image_name(tracee, record.name);
+    tracee->process->image = record.image;
+    tell(meter, &record.header);
+}
+
+/* ---- beginning ---- */
+
+int tracee_mark(struct ptracemeter *meter, pid_t pid)
+{
+    struct tracee *tracee = tracee_add(meter, pid);
+
+    if (tracee == NULL)
+        return -ENOMEM;
+    tracee->number = ++meter->last_stream;
+    tracee->process = process_new(meter, pid, tracee->number);
+    tracee->table = table_new();
+    if (tracee->process == NULL || tracee->table == NULL)
+        return -ENOMEM;
+    tracee->process->streams = 1;
+    tracee->started = clock_now(CLOCK_MONOTONIC);
+    tracee->born = true;
+    tracee->begun = true;
+    tracee->from_exec = true;
+    atomic_fetch_add(&meter->live, 1);
+    return 0;
+}
+
+/* Flags of the call that creates, of its caller, who is stopped in it. */
+static uint64_t creation_flags(const struct tracee *parent)
+{
+    struct user_regs_struct registers;
+    uint64_t flags = 0;
+
+    if (ptrace(PTRACE_GETREGS, parent->tid, NULL, &registers) < 0)
+        return 0;
+    if (registers.orig_rax == SYS_clone)
+        return registers.rdi;
+    if (registers.orig_rax == SYS_vfork)
+        return CLONE_VM | CLONE_VFORK;
+    if (registers.orig_rax == SYS_clone3)
+        tracer_read(parent, registers.rdi, &flags, sizeof(flags));
+    return flags;
+}
+
+/* Without memory its calls have no place in their program. */
+static void begin_callers(struct ptracemeter *meter, struct process *process)
+{
+    callers_free(process->callers);
+    process->callers = NULL;
+    if ((meter->options.flags & METER_FLAG_PC) && callers_new(&process->callers) < 0)
+        meter->shortfalls.no_memory++;
+}
+
+static void take_callers(struct ptracemeter *meter, struct process *process,
+                         const struct process *parent, uint64_t flags)
+{
+    if (parent->callers == NULL)
+        return;
+    if (flags & CLONE_VM)
+        process->callers = callers_share(parent->callers);
+    else if (callers_fork(parent->callers, &process->callers) < 0)
+        meter->shortfalls.no_memory++;
+}
+
+static bool join_parent(struct ptracemeter *meter, struct tracee *tracee,
+                        const struct tracee *parent, uint64_t flags)
+{
+    bool thread = flags & CLONE_THREAD;
+
+    tracee->process = thread ? parent->process : process_new(meter, tracee->tid, tracee->number);
+    tracee->table = flags & CLONE_FILES ? parent->table : table_copy(meter, parent->table);
+    if (tracee->table != NULL && (flags & CLONE_FILES))
+        tracee->table->users++;
+    if (tracee->process == NULL || tracee->table == NULL)
+        return false;
+    tracee->process->streams++;
+    if (!thread) {
+        tracee->process->image = parent->process->image;
+        tracee->process->other_bits = parent->process->other_bits;
+        take_callers(meter, tracee->process, parent->process, flags);
+    }
+    return true;
+}
+
+void tracee_born(struct ptracemeter *meter, struct tracee *parent, pid_t tid)
+{
+    struct tracee *tracee = tracee_find(meter, tid);
+    uint64_t flags = creation_flags(parent);
+
+    if (tracee != NULL && tracee->born)
+        return;
+    if (tracee == NULL)
+        tracee = tracee_add(meter, tid);
+    if (tracee == NULL)
+        return;
+    tracee->number = ++meter->last_stream;
+    tracee->parent = parent->number;
+    tracee->started = clock_now(CLOCK_MONOTONIC);
+    tracee->from_exec = parent->from_exec;
+    atomic_fetch_add(&meter->live, 1);
+    if (!join_parent(meter, tracee, parent, flags)) {
+        meter->shortfalls.no_memory++;
+        return; /* held, until it is adopted */
+    }
+    tracee->born = true;
+    tell_stream(meter, tracee);
+    tell_process_event(meter, parent, EVENT_CREATEPROCESS, tracee->number,
+                       (flags & CLONE_THREAD) != 0, 0, 0);
+}
+
+/* Who has created it was killed at that moment. */
+void tracee_adopt(struct ptracemeter *meter, struct tracee *tracee)
+{
+    char text[4096] = "";
+
+    read_file(tracee->tid, "status", text, sizeof(text));
+    pid_t group = (pid_t)number_of(find_line(text, "Tgid:"));
+    struct tracee *leader = group != tracee->tid ? tracee_find(meter, group) : NULL;
+    tracee->number = ++meter->last_stream;
+    tracee->started = clock_now(CLOCK_MONOTONIC);
+    atomic_fetch_add(&meter->live, 1);
+    tracee->born = true;
+    if (leader != NULL && leader->born) {
+        join_parent(meter, tracee, leader, CLONE_THREAD | CLONE_FILES);
+    } else {
+        tracee->process = process_new(meter, tracee->tid, tracee->number);
+        tracee->table = table_new();
+        if (tracee->process != NULL) {
+            tracee->process->streams++;
+            begin_callers(meter, tracee->process);
+        }
+    }
+    if (tracee->process == NULL || tracee->table == NULL)
+        meter->shortfalls.no_memory++;
+    else
+        tell_stream(meter, tracee);
+}
+
+void tracee_starts(struct ptracemeter *meter, struct tracee *tracee)
+{
+    if (tracee->begun || tracee->process == NULL)
+        return;
+    tracee->begun = true;
+    tell_process_event(meter, tracee, EVENT_STARTPROCESS, 0, 0, 0, 0);
+}
+
+/* ---- executing ---- */
+
+/* Programs of 32 bits have another set of registers, x32 ones another kind of file. */
+static bool has_other_bits(const struct tracee *tracee)
+{
+    struct user_regs_struct registers;
+    struct iovec set = {&registers, sizeof(registers)};
+    unsigned char identity[EI_NIDENT] = {0};
+    char path[64];
+
+    if (ptrace(PTRACE_GETREGSET, tracee->tid, (void *)NT_PRSTATUS, &set) == 0 &&
+        set.iov_len < sizeof(registers))
+        return true;
+    snprintf(path, sizeof(path), "/proc/%d/exe", tracee->tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_32 = file >= 0 &&
+                 pread(file, identity, sizeof(identity), 0) == (ssize_t)sizeof(identity) &&
+                 memcmp(identity, ELFMAG, SELFMAG) == 0 && identity[EI_CLASS] == ELFCLASS32;
+    if (file >= 0)
+        close(file);
+    return is_32;
+}
+
+/* A thread that executes a program takes its leader's place; all others have ended. */
+static void take_leaders_place(struct ptracemeter *meter, struct tracee **tracee, pid_t former)
+{
+    struct tracee *thread = tracee_find(meter, former), *leader = *tracee;
+    pid_t tid = leader->tid;
+
+    if (former == tid || thread == NULL || thread == leader)
+        return;
+    uint32_t index = lookup_find(&meter->tids, (uint64_t)former);
+    tracee_ends(meter, leader, 0);
+    tracee_forget(meter, leader);
+    lookup_remove(&meter->tids, (uint64_t)former);
+    thread->tid = tid;
+    if (thread->schedstat >= 0)
+        close(thread->schedstat);
+    thread->schedstat = -1;
+    if (lookup_set(&meter->tids, (uint64_t)tid, index) < 0)
+        meter->shortfalls.no_memory++;
+    *tracee = thread;
+}
+
+static void look_at_bits(struct ptracemeter *meter, struct tracee *tracee)
+{
+    struct process *process = tracee->process;
+    bool before = process->other_bits;
+
+    process->other_bits = has_other_bits(tracee);
+    if (!process->other_bits || before)
+        return;
+    tracee_falls_short(tracee, &meter->shortfalls.other_bits);
+    meter->doubtful = true; /* what it sends and receives is not counted */
+}
+
+struct tracee *tracee_executes(struct ptracemeter *meter, struct tracee *tracee, pid_t former)
+{
+    bool begins;
+
+    take_leaders_place(meter, &tracee, former);
+    call_dropped(meter, tracee);
+    tracee->exit_wanted = false;
+    tracee_look(meter, tracee);
+    begins = tracee->from_exec;
+    tracee->from_exec = false;
+    if (tracee->process == NULL || tracee->table == NULL)
+        return tracee;
+    read_process(meter, tracee->process);
+    begin_callers(meter, tracee->process);
+    if (tracee->table->users > 1) { /* with another process */
+        struct table *own = table_copy(meter, tracee->table);
+        table_leave(meter, tracee->table);
+        tracee->table = own;
+    }
+    if (tracee->table != NULL)
+        descriptors_after_exec(meter, tracee);
+    look_at_bits(meter, tracee);
+    tracee->process->image = 0;
+    if (wants(meter, EVENT_EXEC) || (meter->options.flags & METER_FLAG_PC))
+        tell_image(meter, tracee);
+    tell_stream(meter, tracee);
+    if (begins)
+        tell_process_event(meter, tracee, EVENT_STARTPROCESS, 0, 0, 0, 0);
+    tell_process_event(meter, tracee, EVENT_EXEC, tracee->process->image, 0, 0, 0);
+    return tracee;
+}
+
+/* ---- ending ---- */
+
+static void note_left(struct ptracemeter *meter, const struct tracee *tracee)
+{
+    pid_t pid = tracee->process->pid;
+    char name[STREAM_NAME_SIZE + 1] = "";
+
+    for (size_t i = 0; i < meter->left_count; i++)
+        if (meter->left[i].pid == pid)
+            return;
+    if (array_reserve(&meter->left, &meter->left_capacity, meter->left_count + 1,
+                      sizeof(meter->left[0])) < 0)
+        return;
+    read_file(pid, "comm", name, sizeof(name));
+    struct ptracemeter_process *left = &meter->left[meter->left_count++];
+    left->pid = pid;
+    memcpy(left->name, name, strcspn(name, "\n"));
+}
+
+void tracee_leaves(struct ptracemeter *meter, struct tracee *tracee)
+{
+    if (tracee->process == NULL || tracee->ended || tracee->from_exec)
+        return;
+    tracee_look(meter, tracee);
+    tell_stream(meter, tracee); /* for its processor time */
+    note_left(meter, tracee);
+}
+
+/* Streams of its process that have not told their end. */
+static bool is_last(const struct ptracemeter *meter, const struct tracee *tracee)
+{
+    for (uint32_t i = 0; tracee->process->streams > 1 && i < meter->tracees.used; i++) {
+        const struct tracee *other = pool_at(&meter->tracees, i);
+        if (other->tid != 0 && other != tracee && other->process == tracee->process &&
+            !other->ended)
+            return false;
+    }
+    return true;
+}
+
+void tracee_ends(struct ptracemeter *meter, struct tracee *tracee, int status)
+{
+    if (tracee->ended || tracee->process == NULL)
+        return;
+    call_dropped(meter, tracee);
+    tracee->exit_wanted = false;
+    tracee->ended = true;
+    if (wants(meter, EVENT_TERMINATION))
+        tell_process_event(meter, tracee, EVENT_TERMINATION, (uint32_t)status,
+                           is_last(meter, tracee), tracee->failed_sends, tracee->failed_receives);
+    else if (!tracee->from_exec)
+        tell_stream(meter, tracee); /* for its processor time */
+    /* it will close what it holds, before its end is reported */
+    table_leave(meter, tracee->table);
+    tracee->table = NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.h: values that all JSON of DPM is made of. Private to show/. Each returns NULL when out of memory, and
+ * jansson's setters refuse NULL: one check at the end of an element is enough.
+ */
+#ifndef DPM_JSON_H
+#define DPM_JSON_H
+
+#include "analysis/analysis.h"
+
+#include <jansson.h>
+
+/* A number that JSON may hold */
+json_t *json_count(uint64_t value);
+
+/* A text of at most `size` bytes that comes from a program */
+json_t *json_text(const char *text, size_t size);
+
+/* {count, mean, min, p50, p90, p99, max}; null: there are no values. */
+json_t *json_distribution(const struct histogram *from);
+
+/* An array of what `make` makes of each index below `count`. */
+json_t *json_array_of(const void *context, size_t count,
+                      json_t *(*make)(const void *context, size_t index));
+
+#endif

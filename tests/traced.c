@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * traced.c: does one thing that a tracer could disturb, and says what it saw: the same with a tracer and without.
+ *
+ *      usage: traced vfork | thread_exec | clone3 | untraced | untraced3 | stop | signals | tracer | uring | user
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *own_name;
+
+static void say_end(pid_t child)
+{
+    int status = -1;
+
+    while (waitpid(child, &status, __WALL) < 0 && errno == EINTR)
+        ;
+    if (WIFEXITED(status))
+        printf("exit %d\n", WEXITSTATUS(status));
+    else
+        printf("signal %d\n", WTERMSIG(status));
+}
+
+static int use_vfork(void)
+{
+    pid_t child = vfork();
+
+    if (child == 0) {
+        execl(own_name, own_name, "end", (char *)NULL);
+        _exit(99);
+    }
+    say_end(child);
+    return 0;
+}
+
+static void *execute(void *unused)
+{
+    (void)unused;
+    execl(own_name, own_name, "end", (char *)NULL);
+    _exit(99);
+}
+
+static void *wait_for_ever(void *unused)
+{
+    (void)unused;
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* All other threads end, and its number becomes the process's. */
+static int use_thread_exec(void)
+{
+    pthread_t threads[2];
+
+    printf("%d threads\n", 3);
+    fflush(stdout);
+    if (pthread_create(&threads[0], NULL, wait_for_ever, NULL) != 0 ||
+        pthread_create(&threads[1], NULL, execute, NULL) != 0)
+        return 98;
+    wait_for_ever(NULL);
+    return 97;
+}
+
+struct clone_arguments {
+    uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+};
+
+static int use_clone3(uint64_t flags)
+{
+    struct clone_arguments arguments = {.flags = flags, .exit_signal = SIGCHLD};
+    pid_t child = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
+
+    if (child == 0)
+        _exit(close(dup(1)) == 0 ? 6 : 1); /* which fails in who is alone with a tracer's filter */
+    say_end(child);
+    return 0;
+}
+
+/* Its pipe would not work if it were alone with a tracer's filter. */
+static int use_untraced(void)
+{
+    int ends[2];
+    char text[8] = "";
+
+    if (pipe(ends) < 0)
+        return 98;
+    pid_t child = (pid_t)syscall(SYS_clone, CLONE_UNTRACED | SIGCHLD, 0, 0, 0, 0);
+    if (child == 0)
+        _exit(write(ends[1], "hello", 5) == 5 ? 0 : 1);
+    say_end(child);
+    if (read(ends[0], text, sizeof(text) - 1) < 0)
+        return 97;
+    printf("%s\n", text);
+    return 0;
+}
+
+static int use_stop(void)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        raise(SIGSTOP);
+        usleep(300000); /* one that has ended is not seen to have been continued */
+        _exit(4);
+    }
+    if (waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status))
+        printf("stopped by %d\n", WSTOPSIG(status));
+    kill(child, SIGCONT);
+    if (waitpid(child, &status, WCONTINUED) == child && WIFCONTINUED(status))
+        printf("continued\n");
+    say_end(child);
+    return 0;
+}
+
+static volatile sig_atomic_t caught;
+
+static void on_signal(int signal)
+{
+    caught += signal;
+}
+
+static int use_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    struct timespec pause_time = {.tv_nsec = 20000000};
+    int ends[2];
+    char byte;
+    pid_t child;
+
+    sigaction(SIGUSR1, &action, NULL);
+    if (pipe(ends) < 0)
+        return 98;
+    child = fork();
+    if (child == 0) {
+        /* interrupts a read, which is not to begin again */
+        nanosleep(&pause_time, NULL);
+        kill(getppid(), SIGUSR1);
+        nanosleep(&pause_time, NULL);
+        _exit(write(ends[1], "x", 1) == 1 ? 0 : 1);
+    }
+    ssize_t got = read(ends[0], &byte, 1);
+    printf("read: %zd, %s; caught %d\n", got, got < 0 ? strerrorname_np(errno) : "-", (int)caught);
+    got = read(ends[0], &byte, 1);
+    printf("read: %zd\n", got);
+    say_end(child);
+    child = fork();
+    if (child == 0)
+        abort();
+    say_end(child);
+    return 0;
+}
+
+static int use_tracer(void)
+{
+    long result = ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+
+    printf("ptrace: %ld\n", result);
+    return 0;
+}
+
+static int use_uring(void)
+{
+    char parameters[256] = {0};
+    long ring = syscall(SYS_io_uring_setup, 4, parameters);
+
+    if (ring < 0)
+        printf("io_uring: %s\n", strerrorname_np(errno));
+    return ring < 0;
+}
+
+/* A server's way: a child becomes another user, and has children of its own, without executing anything. */
+static int use_user(void)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (setuid(65534) < 0)
+            _exit(98);
+        pid_t grandchild = fork();
+        if (grandchild == 0)
+            _exit(3);
+        waitpid(grandchild, NULL, 0);
+        _exit(0);
+    }
+    say_end(child);
+    return 0;
+}
+
+int main(int count, char **arguments)
+{
+    const char *mode = count == 2 ? arguments[1] : "";
+
+    own_name = arguments[0];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (strcmp(mode, "end") == 0)
+        return 3;
+    if (strcmp(mode, "vfork") == 0)
+        return use_vfork();
+    if (strcmp(mode, "thread_exec") == 0)
+        return use_thread_exec();
+    if (strcmp(mode, "clone3") == 0)
+        return use_clone3(0);
+    if (strcmp(mode, "untraced") == 0)
+        return use_untraced();
+    if (strcmp(mode, "untraced3") == 0)
+        return use_clone3(CLONE_UNTRACED);
+    if (strcmp(mode, "stop") == 0)
+        return use_stop();
+    if (strcmp(mode, "signals") == 0)
+        return use_signals();
+    if (strcmp(mode, "tracer") == 0)
+        return use_tracer();
+    if (strcmp(mode, "uring") == 0)
+        return use_uring();
+    if (strcmp(mode, "user") == 0)
+        return use_user();
+    fprintf(stderr, "usage: traced vfork | thread_exec | clone3 | untraced | stop | signals | "
+                    "tracer | uring | user\n");
+    return 2;
+}
