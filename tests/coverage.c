@@ -89,6 +89,7 @@ void in_child(void (*work)(const int *pair), const int *pair)
         return;
     nap();
     work(pair);
+    nap(); /* SIGCHLD interrupts who waits for all of it and is traced, though it is ignored */
     _exit(0);
 }
 

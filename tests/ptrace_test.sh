@@ -161,8 +161,27 @@ if [ "$(id -u)" = 0 ]; then
 else
     skip "a child's child is of the user that its parent has become" "another user takes privilege"
 fi
+namespaces='unshare -r -p -f sh'
+# shellcheck disable=SC2086,SC2016 # words; the inner shell's
+if as_user $namespaces -c 'exit 0' 2> err; then
+    traced inside.trace -- $namespaces -c '(echo $$); :' > out 2> err
+    check_equal "who is in a new PID namespace has its number there" "1 [1,2]" \
+        "$(cat out) $(as_user "$dpm" dump --json --type stream inside.trace | jq -c -s 'map(select(.pid != .pid_inside).pid_inside) | unique')"
+else
+    skip "who is in a new PID namespace has its number there" "no new namespaces: $(cat err)"
+fi
 traced tracer.trace -- "$stops" tracer > out 2> err
 check "who calls ptrace is told of" grep -q 'has called ptrace' tracer.trace.report
+if "$stops" calls32 > out 2> err; then
+    for survive in "" --survive; do
+        # shellcheck disable=SC2086 # nothing, or an option
+        traced calls32.trace $survive -- "$stops" calls32 > out 2> err
+        check_equal "calls of 32 bits are made${survive:+, with $survive}" "itself itself" "$(xargs < out)"
+        check "... and told of" grep -q 'traced\[.*system calls of 32 bits' calls32.trace.report
+    done
+else
+    skip "calls of 32 bits are made, and told of" "this kernel has none"
+fi
 if "$stops" uring > out 2> err; then
     traced uring.trace -- "$stops" uring > out 2> err
     check "who uses io_uring is told of" grep -q 'has used io_uring' uring.trace.report

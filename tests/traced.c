@@ -2,7 +2,7 @@
 /*
  * traced.c: does one thing that a tracer could disturb, and says what it saw: the same with a tracer and without.
  *
- *      usage: traced vfork | thread_exec | clone3 | untraced | untraced3 | stop | signals | tracer | uring | user
+ *      usage: traced vfork | thread_exec | clone3 | untraced | untraced3 | stop | signals | tracer | uring | user | calls32
  */
 #include <errno.h>
 #include <pthread.h>
@@ -198,6 +198,18 @@ static int use_user(void)
     return 0;
 }
 
+/* getpid as programs of 32 bits call it, twice. */
+static int use_calls_of_32_bits(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        int number = 20;
+
+        __asm__ volatile("int $0x80" : "+a"(number) : : "memory");
+        printf("%s\n", number == (int)getpid() ? "itself" : "another");
+    }
+    return 0;
+}
+
 int main(int count, char **arguments)
 {
     const char *mode = count == 2 ? arguments[1] : "";
@@ -226,6 +238,8 @@ int main(int count, char **arguments)
         return use_uring();
     if (strcmp(mode, "user") == 0)
         return use_user();
+    if (strcmp(mode, "calls32") == 0)
+        return use_calls_of_32_bits();
     fprintf(stderr, "usage: traced vfork | thread_exec | clone3 | untraced | stop | signals | "
                     "tracer | uring | user\n");
     return 2;

@@ -5,7 +5,7 @@
  *      system_calls --> libseccomp --> program of the kernel's packet filter --> loaded by the command
  *
  * A call that the command's own filter refuses, or answers by a process (user notification), never stops: such an
- * answer comes before ours. Calls of programs of 32 bits pass.
+ * answer comes before ours. Calls of 32 bits, and of x32, all stop: that there are any is told.
  */
 #include "ptracemeter/ptracemeter_private.h"
 
@@ -99,6 +99,12 @@ const struct system_call system_calls[] = {
     {SYS_io_uring_setup, CALL_NOTICED, 0},
     {SYS_ptrace, CALL_NOTICED, 0},
     {SYS_clone3, CALL_NOTICED, 0},
+    {SYS_unshare, CALL_CLOSES, 0, TEST_MASKED, 0, CLONE_NEWPID, CLONE_NEWPID},
+    {SYS_unshare, CALL_CLOSES, 0, TEST_MASKED, 0, CLONE_NEWNET, CLONE_NEWNET},
+    {SYS_setns, CALL_NOTICED, 0},
+    {SYS_setuid, CALL_NOTICED, 0},
+    {SYS_setreuid, CALL_NOTICED, 0},
+    {SYS_setresuid, CALL_NOTICED, 0},
     {0, NO_CLASS},
 };
 
@@ -191,7 +197,7 @@ int filter_make(struct ptracemeter *meter, struct problem *problem)
     int result = filter == NULL ? -ENOMEM : 0;
 
     if (result == 0)
-        result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW);
+        result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_TRACE(0));
     if (result == 0)
         result = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (result == 0)

@@ -179,9 +179,11 @@ static void notice(struct ptracemeter *meter, struct tracee *tracee)
         have_it_traced_too(tracee);
     } else if (tracee->call.number == SYS_ptrace) {
         tracee_falls_short(tracee, &meter->shortfalls.tracers);
-    } else {
+    } else if (tracee->call.number == SYS_io_uring_setup) {
         tracee_falls_short(tracee, &meter->shortfalls.uring);
         meter->doubtful = true;
+    } else {
+        meter->identities_change = true;
     }
 }
 
@@ -203,6 +205,8 @@ static bool begins(struct ptracemeter *meter, struct tracee *tracee)
     case CALL_NOTICED:
         notice(meter, tracee);
         return false;
+    case CALL_CHANGES_TEXT:
+        return callers_change_begins(tracee->process->callers, tracee->process->streams);
     default:
         return true;
     }

@@ -66,19 +66,19 @@ static void shut_down(struct ptracemeter *meter, struct tracee *tracee)
 }
 
 /* Of a pipe that keeps apart what single writes have written, what a read leaves is gone. */
-static void keep_packets(struct ptracemeter *meter, struct tracee *tracee, struct object *object)
+static void keep_packets(struct ptracemeter *meter, struct object *object)
 {
     if (object == NULL || object == NO_OBJECT || object->object_kind != OBJECT_PIPE ||
         object->packets)
         return;
     object->packets = true;
-    path_tell_again(meter, tracee, object);
+    path_tell_again(meter, object);
 }
 
 bool closing_begins(struct ptracemeter *meter, struct tracee *tracee)
 {
     struct call *call = &tracee->call;
-    bool unshares = call->number == SYS_unshare ||
+    bool unshares = (call->number == SYS_unshare && (call->arguments[0] & CLONE_FILES)) ||
                     (call->number == SYS_close_range && (call->arguments[2] & CLOSE_RANGE_UNSHARE));
 
     if (call->number == SYS_shutdown) {
@@ -87,9 +87,11 @@ bool closing_begins(struct ptracemeter *meter, struct tracee *tracee)
     }
     if (call->number == SYS_fcntl) {
         if ((int)call->arguments[1] == F_SETFL)
-            keep_packets(meter, tracee, descriptor_object(meter, tracee, (int)call->arguments[0]));
+            keep_packets(meter, descriptor_object(meter, tracee, (int)call->arguments[0]));
         return false;
     }
+    if (call->number == SYS_unshare && (call->arguments[0] & (CLONE_NEWPID | CLONE_NEWNET)))
+        meter->identities_change = true;
     if (unshares)
         leave_table(meter, tracee);
     forget(meter, tracee);
@@ -131,7 +133,7 @@ void making_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
         if (objects[i] != NULL && tracee->table->changing == 0)
             descriptor_set(meter, tracee->table, made[i], objects[i]);
         if (call->number == SYS_pipe2 && (call->arguments[1] & O_DIRECT))
-            keep_packets(meter, tracee, objects[i]);
+            keep_packets(meter, objects[i]);
     }
     if (pair && objects[0] != NULL && objects[1] != NULL && objects[0] != NO_OBJECT &&
         objects[1] != NO_OBJECT)

@@ -492,6 +492,11 @@ bool callers_is_change(int call, const uint64_t arguments[6])
     return false;
 }
 
+bool callers_change_begins(const struct callers *callers, uint32_t streams)
+{
+    return callers->known != NULL || callers->users > 1 || streams > 1;
+}
+
 /* What may have changed. */
 static struct range range_of_change(int call, const uint64_t arguments[6], int64_t result)
 {

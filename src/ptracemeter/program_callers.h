@@ -58,6 +58,10 @@ extern const size_t callers_change_count;
 /* Whether it is such a call. */
 bool callers_is_change(int call, const uint64_t arguments[6]);
 
+/* Such a call begins, of one of `streams` threads. Returns whether its end must be said, too: if there is
+ * nobody else, and nothing is known yet, as while a program's libraries are loaded, there is nothing to forget. */
+bool callers_change_begins(const struct callers *callers, uint32_t streams);
+
 /* Such a call has ended with `result`, which is a negative errno if it has failed; of a thread that
  * has ended in it, -EINTR. */
 void callers_changed(struct callers *callers, int call, const uint64_t arguments[6],

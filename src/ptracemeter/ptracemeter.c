@@ -248,6 +248,9 @@ void ptracemeter_report(const struct ptracemeter *meter, tell_line_function *tel
                    tell_line, context);
     tell_shortfall(&shortfalls->other_bits, "has executed a program of 32 bits", "programs",
                    "its messages are missing", tell_line, context);
+    tell_shortfall(&shortfalls->other_calls, "has made system calls of 32 bits", "programs",
+                   "what they send and receive is missing, and positions are not certain",
+                   tell_line, context);
     tell_shortfall(&shortfalls->tracers, "has called ptrace", "calls",
                    "the kernel refuses it while it is metered in this way", tell_line, context);
     tell_shortfall(&shortfalls->unreadable, "may not be looked into", "times",

@@ -10,9 +10,11 @@
  *        |     |-- descriptor_calls.c  descriptors made, copied, closed
  *        |     '-- program_callers.c   from where in its program a call is made
  *        |-- descriptors.c   which file is behind a descriptor, once looked at
- *        |-- objects.c       sockets and pipes that are known, their paths
- *        |     '-- socket_facts.c  what a socket is
- *        |           '-- diagnosis.c  what the kernel says of it by its inode
+ *        |-- objects.c       sockets and pipes that are known
+ *        |     |-- socket_facts.c  what a socket is
+ *        |     |     '-- diagnosis.c  what the kernel says of it by its inode
+ *        |     |-- addresses.c     its addresses
+ *        |     '-- paths.c         its paths, and who is at their other end
  *        '-- telling.c       records
  *      call_filter.c   which calls stop at all (seccomp)
  *
@@ -111,9 +113,10 @@ struct process {
     uint32_t number;  /* that of its first stream */
     uint32_t streams; /* that live */
     uint32_t image;
-    int pid_fd;      /* -1: not opened yet */
-    bool other_bits; /* executes a program of 32 bits, or x32: its calls are not seen */
-    bool unreadable; /* has been told of */
+    int pid_fd;       /* -1: not opened yet */
+    bool other_bits;  /* executes a program of 32 bits, or x32: its calls are not seen */
+    bool other_calls; /* makes some calls of 32 bits, which has been told */
+    bool unreadable;  /* has been told of */
     uint32_t user;
     uint32_t pid_inside;
     uint32_t pid_namespace;
@@ -213,14 +216,15 @@ struct shortfall {
 
 /* What could not be metered: counted, told at the end. */
 struct shortfalls {
-    struct shortfall unreadable; /* descriptors and memory that could not be looked at */
-    struct shortfall other_bits; /* programs of 32 bits */
-    struct shortfall uring;      /* rings of io_uring */
-    struct shortfall tracers;    /* calls of ptrace by who is traced */
-    uint64_t anonymous;          /* datagrams received without their sender's address */
-    uint64_t no_memory;          /* for paths, streams, programs */
-    uint64_t no_schedule;        /* streams without schedstat */
-    uint64_t dropped;            /* records, while everybody is let go of and nobody reads */
+    struct shortfall unreadable;  /* descriptors and memory that could not be looked at */
+    struct shortfall other_bits;  /* programs of 32 bits */
+    struct shortfall other_calls; /* programs of 64 bits with calls of 32 bits */
+    struct shortfall uring;       /* rings of io_uring */
+    struct shortfall tracers;     /* calls of ptrace by who is traced */
+    uint64_t anonymous;           /* datagrams received without their sender's address */
+    uint64_t no_memory;           /* for paths, streams, programs */
+    uint64_t no_schedule;         /* streams without schedstat */
+    uint64_t dropped;             /* records, while everybody is let go of and nobody reads */
 };
 
 struct ptracemeter {
@@ -270,7 +274,9 @@ struct ptracemeter {
     bool no_copies; /* of descriptors: pidfd_getfd is refused */
     uint32_t own_network;
     bool doubtful; /* calls are made that are not seen: all positions */
-    bool closings; /* objects that may be closed */
+    bool
+        identities_change; /* somebody may have got another user, other namespaces: all are asked */
+    bool closings;         /* objects that may be closed */
     struct shortfalls shortfalls;
 };
 
@@ -321,7 +327,6 @@ bool tracer_read(const struct tracee *tracee, uint64_t address, void *to, size_t
 struct tracee *tracee_find(struct ptracemeter *meter, pid_t tid);
 struct tracee *tracee_add(struct ptracemeter *meter, pid_t tid);
 void tracee_forget(struct ptracemeter *meter, struct tracee *tracee);
-struct process *process_new(struct ptracemeter *meter, pid_t pid, uint32_t number);
 /* The first stream of all. */
 int tracee_mark(struct ptracemeter *meter, pid_t pid);
 /* Its creator's stop tells of it. */
@@ -482,6 +487,27 @@ static inline bool is_datagram(const struct object *object)
     return object->kind == PATH_UNIX_DATAGRAM || object->kind == PATH_UDP;
 }
 
+/* ---- addresses.c ---- */
+
+struct sockaddr_un;
+
+/* Of an internet address: its bytes, as a PATH has them, and its port. Returns the family, 0: it is none. IPv4 spoken
+ * through an IPv6 socket is IPv4. */
+uint8_t address_take(const struct sockaddr_storage *from, uint8_t bytes[16], uint16_t *port);
+/* Those of both ends; `other` may be NULL. */
+void address_take_both(struct path_record *facts, const struct sockaddr_storage *own,
+                       const struct sockaddr_storage *other);
+bool address_is_any(const uint8_t address[16]);
+/* A UDP socket that is bound to any address is told with that which packets to and from this peer have, as
+ * far as routing tells. */
+void address_find_local(struct path_record *facts, const struct sockaddr_storage *peer,
+                        socklen_t length);
+/* As the kernel meter shows it: '@' for all NULs but the last ones. False: it has no name. */
+bool address_take_name(struct path_record *facts, const struct sockaddr_un *address,
+                       socklen_t size);
+
+/* ---- paths.c ---- */
+
 /* The path of this end, told if it is new, in the name of the tracee. NULL: it has none (a socket that is not
  * connected), or no memory. `end`: of a pipe. */
 struct path *path_of(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
@@ -494,8 +520,11 @@ struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
 struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
                      const void *address, size_t length);
 /* PATH once more, of the ends of a pipe that have been told. */
-void path_tell_again(struct ptracemeter *meter, struct tracee *tracee, struct object *object);
+void path_tell_again(struct ptracemeter *meter, struct object *object);
+/* The other end of a path; NULL: not known. */
 struct path *path_partner(struct ptracemeter *meter, const struct path *path);
+/* DESTROYPATH of a socket's path. */
+void path_ends(struct ptracemeter *meter, struct path *path);
 
 /* ---- diagnosis.c ---- */
 

@@ -99,7 +99,8 @@ static uint64_t cgroup_of(const struct ptracemeter *meter, pid_t tid)
     return fstatat(meter->cgroup_root, name, &status, 0) < 0 ? 0 : status.st_ino;
 }
 
-static void read_process(const struct ptracemeter *meter, struct process *process)
+/* What cannot change unseen, or is not as it was in who has created it, or executed. */
+static void read_identity(struct process *process)
 {
     char text[4096];
 
@@ -111,7 +112,6 @@ static void read_process(const struct ptracemeter *meter, struct process *proces
         process->pid_inside = (uint32_t)process->pid;
     process->pid_namespace = inode_of(process->pid, "ns/pid");
     process->network = inode_of(process->pid, "ns/net");
-    process->cgroup = cgroup_of(meter, process->pid);
 }
 
 /* ---- the tables ---- */
@@ -140,7 +140,9 @@ struct tracee *tracee_add(struct ptracemeter *meter, pid_t tid)
     return tracee;
 }
 
-struct process *process_new(struct ptracemeter *meter, pid_t pid, uint32_t number)
+/* `like`: who has created it; NULL: not known. */
+static struct process *process_new(const struct ptracemeter *meter, pid_t pid, uint32_t number,
+                                   const struct process *like)
 {
     struct process *process = calloc(1, sizeof(*process));
 
@@ -149,8 +151,15 @@ struct process *process_new(struct ptracemeter *meter, pid_t pid, uint32_t numbe
     process->pid = pid;
     process->number = number;
     process->pid_fd = -1;
-    read_process(
-        meter, process); /* not its parent's: that may have changed its user, its cgroup, unseen */
+    if (like == NULL || meter->identities_change || like->pid_inside != (uint32_t)like->pid) {
+        read_identity(process);
+    } else {
+        process->user = like->user;
+        process->pid_inside = (uint32_t)pid;
+        process->pid_namespace = like->pid_namespace;
+        process->network = like->network;
+    }
+    process->cgroup = cgroup_of(meter, pid); /* anybody may have moved its creator */
     return process;
 }
 
@@ -340,20 +349,43 @@ static void read_image_name(const struct tracee *tracee, char name[IMAGE_NAME_SI
     }
 }
 
-static void tell_image(struct ptracemeter *meter, const struct tracee *tracee)
+/* The file that a process executes. */
+struct program {
+    bool known;
+    bool has_32_bits;
+    struct stat file;
+};
+
+static struct program look_at_program(pid_t pid)
+{
+    struct program program = {0};
+    unsigned char identity[EI_NIDENT] = {0};
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return program;
+    program.known = fstat(file, &program.file) == 0;
+    program.has_32_bits = pread(file, identity, sizeof(identity), 0) == (ssize_t)sizeof(identity) &&
+                          memcmp(identity, ELFMAG, SELFMAG) == 0 &&
+                          identity[EI_CLASS] == ELFCLASS32;
+    close(file);
+    return program;
+}
+
+static void tell_image(struct ptracemeter *meter, const struct tracee *tracee,
+                       const struct program *program)
 {
     struct image_record record = {
         .header = {.time = tell_time(meter), .id = EVENT_IMAGE, .flags = RECORD_NO_STREAM},
         .image = ++meter->last_image,
         .load = address_of_text(tracee->tid),
     };
-    struct stat status;
-    char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%d/exe", tracee->tid);
-    if (stat(path, &status) == 0) {
-        record.device = major(status.st_dev) << MINOR_BITS | minor(status.st_dev);
-        record.inode = status.st_ino;
+    if (program->known) {
+        record.device = major(program->file.st_dev) << MINOR_BITS | minor(program->file.st_dev);
+        record.inode = program->file.st_ino;
     }
     read_image_name(tracee, record.name);
     tracee->process->image = record.image;
@@ -369,7 +401,7 @@ int tracee_mark(struct ptracemeter *meter, pid_t pid)
     if (tracee == NULL)
         return -ENOMEM;
     tracee->number = ++meter->last_stream;
-    tracee->process = process_new(meter, pid, tracee->number);
+    tracee->process = process_new(meter, pid, tracee->number, NULL);
     tracee->table = table_new();
     if (tracee->process == NULL || tracee->table == NULL)
         return -ENOMEM;
@@ -382,21 +414,20 @@ int tracee_mark(struct ptracemeter *meter, pid_t pid)
     return 0;
 }
 
-/* Flags of the call that creates, of its caller, who is stopped in it. */
-static uint64_t creation_flags(const struct tracee *parent)
+/* Flags of the call that creates, of its caller, who is stopped in it. False: it has been killed. */
+static bool creation_flags(const struct tracee *parent, uint64_t *ret_flags)
 {
     struct user_regs_struct registers;
-    uint64_t flags = 0;
 
+    *ret_flags = 0;
     if (ptrace(PTRACE_GETREGS, parent->tid, NULL, &registers) < 0)
-        return 0;
+        return false;
     if (registers.orig_rax == SYS_clone)
-        return registers.rdi;
+        *ret_flags = registers.rdi;
     if (registers.orig_rax == SYS_vfork)
-        return CLONE_VM | CLONE_VFORK;
-    if (registers.orig_rax == SYS_clone3)
-        tracer_read(parent, registers.rdi, &flags, sizeof(flags));
-    return flags;
+        *ret_flags = CLONE_VM | CLONE_VFORK;
+    return registers.orig_rax != SYS_clone3 ||
+           tracer_read(parent, registers.rdi, ret_flags, sizeof(*ret_flags));
 }
 
 /* Without memory its calls have no place in their program. */
@@ -424,7 +455,8 @@ static bool join_parent(struct ptracemeter *meter, struct tracee *tracee,
 {
     bool thread = flags & CLONE_THREAD;
 
-    tracee->process = thread ? parent->process : process_new(meter, tracee->tid, tracee->number);
+    tracee->process =
+        thread ? parent->process : process_new(meter, tracee->tid, tracee->number, parent->process);
     tracee->table = flags & CLONE_FILES ? parent->table : table_copy(meter, parent->table);
     if (tracee->table != NULL && (flags & CLONE_FILES))
         tracee->table->users++;
@@ -442,8 +474,10 @@ static bool join_parent(struct ptracemeter *meter, struct tracee *tracee,
 void tracee_born(struct ptracemeter *meter, struct tracee *parent, pid_t tid)
 {
     struct tracee *tracee = tracee_find(meter, tid);
-    uint64_t flags = creation_flags(parent);
+    uint64_t flags;
 
+    if (!creation_flags(parent, &flags) || (flags & (CLONE_NEWPID | CLONE_NEWNET)))
+        meter->identities_change = true;
     if (tracee != NULL && tracee->born)
         return;
     if (tracee == NULL)
@@ -480,7 +514,7 @@ void tracee_adopt(struct ptracemeter *meter, struct tracee *tracee)
     if (leader != NULL && leader->born) {
         join_parent(meter, tracee, leader, CLONE_THREAD | CLONE_FILES);
     } else {
-        tracee->process = process_new(meter, tracee->tid, tracee->number);
+        tracee->process = process_new(meter, tracee->tid, tracee->number, NULL);
         tracee->table = table_new();
         if (tracee->process != NULL) {
             tracee->process->streams++;
@@ -504,24 +538,14 @@ void tracee_starts(struct ptracemeter *meter, struct tracee *tracee)
 /* ---- executing ---- */
 
 /* Programs of 32 bits have another set of registers, x32 ones another kind of file. */
-static bool has_other_bits(const struct tracee *tracee)
+static bool has_other_bits(const struct tracee *tracee, const struct program *program)
 {
     struct user_regs_struct registers;
     struct iovec set = {&registers, sizeof(registers)};
-    unsigned char identity[EI_NIDENT] = {0};
-    char path[64];
 
-    if (ptrace(PTRACE_GETREGSET, tracee->tid, (void *)NT_PRSTATUS, &set) == 0 &&
-        set.iov_len < sizeof(registers))
-        return true;
-    snprintf(path, sizeof(path), "/proc/%d/exe", tracee->tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    bool is_32 = file >= 0 &&
-                 pread(file, identity, sizeof(identity), 0) == (ssize_t)sizeof(identity) &&
-                 memcmp(identity, ELFMAG, SELFMAG) == 0 && identity[EI_CLASS] == ELFCLASS32;
-    if (file >= 0)
-        close(file);
-    return is_32;
+    return program->has_32_bits ||
+           (ptrace(PTRACE_GETREGSET, tracee->tid, (void *)NT_PRSTATUS, &set) == 0 &&
+            set.iov_len < sizeof(registers));
 }
 
 /* A thread that executes a program takes its leader's place; all others have ended. */
@@ -545,12 +569,13 @@ static void take_leaders_place(struct ptracemeter *meter, struct tracee **tracee
     *tracee = thread;
 }
 
-static void look_at_bits(struct ptracemeter *meter, struct tracee *tracee)
+static void look_at_bits(struct ptracemeter *meter, struct tracee *tracee,
+                         const struct program *program)
 {
     struct process *process = tracee->process;
     bool before = process->other_bits;
 
-    process->other_bits = has_other_bits(tracee);
+    process->other_bits = has_other_bits(tracee, program);
     if (!process->other_bits || before)
         return;
     tracee_falls_short(tracee, &meter->shortfalls.other_bits);
@@ -569,7 +594,10 @@ struct tracee *tracee_executes(struct ptracemeter *meter, struct tracee *tracee,
     tracee->from_exec = false;
     if (tracee->process == NULL || tracee->table == NULL)
         return tracee;
-    read_process(meter, tracee->process);
+    struct program program = look_at_program(tracee->process->pid);
+    if (begins || meter->identities_change || !program.known || (program.file.st_mode & S_ISUID))
+        read_identity(tracee->process);
+    tracee->process->cgroup = cgroup_of(meter, tracee->tid);
     begin_callers(meter, tracee->process);
     if (tracee->table->users > 1) { /* with another process */
         struct table *own = table_copy(meter, tracee->table);
@@ -578,10 +606,10 @@ struct tracee *tracee_executes(struct ptracemeter *meter, struct tracee *tracee,
     }
     if (tracee->table != NULL)
         descriptors_after_exec(meter, tracee);
-    look_at_bits(meter, tracee);
+    look_at_bits(meter, tracee, &program);
     tracee->process->image = 0;
     if (wants(meter, EVENT_EXEC) || (meter->options.flags & METER_FLAG_PC))
-        tell_image(meter, tracee);
+        tell_image(meter, tracee, &program);
     tell_stream(meter, tracee);
     if (begins)
         tell_process_event(meter, tracee, EVENT_STARTPROCESS, 0, 0, 0, 0);

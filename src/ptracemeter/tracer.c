@@ -14,6 +14,7 @@
 #include "ptracemeter/ptracemeter_private.h"
 
 #include <errno.h>
+#include <linux/audit.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -84,6 +85,29 @@ static bool look_where(struct tracee *tracee, struct __ptrace_syscall_info *info
     return true;
 }
 
+#define X32_BIT 0x40000000u /* of a call's number */
+
+/* A call of 32 bits, or of x32, which is another set of calls: nothing is known of it. */
+static bool is_other_call(const struct __ptrace_syscall_info *info)
+{
+    return info->op != PTRACE_SYSCALL_INFO_EXIT &&
+           (info->arch != AUDIT_ARCH_X86_64 ||
+            (info->op == PTRACE_SYSCALL_INFO_SECCOMP && (info->seccomp.nr & X32_BIT)) ||
+            (info->op == PTRACE_SYSCALL_INFO_ENTRY && (info->entry.nr & X32_BIT)));
+}
+
+static void at_other_call(struct ptracemeter *meter, struct tracee *tracee)
+{
+    tracee->exit_wanted = false;
+    call_dropped(meter, tracee);
+    if (tracee->process->other_calls)
+        return;
+    tracee->process->other_calls = true;
+    tracee_falls_short(tracee, &meter->shortfalls.other_calls);
+    meter->doubtful = true;
+    meter->identities_change = true;
+}
+
 static void at_call(struct ptracemeter *meter, struct tracee *tracee)
 {
     struct __ptrace_syscall_info info;
@@ -92,7 +116,9 @@ static void at_call(struct ptracemeter *meter, struct tracee *tracee)
         return;
     if (tracee->from_exec || tracee->process->other_bits)
         return;
-    if (info.op == PTRACE_SYSCALL_INFO_SECCOMP) {
+    if (is_other_call(&info)) {
+        at_other_call(meter, tracee);
+    } else if (info.op == PTRACE_SYSCALL_INFO_SECCOMP) {
         tracee->exit_wanted =
             call_begins(meter, tracee, info.seccomp.nr, (const uint64_t *)info.seccomp.args);
     } else if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {

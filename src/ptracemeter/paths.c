@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * paths.c: the paths of sockets and pipes, and who is at their other end.
+ *
+ *      pipe                    two ends, two paths
+ *      TCP, UNIX streams       one path, once connected
+ *      datagrams               a path for each peer, and one for nobody in particular
+ *
+ * A path is told when it is first used. What was not made by who is traced is older: others may use it, too, and its positions
+ * are doubtful.
+ */
+#include "ptracemeter/ptracemeter_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* ---- paths ---- */
+
+/* Where the ends of a connection find each other. */
+static uint64_t connection_key(const struct path_record *record, bool turned)
+{
+    struct {
+        uint8_t addresses[2][16];
+        uint16_t ports[2];
+        uint32_t network;
+    } key;
+
+    memset(&key, 0, sizeof(key));
+    memcpy(key.addresses[turned], record->local, 16);
+    memcpy(key.addresses[!turned], record->remote, 16);
+    key.ports[turned] = record->local_port;
+    key.ports[!turned] = record->remote_port;
+    key.network = record->network;
+    return hash_bytes(record->kind, &key, sizeof(key));
+}
+
+static uint8_t role_of(const struct object *object, const struct path *path)
+{
+    if (object->object_kind == OBJECT_PIPE)
+        return path == object->ends[PIPE_READ] ? PATH_ROLE_READS : PATH_ROLE_WRITES;
+    return object->kind == PATH_UDP || object->kind == PATH_UNIX_DATAGRAM ? PATH_ROLE_UNKNOWN
+                                                                          : object->role;
+}
+
+static void tell_path(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                      struct path *path)
+{
+    struct path_record *record = &path->record;
+
+    path->number = ++meter->last_path;
+    path->kind = object->kind;
+    record->header = (struct record_header){
+        .time = tell_time(meter),
+        .id = EVENT_PATH,
+        .flags = (uint16_t)(RECORD_NO_STREAM | (path->older ? RECORD_OLDER : 0) |
+                            (object->kind == PATH_TCP ? RECORD_COUNTED : 0) |
+                            (object->packets ? RECORD_PACKETS : 0)),
+    };
+    record->path = path->number;
+    record->kind = object->kind;
+    record->role = role_of(object, path);
+    record->cookie = object->cookie | (path == object->ends[PIPE_READ] ? 1 : 0);
+    record->peer = object->object_kind == OBJECT_PIPE ? record->cookie ^ 1 : path->peer;
+    record->inode = object->inode;
+    tell(meter, &record->header);
+    const struct message message = {.path = path->number};
+    tell_message(meter, tracee, EVENT_CREATEPATH, &message);
+    if (path->older)
+        return;
+    if (record->role == PATH_ROLE_CONNECTED)
+        tell_message(meter, tracee, EVENT_CONNECT, &message);
+    else if (record->role == PATH_ROLE_ACCEPTED)
+        tell_message(meter, tracee, EVENT_ACCEPT, &message);
+}
+
+void path_tell_again(struct ptracemeter *meter, struct object *object)
+{
+    for (unsigned end = 0; end < 2; end++) {
+        struct path *path = object->ends[end];
+        if (path == NULL)
+            continue;
+        path->record.header.time = tell_time(meter);
+        path->record.header.flags |= RECORD_PACKETS;
+        tell(meter, &path->record.header);
+    }
+}
+
+static struct path *new_path(struct ptracemeter *meter, struct object *object)
+{
+    struct path *path = calloc(1, sizeof(*path));
+
+    if (path == NULL) {
+        meter->shortfalls.no_memory++;
+        return NULL;
+    }
+    path->object = object;
+    path->record = object->facts;
+    path->record.kind = object->kind;
+    path->older = object->older;
+    path->doubtful = object->missed;
+    return path;
+}
+
+static struct path *pipe_path(struct ptracemeter *meter, struct tracee *tracee,
+                              struct object *object, unsigned end)
+{
+    if (object->ends[end] != NULL)
+        return object->ends[end];
+    struct path *path = object->ends[end] = new_path(meter, object);
+    if (path != NULL)
+        tell_path(meter, tracee, object, path);
+    return path;
+}
+
+/* Who is at the other end of a UNIX connection, if nobody has told. */
+static void look_for_peer(struct ptracemeter *meter, struct object *object)
+{
+    if (object->family != AF_UNIX || object->peer != 0 || !object->connected)
+        return;
+    uint64_t inode = diagnosis_peer(meter, object->inode);
+    if (inode != 0)
+        object->peer = diagnosis_cookie(meter, inode);
+}
+
+/* The two ends of a TCP connection find each other by their starting positions, whoever has used the same ports before: numbers
+ * that nobody else has, and that each end has of the other. */
+static void pair_connection(struct ptracemeter *meter, struct path *path)
+{
+    struct path_record *own = &path->record;
+    uint32_t found = lookup_find(&meter->addresses, connection_key(own, true));
+    struct object *other = found == LOOKUP_NONE ? NULL : pool_at(&meter->objects, found);
+    uint32_t starts[2] = {0};
+
+    if (path->older)
+        return;
+    if (other != NULL && other->paths != NULL && !other->paths->paired && !other->paths->older &&
+        other->holders > 0) {
+        own->start_out = other->paths->record.start_in;
+        own->start_in = other->paths->record.start_out;
+        path->paired = other->paths->paired = true;
+    } else {
+        while (starts[0] == 0 || starts[1] == 0)
+            if (getrandom(starts, sizeof(starts), 0) < 0)
+                break;
+        own->start_out = starts[0];
+        own->start_in = starts[1];
+    }
+    path->out = own->start_out;
+    path->in = own->start_in;
+}
+
+/* A connection is told with its peer, if that is known by now. */
+static struct path *connection_path(struct ptracemeter *meter, struct tracee *tracee,
+                                    struct object *object)
+{
+    if (object->paths != NULL)
+        return object->paths;
+    if (!object->connected)
+        return NULL;
+    if (object->role != PATH_ROLE_CONNECTED)
+        look_for_peer(meter, object);
+    struct path *path = object->paths = new_path(meter, object);
+    if (path == NULL)
+        return NULL;
+    if (object->role == PATH_ROLE_CONNECTED)
+        path->older = false;
+    path->peer = object->peer;
+    struct object *other = object_of_cookie(meter, object->peer);
+    if (other != NULL && other->peer == 0) {
+        other->peer = object->cookie;
+        if (other->paths != NULL)
+            other->paths->peer = object->cookie;
+    }
+    if (object->kind == PATH_TCP)
+        pair_connection(meter, path);
+    tell_path(meter, tracee, object, path);
+    if (object->kind == PATH_TCP &&
+        lookup_set(&meter->addresses, connection_key(&path->record, false), object->index) < 0)
+        meter->shortfalls.no_memory++;
+    return path;
+}
+
+struct path *path_of(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                     unsigned end)
+{
+    if (object->object_kind == OBJECT_PIPE)
+        return pipe_path(meter, tracee, object, end);
+    if (object->kind == PATH_UDP || object->kind == PATH_UNIX_DATAGRAM)
+        return NULL; /* path_to */
+    return connection_path(meter, tracee, object);
+}
+
+/* ---- datagrams ---- */
+
+/* The socket of somebody traced that had this name: it may have been closed since it was sent to. */
+static uint64_t cookie_of_closed(const struct ptracemeter *meter, const struct sockaddr_un *address,
+                                 size_t length)
+{
+    struct path_record named = {0};
+    uint64_t found = 0;
+
+    if (!address_take_name(&named, address, (socklen_t)length))
+        return 0;
+    for (uint32_t i = 0; i < meter->objects.used; i++) {
+        const struct object *object = pool_at(&meter->objects, i);
+        if (object->inode != 0 && object->kind == PATH_UNIX_DATAGRAM &&
+            object->facts.name_end == PATH_NAME_LOCAL && object->cookie > found &&
+            memcmp(object->facts.name, named.name, sizeof(named.name)) == 0)
+            found = object->cookie; /* the youngest has the greatest */
+    }
+    return found;
+}
+
+static uint64_t cookie_of_name(struct ptracemeter *meter, const struct sockaddr_un *address,
+                               size_t length)
+{
+    size_t size = length > offsetof(struct sockaddr_un, sun_path)
+                      ? length - offsetof(struct sockaddr_un, sun_path)
+                      : 0;
+
+    if (size > 0 && address->sun_path[0] != '\0')
+        size = strnlen(address->sun_path, size);
+    uint64_t cookie = size == 0 ? 0 : diagnosis_named(meter, address->sun_path, size);
+    return cookie != 0 || size == 0 ? cookie : cookie_of_closed(meter, address, length);
+}
+
+static struct path *pair_path(struct ptracemeter *meter, struct tracee *tracee,
+                              struct object *object, const void *address, size_t length)
+{
+    uint64_t peer = 0;
+
+    if (address != NULL) {
+        peer = cookie_of_name(meter, address, length);
+    } else {
+        look_for_peer(meter, object);
+        peer = object->peer;
+    }
+    for (struct path *path = object->paths; path != NULL; path = path->next)
+        if (path->peer == peer)
+            return path;
+    struct path *path = new_path(meter, object);
+    if (path == NULL)
+        return NULL;
+    path->peer = peer;
+    path->next = object->paths;
+    object->paths = path;
+    tell_path(meter, tracee, object, path);
+    return path;
+}
+
+static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
+                             struct object *object, const struct sockaddr_storage *address,
+                             size_t length)
+{
+    struct path_record facts = object->facts;
+
+    if (address != NULL) {
+        facts.family = address_take(address, facts.remote, &facts.remote_port);
+        if (facts.family == 0)
+            return NULL;
+        address_find_local(&facts, address, (socklen_t)length);
+    }
+    for (struct path *path = object->paths; path != NULL; path = path->next)
+        if (path->record.remote_port == facts.remote_port &&
+            memcmp(path->record.remote, facts.remote, sizeof(facts.remote)) == 0)
+            return path;
+    struct path *path = new_path(meter, object);
+    if (path == NULL)
+        return NULL;
+    path->record = facts;
+    path->record.kind = object->kind;
+    path->doubtful = true; /* datagrams may be lost */
+    path->next = object->paths;
+    object->paths = path;
+    tell_path(meter, tracee, object, path);
+    return path;
+}
+
+struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                     const void *address, size_t length)
+{
+    return object->kind == PATH_UDP ? udp_path(meter, tracee, object, address, length)
+                                    : pair_path(meter, tracee, object, address, length);
+}
+
+/* Whether what is sent on a path comes to this socket. */
+static bool leads_to(const struct path *path, const struct object *object)
+{
+    const struct path_record *from = &path->record, *to = &object->facts;
+
+    if (object->kind == PATH_UNIX_DATAGRAM)
+        return path->peer == object->cookie;
+    return from->remote_port == to->local_port && from->family == to->family &&
+           from->network == to->network &&
+           (address_is_any(to->local) || memcmp(from->remote, to->local, sizeof(to->local)) == 0);
+}
+
+/* The only path that leads there; NULL: none, or several. */
+static const struct path *find_only_sender(const struct ptracemeter *meter,
+                                           const struct object *object)
+{
+    const struct path *found = NULL;
+
+    for (uint32_t i = 0; i < meter->objects.used; i++) {
+        const struct object *other = pool_at(&meter->objects, i);
+        if (other->inode == 0 || other->kind != object->kind || other == object)
+            continue;
+        for (const struct path *path = other->paths; path != NULL; path = path->next)
+            if (leads_to(path, object) && found != NULL)
+                return NULL;
+            else if (leads_to(path, object))
+                found = path;
+    }
+    return found;
+}
+
+static struct path *find_mirror(struct object *object, const struct path *sender)
+{
+    for (struct path *path = object->paths; path != NULL; path = path->next)
+        if (object->kind == PATH_UNIX_DATAGRAM
+                ? path->peer == sender->object->cookie
+                : path->record.remote_port == sender->record.local_port &&
+                      memcmp(path->record.remote, sender->record.local, 16) == 0)
+            return path;
+    return NULL;
+}
+
+struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
+                               struct object *object)
+{
+    if (object->connected)
+        return path_to(meter, tracee, object, NULL, 0);
+    if (!object->missed) /* others may send there, too: no count of a pair is sure any more */
+        object_doubt(meter, object);
+    const struct path *sender = find_only_sender(meter, object);
+    struct path *path = sender == NULL ? NULL : find_mirror(object, sender);
+    /* somebody else's, if all that the sender has sent is received */
+    if (sender == NULL ||
+        (sender->object->sending == 0 && sender->out == (path == NULL ? 0 : path->in))) {
+        meter->shortfalls.anonymous++;
+        return path_to(meter, tracee, object, NULL, 0);
+    }
+    if (path != NULL)
+        return path;
+    path = new_path(meter, object);
+    if (path == NULL)
+        return NULL;
+    if (object->kind == PATH_UDP) {
+        memcpy(path->record.remote, sender->record.local, sizeof(path->record.remote));
+        memcpy(path->record.local, sender->record.remote, sizeof(path->record.local));
+        path->record.remote_port = sender->record.local_port;
+    }
+    path->peer = object->kind == PATH_UDP ? 0 : sender->object->cookie;
+    path->doubtful = true; /* others may send there, too */
+    path->next = object->paths;
+    object->paths = path;
+    tell_path(meter, tracee, object, path);
+    return path;
+}
+
+/* ---- the other end ---- */
+
+struct path *path_partner(struct ptracemeter *meter, const struct path *path)
+{
+    struct object *object = path->object, *other = NULL;
+
+    if (object->object_kind == OBJECT_PIPE)
+        return path == object->ends[PIPE_READ] ? object->ends[PIPE_WRITTEN]
+                                               : object->ends[PIPE_READ];
+    if (object->family == AF_UNIX) {
+        other = object_of_cookie(meter, path->peer);
+    } else {
+        uint32_t found = lookup_find(&meter->addresses, connection_key(&path->record, true));
+        other = found == LOOKUP_NONE ? NULL : pool_at(&meter->objects, found);
+    }
+    if (other == NULL)
+        return NULL;
+    for (struct path *each = other->paths; each != NULL; each = each->next)
+        if (object->kind != PATH_UNIX_DATAGRAM || each->peer == object->cookie)
+            return each;
+    return NULL;
+}
+
+void path_ends(struct ptracemeter *meter, struct path *path)
+{
+    struct path *partner = path_partner(meter, path);
+    uint64_t key = connection_key(&path->record, false);
+
+    if (partner != NULL) {
+        partner->peer_gone = true;
+        partner->peer_out = path->out;
+    }
+    tell_unowned(meter, EVENT_DESTROYPATH, path->number);
+    if (path->kind == PATH_TCP && lookup_find(&meter->addresses, key) == path->object->index)
+        lookup_remove(&meter->addresses, key);
+}
