@@ -9,20 +9,6 @@ crowd=$1/tests/crowd
 load=$1/tests/load
 cd "$scratch" || exit 1
 
-# acquire OPTION...: starts `dpm acquire` in the background ($acquirer) and waits until it meters.
-acquire() {
-    : > err
-    timeout 120 "$dpm" acquire "$@" > out 2>> err &
-    acquirer=$!
-    wait_for 20 grep -q '^dpm: metering' err
-}
-
-# end_acquire: ends it as its user would, and waits; its exit status.
-end_acquire() {
-    pkill -TERM -P $acquirer
-    wait $acquirer
-}
-
 # connections COUNT: starts two processes that hold so many ($holder, $child), told to use them by
 # writing lines to descriptor 7.
 connections() {
@@ -59,11 +45,11 @@ check_not "... and leaves no trace behind" test -e none.trace
 # ---- old connections ----
 
 connections 3
-acquire -o old.trace "$holder" -p "$child"
+take_over -o old.trace "$holder" -p "$child"
 check_equal "it says whom it meters" 'dpm: metering 2 processes' "$(head -n 1 err)"
 echo use >&7
 wait_for 10 grep -q 'done' held
-end_acquire
+let_go
 check_equal "a signal ends it in order" 0 $?
 check "... with a report" grep -q '^dpm: .* records, 0 lost, in old.trace' err
 "$dpm" dump --json old.trace > old.json
@@ -103,7 +89,7 @@ end_connections
 
 sleep 100 &
 pid=$!
-acquire -o last.trace $pid
+take_over -o last.trace $pid
 kill $pid
 wait $acquirer
 check_equal "the end of the last metered process ends it" 0 $?
@@ -113,12 +99,12 @@ wait $pid
 
 "$load" 400000 64 > out1 &
 "$load" 300000 200 > out2 &
-acquire -o all.trace --ring 64M --all
+take_over -o all.trace --ring 64M --all
 self=$(pgrep -P $acquirer)
 "$load" 20000 50 > out3
 wait_for 60 grep -q sends out1
 wait_for 60 grep -q sends out2
-end_acquire
+let_go
 "$dpm" stats --json all.trace > all.json 2> /dev/null
 check_equal "with --all a program that began later has its own figures" "20000 1000000" \
     "$(jq -r '[.processes[] | select(.name == "load" and .sent.messages == 20000)][0].sent |
@@ -142,7 +128,7 @@ while [ $round -lt $rounds ]; do
     "$crowd" threads 20 > churned &
     pid=$!
     wait_for 5 test -s churned
-    acquire -o churn.trace --flags send --ring 64M $pid
+    take_over -o churn.trace --flags send --ring 64M $pid
     kill -USR1 $pid
     wait $acquirer
     wait $pid
@@ -161,12 +147,12 @@ check_equal "no thread of one that creates them all the time is missed" $rounds 
 # ---- ten thousand connections ----
 
 connections 10000
-acquire -o many.trace "$holder" "$child"
+take_over -o many.trace "$holder" "$child"
 echo use >&7
 wait_for 60 grep -q 'done' held
 sanitized=$(grep -c -m 1 libasan "/proc/$(pgrep -P $acquirer)/maps")
 memory=$(awk '/RssAnon|RssShmem/ { sum += $2 } END { print sum }' "/proc/$(pgrep -P $acquirer)/status")
-end_acquire
+let_go
 "$dpm" dump --json many.trace > many.json
 check_equal "10,000 connections: every end is told of" 20000 \
     "$(jq -s '[.[] | select(.event == "PATH")] | length' many.json)"
@@ -197,7 +183,7 @@ for one, other in pairs:
 time.sleep(2.5)' &
     many=$!
     sleep 0.5
-    acquire -o busy.trace --kinds unix $many
+    take_over -o busy.trace --kinds unix $many
     wait $many
     wait $acquirer
     check_equal "of 200 pairs of sockets in use each end is closed once" "400 400" "$("$dpm" dump --json \

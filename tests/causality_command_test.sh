@@ -23,14 +23,11 @@ acquire() {
         set -- "$@" --name "$name"
         shift
     done
-    timeout 60 "$dpm" acquire -o "$trace" --ring 64M "$@" > out 2> err &
-    acquirer=$!
-    wait_for 20 grep -q '^dpm: metering' err
+    take_over -o "$trace" --ring 64M "$@"
 }
 release() {
     sleep 0.3
-    pkill -TERM -P $acquirer
-    wait $acquirer
+    let_go
 }
 
 # ---- a web server in front of two others ----

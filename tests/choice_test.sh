@@ -46,10 +46,7 @@ check "iperf3 listens" wait_for 10 sh -c "[ -n \"\$(ss -Hlnt 'sport = :$iperf_po
 recorded() {
     trace=$1.trace
     shift
-    : > err
-    timeout 60 "$dpm" acquire -o "$trace" --ring 64M "$@" > out 2> err &
-    acquirer=$!
-    wait_for 20 grep -q '^dpm: metering' err
+    take_over -o "$trace" --ring 64M "$@"
     redis-cli -p $port info stats > before
     timeout 20 iperf3 -c 127.0.0.1 -p $iperf_port -P 2 -n 8M -b 200M -J > client.json &
     client=$!
@@ -58,8 +55,7 @@ recorded() {
     redis-cli -p $port info stats > after
     # the server has let its connections go
     sleep 0.3
-    pkill -TERM -P $acquirer
-    wait $acquirer
+    let_go
     "$dpm" dump --json "$trace" > records.json 2> dump.err
 }
 metered_pids() {

@@ -9,12 +9,13 @@
  *      child N --/
  *
  * KIND is stream, seqpacket (a UNIX socket pair for all children), datagram (a UNIX socket for each,
- * without a name, sending to that of the parent), tcp (a connection of all children), pipe, pipe-large or
+ * without a name, sending to that of the parent), tcp (a connection of all children), tcp-slow, pipe, pipe-large or
  * pipe-slow. Every child sends BURST messages of 64 bytes, over the last two and tcp of a million so that
  * each send waits for room, rests PAUSE microseconds (0: not at all), and so on until SIGUSR1 (for a minute
  * at most); its last message is one of 1 byte. Until then reads of pipe-slow end long after their bytes have
  * left the pipe: the kernel looks at each of many files that have asked for a signal when there is room. (With a
- * low limit on open files they are too few.)
+ * low limit on open files they are too few.) The parent of tcp-slow reads slowly until it gets SIGUSR1, too: sends
+ * are in progress for long, and those that a signal interrupts have sent a part.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -110,6 +111,20 @@ static void send_slowly(int descriptor, size_t size, int burst, unsigned pause)
 #define SMALL_READ 64
 #define LARGE_READ 32768
 
+#define REST 20000 /* us */
+
+static void receive_slowly(int descriptor)
+{
+    char buffer[LARGE_READ];
+
+    signal(SIGUSR1, note_over);
+    while (!over) {
+        if (read(descriptor, buffer, sizeof(buffer)) < 0)
+            fail("read");
+        usleep(REST);
+    }
+}
+
 static void receive_all(int descriptor, size_t most, bool to_end_of_file, int senders)
 {
     char buffer[LARGE_READ];
@@ -194,14 +209,14 @@ int main(int count, char **arguments)
 {
     if (count != 5) {
         fprintf(stderr,
-                "usage: flow stream|seqpacket|datagram|tcp|pipe|pipe-large|pipe-slow SENDERS "
-                "BURST PAUSE\n");
+                "usage: flow stream|seqpacket|datagram|tcp|tcp-slow|pipe|pipe-large|pipe-slow "
+                "SENDERS BURST PAUSE\n");
         return 2;
     }
     int type = strcmp(arguments[1], "stream") == 0      ? SOCK_STREAM
                : strcmp(arguments[1], "seqpacket") == 0 ? SOCK_SEQPACKET
                                                         : SOCK_DGRAM;
-    bool tcp = strcmp(arguments[1], "tcp") == 0;
+    bool tcp = strncmp(arguments[1], "tcp", 3) == 0;
     bool slow = strcmp(arguments[1], "pipe-slow") == 0;
     bool large = tcp || slow || strcmp(arguments[1], "pipe-large") == 0;
     bool is_pipe = strncmp(arguments[1], "pipe", 4) == 0;
@@ -227,6 +242,8 @@ int main(int count, char **arguments)
     }
     if (other >= 0)
         close(other);
+    if (strcmp(arguments[1], "tcp-slow") == 0)
+        receive_slowly(parents);
     receive_all(parents, slow ? LARGE_READ : SMALL_READ, tcp || is_pipe, senders);
     close(parents);
     while (wait(NULL) > 0)

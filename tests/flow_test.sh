@@ -74,18 +74,18 @@ try() {
     pid=$!
     wait_for 5 all_send "$2"
     sleep 0.1
-    : > err
     # shellcheck disable=SC2046
-    "$dpm" acquire -o flow.trace --flags send,receive --kinds all --ring 64M $pid $(pgrep -P $pid) > out 2> err &
-    acquirer=$!
-    wait_for 30 grep -q '^dpm: metering' err
+    take_over -o flow.trace --flags send,receive --kinds all --ring 64M $pid $(pgrep -P $pid)
     sleep "$seconds"
     pkill -USR1 -P $pid
+    if [ "$1" = tcp-slow ]; then
+        kill -USR1 $pid
+    fi
     wait $acquirer
     check_equal "$*: it is metered to its end" 0 $?
     wait $pid
     check_equal "... of which nothing is lost" 1 "$(grep -c ' records, 0 lost' err)"
-    if [ "$1" = tcp ]; then
+    if [ "$1" != "${1#tcp}" ]; then
         check_equal "... and no byte is told twice" "" "$(examine_tcp)"
     else
         check_equal "... and both ends count from the same place" "" "$(examine "$1")"
@@ -104,6 +104,7 @@ for run in 1 2 3 4 5; do
     echo "# tcp, run $run"
     try tcp 4 1 0
 done
+try tcp-slow 4 1 0
 try pipe-slow 1 1 0
 seconds=0.3 # of very many messages
 try pipe 1 3 100

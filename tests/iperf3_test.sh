@@ -104,8 +104,8 @@ agree "... both ends, each in its own trace" 9 36 all apart
 
 # ---- both are taken over in the middle ----
 
-# take_over SECONDS OPTION...: both ends, taken over when they have begun; false if they ended first.
-take_over() {
+# take_both SECONDS OPTION...: both ends, taken over when they have begun; false if they ended first.
+take_both() {
     seconds=$1
     shift
     rm -rf middle middle.trace beginnings
@@ -135,7 +135,7 @@ middle() {
     connections=$2
     shift 2
     # a busy machine may need longer to load the meter
-    take_over 3 "$@" || take_over 12 "$@"
+    take_both 3 "$@" || take_both 12 "$@"
     check_equal "$what, taken over in the middle: it ends with them" 0 $acquired
     records middle.trace
     agree "... every connection, contiguous to its end" "$connections" $((connections * 4)) "their ends" middle

@@ -79,3 +79,18 @@ wait_for() {
         sleep 0.05
     done
 }
+
+# take_over ARGUMENT...: `dpm acquire` in the background ($acquirer), its messages in the file err; it meters when this
+# returns. A file err of before tells nothing, so it is emptied first, not by who runs in the background.
+take_over() {
+    : > err
+    timeout 120 "$dpm" acquire "$@" > out 2>> err &
+    acquirer=$!
+    wait_for 30 grep -q '^dpm: metering' err
+}
+
+# let_go: ends it as its user would, and waits; its exit status.
+let_go() {
+    pkill -TERM -P $acquirer
+    wait $acquirer
+}

@@ -85,9 +85,7 @@ for page in small large kept/large; do
     clients="$clients $!"
 done
 sleep 0.5
-timeout 60 "$dpm" acquire -o nginx.trace --ring 64M --name nginx > out 2> err &
-acquirer=$!
-check "it is taken over while requests come" wait_for 20 grep -q '^dpm: metering' err
+check "it is taken over while requests come" take_over -o nginx.trace --ring 64M --name nginx
 begun=$(date +%s.%N)
 for page in $(yes small large proxy/small proxy/large kept/small | head -n 8); do
     get "$page"
@@ -96,8 +94,7 @@ rm going
 # shellcheck disable=SC2086 # one word for each
 wait $clients
 sleep 0.2
-pkill -TERM -P $acquirer
-wait $acquirer
+let_go
 check_equal "... and let go in order" 0 $?
 check "... it runs on" kill -0 $master
 workers=$(pgrep -P $master | sort | xargs)

@@ -53,9 +53,7 @@ PGUSER=nobody timeout 60 pgbench -p $port -h "$scratch/data" -n -S -c 3 -T 50 -R
 old_unix=$!
 sleep 0.5
 ask "select pid from pg_stat_activity where query like 'SELECT abalance%'" | sort > old-pids
-timeout 60 "$dpm" acquire -o postgres.trace --ring 64M --name postgres > out 2> err &
-acquirer=$!
-check "it is taken over under load" wait_for 20 grep -q '^dpm: metering' err
+check "it is taken over under load" take_over -o postgres.trace --ring 64M --name postgres
 begun=$(date +%s.%N)
 PGSSLMODE=disable bench -h 127.0.0.1 -n -S -c 4 -t 100 > new-tcp 2>&1
 bench -h "$scratch/data" -n -S -c 4 -t 100 > new-unix 2>&1
@@ -63,8 +61,7 @@ bench -h "$scratch/data" -n -S -C -c 2 -t 10 > each 2>&1
 kill $old_tcp $old_unix
 wait $old_tcp $old_unix 2> wait.err
 sleep 0.2
-pkill -TERM -P $acquirer
-wait $acquirer
+let_go
 check_equal "... and let go in order" 0 $?
 check "... it runs on" kill -0 $server
 
@@ -120,13 +117,10 @@ PGSSLMODE=disable bench -h 127.0.0.1 -n -S -c 2 -T 3 -R 300 > both-tcp 2>&1 &
 bench -h "$scratch/data" -n -S -c 2 -T 3 -R 300 > both-unix 2>&1 &
 wait_for 10 pgrep -x pgbench
 sleep 0.5
-timeout 60 "$dpm" acquire -o both.trace --ring 64M --name postgres --name pgbench > out 2> err &
-acquirer=$!
-wait_for 20 grep -q '^dpm: metering' err
+take_over -o both.trace --ring 64M --name postgres --name pgbench
 wait_for 20 sh -c '! pgrep -x pgbench'
 sleep 0.5
-pkill -TERM -P $acquirer
-wait $acquirer
+let_go
 "$dpm" stats --json both.trace > stats.json 2> stats.err
 check "of both, thousands of messages are matched" jq -e '.trace.matching.exact > 1000' stats.json
 check_equal "... none is left over, at either end" "0 0" \

@@ -58,17 +58,15 @@ timeout 60 redis-benchmark -p $port -n 10000000 -c 10 -k 1 -t set -q > old-tcp 2
 old_tcp=$!
 timeout 60 redis-benchmark -s "$scratch/socket" -n 10000000 -c 10 -k 1 -t get -q > old-unix 2>&1 &
 old_unix=$!
-timeout 60 "$dpm" acquire -o middle.trace --ring 64M $pid > out 2> err &
-acquirer=$!
-check "it is taken over under load" wait_for 20 grep -q '^dpm: metering 1 process$' err
+check "it is taken over under load" take_over -o middle.trace --ring 64M $pid
+check "... it alone" grep -q '^dpm: metering 1 process$' err
 tell info total_net_output_bytes 1
 kill $old_tcp $old_unix
 tell use used 2
 redis-benchmark -p $port -n 2000 -c 10 -k 0 -t set,get -q > bench 2>&1
 redis-benchmark -s "$scratch/socket" -n 5000 -c 10 -P 16 -t set,lrange_100 -q >> bench 2>&1
 tell info total_net_output_bytes 2
-pkill -TERM -P $acquirer
-wait $acquirer
+let_go
 check_equal "... and let go in order" 0 $?
 check "... it runs on" kill -0 $pid
 exec 7>&-

@@ -100,6 +100,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     call->first = position;
     call->left = left;
     call->out = 0;
+    call->message = (uint64_t)msg;
     call->begin = bpf_ktime_get_ns();
     return 0;
 }
@@ -112,17 +113,28 @@ static __always_inline bool is_seen_from_its_beginning(struct sock *sk)
     return path != NULL && (path->state & PATH_ESTABLISHED) && path->established >= begun_at;
 }
 
+/* Of the bytes that a call had left when its piece began, those that it still has at its end. What is sent stands
+ * in the frame of the hook's caller. */
+static __always_inline uint32_t never_sent(const struct send_call *call)
+{
+    const struct msghdr *message = (const struct msghdr *)call->message;
+
+    return BPF_CORE_READ(message, msg_iter.count);
+}
+
 static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int result)
 {
     struct send_call *call = &stream->send;
+    bool older = stream->older_send && !is_seen_from_its_beginning(sk);
     uint32_t bytes;
 
     if (call->socket != (uint64_t)sk) {
-        /* no turn of the loop was seen: nothing to send, or metered since */
+        /* no turn of the loop was seen: nothing to send, or nothing since it is metered: that lies nobody knows
+         * where, for other senders may have got in between; and before what is told of the path */
         struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
         struct path *path;
 
-        if (tcp == NULL)
+        if (tcp == NULL || (older && result != 0))
             return 0;
         call->first = tcp->write_seq - result;
         path = tcp_path(stream, sk, -1, call->first);
@@ -136,14 +148,14 @@ static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int 
         return 0;
     }
     bytes = result - call->done;
-    if ((uint32_t)result < call->done + call->left)
+    if (older)
+        bytes = call->left - never_sent(call);
+    else if ((uint32_t)result < call->done + call->left)
         /* a message sent in part ends a sendmmsg call without an error */
         stream->send_many.identity = 0;
     else if (bytes != call->left && is_seen_from_its_beginning(sk))
         call->first -= bytes - call->left; /* fast open: they were in the first packet */
     else
-        /* what a call older than the metering had sent before it was first seen lies nobody knows where,
-         * for other senders may have got in between; and before what is told of the path */
         bytes = call->left;
     write_tcp_send(stream, sk, bytes);
     call->socket = 0;

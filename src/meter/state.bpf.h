@@ -28,7 +28,10 @@
 struct send_call {
     uint64_t socket; /* address; 0 = no call in progress */
     uint64_t begin;  /* when the first byte of the piece became visible */
-    uint64_t peer;   /* UNIX: cookie of the receiving socket */
+    union {
+        uint64_t peer;    /* UNIX: cookie of the receiving socket */
+        uint64_t message; /* TCP: address of what is sent */
+    };
     uint32_t path;
     uint32_t first; /* offset of the piece's first byte */
     uint32_t left;  /* bytes the call had left at the piece's beginning */
