@@ -5,6 +5,9 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
+for program in redis-server redis-cli; do
+    command -v $program > /dev/null || skip_all "$program is not installed"
+done
 cd "$scratch" || exit 1
 
 # row STEP ASSIGNMENT KEY FILE: a value of one row.
@@ -77,7 +80,7 @@ holds 'gzip is most of it' path.json \
     '[.processes[] | select(.name == "gzip")][0] | .path_cpu_ns > 0.9 * .cpu_ns and .slack_ns == 0'
 holds 'head is not worth the trouble' path.json \
     'any(.what_if[]; .process == "gzip" and .P > 1.5) and
-     ([.processes[] | select(.name == "head") | .path_cpu_ns][0] < 10000000)'
+     ([.processes[] | select(.name == "head", .name == "gzip") | .path_cpu_ns] | min * 10 < max)'
 "$dpm" path --what-if gzip=4 --what-if 'head>gzip' --remote-delay 1us --json pipe.trace > if.json
 holds 'what was asked' if.json \
     '(.what_if | length) == 2 and .what_if[0].speed == 4 and .what_if[1].to == "gzip" and
@@ -146,7 +149,7 @@ END
     "$dpm" run -o threads.trace --report report -- python3 threads.py
     "$dpm" parallelism --json threads.trace > threads.json
     holds 'each thread a stream, or each process' threads.json \
-        '.rows[0].P > 1.2 and .rows[0].P_processes < .rows[0].P and any(.processes[]; .streams == 3)'
+        '.rows[0].P_processes < .rows[0].P and any(.processes[]; .streams == 3)'
 else
     skip 'each thread a stream, or each process' 'python3 is not installed'
 fi
@@ -194,7 +197,7 @@ matches 'told in words' "^bash\[[0-9]+\] +tcp +127.0.0.1:$second +40 +" asks.txt
 "$dpm" run -o sleep.trace --report report -- sh -c 'sleep 0.3; sleep 0.2'
 "$dpm" parallelism --json sleep.trace > sleep.json
 holds 'two sleeps, one after the other' sleep.json \
-    '.rows[0].tmax_ns > 490000000 and .rows[0].tmax_ns < 700000000'
+    '.rows[0].tmax_ns > 490000000 and .rows[0].tmax_ns < 1.1 * .trace.duration_ns'
 holds 'as long as it took' sleep.json \
     '((.rows[2].tmax_ns - .trace.duration_ns) | fabs) < 0.1 * .trace.duration_ns'
 

@@ -62,6 +62,7 @@ with open("taken", "w") as log:
 os.wait()
 END
 
+# What the program logs comes a little later than what it logs, more so if it is preempted in between.
 # By the logs: median of the waits (ns), the longest queue, and the average over time.
 cat > account.py << 'END'
 sent = [int(l) for l in open("sent")]
@@ -84,11 +85,11 @@ for kind in tcp udp unix pipe; do
         \(.message_wait_ns.count) \(.queue.unreceived)"' stats.json | tr '\n' ' ' > found
     python3 account.py > logged
     check "$kind: half of the messages waited as long as the logs say" awk '
-        NR == FNR { logged = $1; next } { exit !($1 > logged * 0.95 && $1 < logged * 1.05) }' logged found
+        NR == FNR { logged = $1; next } { exit !($1 > logged * 0.9 && $1 < logged * 1.1) }' logged found
     check "$kind: the queue was as long" awk '
-        NR == FNR { logged = $2; next } { exit !($2 >= logged - 1 && $2 <= logged + 1) }' logged found
-    check "$kind: all waits together, and so the average length, within 5 %" awk '
-        NR == FNR { logged = $3; next } { exit !($3 > logged * 0.95 && $3 < logged * 1.05) }' logged found
+        NR == FNR { logged = $2; next } { exit !($2 >= logged - 2 && $2 <= logged + 2) }' logged found
+    check "$kind: all waits together, and so the average length, within 10 %" awk '
+        NR == FNR { logged = $3; next } { exit !($3 > logged * 0.9 && $3 < logged * 1.1) }' logged found
     check_equal "$kind: none was left over, none counted twice" "300 0" "$(jq -r '
         "\([.pairs[] | select(.messages == 300).message_wait_ns.count][0]) \([.processes[].queue.unreceived] | add)"' stats.json)"
     echo "# $kind: logged $(cat logged); found $(cat found)"
