@@ -34,16 +34,23 @@ static __always_inline struct file *file_of_descriptor(struct task_struct *task,
     return file;
 }
 
-/* Cookie of the socket behind a descriptor; 0: it is none, or nobody has asked for its cookie yet. */
-static __always_inline uint64_t cookie_of_descriptor(struct task_struct *task, uint32_t descriptor)
+/* The socket behind a descriptor, known by its address; NULL: it is none. */
+static __always_inline struct sock *socket_of_descriptor(struct task_struct *task,
+                                                         uint32_t descriptor)
 {
     struct file *file = file_of_descriptor(task, descriptor);
     struct socket *socket = BPF_CORE_READ(file, private_data);
-    struct sock *sk = BPF_CORE_READ(socket, sk);
 
-    return (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK
-               ? 0
-               : BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+    return (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK ? NULL
+                                                                       : BPF_CORE_READ(socket, sk);
+}
+
+/* Cookie of the socket behind a descriptor; 0: it is none, or nobody has asked for its cookie yet. */
+static __always_inline uint64_t cookie_of_descriptor(struct task_struct *task, uint32_t descriptor)
+{
+    struct sock *sk = socket_of_descriptor(task, descriptor);
+
+    return sk == NULL ? 0 : BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
 }
 
 /* Number of the path of a UDP socket: to its peer if it is connected, else that without a peer.

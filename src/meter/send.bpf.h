@@ -165,15 +165,29 @@ static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int 
 /* The receiver of another send in progress may have noted that it was quicker than this one's hook. */
 #define NOT_MUCH_LATER 1000000 /* ns */
 
-/* A send has ended: whether others were in progress on the path meanwhile. */
+/* Whether others were in progress on the path while a send was, which has ended. */
+static __always_inline bool end_counted(struct sends *sends, const struct send_call *call)
+{
+    __sync_fetch_and_add(&sends->ended, 1);
+    return call->others != 0 || *(volatile uint32_t *)&sends->visible != call->seen;
+}
+
+/* Of a path that nobody had when it began: whoever has been counted there has begun since. */
+static __always_inline bool end_first(struct path *path, const struct send_call *call)
+{
+    bool others = end_counted(&first_sends[(call->first_sends - 1) % FIRST_SENDS], call);
+
+    return others || *(volatile uint32_t *)&path->sends.visible != 0;
+}
+
+/* A send has ended. */
 static __always_inline void end_visible(struct path *path, struct send_call *call)
 {
     uint64_t early = path->early.time;
 
     if (call->seen == 0)
         return;
-    __sync_fetch_and_add(&path->ended, 1);
-    if (call->others == 0 && *(volatile uint32_t *)&path->visible == call->seen)
+    if (!(call->first_sends != 0 ? end_first(path, call) : end_counted(&path->sends, call)))
         return;
     call->flags |= RECORD_CONCURRENT;
     if (early != 0 && early < call->begin && call->begin - early < NOT_MUCH_LATER)
@@ -276,34 +290,48 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     return 0;
 }
 
-/* The path of a datagram socket, known by its descriptor, and its peer; NULL: not known. */
-static __always_inline struct path *path_of_datagram(uint64_t peer)
-{
-    struct task_struct *task = bpf_get_current_task_btf();
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    uint32_t descriptor = sending_descriptor(call_of(task, registers), registers);
-    struct pair_key key = {.socket = cookie_of_descriptor(task, descriptor), .peer = peer};
-
-    return key.socket == 0 ? NULL : bpf_map_lookup_elem(&pairs, &key);
-}
-
-/* The storage of the socket that is connected to `sk`; NULL: there is none. */
-static __always_inline struct path *path_of_peer(struct sock *sk)
+/* The storage of the socket that is connected to `sk`, made if it has none, for the same reason; NULL: there is none. */
+static __always_inline struct path *peer_noted(struct sock *sk)
 {
     struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
     struct sock *peer = unix_socket == NULL ? NULL : unix_socket->peer;
 
-    return peer == NULL ? NULL : bpf_sk_storage_get(&paths, peer, NULL, 0);
+    return peer == NULL ? NULL : storage_of(peer);
 }
 
-/* The first bytes of a send have become visible; `path`: the sender's, NULL = not known. */
-static __always_inline void begin_visible(struct send_call *call, struct path *path)
+/* The first bytes of a send have become visible: it is counted, before anything that takes time. */
+static __always_inline void begin_counted(struct send_call *call, struct sends *sends)
 {
-    call->seen = 0;
+    call->seen = __sync_fetch_and_add(&sends->visible, 1) + 1;
+    call->others = call->seen - 1 - *(volatile uint32_t *)&sends->ended;
+}
+
+/* On a datagram socket, known by its descriptor. */
+static __always_inline void begin_datagram(struct send_call *call)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct sock *sk =
+        socket_of_descriptor(task, sending_descriptor(call_of(task, registers), registers));
+    struct pair_key key = {.peer = call->peer};
+    uint32_t place = (uint64_t)sk / 64 % FIRST_SENDS;
+    struct sends *first = &first_sends[place];
+    struct path *path;
+
+    if (sk == NULL)
+        return;
+    key.socket = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+    if (key.socket == 0) {
+        call->first_sends = place + 1;
+        begin_counted(call, first);
+        return;
+    }
+    path = pair_noted(&key);
     if (path == NULL)
         return;
-    call->seen = __sync_fetch_and_add(&path->visible, 1) + 1;
-    call->others = call->seen - 1 - *(volatile uint32_t *)&path->ended;
+    begin_counted(call, &path->sends);
+    if (*(volatile uint32_t *)&first->visible != *(volatile uint32_t *)&first->ended)
+        call->others++;
 }
 
 /* MESSAGEQUEUED, if the receiver's path is known. */
@@ -325,7 +353,7 @@ static __always_inline void unix_queued(const struct send_call *call, struct soc
         senders = bpf_map_lookup_elem(&pairs, &reverse);
     } else {
         path = bpf_sk_storage_get(&paths, sk, NULL, 0);
-        senders = path_of_peer(sk);
+        senders = peer_noted(sk);
     }
     if (path == NULL || senders == NULL || path->number == 0)
         return;
@@ -362,11 +390,13 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
         call->told = 0;
         call->path = 0;
         call->first = 0; /* a path not told yet begins there */
-        if (sk->sk_type == SOCK_DGRAM)
-            path = path_of_datagram(call->peer);
-        else
-            path = path_of_peer(sk);
-        begin_visible(call, path);
+        call->seen = 0;
+        call->first_sends = 0;
+        path = sk->sk_type == SOCK_DGRAM ? NULL : peer_noted(sk);
+        if (path != NULL)
+            begin_counted(call, &path->sends);
+        else if (sk->sk_type == SOCK_DGRAM)
+            begin_datagram(call);
         if (path != NULL && sk->sk_type == SOCK_STREAM &&
             wants(stream, EVENT_FLAG(EVENT_SENDCALL))) {
             call->path = path->number;

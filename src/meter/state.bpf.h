@@ -40,8 +40,9 @@ struct send_call {
     uint32_t told; /* bytes of the call that the last SENDCALL told of, plus 1, and how; 0 = none */
     uint32_t flags; /* RECORD_CONTINUED: continues a sendfile or splice call; RECORD_CONCURRENT */
     /* UNIX: which of the path's sends it is, in the order of their becoming visible ... */
-    uint32_t seen;   /* 0 = that is not known */
-    uint32_t others; /* ... and how many others were in progress then */
+    uint32_t seen;        /* 0 = that is not known */
+    uint32_t others;      /* ... and how many others were in progress then */
+    uint32_t first_sends; /* place there where it is counted, + 1; 0: it is counted at its path */
 };
 
 /* Whether a receive call has pieces that nobody told. */
@@ -167,6 +168,12 @@ enum path_moved {
     PATH_CREATED = 4, /* told ahead of its use, but CREATEPATH was told, too */
 };
 
+/* Sends on one path. */
+struct sends {
+    uint32_t visible; /* have become so ... */
+    uint32_t ended;   /* ... and of these, those that have ended */
+};
+
 /* When bytes of a send still in progress were first received, and up to where: the sender's own stamp
  * may come a little later than that. */
 struct early {
@@ -208,9 +215,8 @@ struct path {
     uint32_t listed;    /* TCP: by survey_connections */
     uint32_t arrived;   /* TCP: up to where the stream of bytes is told to be in the queue */
     uint32_t seen_out; /* UNIX stream: up to here, what is sent is in the queue or known as taken */
-    uint32_t visible;  /* UNIX: sends that have become visible ... */
-    uint32_t ended;    /* ... and of these, those that have ended */
-    uint32_t moved;    /* enum path_moved; if not 0 the path is told again at its next use */
+    struct sends sends; /* UNIX */
+    uint32_t moved;     /* enum path_moved; if not 0 the path is told again at its next use */
     uint32_t ahead; /* its number, if PATH was made for what was queued, ahead of its first use */
 };
 
@@ -399,6 +405,11 @@ uint32_t last_stream;
 uint32_t last_path;
 uint32_t last_image;
 uint32_t last_pipe;
+
+/* Those on UNIX datagram sockets that have no cookie yet, so nobody has ended a call on them: by the socket's address.
+ * Several may share a place. There is no time to make one: each send is counted as soon as it is visible. */
+#define FIRST_SENDS 1024
+static struct sends first_sends[FIRST_SENDS];
 
 uint32_t sweeps;    /* how many there have been, about one a second */
 uint32_t udp_known; /* entries of udp_paths */
