@@ -2,14 +2,14 @@
 /*
  * first_sends.c: two threads send through a socket that nobody has used before, at once; then the next one.
  *
- *      usage: first-sends datagram|stream|seqpacket|pipe COUNT
+ *      usage: first-sends datagram|stream|seqpacket COUNT
  *
  *      thread 1 --- 100 bytes --\
- *                                one socket, or pipe --> parent
+ *                                one socket --> parent
  *      thread 2 --- 200 bytes --/
  *
- * Who has sent what is received is told by its size, of a stream or pipe too: each of their bytes is the sender's
- * number. The sizes of what the parent receives are printed, in order.
+ * Who has sent what is received is told by its size, of a stream, too: each of its bytes is the sender's number. The sizes of
+ * what the parent receives are printed, in order.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SENDERS 2
@@ -24,6 +25,19 @@
 static pthread_barrier_t barrier;
 static int ends[2]; /* receives, is sent to */
 static int count;
+
+/* Until the receiver sleeps in its call, and both senders are awake. */
+#define MOMENT 60000 /* ns */
+
+static void let_a_moment_pass(void)
+{
+    struct timespec begin, now;
+
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < MOMENT);
+}
 
 static void *send_first(void *number)
 {
@@ -33,6 +47,7 @@ static void *send_first(void *number)
     memset(message, *(const int *)number, sizeof(message));
     for (int i = 0; i < count; i++) {
         pthread_barrier_wait(&barrier);
+        let_a_moment_pass();
         if (write(ends[1], message, size) != (ssize_t)size)
             abort();
         pthread_barrier_wait(&barrier);
@@ -44,8 +59,6 @@ static int make_ends(const char *kind)
 {
     int pair[2];
 
-    if (strcmp(kind, "pipe") == 0)
-        return pipe(ends);
     int type = strcmp(kind, "stream") == 0      ? SOCK_STREAM
                : strcmp(kind, "seqpacket") == 0 ? SOCK_SEQPACKET
                                                 : SOCK_DGRAM;
@@ -76,11 +89,11 @@ int main(int argument_count, char **arguments)
     pthread_t threads[SENDERS];
 
     if (argument_count != 3) {
-        fprintf(stderr, "usage: first-sends datagram|stream|seqpacket|pipe COUNT\n");
+        fprintf(stderr, "usage: first-sends datagram|stream|seqpacket COUNT\n");
         return 2;
     }
     count = atoi(arguments[2]);
-    bool bytes = strcmp(arguments[1], "stream") == 0 || strcmp(arguments[1], "pipe") == 0;
+    bool bytes = strcmp(arguments[1], "stream") == 0;
     pthread_barrier_init(&barrier, NULL, SENDERS + 1);
     for (int i = 0; i < SENDERS; i++)
         pthread_create(&threads[i], NULL, send_first, &numbers[i]);
