@@ -84,14 +84,14 @@ compare_kernel() {
     check "$1: most records have the same" test $((equal + only_we)) -ge "$2" -a $((only_we * 50)) -le "$equal"
 }
 
-if "$dpm" run -o probe.trace -- true > err 2>&1; then
+if "$dpm" run --meter kernel -o probe.trace -- true > err 2>&1; then
     for program in pie static changing; do
-        timeout 60 "$dpm" run -o $program.trace -- "$tracer" $program.log ./$program ./libsmall.so \
+        timeout 60 "$dpm" run --meter kernel -o $program.trace -- "$tracer" $program.log ./$program ./libsmall.so \
             ./liblarge.so < /dev/null > out 2> err
         compare_kernel $program 70
     done
     mkdir log
-    timeout 120 "$dpm" run -o truth.trace --ring 64M -- "$tracer" truth.log \
+    timeout 120 "$dpm" run --meter kernel -o truth.trace --ring 64M -- "$tracer" truth.log \
         "$build/tests/truth/truth-program" --seed 7 --log log > out 2> err
     check_equal "truth: runs to its end" 0 $?
     compare_kernel truth 10000
