@@ -4,7 +4,7 @@
 # themselves; and sizes, over a connection whose messages are known.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
-need_meter
+need_any_meter
 command -v python3 > /dev/null || skip_all "python3 is not installed"
 cd "$scratch" || exit 1
 
