@@ -182,6 +182,15 @@ if "$stops" calls32 > out 2> err; then
 else
     skip "calls of 32 bits are made, and told of" "this kernel has none"
 fi
+traced mapped.trace -- "$stops" zero-copy-receive > out 2> err
+check "who maps what has come is told of" grep -q 'traced\[.*TCP_ZEROCOPY_RECEIVE' mapped.trace.report
+if "$stops" listener > out 2> err; then
+    traced listener.trace -- "$stops" listener > out 2> err
+    check "who has calls answered by a process is told of" \
+        grep -q 'traced\[.*calls answered by a process' listener.trace.report
+else
+    skip "who has calls answered by a process is told of" "it is not to be had here"
+fi
 if "$stops" uring > out 2> err; then
     traced uring.trace -- "$stops" uring > out 2> err
     check "who uses io_uring is told of" grep -q 'has used io_uring' uring.trace.report

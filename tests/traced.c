@@ -2,9 +2,14 @@
 /*
  * traced.c: does one thing that a tracer could disturb, and says what it saw: the same with a tracer and without.
  *
- *      usage: traced vfork | thread_exec | clone3 | untraced | untraced3 | stop | signals | tracer | uring | user | calls32
+ *      usage: traced vfork | thread_exec | clone3 | untraced | untraced3 | stop | signals | tracer | uring | user | calls32 |
+ *                    listener | zero-copy-receive
  */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,7 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -198,6 +205,29 @@ static int use_user(void)
     return 0;
 }
 
+static int use_listener(void)
+{
+    struct sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+    struct sock_fprog filter = {1, &allow};
+
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter) <
+        0) {
+        perror("seccomp");
+        return 1;
+    }
+    return 0;
+}
+
+static int use_zero_copy_receive(void)
+{
+    char map[64] = "";
+    socklen_t size = sizeof(map);
+
+    getsockopt(socket(AF_INET, SOCK_STREAM, 0), IPPROTO_TCP, TCP_ZEROCOPY_RECEIVE, map, &size);
+    return 0;
+}
+
 /* getpid as programs of 32 bits call it, twice. */
 static int use_calls_of_32_bits(void)
 {
@@ -238,9 +268,13 @@ int main(int count, char **arguments)
         return use_uring();
     if (strcmp(mode, "user") == 0)
         return use_user();
+    if (strcmp(mode, "listener") == 0)
+        return use_listener();
+    if (strcmp(mode, "zero-copy-receive") == 0)
+        return use_zero_copy_receive();
     if (strcmp(mode, "calls32") == 0)
         return use_calls_of_32_bits();
     fprintf(stderr, "usage: traced vfork | thread_exec | clone3 | untraced | stop | signals | "
-                    "tracer | uring | user\n");
+                    "tracer | uring | user | calls32 | listener | zero-copy-receive\n");
     return 2;
 }

@@ -5,14 +5,14 @@
  *      system_calls --> libseccomp --> program of the kernel's packet filter --> loaded by the command
  *
  * A call that the command's own filter refuses, or answers by a process (user notification), never stops: such an
- * answer comes before ours. Calls of 32 bits, and of x32, all stop: that there are any is told.
+ * answer comes before ours. That there is such a process is told. Calls of 32 bits, and of x32, all stop: that there are any is told.
  */
 #include "ptracemeter/ptracemeter_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <netinet/in.h>
+#include <linux/tcp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdlib.h>
@@ -105,6 +105,9 @@ const struct system_call system_calls[] = {
     {SYS_setuid, CALL_NOTICED, 0},
     {SYS_setreuid, CALL_NOTICED, 0},
     {SYS_setresuid, CALL_NOTICED, 0},
+    {SYS_getsockopt, CALL_NOTICED, 0, TEST_MASKED, 2, UINT32_MAX, TCP_ZEROCOPY_RECEIVE},
+    {SYS_seccomp, CALL_NOTICED, 0, TEST_MASKED, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+     SECCOMP_FILTER_FLAG_NEW_LISTENER},
     {0, NO_CLASS},
 };
 

@@ -12,6 +12,7 @@
 #include "ptracemeter/ptracemeter_private.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -171,6 +172,14 @@ static void have_it_traced_too(const struct tracee *tracee)
                (void *)(uintptr_t)(flags & ~(uint64_t)CLONE_UNTRACED));
 }
 
+/* Some of what it sends or receives from now on is not seen. */
+static void miss_calls(struct ptracemeter *meter, const struct tracee *tracee,
+                       struct shortfall *shortfall)
+{
+    tracee_falls_short(tracee, shortfall);
+    meter->doubtful = true;
+}
+
 static void notice(struct ptracemeter *meter, struct tracee *tracee)
 {
     if (tracee->call.number == SYS_clone) {
@@ -180,8 +189,12 @@ static void notice(struct ptracemeter *meter, struct tracee *tracee)
     } else if (tracee->call.number == SYS_ptrace) {
         tracee_falls_short(tracee, &meter->shortfalls.tracers);
     } else if (tracee->call.number == SYS_io_uring_setup) {
-        tracee_falls_short(tracee, &meter->shortfalls.uring);
-        meter->doubtful = true;
+        miss_calls(meter, tracee, &meter->shortfalls.uring);
+    } else if (tracee->call.number == SYS_seccomp) {
+        miss_calls(meter, tracee, &meter->shortfalls.answered);
+    } else if (tracee->call.number == SYS_getsockopt) {
+        if (tracee->call.arguments[1] == IPPROTO_TCP)
+            miss_calls(meter, tracee, &meter->shortfalls.mapped);
     } else {
         meter->identities_change = true;
     }

@@ -246,6 +246,11 @@ void ptracemeter_report(const struct ptracemeter *meter, tell_line_function *tel
     tell_shortfall(&shortfalls->uring, "has used io_uring", "rings",
                    "what it sent and received there is missing, and positions are not certain",
                    tell_line, context);
+    tell_shortfall(&shortfalls->answered, "has calls answered by a process (seccomp)", "filters",
+                   "these are not seen, and positions are not certain", tell_line, context);
+    tell_shortfall(&shortfalls->mapped, "has received by TCP_ZEROCOPY_RECEIVE", "calls",
+                   "what it received so is missing, and positions are not certain", tell_line,
+                   context);
     tell_shortfall(&shortfalls->other_bits, "has executed a program of 32 bits", "programs",
                    "its messages are missing", tell_line, context);
     tell_shortfall(&shortfalls->other_calls, "has made system calls of 32 bits", "programs",

@@ -220,6 +220,8 @@ struct shortfalls {
     struct shortfall other_bits;  /* programs of 32 bits */
     struct shortfall other_calls; /* programs of 64 bits with calls of 32 bits */
     struct shortfall uring;       /* rings of io_uring */
+    struct shortfall answered;    /* filters of calls that a process answers */
+    struct shortfall mapped;      /* receives that map what has come */
     struct shortfall tracers;     /* calls of ptrace by who is traced */
     uint64_t anonymous;           /* datagrams received without their sender's address */
     uint64_t no_memory;           /* for paths, streams, programs */
