@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ptrace_both_test.sh BUILD_FOLDER: one run of the truth program, watched by both meters at once: their events are the
 # same, and so are the edges of which both are sure. The ptrace meter's trace must also say what the program's own log does.
+# And two recordings are joined, whichever meter has made which.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -78,5 +79,45 @@ if "$truth/truth-compare" ptrace.json log > compared 2>&1; then
 else
     fail "... and its log and the trace are equal" \
         "$(grep difference compared | head -n 20; tail -n 4 compared)"
+fi
+
+# ---- two recordings, of a server and of its client ----
+
+if command -v python3 > /dev/null; then
+    cat > serve.py << 'END'
+import socket, sys
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("ready", flush=True)
+for _ in range(2):
+    client = listener.accept()[0]
+    while client.recv(1000):
+        client.sendall(b"a" * 50)
+END
+    cat > ask.py << 'END'
+import socket, sys
+for _ in range(2):
+    server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    for i in range(10):
+        server.sendall(b"q" * (100 + i))
+        server.recv(50)
+    server.close()
+END
+    for meters in "kernel ptrace" "ptrace kernel" "ptrace ptrace"; do
+        port=$(free_port)
+        rm -rf server.trace client.trace
+        "$dpm" run --meter "${meters% *}" -o server.trace --report server.report -- python3 serve.py "$port" \
+            > served 2> server.err &
+        server=$!
+        wait_for 20 grep -q ready served
+        "$dpm" run --meter "${meters#* }" -o client.trace --report client.report -- python3 ask.py "$port" 2> err
+        wait $server
+        "$dpm" stats --json server.trace client.trace > joined.json 2> joined.err
+        check_equal "server and client, recorded by $meters: each message is matched, for certain" \
+            '[[20,1000],[20,2090]] true 0 0' "$(jq -r '"\([.pairs[] | select(.messages == 20) |
+                [.messages, .bytes]] | sort | tostring) \(.trace.matching | "\(.exact >= 40) \(.ordered + .inferred) \(
+                .unmatched_sends + .unmatched_receives)")"' joined.json)"
+    done
+else
+    skip "two recordings of a server and of its client" "python3 is not installed"
 fi
 finish
