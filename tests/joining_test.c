@@ -101,6 +101,27 @@ static void own_addresses_first(void **state)
     joiner_done(&ends.joiner);
 }
 
+/* Two recordings on one machine: each has numbered its pipes itself, not its sockets. */
+static void pipes_of_another_recording(void **state)
+{
+    const uint8_t kinds[] = {PATH_PIPE, PATH_FIFO, PATH_UNIX_STREAM};
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct ends ends = {0};
+        const struct path_record one = pipe_end(kinds[i], 1, 2), other = pipe_end(kinds[i], 2, 1);
+        ends.records[0] = one;
+        ends.records[1] = other;
+        assert_int_equal(joiner_add(&ends.joiner, 0, &ends.records[0], 0, 0), 0);
+        assert_int_equal(joiner_add(&ends.joiner, 1, &ends.records[1], 0, 1), 0);
+        if (kinds[i] == PATH_UNIX_STREAM)
+            assert_joined(&ends, 0, 1);
+        else
+            assert_alone(&ends, 0);
+        joiner_done(&ends.joiner);
+    }
+}
+
 static void pipes(void **state)
 {
     struct ends ends = {0};
@@ -180,6 +201,7 @@ int main(void)
         cmocka_unit_test(only_positions_that_are_known),
         cmocka_unit_test(own_addresses_first),
         cmocka_unit_test(pipes),
+        cmocka_unit_test(pipes_of_another_recording),
         cmocka_unit_test(datagrams),
         cmocka_unit_test(one_knows_the_other),
         cmocka_unit_test(forgets),

@@ -10,7 +10,7 @@
  * first byte in), which 64 bits of initial sequence numbers make certain, even where addresses were
  * translated on the way (NAT); an end that is older than the metering does not know them. A loopback address means another host on each machine and
  * in each network namespace. UDP has no beginning: its positions are all 0, and of several
- * ends with the same addresses the latest counts. Cookies are unique on one machine.
+ * ends with the same addresses the latest counts. Cookies are unique on one machine, those of pipes in one recording.
  *
  * Every end is entered under the keys by which its partner will look for it:
  *
@@ -41,7 +41,7 @@ struct key {
     uint64_t cookies[2];                  /* the smaller first */
     uint8_t addresses[2][ENDPOINT_BYTES]; /* address and port, the smaller first */
     uint32_t starts[2]; /* of the direction out of the smaller, into the smaller */
-    uint32_t unused;
+    uint32_t origin;    /* + 1, where it matters */
 };
 
 _Static_assert(sizeof(struct key) == 80, "a key has no padding");
@@ -118,10 +118,19 @@ static struct key internet_key(const struct path_end *end, enum key_purpose purp
     return key;
 }
 
+/* Pipes have no cookies: their meter numbers them, as another one on the same machine does. */
+static bool is_of_its_meter(const struct path_end *end)
+{
+    return end->record->kind == PATH_PIPE || end->record->kind == PATH_FIFO;
+}
+
 static struct key unix_key(const struct path_end *end, enum key_purpose purpose, uint64_t one,
                            uint64_t other)
 {
     struct key key = {.purpose = purpose, .machine = end->machine + 1, .kind = end->record->kind};
+
+    if (is_of_its_meter(end))
+        key.origin = end->origin + 1;
 
     key.cookies[0] = one < other ? one : other;
     key.cookies[1] = one < other ? other : one;
@@ -209,7 +218,7 @@ static enum match match_unix(const struct path_end *a, const struct path_end *b)
     bool a_knows = a->record->peer == b->record->cookie;
     bool b_knows = b->record->peer == a->record->cookie;
 
-    if (a->machine != b->machine)
+    if (a->machine != b->machine || (is_of_its_meter(a) && a->origin != b->origin))
         return NO_MATCH;
     if ((a_knows && knows_its_only_peer(a)) || (b_knows && knows_its_only_peer(b)))
         return PROBABLE;
