@@ -121,6 +121,7 @@ struct world {
     uint32_t *truth_of[MOST_SOURCES]; /* [record of the tape]: index + 1 */
     size_t truth_of_capacity[MOST_SOURCES];
     uint64_t cookies;
+    uint64_t pipe_ends[MOST_SOURCES];
     unsigned loss;   /* of 1000 records of messages */
     bool concurrent; /* several in calls at once on one way */
     uint64_t lost;
@@ -561,6 +562,11 @@ static void open_link(struct world *world, struct link *link)
     while (link->kind != PATH_TCP && link->kind != PATH_UDP &&
            world->machines[other] != world->machines[origin])
         other = pick(world, world->origin_count);
+    if (is_pipe(link)) { /* each recording numbers its pipes itself */
+        other = origin;
+        cookies[0] = ++world->pipe_ends[origin];
+        cookies[1] = ++world->pipe_ends[origin];
+    }
     older = (link->kind == PATH_TCP || link->kind == PATH_UNIX_STREAM) && pick(world, 4) == 0;
     unsigned unmetered = link->kind != PATH_UDP && pick(world, 5) == 0 ? pick(world, 2) : 2;
     for (unsigned side = 0; side < 2; side++) {
