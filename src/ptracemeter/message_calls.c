@@ -385,24 +385,26 @@ bool receive_begins(struct ptracemeter *meter, struct tracee *tracee)
 }
 
 /* Whether the other end may have been closed or shut down. */
-static bool may_have_ended(const struct path *path, const struct path *partner)
+static bool may_have_ended(const struct path *path, const struct object *other)
 {
-    return path->object->shut_in || partner == NULL || partner->object->shut_out ||
-           partner->object->holders == 0;
+    return path->object->shut_in || other == NULL || other->shut_out || other->holders == 0;
 }
 
 /* Whether 0 bytes are the end of the file, and no message. */
 static bool is_end(struct ptracemeter *meter, struct path *path)
 {
+    /* has no path yet as long as its first send has not ended */
     const struct path *partner = path_partner(meter, path);
+    const struct object *other =
+        partner != NULL ? partner->object : object_of_cookie(meter, path->peer);
 
     if (!is_message(path->object))
         return true;
-    if (!may_have_ended(path, partner))
+    if (!may_have_ended(path, other))
         return false;
-    if (partner == NULL && !path->peer_gone)
+    if (other == NULL && !path->peer_gone)
         return path->object->kind == PATH_UNIX_SEQPACKET;
-    if (partner != NULL && partner->object->sending > 0)
+    if (other != NULL && other->sending > 0)
         return false;
     if ((partner != NULL ? partner->out : path->peer_out) == path->in)
         return true;
