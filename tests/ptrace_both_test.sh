@@ -67,6 +67,15 @@ else
     skip "descriptors that may not be copied" "a filter of system calls needs privilege: $(cat forbid.err)"
 fi
 
+# What was wrong once: an empty message among the first ones of a connection, whose call has not ended.
+rm -rf log ptrace.trace
+mkdir log
+"$dpm" run --meter ptrace -o ptrace.trace --report ptrace.report -- "$truth/truth-program" --seed 31011 --log log \
+    > out 2> err
+dump_of ptrace.trace ptrace.json
+"$truth/truth-compare" ptrace.json log > compared 2>&1
+check_equal "an empty message is no end, seed 31011" equal "$(tail -n 1 compared)"
+
 # Without the filter: another way to stop at calls, the same records.
 rm -rf log ptrace.trace
 mkdir log
