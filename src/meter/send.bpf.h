@@ -314,8 +314,9 @@ static __always_inline void begin_datagram(struct send_call *call)
     struct sock *sk =
         socket_of_descriptor(task, sending_descriptor(call_of(task, registers), registers));
     struct pair_key key = {.peer = call->peer};
-    uint32_t place = (uint64_t)sk / 64 % FIRST_SENDS;
-    struct sends *first = &first_sends[place];
+    /* neighbours in memory apart */
+    uint32_t place = (uint64_t)sk * 0x9e3779b97f4a7c15ull >> (64 - FIRST_SENDS_BITS);
+    struct sends *first = &first_sends[place % FIRST_SENDS];
     struct path *path;
 
     if (sk == NULL)

@@ -408,7 +408,8 @@ uint32_t last_pipe;
 
 /* Those on UNIX datagram sockets that have no cookie yet, so nobody has ended a call on them: by the socket's address.
  * Several may share a place. There is no time to make one: each send is counted as soon as it is visible. */
-#define FIRST_SENDS 1024
+#define FIRST_SENDS_BITS 12
+#define FIRST_SENDS      (1 << FIRST_SENDS_BITS)
 static struct sends first_sends[FIRST_SENDS];
 
 uint32_t sweeps;    /* how many there have been, about one a second */
