@@ -579,7 +579,7 @@ static void look_at_bits(struct ptracemeter *meter, struct tracee *tracee,
     if (!process->other_bits || before)
         return;
     tracee_falls_short(tracee, &meter->shortfalls.other_bits);
-    meter->doubtful = true; /* what it sends and receives is not counted ... */
+    meter->doubtful = true;          /* what it sends and receives is not counted ... */
     meter->identities_change = true; /* ... nor seen what else it does */
 }
 
