@@ -17,10 +17,10 @@ package=$build/dpm_${version}_$(dpkg --print-architecture).deb
 cp "$package" first.deb
 check 'made again' "$source/scripts/package" "$build"
 check '... it has the same bytes' cmp first.deb "$package"
-check 'it is unpacked' dpkg-deb -x "$package" root
+check 'it is unpacked' dpkg-deb -x "$package" unpacked
 check '... and its description' dpkg-deb -e "$package" DEBIAN
-installed=$scratch/root/usr/bin/dpm
-share=$scratch/root/usr/share
+installed=$scratch/unpacked/usr/bin/dpm
+share=$scratch/unpacked/usr/share
 
 field() {
     dpkg-deb -f "$package" "$1"
@@ -29,7 +29,7 @@ field() {
 check_equal 'name and version' "dpm $version" "$(field Package) $(field Version)"
 check_equal 'everything belongs to root' 'root/root' "$(dpkg-deb -c "$package" |
     awk '{ print $2 }' | sort -u)"
-check 'the sums of the files are right' sh -c 'cd root && md5sum --quiet -c ../DEBIAN/md5sums'
+check 'the sums of the files are right' sh -c 'cd unpacked && md5sum --quiet -c ../DEBIAN/md5sums'
 
 # ---- what is in it ----
 
@@ -40,7 +40,7 @@ check_equal 'the files' "$({
     echo share/zsh/vendor-completions/_dpm
     echo share/doc/dpm/changelog.gz
     echo share/doc/dpm/copyright
-} | LC_ALL=C sort)" "$(cd root/usr && find . -type f | sed 's|^\./||' | LC_ALL=C sort)"
+} | LC_ALL=C sort)" "$(cd unpacked/usr && find . -type f | sed 's|^\./||' | LC_ALL=C sort)"
 for page in "$source"/man/*.1; do
     check "$(basename "$page") is in it" sh -c "zcat '$share/man/man1/$(basename "$page").gz' |
         cmp - '$page'"
@@ -53,7 +53,7 @@ check "the first line of Debian's changelog" sh -c "zcat '$share/doc/dpm/changel
 "$dpm" completion zsh > completion.zsh
 check 'completion for bash' cmp completion.bash "$share/bash-completion/completions/dpm"
 check 'completion for zsh' cmp completion.zsh "$share/zsh/vendor-completions/_dpm"
-check_not 'nothing knows where it was built' grep -rqF "$source" root DEBIAN
+check_not 'nothing knows where it was built' grep -rqF "$source" unpacked DEBIAN
 
 # ---- what it depends on ----
 
