@@ -2,8 +2,7 @@
 /*
  * traced.c: does one thing that a tracer could disturb, and says what it saw: the same with a tracer and without.
  *
- *      usage: traced vfork | thread_exec | clone3 | untraced | untraced3 | stop | signals | tracer | uring | user | calls32 |
- *                    listener | zero-copy-receive
+ *      usage: traced MODE       (without one: says which there are)
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -240,41 +239,51 @@ static int use_calls_of_32_bits(void)
     return 0;
 }
 
+static int end(void)
+{
+    return 3;
+}
+
+static int use_clone3_traced(void)
+{
+    return use_clone3(0);
+}
+
+static int use_clone3_untraced(void)
+{
+    return use_clone3(CLONE_UNTRACED);
+}
+
 int main(int count, char **arguments)
 {
-    const char *mode = count == 2 ? arguments[1] : "";
+    static const struct {
+        const char *name;
+        int (*run)(void);
+    } modes[] = {
+        {"end", end},
+        {"vfork", use_vfork},
+        {"thread_exec", use_thread_exec},
+        {"clone3", use_clone3_traced},
+        {"untraced", use_untraced},
+        {"untraced3", use_clone3_untraced},
+        {"stop", use_stop},
+        {"signals", use_signals},
+        {"tracer", use_tracer},
+        {"uring", use_uring},
+        {"user", use_user},
+        {"calls32", use_calls_of_32_bits},
+        {"listener", use_listener},
+        {"zero-copy-receive", use_zero_copy_receive},
+    };
 
     own_name = arguments[0];
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (strcmp(mode, "end") == 0)
-        return 3;
-    if (strcmp(mode, "vfork") == 0)
-        return use_vfork();
-    if (strcmp(mode, "thread_exec") == 0)
-        return use_thread_exec();
-    if (strcmp(mode, "clone3") == 0)
-        return use_clone3(0);
-    if (strcmp(mode, "untraced") == 0)
-        return use_untraced();
-    if (strcmp(mode, "untraced3") == 0)
-        return use_clone3(CLONE_UNTRACED);
-    if (strcmp(mode, "stop") == 0)
-        return use_stop();
-    if (strcmp(mode, "signals") == 0)
-        return use_signals();
-    if (strcmp(mode, "tracer") == 0)
-        return use_tracer();
-    if (strcmp(mode, "uring") == 0)
-        return use_uring();
-    if (strcmp(mode, "user") == 0)
-        return use_user();
-    if (strcmp(mode, "listener") == 0)
-        return use_listener();
-    if (strcmp(mode, "zero-copy-receive") == 0)
-        return use_zero_copy_receive();
-    if (strcmp(mode, "calls32") == 0)
-        return use_calls_of_32_bits();
-    fprintf(stderr, "usage: traced vfork | thread_exec | clone3 | untraced | stop | signals | "
-                    "tracer | uring | user | calls32 | listener | zero-copy-receive\n");
+    for (size_t i = 0; count == 2 && i < sizeof(modes) / sizeof(modes[0]); i++)
+        if (strcmp(arguments[1], modes[i].name) == 0)
+            return modes[i].run();
+    fprintf(stderr, "usage: traced MODE, one of");
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+        fprintf(stderr, " %s", modes[i].name);
+    fprintf(stderr, "\n");
     return 2;
 }

@@ -22,6 +22,8 @@
 #include "meter/pc.bpf.h"
 #include "meter/state.bpf.h"
 
+#include "event/message.h"
+
 /* ---- clocks ---- */
 
 /* Least distance seen lately between ktime and the run queue's clock, per CPU. That clock stands
@@ -208,21 +210,6 @@ static __always_inline void *begin_record(struct stream *stream, struct task_str
     if (other == NULL && id != EVENT_EXEC && id != EVENT_STARTPROCESS)
         fill_pc(record, stream_pc(stream, task));
     return record;
-}
-
-/* What a message record says; on the caller's stack because a BPF call takes five arguments. */
-struct message {
-    uint32_t path;
-    uint32_t offset;
-    uint32_t bytes;
-    uint32_t flags;
-    uint64_t begin; /* when it happened; 0 = at the record's time */
-};
-
-static __always_inline uint32_t span_since(uint64_t begin, uint64_t now)
-{
-    uint64_t span = begin == 0 || begin > now ? 0 : now - begin;
-    return span > 0xffffffff ? 0xffffffff : span;
 }
 
 static __always_inline void fill_message(struct record *record, const struct message *message)

@@ -25,6 +25,7 @@
 #define DPM_PTRACEMETER_PRIVATE_H
 
 #include "base/lookup.h"
+#include "event/message.h"
 #include "ptracemeter/program_callers.h"
 #include "ptracemeter/ptracemeter.h"
 
@@ -292,14 +293,6 @@ static inline bool wants(const struct ptracemeter *meter, uint32_t id)
 /* The time of the next record: later than all before. */
 uint64_t tell_time(struct ptracemeter *meter);
 void tell(struct ptracemeter *meter, const struct record_header *record);
-
-struct message {
-    uint32_t path;
-    uint32_t offset;
-    uint32_t bytes;
-    uint32_t flags;
-    uint64_t begin; /* when it happened; 0 = at the record's time */
-};
 
 /* SEND, RECEIVE ..., and process events, if their flag is in force. */
 void tell_message(struct ptracemeter *meter, struct tracee *tracee, uint32_t id,

@@ -76,13 +76,6 @@ static void fill_header(struct ptracemeter *meter, struct tracee *tracee,
         header->flags |= tracee->pc_flags;
 }
 
-static uint32_t span_since(uint64_t begin, uint64_t now)
-{
-    uint64_t span = begin == 0 || begin > now ? 0 : now - begin;
-
-    return span > UINT32_MAX ? UINT32_MAX : (uint32_t)span;
-}
-
 void tell_message(struct ptracemeter *meter, struct tracee *tracee, uint32_t id,
                   const struct message *message)
 {
