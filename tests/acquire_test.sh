@@ -111,8 +111,11 @@ check_equal "with --all a program that began later has its own figures" "20000 1
         "\(.messages) \(.bytes)"' all.json)"
 check_equal "dpm itself is not metered" 0 \
     "$(jq "[.processes[] | select(.pid == $self)] | length" all.json)"
-check "kernel threads are not metered" sh -c "
-    jq -r '.processes[] | .name' all.json | grep -q -v -x 'kthreadd\|kswapd.*\|ksoftirqd.*'"
+# the kernel's threads are kthreadd, which is process 2, and its children
+"$dpm" dump --json all.trace 2> /dev/null | jq 'select(.event == "STREAM").pid' | sort -un > metered
+ps -o pid= --pid 2 --ppid 2 | tr -d ' ' | sort -n > kernels
+check "there are threads of the kernel" grep -q -x 2 kernels
+check_equal "... and they are not metered" "" "$(sort metered kernels | uniq -d | xargs)"
 check "nothing is lost" jq -e '.trace.lost == 0' all.json
 
 # ---- threads that come and go ----

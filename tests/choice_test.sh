@@ -97,10 +97,17 @@ recorded unit --unit $unit
 check_equal "--unit meters the unit, and nothing else" "$iperf" "$(metered_pids)"
 iperf_agrees "--unit"
 
-recorded both --unit $unit --cgroup "$container"
+recorded both --unit ${unit%.service} --cgroup "$container"
 check_equal "both together, the cgroup by its folder" "dpm: metering 2 processes" "$(head -n 1 err)"
 redis_agrees "both"
 iperf_agrees "both"
+
+# Another name of a unit is a link to its own.
+unshare -m sh -c "
+    mount -t tmpfs none /usr/local/lib && mkdir -p /usr/local/lib/systemd/system &&
+    ln -s ../$unit /usr/local/lib/systemd/system/other-$unit &&
+    exec '$dpm' acquire -o alias.trace --duration 100ms --unit other-$unit" > alias.out 2>&1
+check_equal "--unit follows an alias" "dpm: metering 1 process" "$(head -n 1 alias.out)"
 
 recorded all --all
 check_equal "--all loses nothing" "" "$(grep lost dump.err)"

@@ -156,8 +156,8 @@ static int acquire(const struct acquire_options *options, struct recording *reco
     result = meter_begin(recording->metering.meter, &processes, problem);
     if (result < 0)
         return result;
-    fprintf(recording->messages, "dpm: metering %zu process%s\n", processes,
-            processes == 1 ? "" : "es");
+    /* whoever waits for it reads standard error, also if there is a report's file */
+    fprintf(stderr, "dpm: metering %zu process%s\n", processes, processes == 1 ? "" : "es");
     uint32_t unsettled = meter_unsettled(recording->metering.meter);
     if (unsettled > 0)
         fprintf(recording->messages,

@@ -15,6 +15,8 @@
 
 void process_choice_done(struct process_choice *choice)
 {
+    for (size_t i = 0; i < choice->unit_count; i++)
+        free(choice->units[i]);
     free(choice->pids);
     free(choice->names);
     free(choice->cgroups);
@@ -144,17 +146,52 @@ int process_choice_cgroup(struct process_choice *choice, const char *path, struc
                     problem);
 }
 
-int process_choice_unit(struct process_choice *choice, const char *unit, struct problem *problem)
+/* A unit's other name is a link to its own: /etc/systemd/system/redis.service -> .../redis-server.service.
+ * Writes the own name into `unit`; without a link it stays. */
+static void follow_alias(char unit[NAME_MAX + 1])
 {
-    if (*unit == '\0' || strchr(unit, '/') != NULL)
-        return problem_set(problem, -EINVAL, "'%s' is no unit; one is e.g. redis.service", unit);
-    return add_text(&choice->units, &choice->unit_count, &choice->unit_capacity, unit, problem);
+    static const char *const folders[] = {"/etc/systemd/system", "/run/systemd/system",
+                                          "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+                                          "/lib/systemd/system"};
+    char link[PATH_MAX], file[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        snprintf(link, sizeof(link), "%s/%s", folders[i], unit);
+        ssize_t length = readlink(link, file, sizeof(file) - 1);
+        if (length < 0)
+            continue;
+        file[length] = '\0';
+        const char *slash = strrchr(file, '/');
+        /* a unit that is switched off is a link to /dev/null */
+        if (strcmp(file, "/dev/null") != 0)
+            snprintf(unit, NAME_MAX + 1, "%s", slash == NULL ? file : slash + 1);
+        return;
+    }
+}
+
+int process_choice_unit(struct process_choice *choice, const char *text, struct problem *problem)
+{
+    char unit[NAME_MAX + 1];
+
+    if (*text == '\0' || strchr(text, '/') != NULL || strlen(text) > NAME_MAX - strlen(".service"))
+        return problem_set(problem, -EINVAL, "'%s' is no unit; one is e.g. redis.service", text);
+    snprintf(unit, sizeof(unit), "%s%s", text, strchr(text, '.') == NULL ? ".service" : "");
+    follow_alias(unit);
+    char *own = strdup(unit);
+    if (own == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    int result = add_text((const char ***)&choice->units, &choice->unit_count,
+                          &choice->unit_capacity, own, problem);
+    if (result < 0)
+        free(own);
+    return result;
 }
 
 /* ---- finding ---- */
 
 static bool has_name(const struct process_choice *choice, pid_t pid)
 {
+    static const char deleted[] = " (deleted)"; /* replaced since, by an upgrade for example */
     char link[64], file[PATH_MAX], name[64];
 
     if (choice->name_count == 0)
@@ -164,6 +201,9 @@ static bool has_name(const struct process_choice *choice, pid_t pid)
     snprintf(link, sizeof(link), "/proc/%d/exe", pid);
     ssize_t length = readlink(link, file, sizeof(file) - 1);
     file[length < 0 ? 0 : length] = '\0';
+    ssize_t undeleted = length - (ssize_t)strlen(deleted);
+    if (undeleted > 0 && strcmp(file + undeleted, deleted) == 0)
+        file[undeleted] = '\0';
     const char *slash = strrchr(file, '/');
     for (size_t i = 0; i < choice->name_count; i++)
         if (strcmp(choice->names[i], name) == 0 ||

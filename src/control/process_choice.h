@@ -20,7 +20,7 @@ struct process_choice {
     const char **cgroups; /* "/system.slice", below the cgroup mount: all in it and below it */
     size_t cgroup_count;
     size_t cgroup_capacity;
-    const char **units; /* "redis.service": a folder of that name on the way to the cgroup */
+    char **units; /* owned; "redis.service": a folder of that name on the way to the cgroup */
     size_t unit_count;
     size_t unit_capacity;
 };

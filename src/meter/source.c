@@ -82,13 +82,17 @@ static int tell_lost(struct rest *rest, uint32_t stream, uint32_t sequence, uint
                    .flags = stream == 0 ? RECORD_NO_STREAM : 0,
                    .sequence = sequence,
                    .stream = stream},
-        .lost = {.count = (uint32_t)count, .ring = ring, .reason = LOST_RING_FULL},
+        .lost = {.ring = ring, .reason = LOST_RING_FULL},
     };
+    int result = 0;
 
-    if (count == 0)
-        return 0;
     rest->told[ring] += count;
-    return own_records_add(&rest->meter->own, &record.header);
+    while (count > 0 && result == 0) {
+        record.lost.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+        count -= record.lost.count;
+        result = own_records_add(&rest->meter->own, &record.header);
+    }
+    return result;
 }
 
 static int tell_of_stream(const void *line, void *context)
