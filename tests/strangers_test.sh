@@ -70,7 +70,7 @@ look run.trace "{\"$(cat a.pid)\": \"a\", \"$(cat b.pid)\": \"b\"}"
 
 mkfifo old
 rm log
-blocks=1000
+blocks=3000 # some seconds, for a busy machine takes its time to meter
 "$strangers" write old a $blocks &
 a=$!
 "$strangers" write old b $blocks &
