@@ -151,8 +151,8 @@ int process_choice_cgroup(struct process_choice *choice, const char *path, struc
 static void follow_alias(char unit[NAME_MAX + 1])
 {
     static const char *const folders[] = {"/etc/systemd/system", "/run/systemd/system",
-                                          "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
-                                          "/lib/systemd/system"};
+                                          "/usr/local/lib/systemd/system",
+                                          "/usr/lib/systemd/system", "/lib/systemd/system"};
     char link[PATH_MAX], file[PATH_MAX];
 
     for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
@@ -164,7 +164,7 @@ static void follow_alias(char unit[NAME_MAX + 1])
         const char *slash = strrchr(file, '/');
         /* a unit that is switched off is a link to /dev/null */
         if (strcmp(file, "/dev/null") != 0)
-            snprintf(unit, NAME_MAX + 1, "%s", slash == NULL ? file : slash + 1);
+            snprintf(unit, NAME_MAX + 1, "%.*s", NAME_MAX, slash == NULL ? file : slash + 1);
         return;
     }
 }

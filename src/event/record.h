@@ -78,8 +78,8 @@ enum record_flag {
     RECORD_CONTINUED = 1,
     /* RECEIVE: the call did not block; its RECEIVECALL is implied */
     RECORD_CALL_IMPLIED = 2,
-    /* the path is older than the metering; SEND or RECEIVE on a pipe: calls that were in progress when it was
-     * met may not have ended, and the position may be wrong */
+    /* the path is older than the metering; SEND or RECEIVE on a pipe or a UNIX stream: calls that were in progress when
+     * it was met may not have ended, and the position may be wrong */
     RECORD_OLDER = 4,
     /* PC lies in a library, not in the program */
     RECORD_LIBRARY = 8,

@@ -207,8 +207,10 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
         bytes = 1;
     uint32_t first = taken->in;
     taken->in = first + bytes;
-    if (stream != NULL && wants(stream, FLAGS_OF_UNIX_RECEIVE))
-        take(stream, task, key, taken->path, first, first + bytes);
+    if (stream == NULL || !wants(stream, FLAGS_OF_UNIX_RECEIVE))
+        return 0;
+    take(stream, task, key, taken->path, first, first + bytes);
+    stream->receive.flags |= taken->doubt;
     return 0;
 }
 

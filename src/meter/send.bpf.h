@@ -194,6 +194,18 @@ static __always_inline void end_visible(struct path *path, struct send_call *cal
         call->begin = early;
 }
 
+/* The first send since the mark has ended, or failed. */
+static __always_inline void end_older_send(struct stream *stream)
+{
+    uint64_t key = stream->older_socket;
+    uint32_t *count = key == 0 ? NULL : bpf_map_lookup_elem(&older_sends, &key);
+
+    if (count != NULL)
+        __sync_fetch_and_add(count, -1);
+    stream->older_socket = 0;
+    stream->older_send = 0;
+}
+
 static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uint32_t kind,
                                      int result)
 {
@@ -212,6 +224,8 @@ static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uin
         call->first = count_again(path, sk, kind, step);
     else
         call->first = __sync_fetch_and_add(&path->out, step);
+    if (path->state & PATH_IN_DOUBT)
+        call->flags |= RECORD_OLDER;
     call->done = 0;
     call->begin = visible_since(&path->early, call->first, begin);
     end_visible(path, call);
@@ -221,12 +235,16 @@ static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uin
         begin_behind(path, PATH_MOVED_OUT, call->first + step);
     else
         write_send(stream, call, result);
+    end_older_send(stream); /* before the counts are held to each other */
     if (kind == PATH_UNIX_STREAM) {
         struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
         struct sock *peer = unix_socket == NULL ? NULL : unix_socket->peer;
 
-        if (peer != NULL)
-            look_for_unseen(path, bpf_get_socket_cookie(sk), peer);
+        if (peer == NULL)
+            return 0;
+        look_for_unseen(path, bpf_get_socket_cookie(sk), peer);
+        if (path->state & PATH_IN_DOUBT)
+            end_doubt_of_sender(path, bpf_get_socket_cookie(sk), (struct unix_sock *)peer);
     }
     return 0;
 }
@@ -276,6 +294,7 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
               ends_part(&stream->send_many, identity_of_many(task, call, registers))))
             count_failed(stream, &stream->failed_sends);
         stream->send.socket = 0;
+        end_older_send(stream);
         return 0;
     }
     if (call == CALL_SENDMMSG)
@@ -286,7 +305,7 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
         udp_sent(stream, sk, result);
     else
         unix_sent(stream, sk, kind, result);
-    stream->older_send = 0;
+    end_older_send(stream);
     return 0;
 }
 

@@ -23,9 +23,8 @@
 #define LOOKS_AT_MESSAGES 32
 #define LOOKS_THAT_AGREE  8
 
-/* Makes good what the sender's count lacks, when enough passes agree on it; `in_doubt`: several may have
- * been sending. */
-static __always_inline void believe_shift(struct path *sender, uint32_t shift, bool in_doubt)
+/* Makes good what the sender's count lacks, when enough passes agree on it. */
+static __always_inline void believe_shift(struct path *sender, uint32_t shift)
 {
     sender->settling = shift == sender->shift ? sender->settling + 1 : 1;
     sender->shift = shift;
@@ -35,7 +34,7 @@ static __always_inline void believe_shift(struct path *sender, uint32_t shift, b
     }
     __sync_fetch_and_add(&sender->out, shift);
     sender->settled = bpf_ktime_get_ns();
-    sender->state |= PATH_SETTLED | (in_doubt ? PATH_IN_DOUBT : 0);
+    sender->state |= PATH_SETTLED;
 }
 
 /* Of a stream, calls between their steps only make the shift seem larger: a send has queued what it
@@ -59,9 +58,11 @@ static __always_inline void settle_bytes(struct path *sender, struct taken *take
         known = true;
     }
     if (known)
-        believe_shift(sender, least, true);
+        believe_shift(sender, least);
     else
         __sync_fetch_and_add(&unsettled, 1);
+    if (sender->state & PATH_SETTLED)
+        begin_doubt(sender, taken); /* several may have been sending */
 }
 
 /* ---- queues of messages ---- */
@@ -178,7 +179,7 @@ static __always_inline void settle_messages(struct path *sender, const uint32_t 
     if (looks.longest == 0)
         __sync_fetch_and_add(&unsettled, 1);
     else
-        believe_shift(sender, looks.shift, false);
+        believe_shift(sender, looks.shift);
 }
 
 /* One direction: `sender` is the storage of the sending socket, `key` its cookie. */

@@ -142,6 +142,8 @@ struct stream {
     uint64_t
         written_at; /* when it last ended a write into a pipe whose positions had been settled since */
     uint32_t older_send; /* a send call may be in progress that is older than the mark */
+    uint64_t
+        older_socket; /* ... on this socket, where it is counted in `older_sends`; 0 = it is not */
     struct many_call send_many;
     struct many_call receive_many;
     struct send_call send;
@@ -157,8 +159,8 @@ enum path_state {
     PATH_INBOX = 8,       /* UDP socket: what comes is noted in `inbox` */
     PATH_LISTED = 16,     /* UDP: `udp_peers` has it */
     PATH_SETTLED = 32,    /* UNIX: `out` counts from where the receiver's count begins */
-    PATH_IN_DOUBT = 64,   /* UNIX stream: settled, but maybe while several were sending */
-    PATH_ARRIVING = 128,  /* TCP: `arrived` is exact */
+    PATH_IN_DOUBT = 64,  /* UNIX stream: settled, but calls may be in progress that count wrongly */
+    PATH_ARRIVING = 128, /* TCP: `arrived` is exact */
 };
 
 /* How silent streams have used a path since its PATH record. */
@@ -199,8 +201,8 @@ struct path {
     struct early early; /* UNIX */
     uint32_t shift;     /* what `out` lacks to agree with the receiver's count */
     uint64_t settled;   /* when that was made good, PATH_SETTLED, and when it was found right */
-    uint64_t socket;    /* UNIX datagram: address of the socket, 0 = not known ... */
-    uint64_t sender;    /* ... and of the peer's, if it has sent */
+    uint64_t socket; /* UNIX datagram, settled stream: address of the socket, 0 = not known ... */
+    uint64_t sender; /* ... and of the peer's, if it has sent */
     uint32_t gone; /* UNIX datagram: the last sweep found the peer's closed, and none of its left */
     uint32_t used; /* UDP: in which sweep's time it was used last */
     uint32_t place; /* UDP: in udp_peers */
@@ -263,8 +265,9 @@ struct pipe {
 
 /* What has been taken of what one UNIX socket sent. */
 struct taken {
-    uint32_t in;   /* offset of the next byte or message */
-    uint32_t path; /* number of the receiving end's path, 0 = not known yet */
+    uint32_t in;    /* offset of the next byte or message */
+    uint32_t path;  /* number of the receiving end's path, 0 = not known yet */
+    uint32_t doubt; /* RECORD_OLDER while the sender's path is PATH_IN_DOUBT */
 };
 
 struct inode_path {
@@ -325,6 +328,16 @@ struct {
     __type(key, uint64_t);
     __type(value, struct taken);
 } incoming SEC(".maps");
+
+/* By the address of a UNIX stream socket: sends in progress there that are older than the marks of their streams,
+ * whose bytes may have been taken before anything of them is told. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 14);
+    __type(key, uint64_t);
+    __type(value, uint32_t);
+} older_sends SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);

@@ -13,8 +13,10 @@
  * later; never more.
  *
  * What a stream older than the metering has sent is counted from where its positions were settled
- * (settle.bpf.h), and if several were sending then, too much may be counted. Until its queue was once
- * empty and the counts agreed, what seems to be missing is therefore taken from the count.
+ * (settle.bpf.h), and if several were sending then, too much may be counted; and what a send in progress had
+ * queued before may be received before anything of that send is told. Until no such send is left, and the counts
+ * were once seen to agree, records say that their positions are in doubt, and what seems to be missing is taken
+ * from the count.
  */
 #ifndef DPM_UNSEEN_BPF_H
 #define DPM_UNSEEN_BPF_H
@@ -75,6 +77,26 @@ static long look_for_end(uint32_t index, struct end_of_sent *sent)
     return !taken_from && before == in && !is_taken_from(sent->receiver);
 }
 
+/* The counts of a stream of bytes may be wrong from now on, and its records say so. */
+static __always_inline void begin_doubt(struct path *sender, struct taken *taken)
+{
+    sender->state |= PATH_IN_DOUBT;
+    taken->doubt = RECORD_OLDER;
+}
+
+/* They are right, `taken` as well as what is sent, unless a send is in progress of which nothing has been told. */
+static __always_inline void end_doubt(struct path *sender, struct taken *taken)
+{
+    uint64_t socket = sender->socket;
+    uint32_t *older = bpf_map_lookup_elem(&older_sends, &socket);
+
+    if (older != NULL && *(volatile uint32_t *)older != 0)
+        return;
+    sender->state &= ~PATH_IN_DOUBT;
+    sender->settled = bpf_ktime_get_ns();
+    taken->doubt = 0;
+}
+
 /* A send of [first, first + bytes) that was in progress when its path's positions were settled ends:
  * part of it had been counted already, as queued. Returns `first`, and counts on from its end: that
  * is what has been taken and what is queued. What a send begun since has queued is in it, and counts
@@ -92,8 +114,28 @@ static __always_inline uint32_t count_again(struct path *path, struct sock *sk, 
     if (sent.taken != NULL && sent.receiver != NULL)
         bpf_loop(LOOKS_FOR_END, look_for_end, &sent, 0);
     path->out = sent.end;
-    path->state |= PATH_IN_DOUBT;
+    if (sent.taken != NULL)
+        begin_doubt(path, sent.taken);
     return sent.end - bytes;
+}
+
+/* A send has ended in doubt. If no other is in progress, and no receive is between its steps, the counts can be held
+ * to each other. */
+static __always_inline void end_doubt_of_sender(struct path *path, uint64_t key,
+                                                struct unix_sock *receiver)
+{
+    struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
+    bool taken_from = is_taken_from(receiver);
+    uint32_t in, queued;
+
+    if (taken == NULL || taken_from ||
+        *(volatile uint32_t *)&path->sends.visible != *(volatile uint32_t *)&path->sends.ended)
+        return;
+    in = *(volatile uint32_t *)&taken->in;
+    queued = queued_in(receiver, PATH_UNIX_STREAM);
+    if (in + queued == path->out && in == *(volatile uint32_t *)&taken->in &&
+        !is_taken_from(receiver))
+        end_doubt(path, taken);
 }
 
 /* A look at the stream of bytes of a sender. */
@@ -112,12 +154,11 @@ static __always_inline struct look look_at_queue(const struct path *sender,
 }
 
 /* What sends still in progress have queued is counted now; they count again when they end. */
-static __always_inline void end_doubt(struct path *sender, const struct look *look, uint32_t in)
+static __always_inline void end_doubt_if_empty(struct path *sender, struct taken *taken,
+                                               const struct look *look, uint32_t in)
 {
-    if ((sender->state & PATH_IN_DOUBT) == 0 || look->least != look->out || in != look->out)
-        return;
-    sender->state &= ~PATH_IN_DOUBT;
-    sender->settled = bpf_ktime_get_ns();
+    if ((sender->state & PATH_IN_DOUBT) && look->least == look->out && in == look->out)
+        end_doubt(sender, taken);
 }
 
 /* Counts the bytes before look->least as taken; returns how many nobody had counted. */
@@ -127,7 +168,7 @@ static __always_inline uint32_t claim_unseen(struct path *sender, struct taken *
     uint32_t in = *(volatile uint32_t *)&taken->in;
     uint32_t unseen = look->least - in;
 
-    end_doubt(sender, look, in);
+    end_doubt_if_empty(sender, taken, look, in);
     if ((int32_t)unseen <= 0)
         return 0;
     if (sender->state & PATH_IN_DOUBT) {
@@ -157,11 +198,13 @@ static __always_inline uint32_t unseen_before(struct path *sender, struct unix_s
         ((sender->state & PATH_SETTLED) && sender->number == 0))
         return 0;
     look = look_at_queue(sender, receiver);
-    end_doubt(sender, &look, next);
-    if ((int32_t)(look.least - next) <= 0)
+    if ((int32_t)(look.least - next) <= 0 && (sender->state & PATH_IN_DOUBT) == 0)
         return 0;
     taken = bpf_map_lookup_elem(&incoming, &key);
     if (taken == NULL)
+        return 0;
+    end_doubt_if_empty(sender, taken, &look, next);
+    if ((int32_t)(look.least - next) <= 0)
         return 0;
     unseen = claim_unseen(sender, taken, &look, &in);
     if (unseen == 0)

@@ -124,7 +124,7 @@ struct entry {
     uint64_t missing;
     bool continued;
     bool implied;  /* RECEIVE: its call did not block */
-    bool doubtful; /* of a pipe older than the metering: its position may be wrong */
+    bool doubtful; /* of a pipe or UNIX stream older than the metering: its position may be wrong */
     bool thread;
     uint32_t number;
     uint64_t failed_sends;

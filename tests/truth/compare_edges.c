@@ -512,7 +512,7 @@ static void check_edge(struct check *check, const struct edge *edge)
     }
     struct wanted *wanted = find_wanted(check, stream, operation);
     if (edge->kind != EDGE_EXACT) {
-        bool doubted = check->dump->traced && check->entry->doubtful; /* and it says so */
+        bool doubted = check->entry->doubtful || record->doubtful; /* and they say so */
         if (check->sure[check->receive->path] && !doubted)
             differ_edge(check, edge, record,
                         "must be exact: nobody else can have sent these bytes");
