@@ -38,23 +38,28 @@ static __always_inline bool sleeps_in_receive(struct task_struct *task)
     return (task->__state & TASK_INTERRUPTIBLE) != 0 && is_receive(call_of(task, registers));
 }
 
-/* A send that is in progress on a UNIX stream socket: bytes of it may be queued already, and be taken before its stream
- * tells of anything. */
-static __always_inline void note_older_send(struct stream *stream, struct task_struct *task)
+/* What a task is doing with a UNIX socket when it is marked. */
+static __always_inline void note_older_calls(struct stream *stream, struct task_struct *task)
 {
     struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
     uint32_t call = call_of(task, registers), nothing = 0, *count;
+    bool sends = is_send(call) || call == CALL_SPLICE;
     struct sock *sk;
     uint64_t key;
 
     stream->older_send = 1;
-    if ((!is_send(call) && call != CALL_SPLICE) || (mark_flags & FLAGS_OF_UNIX_SEND) == 0)
+    if (!sends && !is_receive(call))
         return;
-    sk = socket_of_descriptor(task, sending_descriptor(call, registers));
-    if (sk == NULL || BPF_CORE_READ(sk, __sk_common.skc_family) != AF_UNIX ||
-        BPF_CORE_READ(sk, sk_type) != SOCK_STREAM)
+    sk = socket_of_descriptor(task, sends ? sending_descriptor(call, registers) : registers->di);
+    if (sk == NULL || BPF_CORE_READ(sk, __sk_common.skc_family) != AF_UNIX)
         return;
     key = (uint64_t)sk;
+    if (!sends) {
+        stream->older_receive = key;
+        return;
+    }
+    if (BPF_CORE_READ(sk, sk_type) != SOCK_STREAM || (mark_flags & FLAGS_OF_UNIX_SEND) == 0)
+        return;
     bpf_map_update_elem(&older_sends, &key, &nothing, BPF_NOEXIST);
     count = bpf_map_lookup_elem(&older_sends, &key);
     if (count == NULL)
@@ -97,7 +102,7 @@ int mark_tasks(struct bpf_iter__task *context)
     } else {
         join_process(stream, task);
         stream->receivecall = sleeps_in_receive(task);
-        note_older_send(stream, task);
+        note_older_calls(stream, task);
     }
     stream->from_exec = mark_from_exec;
     stream->mark = mark_generation;
@@ -202,10 +207,8 @@ static __always_inline int survey_unix(struct seq_file *file, struct sock *sk, u
     facts.inode = inode;
     facts.family = AF_UNIX;
     facts.kind = kind;
-    path->socket = (uint64_t)sk;
-    peer_path->socket = (uint64_t)peer;
-    settle(path, facts.cookie, other, kind);
-    settle(peer_path, facts.peer, own, kind);
+    settle(path, sk, facts.cookie, other, kind);
+    settle(peer_path, peer, facts.peer, own, kind);
     if ((path->state & peer_path->state & PATH_SETTLED) == 0)
         return 0;
     path->start_out = path->out;

@@ -98,6 +98,14 @@ static __always_inline bool lower_count(struct pipe *pipe, uint64_t address)
 #define LOOKS_THAT_SETTLE 4
 #define TIME_TO_SETTLE    100000000 /* ns: a call in progress goes on, and waits again */
 
+/* Whether a call that was in progress when the pipe was met, or when its stream was silent, has had time to go on. */
+static __always_inline bool is_told_for_long(const struct pipe *pipe)
+{
+    uint64_t since = pipe->met > begun_at ? pipe->met : begun_at;
+
+    return begun >= mark_generation && bpf_ktime_get_ns() - since >= TIME_TO_SETTLE;
+}
+
 /* Its reader finds it empty: then as much was written as was read, but for what calls that have not ended
  * yet will count, which is seldom the same several times. A reader that does not wait may look again while
  * one and the same call ends: it must find the counts agree (`waits`), and not because they were made to
@@ -117,7 +125,7 @@ static __always_inline void end_doubt_of_pipe(struct pipe *pipe, uint64_t addres
         return;
     if (__sync_val_compare_and_swap(&pipe->out, out, out + missing) == out)
         /* calls that have not ended may hide in it */
-        pipe->in_doubt = (int32_t)missing < 0 || bpf_ktime_get_ns() - pipe->met < TIME_TO_SETTLE;
+        pipe->in_doubt = (int32_t)missing < 0 || !is_told_for_long(pipe);
 }
 
 /* A read of a pipe in doubt has ended. */
@@ -142,8 +150,10 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
                          : __sync_fetch_and_add(&pipe->out, bytes);
     message.begin = visible_since(&pipe->early, message.offset, begin);
     pass_early(&pipe->early, message.offset, bytes);
-    if (silent(stream))
+    if (silent(stream)) {
+        pipe->in_doubt = true; /* others may be in progress, and silent */
         return;
+    }
     message.path = pipe_path(stream, pipe, file, PIPE_WRITTEN, message.offset);
     message.flags = pipe->in_doubt ? RECORD_OLDER : 0;
     tell_pipe_message(stream, EVENT_SEND, &message);
@@ -176,8 +186,10 @@ static __always_inline void pipe_read(struct stream *stream, struct pipe *pipe,
     struct message message = {.bytes = bytes};
 
     message.offset = count_read(pipe, file->address, bytes);
-    if (silent(stream))
+    if (silent(stream)) {
+        pipe->in_doubt = true;
         return;
+    }
     message.path = pipe_path(stream, pipe, file, PIPE_READ, message.offset);
     message.flags = (bytes == 0 ? RECORD_END_OF_FILE : 0) | (pipe->in_doubt ? RECORD_OLDER : 0);
     if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))

@@ -327,6 +327,15 @@ static __always_inline int urgent_received(struct stream *stream, struct sock *s
     return 0;
 }
 
+/* Whether the receive call that ends is older than the stream's mark; UNIX. */
+static __always_inline bool ends_older_receive(struct stream *stream, struct sock *sk)
+{
+    bool older = stream->older_receive == (uint64_t)sk;
+
+    stream->older_receive = 0;
+    return older;
+}
+
 static __always_inline int unix_received(struct stream *stream, struct sock *sk, uint32_t kind,
                                          int result)
 {
@@ -334,6 +343,7 @@ static __always_inline int unix_received(struct stream *stream, struct sock *sk,
     struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
     struct path *path, *sender;
     uint32_t bytes = result, next;
+    bool older = ends_older_receive(stream, sk);
     struct sock *peer;
     uint64_t key;
 
@@ -345,8 +355,9 @@ static __always_inline int unix_received(struct stream *stream, struct sock *sk,
     peer = unix_socket->peer;
     key = peer == NULL ? 0 : bpf_get_socket_cookie(peer);
     if (call->socket == key && key != 0) {
-        bytes -= call->done;
         next = call->next;
+        /* of an older call, what was seen of it */
+        bytes = older && kind == PATH_UNIX_STREAM ? next - call->first : bytes - call->done;
         if (call->path == 0) {
             struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
 
@@ -354,16 +365,20 @@ static __always_inline int unix_received(struct stream *stream, struct sock *sk,
                 taken->path = path->number;
         }
     } else {
-        /* end of file, or a sender that had no cookie when its message was copied */
+        /* end of file; a sender that had no cookie when its message was copied; or it was copied before this stream
+         * was marked, and lies before what is counted */
         struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
         struct taken fresh = {.path = path->number};
+        uint32_t step = kind == PATH_UNIX_STREAM ? bytes : bytes != 0;
 
         call->first = taken == NULL ? path->in : taken->in;
+        next = call->first + (older ? 0 : step);
+        if (older)
+            call->first = path->start_in - step;
         call->done = 0;
         call->flags = bytes == 0 ? RECORD_END_OF_FILE : 0;
-        next = call->first + (kind == PATH_UNIX_STREAM ? bytes : bytes != 0);
         fresh.in = next;
-        if (next != call->first)
+        if (step != 0 && !older)
             taken_noted(key, &fresh);
     }
     call->socket = 0;
@@ -412,7 +427,8 @@ static __always_inline int datagram_received(struct stream *stream, struct sock 
         return 0;
     }
     if (!call->numbered)
-        call->first = __sync_fetch_and_add(&path->in, 1);
+        call->first = ends_older_receive(stream, sk) ? path->start_in - 1
+                                                     : __sync_fetch_and_add(&path->in, 1);
     call->numbered = 0;
     if (silent(stream))
         begin_behind(path, PATH_MOVED_IN, call->first + 1);

@@ -354,6 +354,22 @@ static __always_inline void begin_datagram(struct send_call *call)
         call->others++;
 }
 
+/* A send to the socket `sk` begins of which nothing is told for now, however long it waits; what it queues may be
+ * received when others have begun to tell. */
+static __always_inline void begin_unheard(struct path *path, struct sock *sk)
+{
+    struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
+    struct sock *sender = receiver == NULL ? NULL : receiver->peer;
+    struct taken nothing = {};
+    struct taken *taken;
+
+    if (sender == NULL || (path->state & PATH_IN_DOUBT))
+        return;
+    taken = taken_noted(bpf_get_socket_cookie(sender), &nothing);
+    if (taken != NULL)
+        begin_doubt(path, (uint64_t)sender, taken);
+}
+
 /* MESSAGEQUEUED, if the receiver's path is known. */
 static __always_inline void unix_queued(const struct send_call *call, struct sock *sk,
                                         struct sk_buff *last)
@@ -417,6 +433,8 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
             begin_counted(call, &path->sends);
         else if (sk->sk_type == SOCK_DGRAM)
             begin_datagram(call);
+        if (path != NULL && sk->sk_type == SOCK_STREAM && is_silent_now(stream))
+            begin_unheard(path, sk);
         if (path != NULL && sk->sk_type == SOCK_STREAM &&
             wants(stream, EVENT_FLAG(EVENT_SENDCALL))) {
             call->path = path->number;

@@ -40,7 +40,7 @@ static __always_inline void believe_shift(struct path *sender, uint32_t shift)
 /* Of a stream, calls between their steps only make the shift seem larger: a send has queued what it
  * has not counted, a receive has counted what it has not taken from the queue. So the least of many
  * looks is it, of those in which nothing changed meanwhile. */
-static __always_inline void settle_bytes(struct path *sender, struct taken *taken,
+static __always_inline void settle_bytes(struct path *sender, uint64_t socket, struct taken *taken,
                                          struct unix_sock *receiver)
 {
     bool known = sender->settling != 0;
@@ -62,7 +62,7 @@ static __always_inline void settle_bytes(struct path *sender, struct taken *take
     else
         __sync_fetch_and_add(&unsettled, 1);
     if (sender->state & PATH_SETTLED)
-        begin_doubt(sender, taken); /* several may have been sending */
+        begin_doubt(sender, socket, taken); /* several may have been sending */
 }
 
 /* ---- queues of messages ---- */
@@ -183,8 +183,8 @@ static __always_inline void settle_messages(struct path *sender, const uint32_t 
 }
 
 /* One direction: `sender` is the storage of the sending socket, `key` its cookie. */
-static __always_inline void settle(struct path *sender, uint64_t key, struct unix_sock *receiver,
-                                   uint32_t kind)
+static __always_inline void settle(struct path *sender, struct sock *socket, uint64_t key,
+                                   struct unix_sock *receiver, uint32_t kind)
 {
     struct taken nothing = {};
     struct taken *taken;
@@ -195,7 +195,7 @@ static __always_inline void settle(struct path *sender, uint64_t key, struct uni
     if (taken == NULL)
         return;
     if (kind == PATH_UNIX_STREAM)
-        settle_bytes(sender, taken, receiver);
+        settle_bytes(sender, (uint64_t)socket, taken, receiver);
     else
         settle_messages(sender, &taken->in, (struct sock *)receiver, 0);
 }

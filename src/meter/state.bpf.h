@@ -142,8 +142,9 @@ struct stream {
     uint64_t
         written_at; /* when it last ended a write into a pipe whose positions had been settled since */
     uint32_t older_send; /* a send call may be in progress that is older than the mark */
-    uint64_t
-        older_socket; /* ... on this socket, where it is counted in `older_sends`; 0 = it is not */
+    /* UNIX sockets with a call in progress that is older than the mark, 0 = none: */
+    uint64_t older_socket;  /* on which it sends a stream, counted in `older_sends` */
+    uint64_t older_receive; /* ... receives: what it has taken may have been counted by nobody */
     struct many_call send_many;
     struct many_call receive_many;
     struct send_call send;

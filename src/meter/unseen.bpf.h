@@ -77,20 +77,22 @@ static long look_for_end(uint32_t index, struct end_of_sent *sent)
     return !taken_from && before == in && !is_taken_from(sent->receiver);
 }
 
-/* The counts of a stream of bytes may be wrong from now on, and its records say so. */
-static __always_inline void begin_doubt(struct path *sender, struct taken *taken)
+/* The counts of the bytes that a socket sends may be wrong from now on, and its records say so. */
+static __always_inline void begin_doubt(struct path *sender, uint64_t socket, struct taken *taken)
 {
+    sender->socket = socket;
     sender->state |= PATH_IN_DOUBT;
     taken->doubt = RECORD_OLDER;
 }
 
-/* They are right, `taken` as well as what is sent, unless a send is in progress of which nothing has been told. */
+/* They are right, `taken` as well as what is sent, unless a send is in progress of which nothing has been told: it is
+ * older, or may yet begin and block before anything is told at all. */
 static __always_inline void end_doubt(struct path *sender, struct taken *taken)
 {
     uint64_t socket = sender->socket;
     uint32_t *older = bpf_map_lookup_elem(&older_sends, &socket);
 
-    if (older != NULL && *(volatile uint32_t *)older != 0)
+    if (begun < mark_generation || (older != NULL && *(volatile uint32_t *)older != 0))
         return;
     sender->state &= ~PATH_IN_DOUBT;
     sender->settled = bpf_ktime_get_ns();
@@ -115,7 +117,7 @@ static __always_inline uint32_t count_again(struct path *path, struct sock *sk, 
         bpf_loop(LOOKS_FOR_END, look_for_end, &sent, 0);
     path->out = sent.end;
     if (sent.taken != NULL)
-        begin_doubt(path, sent.taken);
+        begin_doubt(path, (uint64_t)sk, sent.taken);
     return sent.end - bytes;
 }
 
