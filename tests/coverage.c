@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coverage.c: every way to send and to receive, one way a run:
+ * coverage.c: every way to send and to receive, one way after the other:
  *
- *      coverage WAY tcp|unix|pipe|fifo LOG
+ *      coverage WAY,... tcp|udp|udp6|unix|datagram|seqpacket|pipe|fifo LOG
  *
- * makes a connected pair of sockets, or a pipe, goes that way, and logs what it did as the calls gave it:
+ * makes a connected pair of sockets, or a pipe, for each, goes that way, and logs what it did as the calls
+ * gave it:
  *
  *      SEND inode bytes        END inode 0             the end of file
  *      RECEIVE inode bytes     FAILED_SEND inode 0     and FAILED_RECEIVE
@@ -34,6 +35,7 @@
 
 #define PAGE 4096
 
+int domain, type;
 bool is_tcp;
 char buffer[1 << 20];
 static int log_file;
@@ -113,14 +115,35 @@ static int listen_on_loopback(struct sockaddr_in *address)
     return listener;
 }
 
-static void make_pair(int pair[2])
+static int bound_to_loopback(struct sockaddr_in6 *address)
+{
+    struct sockaddr_in *in4 = (struct sockaddr_in *)address;
+    int made = socket(domain, SOCK_DGRAM, 0);
+    socklen_t length = sizeof(*address);
+
+    *address = (struct sockaddr_in6){.sin6_family = (sa_family_t)domain};
+    if (domain == AF_INET)
+        in4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    else
+        address->sin6_addr = in6addr_loopback;
+    must(bind(made, (void *)address, length) == 0);
+    must(getsockname(made, (void *)address, &length) == 0);
+    return made;
+}
+
+static void make_udp_pair(int pair[2])
+{
+    struct sockaddr_in6 sender, receiver;
+
+    pair[SENDER] = bound_to_loopback(&sender);
+    pair[RECEIVER] = bound_to_loopback(&receiver);
+    must(connect(pair[SENDER], (void *)&receiver, sizeof(receiver)) == 0);
+    must(connect(pair[RECEIVER], (void *)&sender, sizeof(sender)) == 0);
+}
+
+static void make_tcp_pair(int pair[2])
 {
     struct sockaddr_in address;
-
-    if (!is_tcp) {
-        must(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
-        return;
-    }
     int listener = listen_on_loopback(&address), at_once = 1;
     pair[SENDER] = socket(AF_INET, SOCK_STREAM, 0);
     must(connect(pair[SENDER], (void *)&address, sizeof(address)) == 0);
@@ -128,6 +151,16 @@ static void make_pair(int pair[2])
     must(pair[RECEIVER] >= 0);
     setsockopt(pair[SENDER], IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
     close(listener);
+}
+
+static void make_pair(int pair[2])
+{
+    if (domain == AF_UNIX)
+        must(socketpair(AF_UNIX, type, 0, pair) == 0);
+    else if (is_tcp)
+        make_tcp_pair(pair);
+    else
+        make_udp_pair(pair);
 }
 
 static void send_bytes(int socket, size_t bytes)
@@ -662,64 +695,118 @@ static int uring_splice(const int *pair)
     return splice_through_uring("plain", pair);
 }
 
-int main(int argc, char **argv)
+static const struct {
+    const char *name;
+    int (*go)(const int *pair);
+} ways[] = {
+    {"calls", calls},
+    {"empty", empty},
+    {"peek", peek},
+    {"wait-all", wait_all},
+    {"low-water", low_water},
+    {"half-closed", half_closed},
+    {"would-block", would_block},
+    {"short-many", short_many},
+    {"splice-out", splice_out},
+    {"splice-last", splice_last},
+    {"splice-bulk", splice_bulk},
+    {"splice-in", splice_in},
+    {"vmsplice-tee", vmsplice_tee},
+    {"sendfile", send_file},
+    {"map-received", map_received},
+    {"zero-copy", zero_copy},
+    {"urgent", urgent},
+    {"urgent-in-line", urgent_in_line},
+    {"discard", discard},
+    {"fast-open", fast_open},
+    {"passed", passed},
+    {"passed-many", passed_many},
+    {"abstract", abstract},
+    {"uring-plain", uring_plain},
+    {"uring-poll", uring_poll},
+    {"uring-async", uring_async},
+    {"uring-sqpoll", uring_sqpoll},
+    {"uring-splice", uring_splice},
+    {"wait-any", wait_for_any},
+    {"wait-new", wait_for_new},
+    {"wait-time", wait_for_time},
+    {"message-empty", message_empty},
+    {"message-peek", message_peek},
+    {"message-cut", message_cut},
+    {"message-splice", message_splice},
+    {"message-splice-out", message_splice_out},
+    {"udp-more", udp_more},
+    {"udp-splice-pieces", udp_splice_pieces},
+    {"unix-splice-pieces", unix_splice_pieces},
+    {"udp-segments", udp_segments},
+    {"udp-zero-copy", udp_zero_copy},
+    {"udp-refused", udp_refused},
+    {"pipe-calls", pipe_calls},
+    {"pipe-splice", pipe_splice},
+    {"pipe-would-block", pipe_would_block},
+    {"pipe-blocked", pipe_blocked},
+    {"pipe-packets", pipe_packets},
+};
+
+static const struct {
+    const char *name;
+    int domain, type;
+} kinds[] = {
+    {"tcp", AF_INET, SOCK_STREAM},
+    {"udp", AF_INET, SOCK_DGRAM},
+    {"udp6", AF_INET6, SOCK_DGRAM},
+    {"unix", AF_UNIX, SOCK_STREAM},
+    {"datagram", AF_UNIX, SOCK_DGRAM},
+    {"seqpacket", AF_UNIX, SOCK_SEQPACKET},
+    {"pipe", 0, 0},
+    {"fifo", 0, 0},
+};
+
+static bool choose_kind(const char *name)
 {
-    static const struct {
-        const char *name;
-        int (*go)(const int *pair);
-    } ways[] = {
-        {"calls", calls},
-        {"empty", empty},
-        {"peek", peek},
-        {"wait-all", wait_all},
-        {"low-water", low_water},
-        {"half-closed", half_closed},
-        {"would-block", would_block},
-        {"short-many", short_many},
-        {"splice-out", splice_out},
-        {"splice-last", splice_last},
-        {"splice-bulk", splice_bulk},
-        {"splice-in", splice_in},
-        {"vmsplice-tee", vmsplice_tee},
-        {"sendfile", send_file},
-        {"map-received", map_received},
-        {"zero-copy", zero_copy},
-        {"urgent", urgent},
-        {"urgent-in-line", urgent_in_line},
-        {"discard", discard},
-        {"fast-open", fast_open},
-        {"passed", passed},
-        {"passed-many", passed_many},
-        {"abstract", abstract},
-        {"uring-plain", uring_plain},
-        {"uring-poll", uring_poll},
-        {"uring-async", uring_async},
-        {"uring-sqpoll", uring_sqpoll},
-        {"uring-splice", uring_splice},
-        {"wait-any", wait_for_any},
-        {"wait-new", wait_for_new},
-        {"wait-time", wait_for_time},
-        {"pipe-calls", pipe_calls},
-        {"pipe-splice", pipe_splice},
-        {"pipe-would-block", pipe_would_block},
-        {"pipe-blocked", pipe_blocked},
-        {"pipe-packets", pipe_packets},
-    };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(name, kinds[i].name) != 0)
+            continue;
+        domain = kinds[i].domain;
+        type = kinds[i].type;
+        is_tcp = domain == AF_INET && type == SOCK_STREAM;
+        return true;
+    }
+    return false;
+}
+
+/* Returns 2 if there is no such way. */
+static int go(const char *way, const char *kind)
+{
     int pair[2];
 
-    alarm(30);
-    for (size_t i = 0; argc == 4 && i < sizeof(ways) / sizeof(ways[0]); i++) {
-        if (strcmp(argv[1], ways[i].name) != 0)
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        if (strcmp(way, ways[i].name) != 0)
             continue;
-        is_tcp = strcmp(argv[2], "tcp") == 0;
-        log_file = open(argv[3], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-        must(log_file >= 0);
-        if (strcmp(argv[2], "fifo") == 0 || strcmp(argv[2], "pipe") == 0)
-            make_pipe(strcmp(argv[2], "fifo") == 0, pair);
+        if (domain == 0)
+            make_pipe(strcmp(kind, "fifo") == 0, pair);
         else
             make_pair(pair);
         return ways[i].go(pair);
     }
-    fprintf(stderr, "usage: coverage WAY tcp|unix|pipe|fifo LOG\n");
     return 2;
+}
+
+int main(int argc, char **argv)
+{
+    int result = 2;
+
+    alarm(30);
+    if (argc == 4 && choose_kind(argv[2])) {
+        log_file = open(argv[3], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        must(log_file >= 0);
+        char *rest = argv[1];
+        do
+            result = go(strsep(&rest, ","), argv[2]);
+        while (result == 0 && rest != NULL);
+    }
+    if (result == 2)
+        fprintf(stderr,
+                "usage: coverage WAY,... tcp|udp|udp6|unix|datagram|seqpacket|pipe|fifo LOG\n");
+    return result;
 }

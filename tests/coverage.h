@@ -30,6 +30,7 @@ void wait_for_child(void);
 void nap(void); /* 50 ms */
 
 /* A connected pair of the kind the command line asks for. */
+extern int domain, type; /* of its sockets */
 extern bool is_tcp;
 
 extern char buffer[1 << 20];
@@ -37,6 +38,19 @@ extern char buffer[1 << 20];
 /* coverage_uring.c: `how` is plain, poll, async or sqpoll. Returns 77 if io_uring is not to be had. */
 int through_uring(const char *how, const int *pair);
 int splice_through_uring(const char *how, const int *pair);
+
+/* coverage_message.c */
+int message_empty(const int *pair);
+int message_peek(const int *pair);
+int message_cut(const int *pair);
+int message_splice(const int *pair);
+int message_splice_out(const int *pair);
+int udp_more(const int *pair);
+int udp_splice_pieces(const int *pair);
+int unix_splice_pieces(const int *pair);
+int udp_segments(const int *pair);
+int udp_zero_copy(const int *pair);
+int udp_refused(const int *pair);
 
 /* coverage_wait.c */
 int wait_for_any(const int *pair);

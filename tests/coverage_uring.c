@@ -191,7 +191,7 @@ int through_uring(const char *how, const int *pair)
     if (!prepare_ring(how))
         return NOT_TO_BE_HAD;
     for (enum operation operation = PLAIN; operation < OPERATIONS; operation++)
-        if (operation != ZERO_COPY || is_tcp)
+        if (operation != ZERO_COPY || domain != AF_UNIX)
             go(pair, operation, 100 + (unsigned)operation);
     look(pair);
     many_at_one_request(pair);

@@ -313,7 +313,8 @@ static int flags_of_send(const struct call *call)
                                          : 0;
 }
 
-/* An urgent byte is taken out of its turn, or skipped: positions behind it may be wrong by one. */
+/* Positions behind may be wrong: an urgent byte is taken out of its turn, or skipped; the kernel may make several
+ * messages of one splice. */
 static void doubt_both(struct ptracemeter *meter, struct path *path)
 {
     struct path *partner = path_partner(meter, path);
@@ -463,6 +464,14 @@ static struct path *path_of_receive(struct ptracemeter *meter, struct tracee *tr
     return path_from_anybody(meter, tracee, object);
 }
 
+/* What a call that has nothing to receive waits for. */
+static struct path *path_of_wait(struct ptracemeter *meter, struct tracee *tracee,
+                                 struct object *object)
+{
+    return is_datagram(object) ? path_to(meter, tracee, object, NULL, 0)
+                               : path_of(meter, tracee, object, PIPE_READ);
+}
+
 /* How many bytes a call has room for; UINT64_MAX: not known. */
 static uint64_t room_in(const struct tracee *tracee, const struct msghdr *header)
 {
@@ -536,9 +545,7 @@ void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
     if (call->from == NULL)
         return;
     if (!call->told && call_slept(tracee)) {
-        const struct path *waited = is_datagram(call->from)
-                                        ? path_to(meter, tracee, call->from, NULL, 0)
-                                        : path_of(meter, tracee, call->from, PIPE_READ);
+        const struct path *waited = path_of_wait(meter, tracee, call->from);
         if (waited != NULL)
             call_tell_wait(meter, tracee, waited->number, 0);
     }
@@ -630,12 +637,12 @@ void move_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
     bool concurrent = leave_path(tracee);
     struct path *from = call->from == NULL || call->number == SYS_tee
                             ? NULL
-                            : path_of(meter, tracee, call->from, PIPE_READ);
+                            : path_of_receive(meter, tracee, call->from);
     bool tells_end =
         (call->number == SYS_splice && call->arguments[4] != 0) || call->number == SYS_vmsplice;
 
     tell_moves_wait(meter, tracee,
-                    call->from == NULL ? NULL : path_of(meter, tracee, call->from, PIPE_READ), to);
+                    call->from == NULL ? NULL : path_of_wait(meter, tracee, call->from), to);
     if (call->told && (call->number == SYS_tee || restarts(result)))
         tracee->waited = true;
     if (result < 0) {
@@ -645,6 +652,8 @@ void move_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
     }
     if (from != NULL && (result > 0 || tells_end))
         tell_receive(meter, tracee, from, (uint32_t)result, 0);
+    if (to != NULL && is_message(to->object))
+        doubt_both(meter, to);
     if (to != NULL && result > 0)
         tell_send(meter, tracee, to, (uint32_t)result, concurrent ? RECORD_CONCURRENT : 0);
 }
