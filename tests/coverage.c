@@ -63,6 +63,11 @@ void note_wait(const char *operation, long call)
     dprintf(log_file, "%s %ld\n", operation, call);
 }
 
+void note_other(const char *kind)
+{
+    dprintf(log_file, "OTHER %s\n", kind);
+}
+
 void sent(int socket, ssize_t result, ssize_t expected)
 {
     must(result == expected);
@@ -741,6 +746,8 @@ static const struct {
     {"udp-segments", udp_segments},
     {"udp-zero-copy", udp_zero_copy},
     {"udp-refused", udp_refused},
+    {"other-sockets", other_sockets},
+    {"mptcp-refused", mptcp_refused},
     {"pipe-calls", pipe_calls},
     {"pipe-splice", pipe_splice},
     {"pipe-would-block", pipe_would_block},

@@ -12,6 +12,9 @@ enum { SENDER = 0, RECEIVER = 1 };
 /* Notes an operation on a socket: "SEND 4711 100". */
 void note(const char *operation, int socket, long bytes);
 
+/* Notes that a socket was used of a kind that is not recorded. */
+void note_other(const char *kind);
+
 /* Notes a system call that had to wait. */
 void note_wait(const char *operation, long call);
 
@@ -51,6 +54,10 @@ int unix_splice_pieces(const int *pair);
 int udp_segments(const int *pair);
 int udp_zero_copy(const int *pair);
 int udp_refused(const int *pair);
+
+/* coverage_other.c */
+int other_sockets(const int *pair);
+int mptcp_refused(const int *pair);
 
 /* coverage_wait.c */
 int wait_for_any(const int *pair);

@@ -169,6 +169,22 @@ for kind in datagram seqpacket; do
 done
 way half-closed,passed,passed-many seqpacket
 
+way mptcp-refused tcp
+
+# Kinds of sockets that are not recorded: no path, no message, no failed call; a wait for them is a BLOCK.
+if record other-sockets unix; then
+    others=$(sed -n 's/^OTHER //p' other-sockets-unix.log | xargs)
+    echo "# other sockets here: $others"
+    check "there are other sockets: netlink at least" test "${others%% *}" = netlink
+    check_equal "of $others nothing is recorded, and nothing has failed" "0 0 0" "$(jq -r -s '
+        "\([.[] | select(.path != null)] | length) " +
+        (map(select(.event == "TERMINATION"))[0] | "\(.failed_sends) \(.failed_receives)")' other-sockets-unix.json)"
+    check_equal "... and nobody complains" "" "$(grep -i -E 'lost|error|missing|not known' other-sockets-unix.err |
+        grep -v ' 0 lost' | grep -v -E 'not known how much|not known, and nothing of io_uring')"
+    [ "$by" != kernel ] || check "... a wait for one is a BLOCK" test "$(echo "$others" | wc -w)" -le \
+        "$(jq -s '[.[] | select(.event == "BLOCK" and .system_call == 45)] | length' other-sockets-unix.json)"
+fi
+
 # sends NAMES KIND PATTERN: the bytes of each SEND on paths of these kinds, as recorded, and how many edges there are
 # that are called exact.
 sends() {

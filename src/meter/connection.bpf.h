@@ -102,13 +102,21 @@ static __always_inline void note_close(struct stream *stream, struct sock *sk)
         write_network(path, sk);
 }
 
+/* A part of an MPTCP connection: what is sent on it passes no hook of TCP. A listener's connections need not be. */
+static __always_inline bool is_part_of_mptcp(struct sock *sk, int new_state)
+{
+    struct tcp_sock *tcp = new_state == TCP_LISTEN ? NULL : bpf_skc_to_tcp_sock(sk);
+
+    return tcp != NULL && bpf_core_field_exists(tcp->is_mptcp) && tcp->is_mptcp;
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream;
 
-    if (sk->sk_protocol != IPPROTO_TCP)
+    if (sk->sk_protocol != IPPROTO_TCP || is_part_of_mptcp(sk, new_state))
         return 0;
     if (new_state == TCP_ESTABLISHED) {
         note_established(sk);

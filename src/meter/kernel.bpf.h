@@ -300,6 +300,7 @@ struct tcp_sock {
     uint32_t snd_una;
     uint32_t srtt_us; /* eight times that */
     uint32_t total_retrans;
+    bool is_mptcp;
 };
 
 struct sockaddr_un {
