@@ -717,18 +717,21 @@ static void naive_total(const struct naive *naive, struct lines *lines)
     uint64_t unknown_streams = 0;
     uint64_t unknown_paths = 0;
     uint64_t unseen_bytes = 0;
+    uint64_t unseen_sent_bytes = 0;
 
     for (size_t i = 0; i < naive->recording->count; i++) {
         const union any_record *record = &naive->recording->records[i];
-        bool unseen = record->header.id == EVENT_RECEIVE && !has_stream(record);
         bool message = record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE;
+        bool unseen = message && !has_stream(record);
         events += naive_is_event(record);
-        unseen_bytes += unseen ? record->event.message.bytes : 0;
-        unknown_streams += message && !unseen && (!has_stream(record) || !naive->known_at[i]);
+        *(record->header.id == EVENT_SEND ? &unseen_sent_bytes : &unseen_bytes) +=
+            unseen ? record->event.message.bytes : 0;
+        unknown_streams += message && !unseen && !naive->known_at[i];
         unknown_paths += message && has_stream(record) && naive_path_of(naive, i) == NONE;
     }
-    line(lines, "total %" PRIu64 " events, unknown %" PRIu64 " %" PRIu64 ", unseen %" PRIu64,
-         events, unknown_streams, unknown_paths, unseen_bytes);
+    line(lines,
+         "total %" PRIu64 " events, unknown %" PRIu64 " %" PRIu64 ", unseen %" PRIu64 " %" PRIu64,
+         events, unknown_streams, unknown_paths, unseen_bytes, unseen_sent_bytes);
 }
 
 static void naive_lines(const struct recording *recording, struct lines *lines)

@@ -79,8 +79,10 @@ static void result_lines(const struct communication *result, struct lines *lines
         line(lines, "path %u %s > %s (%s > %s) " TRAFFIC " " TRAFFIC, path->kind, path->local,
              path->remote, from, to, TRAFFIC_OF(path->sent), TRAFFIC_OF(path->received));
     }
-    line(lines, "total %" PRIu64 " events, unknown %" PRIu64 " %" PRIu64 ", unseen %" PRIu64,
-         result->events, result->unknown_streams, result->unknown_paths, result->unseen_bytes);
+    line(lines,
+         "total %" PRIu64 " events, unknown %" PRIu64 " %" PRIu64 ", unseen %" PRIu64 " %" PRIu64,
+         result->events, result->unknown_streams, result->unknown_paths, result->unseen_bytes,
+         result->unseen_sent_bytes);
     qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
 }
 

@@ -9,7 +9,7 @@
  *
  *      SEND inode bytes        END inode 0             the end of file
  *      RECEIVE inode bytes     FAILED_SEND inode 0     and FAILED_RECEIVE
- *      UNSEEN inode bytes      taken where no hook tells of it
+ *      UNSEEN inode bytes      taken where no hook tells of it, UNSEEN_SEND: sent
  */
 #include "coverage.h"
 
@@ -748,6 +748,7 @@ static const struct {
     {"udp-refused", udp_refused},
     {"other-sockets", other_sockets},
     {"mptcp-refused", mptcp_refused},
+    {"pipe-uring", pipe_through_uring},
     {"pipe-calls", pipe_calls},
     {"pipe-splice", pipe_splice},
     {"pipe-would-block", pipe_would_block},

@@ -41,6 +41,7 @@ extern char buffer[1 << 20];
 /* coverage_uring.c: `how` is plain, poll, async or sqpoll. Returns 77 if io_uring is not to be had. */
 int through_uring(const char *how, const int *pair);
 int splice_through_uring(const char *how, const int *pair);
+int pipe_through_uring(const int *pair);
 
 /* coverage_message.c */
 int message_empty(const int *pair);

@@ -17,7 +17,7 @@ cat > records.jq << 'END'
 [.[] | select(.event == "SEND" or .event == "RECEIVE")] | sort_by(.time_ns - .span_ns) |
 reduce .[] as $record ([];
     ($record.path | tostring) as $path |
-    (if $record.stream == 0 then "UNSEEN" elif $record.end_of_file then "END"
+    (if $record.stream == 0 then "UNSEEN" + if $record.event == "SEND" then "_SEND" else "" end elif $record.end_of_file then "END"
      else $record.event end) as $word |
     if $record.continued then
         (map(.word == $word and .inode == $inode[$path] and .stream == $record.stream) |
@@ -66,8 +66,8 @@ compare() {
     for side in log records; do
         {
             grep -E '^(SEND|RECEIVE|END) ' "$1.$side" | sort -s -k1,2
-            awk '$1 == "UNSEEN" { bytes[$2] += $3 }
-                 END { for (i in bytes) print "UNSEEN", i, bytes[i] }' "$1.$side" | sort
+            awk '$1 ~ /^UNSEEN/ { bytes[$1 " " $2] += $3 }
+                 END { for (i in bytes) print i, bytes[i] }' "$1.$side" | sort
         } > "$1.$side.sorted"
     done
     {
@@ -83,7 +83,7 @@ compare() {
 seen_otherwise() {
     [ "$by" = ptrace ] || return
     case $1-$2 in
-    uring-* | splice-out-unix | splice-last-* | udp-more,* | unix-splice-pieces-*) return ;;
+    *uring-* | splice-out-unix | splice-last-* | udp-more,* | unix-splice-pieces-*) return ;;
     esac
     return 1
 }
@@ -148,6 +148,7 @@ for kind in pipe fifo; do
     done
 done
 way pipe-packets pipe
+way pipe-uring pipe
 way wait-time tcp
 for name in short-many splice-last abstract urgent urgent-in-line; do
     way "$name" unix
@@ -258,6 +259,13 @@ check_equal "a write that waits for room began after the one before it has ended
     "\(length > 2) \(all(. > $sends[0].time_ns))"' pipe-blocked-pipe.json)"
 check_equal "what nobody was seen to take is told of in the statistics" 500 \
     "$("$dpm" stats --json splice-last-unix.trace | jq .trace.unseen_bytes)"
+if [ -s pipe-uring-pipe.json ]; then
+    check_equal "what requests wrote into pipes, and what they read, is told of in the statistics" "3000 3000" \
+        "$("$dpm" stats --json pipe-uring-pipe.trace | jq -r '.trace | "\(.unseen_sent_bytes) \(.unseen_bytes)"')"
+    check "... and in the report" sh -c "'$dpm' stats pipe-uring-pipe.trace | grep -q 'written into pipes unseen'"
+    check_equal "... no RECEIVE has an edge from a SEND of nobody" 0 "$("$dpm" dump --json --matched \
+        pipe-uring-pipe.trace 2> matched.err | jq -s '[.[].edges[]? | select(.stream == 0)] | length')"
+fi
 if [ -s uring-async-tcp.json ]; then
     check_equal "io_uring's threads are threads of the process, and they end" "true true true" \
         "$(jq -r -s '

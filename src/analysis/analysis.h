@@ -249,11 +249,12 @@ struct communication {
     uint64_t
         clock_error; /* ns: how far times of one machine and another may be wrong, at the end; 0: there is
                                  one machine; UINT64_MAX: no messages went both ways */
-    uint32_t kinds_left_out;   /* METER_TCP ...: some recording did not meter them */
-    uint32_t traces_of_ptrace; /* how many of the recordings the ptrace meter made */
-    uint64_t unseen_bytes;     /* received by a call the kernel does not tell of: they count for no
+    uint32_t kinds_left_out;    /* METER_TCP ...: some recording did not meter them */
+    uint32_t traces_of_ptrace;  /* how many of the recordings the ptrace meter made */
+    uint64_t unseen_bytes;      /* received by a call the kernel does not tell of: they count for no
                                  process */
-    bool matched;              /* `matching` is known: it was read as a history */
+    uint64_t unseen_sent_bytes; /* the same of sending */
+    bool matched;               /* `matching` is known: it was read as a history */
     struct history_counts matching; /* what became of messages */
     uint64_t unknown_paths; /* messages on paths whose identity record is missing: they count for
                                  their process, but for no pair and no path */

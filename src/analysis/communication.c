@@ -293,6 +293,7 @@ static void build_totals(const struct statistics *statistics, struct communicati
     result->events = statistics->lasting.events;
     result->unknown_streams = statistics->lasting.unknown_streams;
     result->unseen_bytes = statistics->lasting.unseen_bytes;
+    result->unseen_sent_bytes = statistics->lasting.unseen_sent_bytes;
     result->duration = duration(statistics);
     result->complete = true;
     for (uint32_t i = 0; i < statistics->lasting.origin_count; i++)

@@ -407,8 +407,8 @@ static int add_event(struct statistics *statistics, const struct waiting_event *
             return queues_arrived(statistics, event->path, record, common_time(event));
         if (header->id == EVENT_RECEIVE)
             statistics->lasting.unseen_bytes += record->message.bytes;
-        else
-            statistics->lasting.unknown_streams += is_message;
+        else if (header->id == EVENT_SEND)
+            statistics->lasting.unseen_sent_bytes += record->message.bytes;
         return 0;
     }
     struct statistics_stream *stream = &statistics->streams[event->stream];

@@ -259,6 +259,7 @@ struct statistics_lasting {
     uint64_t events;
     uint64_t unknown_streams;
     uint64_t unseen_bytes;
+    uint64_t unseen_sent_bytes;
 };
 
 struct statistics {

@@ -234,6 +234,9 @@ static int note_message(struct history *history, struct stream *stream, uint32_t
     }
     switch (record->header.id) {
     case EVENT_SEND:
+        if (!has_stream(
+                &record->header)) /* it tells of bytes that were sent before, maybe received */
+            return 0;
         return flows_note_send(history, end, stream, record);
     case EVENT_SENDCALL:
         return stream == NULL ? 0 : flows_note_sendcall(history, end, stream, record);

@@ -273,7 +273,8 @@ static __always_inline void fill_pipe(struct path_record *record, const struct p
 }
 
 /* Number of the path that is this end of a pipe, told if it is new: then `first` is where what is told of it
- * begins. 0: there is no room. (Not static: the verifier then looks at it once.) */
+ * begins. 0: there is no room. `stream`: who uses it, NULL: nobody knows. (Not static: the verifier then looks at it
+ * once.) */
 __noinline uint32_t pipe_path(struct stream *stream, struct pipe *pipe,
                               const struct pipe_file *file, uint32_t end, uint32_t first)
 {
@@ -281,7 +282,7 @@ __noinline uint32_t pipe_path(struct stream *stream, struct pipe *pipe,
     struct message message = {};
     uint64_t time;
 
-    if (stream == NULL || pipe == NULL || file == NULL)
+    if (pipe == NULL || file == NULL)
         return 0;
     end &= 1;
     if (pipe->paths[end] != 0)
@@ -301,7 +302,8 @@ __noinline uint32_t pipe_path(struct stream *stream, struct pipe *pipe,
     record->header.time = time;
     record->path = message.path;
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-    write_message(stream, EVENT_CREATEPATH, &message);
+    if (stream != NULL)
+        write_message(stream, EVENT_CREATEPATH, &message);
     return message.path;
 }
 
@@ -316,12 +318,24 @@ static __always_inline bool is_pipe_alive(const struct pipe_key *key, const stru
            (uint64_t)BPF_CORE_READ(inode, i_pipe) == pipe->address;
 }
 
+/* Bytes have gone through this end of a pipe, from `first` on, that nobody had counted. */
+static __always_inline void tell_uncounted(struct pipe *pipe, const struct pipe_file *file,
+                                           uint32_t end, uint32_t first, uint32_t bytes)
+{
+    uint32_t path = pipe_path(NULL, pipe, file, end, first);
+
+    pipe->has_uncounted = true;
+    write_unseen(end == PIPE_WRITTEN ? EVENT_SEND : EVENT_RECEIVE, path, first, bytes);
+}
+
 /* Whoever is not metered and got hold of a pipe that was made while its maker was (SCM_RIGHTS, pidfd_getfd,
  * /proc/PID/fd) is not counted, nor is io_uring: what lies in it is then not what the counts say.
  * Nor is it while calls are in progress; but of these only one that waits for room stays so from one
- * sweep to the next. From there on the counts agree again, and all calls are counted. */
-static __always_inline void find_uncounted(struct pipe *pipe)
+ * sweep to the next. From there on the counts agree again, and all calls are counted. What went through both ends
+ * uncounted is not found. */
+static __always_inline void find_uncounted(struct pipe *pipe, const struct pipe_key *key)
 {
+    const struct pipe_file file = {.key = *key, .address = pipe->address, .inode = pipe->inode};
     uint32_t in = *(volatile uint32_t *)&pipe->in, out = *(volatile uint32_t *)&pipe->out;
     uint32_t uncounted = in + bytes_in_pipe(pipe->address) - out;
     bool same = pipe->swept_in == in && pipe->swept_out == out && pipe->uncounted == uncounted;
@@ -331,10 +345,12 @@ static __always_inline void find_uncounted(struct pipe *pipe)
     pipe->uncounted = uncounted;
     if (uncounted == 0 || !same || is_full(pipe->address))
         return;
-    if ((int32_t)uncounted > 0)
-        __sync_val_compare_and_swap(&pipe->out, out, out + uncounted);
-    else
-        __sync_val_compare_and_swap(&pipe->in, in, in - uncounted);
+    if ((int32_t)uncounted > 0) {
+        if (__sync_val_compare_and_swap(&pipe->out, out, out + uncounted) == out)
+            tell_uncounted(pipe, &file, PIPE_WRITTEN, out, uncounted);
+    } else if (__sync_val_compare_and_swap(&pipe->in, in, in - uncounted) == in) {
+        tell_uncounted(pipe, &file, PIPE_READ, in, -uncounted);
+    }
     pipe->in_doubt = true; /* until what is in it has been read */
     if (!pipe->watched)
         __sync_fetch_and_add(&watched_pipes, 1);
@@ -347,9 +363,9 @@ static long sweep_pipe(void *map, struct pipe_key *key, struct pipe *pipe, void 
 
     if (!is_pipe_alive(key, pipe))
         end_pipe(key, pipe, alive);
-    else if (!pipe->in_doubt && alive != 0 && (flags_in_force & FLAGS_OF_SEND) &&
-             (flags_in_force & FLAGS_OF_RECEIVE))
-        find_uncounted(pipe);
+    else if ((!pipe->in_doubt || pipe->has_uncounted) && alive != 0 &&
+             (flags_in_force & FLAGS_OF_SEND) && (flags_in_force & FLAGS_OF_RECEIVE))
+        find_uncounted(pipe, key);
     return 0;
 }
 

@@ -121,7 +121,8 @@ static __always_inline void end_doubt_of_pipe(struct pipe *pipe, uint64_t addres
         return;
     pipe->agreed = missing == pipe->missing ? pipe->agreed + 1 : 1;
     pipe->missing = missing;
-    if ((int32_t)missing > 0 && pipe->agreed < LOOKS_THAT_SETTLE)
+    /* what somebody uncounted has written the next sweep will find, and tell */
+    if ((int32_t)missing > 0 && (pipe->has_uncounted || pipe->agreed < LOOKS_THAT_SETTLE))
         return;
     if (__sync_val_compare_and_swap(&pipe->out, out, out + missing) == out)
         /* calls that have not ended may hide in it */

@@ -259,6 +259,7 @@ struct pipe {
     uint32_t uncounted; /* ... and how much more was in it than these say */
     bool older;         /* than its being met: it counts from OLDER_BEGIN */
     bool in_doubt;      /* not all may be counted, until it is found empty with counts that agree */
+    bool has_uncounted; /* bytes have gone through it that nobody had counted */
     bool watched;       /* others than metered streams may use it: all calls are counted */
     bool packets;       /* it was written with O_DIRECT */
     bool several[PIPE_ENDS]; /* in doubt: others than the first have ended calls there, too */

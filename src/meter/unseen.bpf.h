@@ -23,21 +23,6 @@
 
 #include "meter/call.bpf.h"
 
-static __always_inline void write_unseen(uint32_t path, uint32_t first, uint32_t bytes)
-{
-    struct record *record;
-
-    if ((flags_in_force & EVENT_FLAG(EVENT_RECEIVE)) == 0)
-        return;
-    record = begin_unowned(RING_DATA, EVENT_RECEIVE);
-    if (record == NULL)
-        return;
-    record->message.path = path;
-    record->message.offset = first;
-    record->message.bytes = bytes;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-}
-
 /* Bytes or messages in the receive queue. */
 static __always_inline uint32_t queued_in(struct unix_sock *receiver, uint32_t kind)
 {
@@ -211,7 +196,7 @@ static __always_inline uint32_t unseen_before(struct path *sender, struct unix_s
     unseen = claim_unseen(sender, taken, &look, &in);
     if (unseen == 0)
         return 0;
-    write_unseen(path, in == next ? first : in, unseen);
+    write_unseen(EVENT_RECEIVE, path, in == next ? first : in, unseen);
     return in == next ? unseen : 0;
 }
 
@@ -240,7 +225,7 @@ static __always_inline void look_for_unseen(struct path *sender, uint64_t key, s
         return;
     unseen = claim_unseen(sender, taken, &look, &in);
     if (unseen != 0)
-        write_unseen(path->number, in, unseen);
+        write_unseen(EVENT_RECEIVE, path->number, in, unseen);
     sender->seen_out = taken->in;
 }
 

@@ -337,6 +337,22 @@ static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t c
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+/* SEND or RECEIVE of bytes [first, first + bytes) that no hook has told of. */
+static __always_inline void write_unseen(uint32_t id, uint32_t path, uint32_t first, uint32_t bytes)
+{
+    struct record *record;
+
+    if ((flags_in_force & EVENT_FLAG(id)) == 0)
+        return;
+    record = begin_unowned(RING_DATA, id);
+    if (record == NULL)
+        return;
+    record->message.path = path;
+    record->message.offset = first;
+    record->message.bytes = bytes;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
 /* MESSAGEQUEUED: `queue` is what is in the queue now. It belongs to the receiver's path. */
 struct queued {
     uint32_t path;

@@ -365,7 +365,7 @@ static void print_flags(const struct record_face *face, const struct record_head
 {
     unsigned flags = header->flags;
 
-    if (header->id == EVENT_RECEIVE && (flags & RECORD_NO_STREAM))
+    if ((header->id == EVENT_SEND || header->id == EVENT_RECEIVE) && (flags & RECORD_NO_STREAM))
         fputs(", unseen", face->file);
     if (flags & RECORD_CONTINUED)
         fputs(", continued", face->file);

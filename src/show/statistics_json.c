@@ -149,11 +149,13 @@ static json_t *queue(const struct communication *communication, const struct que
 static json_t *recording(const struct communication *communication)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o}",
         "events", json_count(communication->events), "lost", json_count(communication->lost),
         "dropped", json_count(communication->dropped), "duplicates",
         json_count(communication->duplicates), "unseen_bytes",
-        json_count(communication->unseen_bytes), "not_metered",
+        json_count(communication->unseen_bytes), "unseen_sent_bytes",
+        json_count(communication->unseen_sent_bytes), "not_metered",
         kind_names(communication->kinds_left_out), "traces_of_ptrace",
         json_count(communication->traces_of_ptrace), "duration_ns",
         json_count(communication->duration), "complete", communication->complete, "by",

@@ -491,6 +491,20 @@ static void print_duplicates(FILE *file, uint64_t count)
     fprintf(file, "\n%s datagrams were received once more: the network has doubled them.\n", text);
 }
 
+static void print_unseen_sends(FILE *file, uint64_t bytes)
+{
+    char text[UNIT_SIZE];
+
+    if (bytes == 0)
+        return;
+    show_bytes(bytes, text);
+    fprintf(
+        file,
+        "\n%s were written into pipes unseen, by io_uring(7) or somebody who is not metered: they "
+        "count as sent by no process.\n",
+        text);
+}
+
 static void print_unseen(FILE *file, uint64_t bytes)
 {
     char text[UNIT_SIZE];
@@ -498,10 +512,11 @@ static void print_unseen(FILE *file, uint64_t bytes)
     if (bytes == 0)
         return;
     show_bytes(bytes, text);
-    fprintf(file,
-            "\n%s were taken from UNIX sockets unseen, by splice(2): they count as received by "
-            "no process.\n",
-            text);
+    fprintf(
+        file,
+        "\n%s were taken unseen, by splice(2) from UNIX sockets, or by io_uring(7) or somebody who "
+        "is not metered from pipes: they count as received by no process.\n",
+        text);
 }
 
 static void print_left_out(const struct communication *communication, FILE *file)
@@ -595,6 +610,7 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     print_unknown(file, communication->unknown_paths, "paths",
                   "they count for their processes only");
     print_unseen(file, communication->unseen_bytes);
+    print_unseen_sends(file, communication->unseen_sent_bytes);
     print_left_out(communication, file);
     print_meter(communication, file);
     print_own_cost(communication, file);
