@@ -153,6 +153,49 @@ for address in 127.0.0.1 ::1; do
         "$("$dpm" stats --json full.trace | jq -r '.trace.matching | "\(.unmatched_sends) \(.unmatched_receives)"')"
 done
 
+# ---- sends that are cut into datagrams ----
+
+# The kernel gives such a send one identification, and the next send the one after it: on IPv4 numbers come again.
+# What is sent begins with its number and is printed when it is received.
+cat > cut.py << 'END'
+import socket, struct, sys
+family, address, room, ahead = socket.AF_INET6 if sys.argv[1] == "::1" else socket.AF_INET, *sys.argv[1:]
+receiver = socket.socket(family, socket.SOCK_DGRAM)
+if int(room):
+    receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(room))
+receiver.bind((address, 0))
+receiver.settimeout(0.05)
+sender = socket.socket(family, socket.SOCK_DGRAM)
+sender.connect(receiver.getsockname())
+sender.setsockopt(socket.IPPROTO_UDP, 103, 300)  # UDP_SEGMENT
+for i in range(12):
+    sender.send(b"".join(struct.pack("I", i * 20 + k).ljust(300) for k in range(20)))
+    if i % int(ahead) != int(ahead) - 1:
+        continue
+    try:
+        while True:
+            print(struct.unpack("I", receiver.recv(1000)[:4])[0])
+    except socket.timeout:
+        pass
+END
+# cut ADDRESS ROOM AHEAD: of what was received how much has an edge, of which kinds, and to another datagram.
+cut() {
+    rm -rf cut.trace
+    "$dpm" run -o cut.trace --ring 64M --report cut.report -- python3 cut.py "$1" "$2" "$3" > cut.log 2> err
+    "$dpm" dump --json --matched cut.trace 2> dump.err | jq -r -s --rawfile log cut.log '
+        ($log | split("\n") | map(select(. != "") | tonumber)) as $number |
+        ([.[] | select(.event == "SEND" and .kind == "udp")] | to_entries |
+            map({key: (.value.sequence | tostring), value: .key}) | from_entries) as $sent |
+        [.[] | select(.event == "RECEIVE" and .kind == "udp")] | to_entries |
+        map({kinds: [.value.edges[]?.kind], right: ([.value.edges[]? | $sent[.sequence | tostring]] == [$number[.key]])}) |
+        "\(length == ($number | length)) \(map(.kinds) | unique | tojson) wrong \(map(select(.right | not)) | length)"'
+}
+check_equal "sends cut into datagrams, several under way: each RECEIVE leads to its own" \
+    'true [["inferred"]] wrong 0' "$(cut 127.0.0.1 0 4)"
+check_equal "... over IPv6, too, where numbers are counted" 'true [["exact"]] wrong 0' "$(cut ::1 0 4)"
+check_equal "... also if most of each are dropped" 'true [["inferred"]] wrong 0' "$(cut 127.0.0.1 2304 1)"
+check "... (they were)" test "$(wc -l < cut.log)" -lt 200
+
 # ---- two recordings, joined by nothing but the packets ----
 
 east=dpm-east-$$

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 /* ---- noting ---- */
 
@@ -62,6 +63,15 @@ static void note_repeated(struct end *end, struct sent *sent)
     sent->repeated = true;
     if (end->sends.first < end->sends.end)
         end->sends.at[end->sends.end - 1].repeated = true;
+}
+
+/* The kernel gives a send that is cut into datagrams (UDP_SEGMENT) one identification of IPv4, and those behind the
+ * first the ones that follow: the next send has them again. */
+static void note_cut(struct end *end, const struct record *record)
+{
+    if (end->kind == PATH_UDP && end->record->family == AF_INET &&
+        (record->header.flags & RECORD_CONTINUED))
+        end->repeats = true;
 }
 
 /* Whether a RECEIVE may still come for what it sends. If not, *ret_count is where that is counted. */
@@ -134,6 +144,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     if (stream != NULL && note_sender(history, end, stream) < 0)
         return -ENOMEM;
     note_repeated(end, &sent);
+    note_cut(end, record);
     end->out_last = position;
     end->out_time = record->header.time;
     if (bytes == 0)
@@ -346,6 +357,23 @@ int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t
                 return -ENOMEM;
         }
     return 0;
+}
+
+struct sent *flows_next_datagram(const struct end *end, uint64_t position, uint32_t bytes)
+{
+    const struct sends *sends = &end->sends;
+    struct sent *first = NULL;
+
+    for (uint32_t i = sends_search(sends, position);
+         i < sends->end && sends->at[i].position == position; i++) {
+        struct sent *sent = &sends->at[i];
+        if (sent->left == 0 || sent->bytes < bytes)
+            continue;
+        if (sent->time > end->received_sent)
+            return sent;
+        first = first == NULL ? sent : first;
+    }
+    return first;
 }
 
 void flows_took(struct end *end, uint64_t position, uint32_t sequence)

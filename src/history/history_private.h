@@ -138,6 +138,8 @@ struct end {
     bool has_sent;                    /* a SEND was noted */
     bool has_received;                /* a RECEIVE was noted */
     bool aligned;                     /* UDP: a RECEIVE was matched */
+    bool repeats;                     /* UDP: numbers of its SENDs come again ... */
+    uint64_t received_sent;           /* ... time of the SEND that was received last */
     bool is_orphan;                   /* among the orphans */
     bool is_unjoined;                 /* in the list of those with SENDs and no partner */
     const struct path_record *record; /* belongs to the identities */
@@ -542,6 +544,10 @@ int flows_hand_out_sendcall(struct history *history, struct end *end, struct str
 
 /* The bytes [from, to) that `end` sends have been received. Returns 0 or -ENOMEM. */
 int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t to);
+
+/* The datagram of at least so many bytes that is received next, where several have its number: the first that was sent
+ * after the one received last, or else the first. NULL: there is none. It may be taken. */
+struct sent *flows_next_datagram(const struct end *end, uint64_t position, uint32_t bytes);
 /* The RECEIVE of `end`, which is one of a pipe, has been handed out. */
 void flows_took(struct end *end, uint64_t position, uint32_t sequence);
 

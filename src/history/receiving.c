@@ -122,7 +122,8 @@ static void look_at_datagram(struct look *look)
             look->end->external = true;
         return;
     }
-    bool counted = from->record->family == AF_INET6 || sent->repeated || is_ambiguous(look, sent);
+    bool counted = from->record->family == AF_INET6 || sent->repeated || from->repeats ||
+                   is_ambiguous(look, sent);
     look_add_send(look, counted ? EDGE_INFERRED : EDGE_EXACT, sent, look->record->message.bytes);
     if (look->waits)
         return;
@@ -130,6 +131,20 @@ static void look_at_datagram(struct look *look)
     look->end->in_shift += sent->position - look->low;
     look->low = sent->position;
     look->high = look->low + 1;
+}
+
+/* On one machine datagrams come in the order in which they were sent. */
+static void look_at_repeated(struct look *look)
+{
+    const struct sends *sends = &look->from->sends;
+    const struct sent *sent =
+        flows_next_datagram(look->from, look->low, look->record->message.bytes);
+    uint32_t behind = sends_search(sends, look->low + 1);
+
+    if (sent != NULL)
+        look_add_send(look, EDGE_INFERRED, sent, look->record->message.bytes);
+    else
+        look_gap(look, look->low, look->high, behind < sends->end ? &sends->at[behind] : NULL);
 }
 
 /* ---- an end without a partner ---- */
@@ -264,6 +279,16 @@ static void count_edges(struct look *look)
     }
 }
 
+static void take_repeated(const struct look *look)
+{
+    struct sent *sent = flows_next_datagram(look->from, look->low, look->record->message.bytes);
+
+    if (sent == NULL)
+        return;
+    sent->left = 0;
+    look->from->received_sent = sent->time;
+}
+
 /* What was taken leaves the direction; in_low follows, a moment late. */
 static int take(struct look *look)
 {
@@ -276,7 +301,9 @@ static int take(struct look *look)
         flows_release_takes(look->history, end, UINT64_MAX);
         return 0;
     }
-    if (flows_take(look->history, look->from, look->low, look->high) < 0)
+    if (look->from->repeats)
+        take_repeated(look);
+    else if (flows_take(look->history, look->from, look->low, look->high) < 0)
         return -ENOMEM;
     if (look->high > end->in_end)
         end->in_end = look->high;
@@ -322,6 +349,8 @@ int receiving_look(struct history *history, struct end *end, const struct record
         look.one_clock = have_one_clock(history, look.from->origin, origin);
         if (end->kind == PATH_UDP && !look.one_clock)
             look_at_datagram(&look);
+        else if (look.from->repeats)
+            look_at_repeated(&look);
         else if (look_needs_order(&look))
             look_order(&look);
         else
