@@ -14,9 +14,10 @@ records() {
     "$dpm" dump --json "$1" 2> err | grep -v '"event":"END"'
 }
 
-# repairs NAME TRACE LINE...: repair says these lines and succeeds; then the trace has the records it
-# had, and END as its last one, with reason 4 and a count that is right, and repair has nothing more
-# to do.
+# repairs NAME TRACE LINE...: repair says these lines and succeeds, and says on standard error $complaint; then the trace has
+# the records it had, and END as its last one, with reason 4 and a count that is right, and repair has nothing
+# more to do.
+complaint=
 repairs() {
     tap_name=$1
     trace=$2
@@ -24,7 +25,7 @@ repairs() {
     records "$trace" > before
     runs "$tap_name: repaired" "$dpm" repair "$trace"
     check_equal "... and it is said what was done" "$(printf '%s\n' "$@")" "$(cat out)"
-    says "... without complaints" ""
+    says "... and of records lost" "$complaint"
     records "$trace" > after
     check "... no record is changed" cmp before after
     check_equal "... END is there" \
@@ -53,15 +54,18 @@ check_equal "has no need of repair" 'alpha is whole, nothing was changed' "$(cat
 sums alpha > after
 check "... and is left as it is" cmp before after
 
+complaint='dpm: cut: 3 records were lost' # alpha's meter has lost them
 copy cut
 cut_end cut
 repairs "a trace without END" cut 'cut: wrote the end record'
 
+complaint='dpm: half: 3 records were lost'
 copy half
 truncate -s -1 half/control
 repairs "a trace with half of END's packet" half \
     'half: cut off 4095 bytes of unfinished packets' 'half: wrote the end record'
 
+complaint= # the packets that are cut off have counted them
 copy both
 cut_end both
 truncate -s -4000 both/control
@@ -69,12 +73,14 @@ truncate -s -100 both/data
 repairs "a trace with both files cut within a packet" both \
     'both: cut off 4092 bytes of unfinished packets' 'both: wrote the end record'
 
+complaint='dpm: zeros: 3 records were lost'
 copy zeros
 cut_end zeros
 truncate -s +5000 zeros/data # as a machine without power may leave it
 repairs "a trace with zeros at the end" zeros \
     'zeros: cut off 5000 bytes of unfinished packets' 'zeros: wrote the end record'
 
+complaint=
 copy first
 cut_end first
 truncate -s 4096 first/control
@@ -90,6 +96,7 @@ repairs "a trace with a large packet that was cut" large \
 copy short
 cut_data short
 lost=$("$dpm" dump --json short 2>&1 | sed -n 's/^dpm: short: \([0-9]*\) records were lost$/\1/p')
+complaint='dpm: short: 24 records were lost'
 repairs "a trace with END whose data were cut later" short 'short: wrote the end record'
 check_equal "... whose END counts them as lost" "24 24" \
     "$lost $("$dpm" dump --json --type end short 2> err | jq .lost)"

@@ -130,4 +130,7 @@ int parse_duration(const char *text, uint64_t *ret_ns);
  * `names` has a name for each origin. */
 void command_report_state(const struct source *source, const char *const *names);
 
+/* Of that, how many records the trace of this name has lost; says nothing if it is none. */
+void command_report_lost(const char *name, uint64_t lost);
+
 #endif

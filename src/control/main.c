@@ -189,16 +189,21 @@ static void report_end(const struct source_state *state, const char *name)
         fprintf(stderr, "dpm: %s: the recording stopped because it could not be written\n", name);
 }
 
+void command_report_lost(const char *name, uint64_t lost)
+{
+    char text[UNIT_SIZE];
+
+    if (lost == 0)
+        return;
+    show_count(lost, text);
+    fprintf(stderr, "dpm: %s: %s %s lost\n", name, text, lost == 1 ? "record was" : "records were");
+}
+
 void command_report_state(const struct source *source, const char *const *names)
 {
     for (uint32_t i = 0; i < source->origins; i++) {
-        char lost[UNIT_SIZE];
         report_end(&source->states[i], names[i]);
-        if (source->states[i].lost == 0)
-            continue;
-        show_count(source->states[i].lost, lost);
-        fprintf(stderr, "dpm: %s: %s %s lost\n", names[i], lost,
-                source->states[i].lost == 1 ? "record was" : "records were");
+        command_report_lost(names[i], source->states[i].lost);
     }
 }
 

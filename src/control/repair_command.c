@@ -21,6 +21,9 @@ static int repair_trace(const char *trace)
         printf("%s: wrote the end record\n", trace);
     if (repair.trimmed == 0 && !repair.end_written)
         printf("%s is whole, nothing was changed\n", trace);
+    if (command_flush_output(&problem) < 0)
+        return command_error("%s", problem.text);
+    command_report_lost(trace, repair.lost);
     return EXIT_SUCCESS;
 }
 

@@ -116,6 +116,7 @@ uint64_t trace_partial_tail(const struct source *source, uint32_t origin);
 struct trace_repair {
     uint64_t trimmed; /* bytes of partial packets cut off */
     bool end_written; /* END was missing and has been added */
+    uint64_t lost;    /* records that are missing in it, as far as it tells */
 };
 
 /* Makes a cut trace readable for other CTF readers: trims partial packets at the ends of the files
