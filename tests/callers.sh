@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh disable=SC2154 # who reads it sets $tests and $scratch, and is in $scratch
-# callers.sh: builds the program that knows its callers (callers.c) in several ways: pie, fixed, no-plt, frames, static.
+# shellcheck shell=sh disable=SC2154 # who reads it sets $tests, $dpm and $scratch, and is in $scratch
+# callers.sh: what the tests of program counters share. It builds the program that knows its callers (callers.c) in
+# several ways: pie, fixed, no-plt, frames, static.
 
 compile() {
     cc -O2 -fomit-frame-pointer -D_GNU_SOURCE -I"$tests" "$@" -pthread || exit 1
@@ -14,4 +15,41 @@ compile -fPIC -shared -o libcallers.so "$tests/callers_library.c"
     compile -fno-plt -o no-plt "$tests/callers.c" $library
     compile -O0 -fno-omit-frame-pointer -o frames "$tests/callers.c" $library
     compile -static -DLIBRARY_IS_PROGRAM=true -o static "$tests/callers.c" "$tests/callers_library.c"
+}
+
+# compare_unwound NAME LEAST: NAME.trace is of processes that pc-tracer has run, with --unwind and NAME.log. Each record
+# that a stream made in a call whose stack was unwound has as its PC the first place in the program that elfutils'
+# unwinder has found there, in 95 of 100; in the others it says that the way there is not known. LEAST must be compared.
+compare_unwound() {
+    "$dpm" dump --json "$1.trace" 2> err | jq -r 'select(.pc != null and .tid != null) |
+        "\(.tid) \(.time_ns) \(.pc) \(if .library then 1 else 0 end) \(.event)"' > "$1.records"
+    awk '
+        FNR == NR && $1 ~ /^[0-9]+$/ {
+            call = ++calls[$1]
+            entry[$1, call] = $2
+            end[$1, call] = $3
+            number[$1, call] = $4
+            unwound[$1, call] = $10
+        }
+        FNR == NR { next }
+        $1 in calls {
+            while (at[$1] <= calls[$1] && end[$1, at[$1]] < $2)
+                at[$1]++
+            call = at[$1]
+            if (call > calls[$1] || entry[$1, call] > $2 || unwound[$1, call] == "-")
+                next
+            if (unwound[$1, call] == 0)
+                nowhere += !$4
+            else if ($4)
+                unknown++
+            else if ($3 == unwound[$1, call])
+                equal++
+            else
+                print $5, "in call", number[$1, call], "has", $3, "and not", unwound[$1, call]
+        }
+        END { print equal + 0, unknown + 0, nowhere + 0 > "figures" }' "$1.log" "$1.records" > differences
+    read -r equal unknown nowhere < figures
+    echo "# $1: of $equal records the PC is what is unwound, of $unknown it is not known, of $nowhere nothing is unwound"
+    check_equal "$1: no PC is another than what elfutils unwinds" "" "$(head -n 5 differences)"
+    check "$1: 95 of 100 are the same" test "$equal" -ge "$2" -a $((equal * 100)) -ge $(((equal + unknown + nowhere) * 95))
 }

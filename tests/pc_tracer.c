@@ -8,7 +8,8 @@
  *      answer with what is remembered --> the same asked anew, nothing remembered: must be equal
  *                                     '-> what elfutils' unwinder finds (for so long): equal, or "lost"
  *
- * LOG has a line for each call, TID ENTRY EXIT CALL RESULT PC LIBRARY NAME READS; times are CLOCK_MONOTONIC. The
+ * LOG has a line for each call, TID ENTRY EXIT CALL RESULT PC LIBRARY NAME READS UNWOUND; times are CLOCK_MONOTONIC.
+ * UNWOUND is the first place in the program that the unwinder finds, 0 if it finds none, "-" if it was not asked. The
  * last line sums up, and says what answers cost, in time and in calls of the system.
  */
 #include "base/base.h"
@@ -299,8 +300,8 @@ static const char *name_of(struct thread *thread, uint64_t pc)
     return name == NULL ? "-" : name;
 }
 
-/* Holds an answer to what the unwinder finds. */
-static void compare_unwound(struct thread *thread, struct place place)
+/* Holds an answer to what the unwinder finds, which is returned: 0 if that is nothing. */
+static uint64_t compare_unwound(struct thread *thread, struct place place)
 {
     struct unwinding unwinding = {0};
     uint64_t begin = clock_now(CLOCK_MONOTONIC), spent;
@@ -312,7 +313,7 @@ static void compare_unwound(struct thread *thread, struct place place)
     spent = clock_now(CLOCK_MONOTONIC) - begin;
     unwind_left -= spent < unwind_left ? spent : unwind_left;
     if (unwinding.found == 0)
-        return;
+        return 0;
     sums.unwound++;
     if (place.library) {
         sums.not_found++;
@@ -323,6 +324,13 @@ static void compare_unwound(struct thread *thread, struct place place)
         fprintf(log_file, "WRONG %d call %d: %" PRIx64 " is %" PRIx64 "\n", thread->tid,
                 thread->call, place.pc, unwinding.found);
     }
+    return unwinding.found;
+}
+
+/* Programs ask for the time so often that nothing of the unwinder's time would be left for other calls. */
+static bool is_unwound(const struct thread *thread)
+{
+    return unwind_left > 0 && thread->call != SYS_clock_gettime;
 }
 
 /* ---- calls ---- */
@@ -375,12 +383,13 @@ static void end_call(struct thread *thread, const struct __ptrace_syscall_info *
                 thread->call, place.pc, place.library ? " (library)" : "", again.pc,
                 again.library ? " (library)" : "");
     }
-    if (unwind_left > 0)
-        compare_unwound(thread, place);
-    fprintf(log_file, "%d %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRIu64 " %d %s %" PRIu64 "\n",
-            thread->tid, thread->entry, end, thread->call, bytes_of(thread, info->exit.rval),
-            place.pc, place.library, place.library ? "library" : name_of(thread, place.pc),
-            reads_made);
+    char unwound[24] = "-";
+    if (is_unwound(thread))
+        snprintf(unwound, sizeof(unwound), "%" PRIu64, compare_unwound(thread, place));
+    fprintf(
+        log_file, "%d %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRIu64 " %d %s %" PRIu64 " %s\n",
+        thread->tid, thread->entry, end, thread->call, bytes_of(thread, info->exit.rval), place.pc,
+        place.library, place.library ? "library" : name_of(thread, place.pc), reads_made, unwound);
 }
 
 static void see_call(struct thread *thread)

@@ -51,7 +51,8 @@ done
 # ---- beside the kernel meter ----
 
 # compare_kernel NAME: each record of the kernel meter that a stream made in one of its calls has the PC
-# that was found for that call; or it lost its way, for it reads only what is in memory.
+# that was found for that call; or it lost its way, for it reads only what is in memory. When vfork (58) ends, which is
+# when ptrace looks, its child may have written over the way.
 compare_kernel() {
     "$dpm" dump --json "$1.trace" 2> err | jq -r 'select(.pc != null and .tid != null) |
         "\(.tid) \(.time_ns) \(.pc) \(if .library then 1 else 0 end) \(.event)"' > "$1.kernel"
@@ -60,6 +61,7 @@ compare_kernel() {
             call = ++calls[$1]
             entry[$1, call] = $2
             end[$1, call] = $3
+            number[$1, call] = $4
             pc[$1, call] = $6
             library[$1, call] = $7
         }
@@ -74,6 +76,8 @@ compare_kernel() {
                 equal++
             else if ($4 == 1 && library[$1, call] == 0)
                 only_we++
+            else if (number[$1, call] == 58 && library[$1, call])
+                next
             else
                 print "stream", $1, $5, "has", $3, $4, "and not", pc[$1, call], library[$1, call]
         }
@@ -91,10 +95,11 @@ if "$dpm" run --meter kernel -o probe.trace -- true > err 2>&1; then
         compare_kernel $program 70
     done
     mkdir log
-    timeout 120 "$dpm" run --meter kernel -o truth.trace --ring 64M -- "$tracer" truth.log \
+    timeout 120 "$dpm" run --meter kernel -o truth.trace --ring 64M -- "$tracer" --unwind 3 truth.log \
         "$build/tests/truth/truth-program" --seed 7 --log log > out 2> err
     check_equal "truth: runs to its end" 0 $?
     compare_kernel truth 10000
+    compare_unwound truth 1000
 else
     skip "the PC is the kernel meter's" "the kernel meter does not run here: $(head -n 1 err)"
     mkdir log

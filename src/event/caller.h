@@ -20,7 +20,7 @@
  * Each step is checked: before a return address stands a call, and where that one says what it
  * calls (by way of the program's table of library functions), it is the function one came from.
  * Where a step fails, for some functions end elsewhere, only a return address that says so is
- * believed, of those not far away on the stack. Else the PC is the library's own and is said to be
+ * believed, the best of those not far away on the stack. Else the PC is the library's own and is said to be
  * (RECORD_LIBRARY).
  *
  * Reading code takes time, but most calls come the same way: it is noted (struct pc_memory), so that
@@ -310,51 +310,75 @@ static __always_inline bool in_text(uint64_t address, const struct text *text)
     return address > text->begin && address < text->end;
 }
 
-enum leads {
-    LEADS_ELSEWHERE,
-    LEADS_MAYBE, /* the call does not say what it calls, or that may have jumped on */
-    LEADS_THERE,
-};
+#define LEADS_MAYBE     PC_REACH /* the call does not say what it calls, or that may have jumped on */
+#define LEADS_ELSEWHERE (PC_REACH + 1)
 
 /* Whether the call before the return address `word` into the program leads to the function that
- * `ip` is in. */
-CALLER_STEP enum leads leads_to(uint64_t word, uint64_t ip, const struct text *text)
+ * `ip` is in: so far behind the beginning of what it calls is `ip`, if less than PC_REACH. */
+CALLER_STEP uint32_t leads_to(uint64_t word, uint64_t ip, const struct text *text)
 {
     uint64_t target = target_of_call(word);
 
     if (text == NULL || target == 0 || (in_text(target, text) && !in_text(ip, text)))
         return LEADS_MAYBE;
-    return ip - target < PC_REACH ? LEADS_THERE : LEADS_ELSEWHERE;
+    return ip - target < PC_REACH ? ip - target : LEADS_ELSEWHERE;
 }
 
-#define NO_STACK 1 /* that can be read; no address of a program's text */
+/* A return address that was found, and above it how far `ip` is behind the beginning of what was called: of two the
+ * smaller is the better one, for nothing begins between a function's beginning and a place in it. */
+#define FOUND(word, distance) ((word) | (uint64_t)(distance) << 48)
+#define FOUND_NONE            FOUND(0, PC_REACH)
 
-/* The first of a chunk of words on the stack that is a return address into the program, of a call
- * of the function that `ip` is in; 0: none is. */
+/* The best of a chunk of words on the stack that are return addresses into the program, of calls
+ * of the function that `ip` is in. */
 CALLER_STEP uint64_t search_chunk(uint64_t ip, uint64_t stack, const struct text *text)
 {
-    uint64_t words[PC_CHUNK];
+    uint64_t words[PC_CHUNK], best = FOUND_NONE;
 
     if (text == NULL || caller_read(words, sizeof(words), stack) != 0)
-        return NO_STACK;
-    for (uint32_t i = 0; i < PC_CHUNK; i++)
-        if (in_text(words[i], text) && leads_to(words[i], ip, text) == LEADS_THERE)
-            return words[i];
-    return 0;
+        return FOUND_NONE;
+    for (uint32_t i = 0; i < PC_CHUNK; i++) {
+        uint32_t distance =
+            in_text(words[i], text) ? leads_to(words[i], ip, text) : LEADS_ELSEWHERE;
+
+        if (distance < best >> 48)
+            best = FOUND(words[i] & PC_ADDRESS, distance);
+    }
+    return best;
 }
 
-/* The same of the words that are not far away; 0: there is none. */
+/* The same of the words that are not far away; 0: there is none. A function called before may have left its return
+ * address nearer to the stack pointer than the one that is looked for, so all of them are looked at. */
 CALLER_STEP uint64_t search_return(uint64_t ip, uint64_t stack, const struct text *text)
 {
+    uint64_t best = FOUND_NONE;
+
     if (text == NULL)
         return 0;
     for (uint32_t at = 0; at < PC_WINDOW; at += PC_CHUNK * 8) {
-        uint64_t word = search_chunk(ip, stack + at, text);
+        uint64_t found = search_chunk(ip, stack + at, text);
 
-        if (word != 0)
-            return word == NO_STACK ? 0 : word;
+        if (found >> 48 < best >> 48)
+            best = found;
     }
-    return 0;
+    return best & PC_ADDRESS;
+}
+
+/* Whether the function that goes on at `ip` has taken its return address off the stack before its system call, and
+ * puts it back now, as vfork does, whose child uses the same stack: push %rdi, and a comparison of the result. */
+static __always_inline bool has_taken_return(uint64_t ip)
+{
+    uint64_t code = user_word(ip);
+
+    return (code & 0xffff) == 0x3d57 || (code & 0xffffff) == 0x3d4857;
+}
+
+/* The return address of such a function; 0: the child has written over it. */
+CALLER_STEP uint64_t taken_return(uint64_t ip, uint64_t stack, const struct text *text)
+{
+    uint64_t word = user_word(stack - 8);
+
+    return text != NULL && in_text(word, text) && leads_to(word, ip, text) < PC_CODE ? word : 0;
 }
 
 /* Notes a step of the way; one that went by the frame pointer, or a long one, cannot be remembered. */
@@ -383,6 +407,8 @@ CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer,
     memory->ip = 0;
     memory->pc = ip; /* until it is known */
     memory->steps = 0;
+    if (has_taken_return(ip))
+        return taken_return(ip, stack, text);
     for (uint32_t i = 0; i < PC_FRAMES; i++) {
         uint64_t frame = frame_at(ip);
         uint64_t at =
