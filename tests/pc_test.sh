@@ -101,6 +101,22 @@ check_equal "without the flag pc there are none" 0 \
     "$("$dpm" dump --json without.trace |
         jq -s '[.[] | select(.pc != null or .library != null or .event == "MODULE")] | length')"
 
+# Acquired after it was replaced, as by an upgrade, under a name longer than the 15 characters that the kernel keeps.
+cp pie a-program-of-a-long-name
+rm -f line
+mkfifo line
+./a-program-of-a-long-name wait < line > upgraded.expected &
+pid=$!
+exec 3> line
+cp /bin/true new
+mv new a-program-of-a-long-name
+take_over -o upgraded.trace --name a-program-of-a-long-name
+check_equal "a program replaced before is found by its name" "dpm: metering 1 process" "$(head -n 1 err)"
+echo >&3
+exec 3>&-
+wait $pid $acquirer
+check_equal "... and its program counters have names, when it was acquired, too" "" "$(wrong_names upgraded)"
+
 # ---- programs of others ----
 
 # mostly_in_program NAME TRACE PROCESS: 95 of 100 messages come from the program itself.
@@ -114,27 +130,20 @@ mostly_in_program() {
     check "$1: 95 of 100 lead into the program" test $((inside * 100)) -ge $((all * 95))
 }
 
-# note_stack PID, while it waits, and check_place NAME TRACE PROCESS PID, when the trace is written:
-# where it waits longest is one of the places that elfutils' unwinder finds on its stack.
-note_stack() {
-    : > place
-    eu-stack -p "$1" 2> /dev/null | sed -n 's/^#[0-9]* *\(0x[0-9a-f]*\).*/\1/p' > stack
+# traced NAME COMMAND...: starts a program in the background under pc-tracer, which unwinds the stack at each of its
+# calls with elfutils: that is what its records are held to (compare_unwound). It is acquired when it runs, for only
+# one can trace it; acquired NAME ends that when the program has ended.
+traced() {
+    traced_name=$1
+    shift
+    timeout 60 "$build/tests/pc-tracer" --unwind 20 "$traced_name.log" "$@" > "$traced_name.out" 2>&1 &
+    tracer=$!
 }
-check_place() {
-    "$dpm" dump --json --process "$3" "$2" | jq -s "
-        map(select(.tid == $4 and .sequence != null)) | [., .[1:]] | transpose |
-        map(select(.[0].library | not) | {pc: .[0].pc, wait: (
-            if .[0].event == \"BLOCK\" then .[0].duration_ns
-            elif .[0].event == \"RECEIVECALL\" then (.[1].time_ns // .[0].time_ns + 1000000000) - .[0].time_ns
-            else 0 end)}) | group_by(.pc) | max_by(map(.wait) | add)[0].pc" > longest
-    grep -qi "^0x0*$(printf %x "$(cat longest)")$" stack && echo found > place
-    if command -v eu-stack > /dev/null; then
-        check_equal "$1: where it waits is on its stack" found "$(cat place)"
-    else
-        skip "$1: where it waits is on its stack" "eu-stack is not installed"
-    fi
+acquired() {
+    wait $tracer
+    wait $acquirer
+    compare_unwound "$1" "$2"
 }
-
 timeout 60 "$dpm" run -o truth.trace --wait --ring 64M -- \
     "$build/tests/truth/truth-program" --seed 7 --log "$(mkdir log && echo log)" > out 2> err
 mostly_in_program truth-program truth.trace truth-program
@@ -144,13 +153,17 @@ if command -v redis-server > /dev/null; then
     pid=$!
     wait_for 10 redis-cli -p $port ping
     redis-benchmark -p $port -n 2000 -c 10 -t set,get -q > out 2>&1
-    server=$(pgrep -P "$(pgrep -P $pid)" redis)
-    sleep 1.5
-    note_stack "$server"
     kill -TERM $pid
     wait $pid
     mostly_in_program redis redis.trace redis-server
-    check_place redis redis.trace redis-server "$server"
+
+    rm -rf redis.trace
+    traced redis redis-server --port $port --save "" --appendonly no
+    wait_for 10 redis-cli -p $port ping
+    take_over -o redis.trace --name redis-server
+    redis-benchmark -p $port -n 500 -c 10 -t set,get,lrange_100 -q > out 2>&1
+    redis-cli -p $port shutdown nosave
+    acquired redis 500
 else
     skip "redis" "redis-server is not installed"
 fi
@@ -181,13 +194,19 @@ END
     for _ in 1 2 3 4 5 6 7 8; do
         get
     done
-    sleep 0.3
-    server=$(pgrep -P "$(cat nginx.pid)")
-    note_stack "$server"
     kill -TERM $pid
     wait $pid
     mostly_in_program nginx nginx.trace nginx
-    check_place nginx nginx.trace nginx "$server"
+
+    rm -rf nginx.trace
+    traced nginx nginx -c "$scratch/nginx.conf" -e "$scratch/nginx.log"
+    wait_for 10 get
+    take_over -o nginx.trace --name nginx
+    for _ in 1 2 3 4 5 6 7 8; do
+        get
+    done
+    kill -TERM "$(cat nginx.pid)"
+    acquired nginx 30
 else
     skip "nginx" "nginx is not installed"
 fi
@@ -198,6 +217,12 @@ if command -v iperf3 > /dev/null; then
     wait_for 10 timeout 20 iperf3 -c 127.0.0.1 -p $port -n 100M
     wait $pid
     mostly_in_program iperf3 iperf.trace iperf3
+
+    traced iperf-server iperf3 -s -1 -p $port
+    wait_for 10 pgrep -P $tracer
+    take_over -o iperf-server.trace "$(pgrep -P "$(pgrep -P $tracer)")"
+    wait_for 10 timeout 20 iperf3 -c 127.0.0.1 -p $port -n 100M
+    acquired iperf-server 100
 else
     skip "iperf3" "iperf3 is not installed"
 fi
@@ -218,12 +243,20 @@ if command -v initdb > /dev/null; then
     for _ in 1 2 3 4 5; do
         ask 'select n from generate_series(1, 3000) as s(n)' > out 2>&1
     done
-    server=$(head -n 1 data/db/postmaster.pid)
-    note_stack "$server"
     kill -INT $pid
     wait $pid
     mostly_in_program postgres postgres.trace postgres
-    check_place postgres postgres.trace postgres "$server"
+
+    rm -rf postgres.trace
+    traced postgres setpriv --reuid nobody --regid nogroup --clear-groups "$(command -v postgres)" \
+        -D "$scratch/data/db" -p $port -k "$scratch/data" -c listen_addresses=127.0.0.1
+    wait_for 20 ask 'select 1'
+    take_over -o postgres.trace --name postgres
+    for _ in 1 2 3 4 5; do
+        ask 'select n from generate_series(1, 3000) as s(n)' > out 2>&1
+    done
+    kill -INT "$(head -n 1 data/db/postmaster.pid)"
+    acquired postgres 50
 else
     skip "postgres" "postgres is not installed"
 fi

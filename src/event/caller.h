@@ -329,15 +329,16 @@ CALLER_STEP uint32_t leads_to(uint64_t word, uint64_t ip, const struct text *tex
 #define FOUND(word, distance) ((word) | (uint64_t)(distance) << 48)
 #define FOUND_NONE            FOUND(0, PC_REACH)
 
-/* The best of a chunk of words on the stack that are return addresses into the program, of calls
- * of the function that `ip` is in. */
-CALLER_STEP uint64_t search_chunk(uint64_t ip, uint64_t stack, const struct text *text)
+/* The best of a chunk of words on the stack, the first `bytes` of it, that are return addresses into the program, of
+ * calls of the function that `ip` is in. */
+CALLER_STEP uint64_t search_chunk(uint64_t ip, uint64_t stack, uint32_t bytes,
+                                  const struct text *text)
 {
     uint64_t words[PC_CHUNK], best = FOUND_NONE;
 
     if (text == NULL || caller_read(words, sizeof(words), stack) != 0)
         return FOUND_NONE;
-    for (uint32_t i = 0; i < PC_CHUNK; i++) {
+    for (uint32_t i = 0; i < PC_CHUNK && i < bytes / 8; i++) {
         uint32_t distance =
             in_text(words[i], text) ? leads_to(words[i], ip, text) : LEADS_ELSEWHERE;
 
@@ -347,16 +348,17 @@ CALLER_STEP uint64_t search_chunk(uint64_t ip, uint64_t stack, const struct text
     return best;
 }
 
-/* The same of the words that are not far away; 0: there is none. A function called before may have left its return
- * address nearer to the stack pointer than the one that is looked for, so all of them are looked at. */
-CALLER_STEP uint64_t search_return(uint64_t ip, uint64_t stack, const struct text *text)
+/* The same of so many bytes, if they are not far away; 0: there is none. A function called before may have left its
+ * return address nearer to the stack pointer than the one that is looked for, so all of them are looked at. */
+CALLER_STEP uint64_t search_return(uint64_t ip, uint64_t stack, uint32_t bytes,
+                                   const struct text *text)
 {
     uint64_t best = FOUND_NONE;
 
     if (text == NULL)
         return 0;
-    for (uint32_t at = 0; at < PC_WINDOW; at += PC_CHUNK * 8) {
-        uint64_t found = search_chunk(ip, stack + at, text);
+    for (uint32_t at = 0; at < PC_WINDOW && at < bytes; at += PC_CHUNK * 8) {
+        uint64_t found = search_chunk(ip, stack + at, bytes - at, text);
 
         if (found >> 48 < best >> 48)
             best = found;
@@ -419,8 +421,13 @@ CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer,
             break;
         note_step(memory, i, frame, at, word);
         if (in_text(word, text)) {
-            if (leads_to(word, ip, text) == LEADS_ELSEWHERE)
+            uint32_t leads = leads_to(word, ip, text);
+
+            if (leads == LEADS_ELSEWHERE)
                 break;
+            /* one within the frame that leads there speaks against the frame, or was left by an earlier call */
+            if (leads == LEADS_MAYBE && search_return(ip, stack + offset, at - offset, text) != 0)
+                return 0;
             if (memory->steps <= PC_STEPS)
                 memory->ip = memory->pc;
             memory->pc = word;
@@ -431,7 +438,7 @@ CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer,
         offset = at + 8;
         ip = word;
     }
-    return search_return(ip, stack + offset, text);
+    return search_return(ip, stack + offset, PC_WINDOW, text);
 }
 
 /* The same place as the last time, if the way is the same; 0: it is not. */
