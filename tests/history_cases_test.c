@@ -314,6 +314,27 @@ static void removed_and_lost(void **state)
     }
 }
 
+/* Of sequence numbers that pass 2^32 many are missing, removed and lost: each record tells of as many as 32 bits hold. */
+static void counts_beyond_32_bits(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_message(&first, T0 + 5, EVENT_SEND, 1, UINT32_MAX - 1, 1, UINT32_MAX - 4, 10);
+    add_message(&first, T0 + 6, EVENT_RECEIVE, 2, UINT32_MAX, 2, UINT32_MAX - 4, 10);
+    for (uint32_t i = 0; i < 3; i++) {
+        add_event(&first, T0 + 20 + i, EVENT_DISCARDED, 1, 3)->lost.count = UINT32_MAX - i;
+        add_event(&first, T0 + 20 + i, EVENT_LOST, 1, 3)->lost.count = UINT32_MAX - 10 * i;
+    }
+    add_message(&first, T0 + 31, EVENT_SEND, 1, 3, 1, 5, 10);
+    add_message(&first, T0 + 32, EVENT_RECEIVE, 2, 0, 2, 5, 10);
+    run(false);
+    assert_edge(found(0, 2, UINT32_MAX), 0, EDGE_EXACT, found(0, 1, UINT32_MAX - 1), 10);
+    assert_edge(found(0, 2, 0), 0, EDGE_EXACT, found(0, 1, 3) + 6, 10);
+    assert_int_equal(outcome.counts.discarded, 3ULL * UINT32_MAX - 3);
+    assert_int_equal(outcome.counts.lost, 3ULL * UINT32_MAX - 30);
+}
+
 /* A path is closed after all that is told of it, though its RECEIVE waits. */
 static void closed_after_what_is_held(void **state)
 {
@@ -531,6 +552,7 @@ int main(void)
         cmocka_unit_test(two_machines),
         cmocka_unit_test(other_end_is_not_metered),
         cmocka_unit_test(removed_and_lost),
+        cmocka_unit_test(counts_beyond_32_bits),
         cmocka_unit_test(closed_after_what_is_held),
         cmocka_unit_test(arrivals_keep_their_place),
         cmocka_unit_test(not_sent_before_birth),

@@ -494,6 +494,32 @@ static void test_what_is_written_is_read(void **unused)
     }
 }
 
+/* Counts of losses that pass 2^32 while a trace is written, of each stream and of both together. */
+static void test_losses_pass_32_bits(void **unused)
+{
+    static const uint64_t steps[] = {UINT32_MAX - 1,   UINT32_MAX, 1ULL << 32,
+                                     (1ULL << 32) + 7, 1ULL << 33, 1ULL << 40};
+    const char *path = in_scratch("losses");
+    struct list model = {0};
+
+    (void)unused;
+    for (size_t count = 1; count <= ARRAY_SIZE(steps); count++) {
+        struct maker maker = {.state = count};
+        struct trace_writer *writer = begin(path, NO_LIMIT, &model);
+        for (size_t i = 0; i < count; i++) {
+            append_random(writer, &maker, 100, &model);
+            trace_writer_lost(writer, RING_DATA, steps[i]);
+            trace_writer_lost(writer, RING_CONTROL, steps[i] / 2);
+            assert_int_equal(trace_writer_flush(writer, NULL), 0);
+        }
+        finish(writer, END_COMPLETE);
+        assert_int_equal(check_whole(path, &model, END_COMPLETE),
+                         steps[count - 1] + steps[count - 1] / 2);
+        remove_tree(path);
+        list_done(&model);
+    }
+}
+
 /* What is read must not depend on where windows and packets end: more than one window of each. */
 static void test_a_trace_of_many_windows_is_read(void **unused)
 {
@@ -1853,6 +1879,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_written_is_read),
+        cmocka_unit_test(test_losses_pass_32_bits),
         cmocka_unit_test(test_a_trace_of_many_windows_is_read),
         cmocka_unit_test(test_packets_are_whole_pages_and_full),
         cmocka_unit_test(test_wall_clock_time_is_known),

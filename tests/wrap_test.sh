@@ -17,7 +17,7 @@ gaps() {
 }
 
 # 4294967196 is 2^32 - 100.
-"$wrap" whole.trace 4294967196 16777216 5 "$load" 2000 100 > out
+"$wrap" whole.trace 4294967196 0 16777216 5 "$load" 2000 100 > out
 check_equal "a program is recorded from a sequence number just below 2^32" 0 $?
 "$dpm" dump --json whole.trace > whole.json
 check_equal "every stream begins with that number" 4294967196 \
@@ -28,7 +28,7 @@ check_equal "... or a loss" "2000 0" \
     "$(jq -rs '"\([.[] | select(.event == "SEND")] | length) \(.[-1].lost)"' whole.json)"
 
 # Losses at the passage: a ring for some 70 records, read every 20 ms.
-"$wrap" lost.trace 4294967196 4096 20 "$load" 100000 10 > out
+"$wrap" lost.trace 4294967196 0 4096 20 "$load" 100000 10 > out
 "$dpm" dump --json lost.trace > lost.json 2> err
 lost=$(jq -s '.[-1].lost' lost.json)
 check "a small ring loses records" test "$lost" -gt 1000
@@ -44,6 +44,27 @@ check "LOST names the record that follows the gap" jq -e -s '
     ($losses | length) > 0 and ([$losses[] | "\(.stream) \(.sequence)"] - $made | length) == 0' lost.json
 check "... also behind 2^32" jq -e -s '
     any(.[]; .event == "LOST" and .stream != 0 and .sequence < 100000)' lost.json
+
+# Each stream has lost 2^35 + 7 records before its first: LOST has 32 bits for them. load makes enough records to tell of
+# all of its own; `true` ends before it could, and sleep lives on: of these the rest is told at the end.
+before=34359738375
+"$wrap" before.trace 4294967196 $before 16777216 5 sh -c "true; sleep 3 & '$load' 100 100; kill -9 \$\$" > out
+"$dpm" dump --json before.trace > before.json 2> err
+check_equal "of counts of losses beyond 32 bits streams tell all that they can" "$before true" "$(jq -rs '
+    [.[] | select(.event == "LOST" and .stream > 0)] | group_by(.stream) | map(map(.count) | add) |
+    "\(max) \(all(.[]; . <= '$before'))"' before.json)"
+streams=$(jq -s '[.[] | select(.event == "STREAM").stream] | unique | length' before.json)
+check "... there are several, and one that lives on" sh -c "[ $streams -ge 4 ] && jq -e -s '
+    ([.[] | select(.event == \"STREAM\").stream] | unique) - [.[] | select(.event == \"TERMINATION\").stream] |
+    length == 1' before.json"
+check_equal "... the end tells the rest: recordings count all" $((streams * before)) \
+    "$(jq -s '.[-1].lost' before.json)"
+check_equal "... and LOST records tell of each" $((streams * before)) \
+    "$(jq -s '[.[] | select(.event == "LOST").count] | add' before.json)"
+check "... some of those that have ended, and of those that live on" jq -e -s '
+    map(select(.event == "LOST" and .count < 4294967295)) | any(.[]; .stream == 0) and any(.[]; .stream > 0)' before.json
+check_equal "... the statistics have the same number" $((streams * before)) \
+    "$("$dpm" stats --json before.trace 2> err | jq .trace.lost)"
 
 # 4.5 GB in pieces of 1 MB.
 "$dpm" run -o large.trace --flags send,receive -- "$load" 4500 1000000 > out 2> err

@@ -60,6 +60,10 @@ static __always_inline bool claim(struct stream *stream)
         return false;
     number_of(stream);
     stream->sequence = first_sequence;
+    if (first_lost != 0) {
+        stream->lost[RING_DATA] = first_lost;
+        __sync_fetch_and_add(&lost[RING_DATA], first_lost);
+    }
     return true;
 }
 

@@ -160,6 +160,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     meter->kernel->rodata->flags_in_force = options->flags;
     meter->kernel->rodata->coarse_time = options->coarse_time;
     meter->kernel->rodata->first_sequence = options->first_sequence;
+    meter->kernel->rodata->first_lost = options->first_lost;
     ring_sizes(options->ring_size, sizes);
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);

@@ -22,6 +22,7 @@ struct meter_options {
     uint32_t ring_size; /* bytes of the data ring, rounded up to a power of two; 0 = 16 MiB. The
                            control ring has a quarter of it, at least 1 MiB */
     uint32_t first_sequence; /* number of each stream's first record; for tests */
+    uint64_t first_lost;     /* records counted as lost by each stream before that one; for tests */
     bool coarse_time;        /* CPU time as of the scheduler's last look, up to a tick old */
 };
 

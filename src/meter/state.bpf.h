@@ -399,6 +399,7 @@ struct {
 /* Set before loading; the verifier removes what they rule out. */
 const volatile uint32_t flags_in_force = 0; /* union of all streams' flags */
 const volatile uint32_t first_sequence = 0; /* number of a stream's first record */
+const volatile uint64_t first_lost = 0;     /* what a stream has lost before it; for tests */
 const volatile bool coarse_time = false;    /* CPU time as of the scheduler's last look */
 const volatile uint32_t kinds_in_force = 0; /* METER_TCP ...: of the paths that are metered */
 
