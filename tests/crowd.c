@@ -4,12 +4,13 @@
  * holds many connections.
  *
  *      usage: crowd threads SECONDS         for so long
- *             crowd connections COUNT       COUNT TCP connections to a child, over loopback
+ *             crowd connections COUNT       COUNT TCP connections to a child, over loopback; from 20,001 on to
+ *                                           several of its addresses
  *
  * threads: two threads create short-lived threads without pause, for SECONDS at most. Every
  * thread sends one byte over the socket pair the process was started with, as the last it does. On
- * SIGUSR1 a gate opens, and a tenth of a second later they end. At the end, gated being the bytes sent
- * by threads that were created after the gate opened: "created N sent N gated N".
+ * SIGUSR1 a gate opens, and a tenth of a second later they end, or when the first thread created since has sent. At
+ * the end, gated being the bytes sent by threads that were created after the gate opened: "created N sent N gated N".
  * connections: when all stand, says "ready"; on each line of standard input sends one byte over every
  * connection, and says "done" when the child has received them; ends at the end of the input.
  */
@@ -25,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CREATORS = 2 };
+enum { CREATORS = 2, CONNECTIONS_PER_ADDRESS = 20000 };
 
 static atomic_ulong created, sent, gated;
 static atomic_bool gate, over;
@@ -95,7 +96,9 @@ static int crowd_of_threads(double seconds)
         pthread_create(&creators[i], NULL, create_threads, NULL);
     if (sigtimedwait(&signals, NULL, &pause) == SIGUSR1) {
         atomic_store(&gate, true);
-        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+        do
+            nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+        while (atomic_load(&gated) == 0);
     }
     atomic_store(&over, true);
     for (int i = 0; i < CREATORS; i++)
@@ -131,14 +134,15 @@ static int accept_and_receive(int listener, int *ends, size_t count)
     }
 }
 
-static int connect_and_send(const struct sockaddr_in *address, int *ends, size_t count)
+static int connect_and_send(struct sockaddr_in address, int *ends, size_t count)
 {
     char line[16], byte = 'x';
 
     for (size_t i = 0; i < count; i++) {
+        /* there are some 28,000 ports to connect from, to each address */
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + (uint32_t)(i / CONNECTIONS_PER_ADDRESS));
         ends[i] = socket(AF_INET, SOCK_STREAM, 0);
-        if (ends[i] < 0 ||
-            connect(ends[i], (const struct sockaddr *)address, sizeof(*address)) != 0)
+        if (ends[i] < 0 || connect(ends[i], (struct sockaddr *)&address, sizeof(address)) != 0)
             fail("connect");
     }
     while (fgets(line, sizeof(line), stdin) != NULL)
@@ -150,7 +154,7 @@ static int connect_and_send(const struct sockaddr_in *address, int *ends, size_t
 
 static int crowd_of_connections(size_t count)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
     socklen_t length = sizeof(address);
     int *ends = calloc(count, sizeof(*ends));
     int listener = socket(AF_INET, SOCK_STREAM, 0);
@@ -163,7 +167,7 @@ static int crowd_of_connections(size_t count)
     if (child < 0)
         fail("fork");
     int result = child == 0 ? accept_and_receive(listener, ends, count)
-                            : connect_and_send(&address, ends, count);
+                            : connect_and_send(address, ends, count);
     free(ends);
     return result;
 }

@@ -89,8 +89,8 @@ take_over() {
     wait_for 30 grep -q '^dpm: metering' err
 }
 
-# let_go: ends it as its user would, and waits; its exit status.
+# let_go [SIGNAL]: ends it as its user would, and waits; its exit status.
 let_go() {
-    pkill -TERM -P $acquirer
+    pkill -"${1:-TERM}" -P $acquirer
     wait $acquirer
 }
