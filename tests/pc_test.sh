@@ -72,7 +72,8 @@ mkfifo line
 timeout 60 "$dpm" run -o replaced.trace -- ./replaced wait < line > replaced.expected 2> err &
 pid=$!
 exec 3> line
-sleep 1.5 # what comes in the first second is written then
+# Before its first call, and while names are not yet told.
+wait_for 20 sh -c "'$dpm' dump --type exec replaced.trace 2> told | grep -q EXEC"
 cp -r replaced.trace cut.trace
 cp /bin/true new
 mv new replaced
