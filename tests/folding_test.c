@@ -231,11 +231,20 @@ static void add_queue_line(struct lines *lines, const char *whose, const struct 
          queue->unreceived);
 }
 
+static void add_size_line(struct lines *lines, const char *whose, const struct histogram *sizes)
+{
+    line(lines, "sizes of a %s: %" PRIu64 " to %" PRIu64 ", %" PRIu64 " with %" PRIu64 " bytes",
+         whose, sizes->min, sizes->max, histogram_count(sizes), sizes->sum);
+}
+
 static void add_details(const struct communication *result, struct lines *lines)
 {
     for (size_t i = 0; i < result->pair_count; i++)
-        line(lines, "sizes %" PRIu64 " %" PRIu64 " %" PRIu64, result->pairs[i].sizes.min,
-             result->pairs[i].sizes.max, histogram_count(&result->pairs[i].sizes));
+        add_size_line(lines, "pair", &result->pairs[i].sizes);
+    for (size_t i = 0; i < result->path_count; i++)
+        add_size_line(lines, "path", &result->paths[i].sizes);
+    for (size_t i = 0; i < result->process_count; i++)
+        add_size_line(lines, "process", &result->processes[i].sizes);
     for (size_t i = 0; i < result->path_count; i++)
         line(lines, "answers %" PRIu64 " %" PRIu64 " ended %" PRIu64 "/%" PRIu64,
              result->paths[i].times.of[TIME_RESPONSE].sum,
@@ -309,6 +318,13 @@ static void check_no_two_alike(const struct communication *result)
         }
 }
 
+/* Each message has a size, and what was sent is the sum of them. */
+static void check_sizes(const struct histogram *sizes, uint64_t messages, uint64_t bytes)
+{
+    assert_int_equal(histogram_count(sizes), messages);
+    assert_int_equal(sizes->sum, bytes);
+}
+
 /* With few rows the sums stay right, and neither rows nor tables grow with the length. */
 static void memory_is_bounded(void **state)
 {
@@ -323,10 +339,16 @@ static void memory_is_bounded(void **state)
         uint64_t sums[4] = {0};
         for (size_t i = 0; i < result->pair_count; i++) {
             sums[0] += result->pairs[i].sent.messages;
-            assert_int_equal(result->pairs[i].sent.messages,
-                             histogram_count(&result->pairs[i].sizes));
+            check_sizes(&result->pairs[i].sizes, result->pairs[i].sent.messages,
+                        result->pairs[i].sent.bytes);
         }
+        for (size_t i = 0; i < result->process_count; i++)
+            check_sizes(&result->processes[i].sizes, result->processes[i].sent.messages,
+                        result->processes[i].sent.bytes);
         for (size_t i = 0; i < result->path_count; i++) {
+            const struct communication_path *path = &result->paths[i];
+            check_sizes(&path->sizes, path->sent.messages + path->received.messages,
+                        path->sent.bytes + path->received.bytes);
             sums[1] += result->paths[i].sent.messages + result->paths[i].received.messages;
             sums[2] += result->paths[i].sent.bytes + result->paths[i].received.bytes;
             sums[3] += result->paths[i].connections;

@@ -89,6 +89,9 @@ check_equal "sizes of the requests" "200 100 299" \
     "$(jq -r '.pairs | min_by(.bytes).size | "\(.count) \(.min) \(.max)"' stats.json)"
 check_equal "... and of the answers" "200 300 897" \
     "$(jq -r '.pairs | max_by(.bytes).size | "\(.count) \(.min) \(.max)"' stats.json)"
+check_equal "... of what each process sends, and of what went over the path" "200 100 299, 200 300 897; 400 100 897" \
+    "$(jq -r '(.processes | map(select(.size)) | sort_by(.size.min) | map("\(.size | "\(.count) \(.min) \(.max)")")
+        | join(", ")) + "; " + (.paths[0].size | "\(.count) \(.min) \(.max)")' stats.json)"
 check_equal "all of it is local" "400 0" \
     "$(jq -r '.trace | "\(.local.messages) \(.remote.messages)"' stats.json)"
 check_equal "shares make a whole" "1 1 1" "$(jq -r '[.processes[].share] |

@@ -404,28 +404,28 @@ static void statistics_json_has_its_keys(void **state)
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process,
                 "id machine pid parent name user user_name cgroup cgroup_name container "
-                "program pid_namespace pid_inside cpu_ns sent received share failed processes "
+                "program pid_namespace pid_inside cpu_ns sent received size share failed processes "
                 "ended " QUEUE_AND_TIMES);
     expect_keys(json_object_get(process, "queue"),
                 "messages_max messages_mean messages_mean_over_operations messages_now bytes_max "
                 "bytes_now unreceived");
     assert_true(json_is_null(json_object_get(process, "cgroup_name")));
-    expect_keys(json_object_get(process, "sent"), "messages bytes");
+    expect_keys(json_object_get(process, "sent"), "messages bytes messages_per_s bytes_per_s");
     assert_string_equal(json_string_value(json_object_get(process, "name")), "a\"\\??");
     assert_true(json_is_null(json_object_get(process, "parent")));
     process = json_array_get(json_object_get(json, "processes"), 2);
     assert_int_equal(json_integer_value(json_object_get(process, "id")), 3);
     assert_int_equal(json_integer_value(json_object_get(process, "parent")), 1);
     json_t *pair = json_array_get(json_object_get(json, "pairs"), 0);
-    expect_keys(pair, "from to messages bytes bytes_per_s share size local shared "
+    expect_keys(pair, "from to messages bytes messages_per_s bytes_per_s share size local shared "
                       "message_wait_ns receiver_wait_ns delivery_ns");
     assert_int_equal(json_integer_value(json_object_get(pair, "from")), 3);
     assert_string_equal(json_string_value(json_object_get(pair, "to")), "10.0.0.9:80");
     pair = json_array_get(json_object_get(json, "pairs"), 1);
     assert_int_equal(json_array_size(json_object_get(pair, "to")), 2);
     json_t *path = json_array_get(json_object_get(json, "paths"), 0);
-    expect_keys(path, "kind local remote ends sent received dropped duplicates connections ended "
-                      "network " QUEUE_AND_TIMES);
+    expect_keys(path, "kind local remote ends sent received size dropped duplicates connections "
+                      "ended network " QUEUE_AND_TIMES);
     json_t *ends = json_object_get(path, "ends");
     assert_int_equal(json_array_size(ends), 2);
     assert_int_equal(json_integer_value(json_array_get(json_array_get(ends, 0), 0)), 3);

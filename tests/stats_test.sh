@@ -66,7 +66,9 @@ same() {
     check_equal "$1" "$(jq -Sc '.[]' expected.json)" \
         "$(jq -Sc --slurpfile expected expected.json "[$3 | .[]?] | to_entries[] |
             (\$expected[0][.key] // {}) as \$named | .value |
-            if type == \"object\" then with_entries(select(.key | in(\$named))) else . end" "$4")"
+            def named(\$wanted): if type == \"object\" and (\$wanted | type) == \"object\" then
+                with_entries(select(.key | in(\$wanted)) | .key as \$key | .value |= named(\$wanted[\$key])) else . end;
+            named(\$named)" "$4")"
 }
 
 runs "--json" "$dpm" stats --json alpha
@@ -157,6 +159,30 @@ same "what rows have besides" '[
     [.pairs[0] | (.size | .mean |= floor), (.share * 1000 | round / 1000), (.bytes_per_s | floor)],
     [.paths[2] | .response_ns, .connections]]' alpha.json
 
+# ---- sizes and rates ----
+
+# What dump says of each SEND, by the pid of its sender: how many, the smallest, the largest, in all.
+"$dpm" dump --json --type send alpha 2> err | jq -s -c 'map(select(.pid)) | group_by(.pid) |
+    map(
+        # a call is one message, in however many pieces
+        (reduce .[] as $piece ([]; if $piece.continued then .[-1] += $piece.bytes else . + [$piece.bytes] end)) as $sizes |
+        [.[0].pid] + ($sizes | [length, min, max, add])) | .[]' > wanted
+check "dump knows senders" grep -q '^\[200,8,' wanted
+jq -c '.processes | map(select(.size and .pid)) | sort_by(.pid) | .[] |
+    [.pid, .size.count, .size.min, .size.max, (.size.mean * .size.count | round)]' alpha.json > found
+check_equal "sizes of what a process sends are those of its calls" "$(cat wanted)" "$(cat found)"
+check_equal "... null of who sends nothing" true \
+    "$(jq '.processes | map((.sent.messages == 0) == (.size == null)) | all' alpha.json)"
+check_equal "sizes of a path are those of both directions" true "$(jq '.paths | map(
+    .size.count == .sent.messages + .received.messages and
+    (.size.mean * .size.count | round) == .sent.bytes + .received.bytes) | all' alpha.json)"
+check_equal "sizes of a group are those of its processes" '[[15,0,1000]]' "$("$dpm" stats --json --by machine \
+    alpha 2> err | jq -c '[.groups[].size | [.count, .min, .max]]')"
+check_equal "rates are what there was in all in 75 ms" true "$(jq '(.trace.duration_ns / 1e9) as $seconds |
+    def holds: ((.messages_per_s * $seconds - .messages) | fabs < 1e-6) and
+               ((.bytes_per_s * $seconds - .bytes) | fabs < 1e-6);
+    [.pairs[], ((.processes[], .paths[]) | .sent, .received) | holds] | length > 30 and all' alpha.json)"
+
 # ---- several traces ----
 
 runs "two traces" "$dpm" stats beta alpha
@@ -192,10 +218,10 @@ check_equal "... is one machine, with each process twice" '["beta"] [100,100]' \
 runs "--by user" "$dpm" stats --by user beta alpha
 cp out by.text
 check_equal "sums the processes of each user, on each machine" \
-    "USER PROCESSES MACHINE CPU TIME % SENT BYTES SENT % RECEIVED BYTES RECEIVED FAILED
-1000 4 alpha 52.0 us 90 14 1.51 KiB 93 13 1.32 KiB 3
-alice 1 beta 5.00 us 8.6 1 40 B 2.4 1 300 B 0
-unknown 1 alpha 1.00 us 1.7 1 77 B 4.6 0 0 B 0" "$(table Users by.text)"
+    "USER PROCESSES MACHINE CPU TIME % SENT BYTES SENT % PER S RECEIVED BYTES RECEIVED FAILED
+1000 4 alpha 52.0 us 90 14 1.51 KiB 93 20.2 KiB 13 1.32 KiB 3
+alice 1 beta 5.00 us 8.6 1 40 B 2.4 533 B 1 300 B 0
+unknown 1 alpha 1.00 us 1.7 1 77 B 4.6 1.00 KiB 0 0 B 0" "$(table Users by.text)"
 check_equal "... and what they sent to each other" \
     "1000@alpha 1000@alpha 12 1.22 KiB 80 16.2 KiB 10 B 996 B 1000 B local
 1000@alpha alice@beta 1 300 B 19 3.91 KiB 300 B 300 B 300 B remote
@@ -309,20 +335,28 @@ for table in process pair path; do
     case $table in process) of=processes ;; *) of=${table}s ;; esac
     "$dpm" stats --csv --by $table alpha > out.csv 2> err
     jq -r --arg of $of '.[$of][] | [.queue.messages_max, .queue.messages_now, .queue.bytes_max, .queue.bytes_now,
-            .queue.unreceived, (if $of == "paths" then .duplicates else null end)] +
-        [(.message_wait_ns, .receiver_wait_ns, .delivery_ns, .sender_blocked_ns) | .count // 0, .p50, .p99, .max]
+            .queue.unreceived] +
+        (if $of == "paths" then [.duplicates, .network.unacknowledged_bytes // 0] else [null, null] end) +
+        [(.messages_per_s, .bytes_per_s, .sent.messages_per_s?, .sent.bytes_per_s?, .received.messages_per_s?,
+            .received.bytes_per_s?) | if . then . * 1000 | round else . end] +
+        [(.size, .message_wait_ns, .receiver_wait_ns, .delivery_ns, .sender_blocked_ns) | .count // 0, .p50, .p99, .max]
         | map(. // "-") | join(" ")' alpha.json | sort > wanted
     python3 - out.csv << 'END' | sort > found
 import csv, sys
 queue = ["messages_max", "messages_now", "bytes_max", "bytes_now", "unreceived"]
 for row in csv.DictReader(open(sys.argv[1])):
-    cells = [row.get("queue_" + name) for name in queue] + [row.get("duplicates")]
-    for kind in ["message_wait", "receiver_wait", "delivery", "sender_blocked"]:
-        cells.append(row.get(kind + "_ns_count", "0"))
-        cells += [row.get(kind + "_ns_" + part) for part in ["p50", "p99", "max"]]
+    cells = [row.get("queue_" + name) for name in queue]
+    cells += [row.get("duplicates"), row.get("unacknowledged_bytes")]
+    for whose in ["", "sent_", "received_"]:
+        for what in ["messages", "bytes"]:
+            rate = row.get(whose + what + "_per_s")
+            cells.append(rate and str(round(float(rate) * 1000)))
+    for kind in ["size", "message_wait_ns", "receiver_wait_ns", "delivery_ns", "sender_blocked_ns"]:
+        cells.append(row.get(kind + "_count", "0"))
+        cells += [row.get(kind + "_" + part) for part in ["p50", "p99", "max"]]
     print(*[cell or "-" for cell in cells])
 END
-    check_equal "--csv --by $table: queues and waits are those of JSON" "$(cat wanted)" "$(cat found)"
+    check_equal "--csv --by $table: queues, rates, sizes and waits are those of JSON" "$(cat wanted)" "$(cat found)"
 done
 check "... of which there are some" grep -q '[1-9]' found
 check_equal "--by path has a row of waits for each path of JSON that has any" \

@@ -121,7 +121,8 @@ struct communication_process {
     uint64_t cpu;                /* ns, used while metered */
     struct traffic sent;
     struct traffic received;
-    uint64_t failed_sends; /* calls; of threads that have ended */
+    struct histogram sizes; /* bytes of a message that it sent */
+    uint64_t failed_sends;  /* calls; of threads that have ended */
     uint64_t failed_receives;
     struct times times;
     struct queue_length queue; /* of all its paths */
@@ -166,6 +167,7 @@ struct communication_path {
     struct queue_length queue; /* both directions */
     struct traffic sent;       /* from local to remote */
     struct traffic received;   /* from remote to local */
+    struct histogram sizes;    /* bytes of a message, both directions */
     uint64_t dropped;          /* datagrams that found the receiver's queue full, both directions */
     uint64_t duplicates;       /* datagrams that came once more, both directions */
     struct network network;

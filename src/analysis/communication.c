@@ -175,7 +175,8 @@ int add_process_sums(struct communication_process *sum, const struct communicati
     sum->failed_sends += more->failed_sends;
     sum->failed_receives += more->failed_receives;
     add_queue(&sum->queue, &more->queue);
-    return add_times(&sum->times, &more->times);
+    int result = histogram_merge(&sum->sizes, &more->sizes, HISTOGRAM_MOST);
+    return result < 0 ? result : add_times(&sum->times, &more->times);
 }
 
 /* Of each kind of time. */
@@ -184,7 +185,7 @@ static int add_latest_times(const struct statistics_use *use, struct times *time
     int result = 0;
 
     for (unsigned kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
-        result = statistics_add_latest(use, kind, times_of(times, use, kind));
+        result = statistics_add_latest(use, kind, times_of(times, use, kind), HISTOGRAM_MOST);
     return result;
 }
 
@@ -199,7 +200,9 @@ static int sum_processes(struct builder *builder)
             continue;
         add_traffic(&process->sent, &use->sent);
         add_traffic(&process->received, &use->received);
-        int result = add_latest_times(use, &process->times);
+        int result = statistics_add_values(use, VALUE_SENT, &process->sizes, HISTOGRAM_MOST);
+        if (result == 0)
+            result = add_latest_times(use, &process->times);
         if (result < 0)
             return result;
     }

@@ -174,16 +174,6 @@ static bool is_local_connection(const struct statistics *statistics,
 
 /* ---- what went from one end to the other ---- */
 
-/* Adds all values of a kind that a use has. */
-static int add_values(const struct statistics_use *use, enum value_kind kind,
-                      struct histogram *histogram)
-{
-    const struct histogram *own = use_histogram(use, kind);
-    int result = own == NULL ? 0 : histogram_merge(histogram, own, HISTOGRAM_MOST);
-
-    return result < 0 ? result : statistics_add_latest(use, kind, histogram);
-}
-
 /* Sends are what is counted; where they are not recorded, receives must do. */
 static bool sends_are_metered(const struct statistics *statistics, const struct connection_end *end)
 {
@@ -201,7 +191,8 @@ static int add_waits(struct communication_pair *pair, const struct statistics_us
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < ARRAY_SIZE(kinds); i++)
-        result = add_values(receiver, kinds[i], times_of(&pair->times, receiver, kinds[i]));
+        result = statistics_add_values(receiver, kinds[i],
+                                       times_of(&pair->times, receiver, kinds[i]), HISTOGRAM_MOST);
     return result;
 }
 
@@ -217,7 +208,7 @@ static int add_pair(struct builder *builder, const struct party *from, const str
         return -ENOMEM;
     add_traffic(&pair->sent, sent);
     pair->local = pair->local && local;
-    int result = add_values(use, kind, &pair->sizes);
+    int result = statistics_add_values(use, kind, &pair->sizes, HISTOGRAM_MOST);
     return result < 0 || kind == VALUE_SENT ? result : add_waits(pair, use);
 }
 
@@ -254,11 +245,14 @@ static int add_waits_of_receivers(struct builder *builder, const struct connecti
     return result;
 }
 
+/* Counts it for the row, in *sum and its sizes, and for the pairs that have sent so. */
 static int build_direction(struct builder *builder, const struct connection_end *from,
-                           const struct connection_end *to, bool local, struct traffic *ret_sum)
+                           const struct connection_end *to, bool local, struct traffic *sum,
+                           struct histogram *sizes)
 {
     const struct statistics *statistics = builder->statistics;
     bool by_sends = sends_are_metered(statistics, from);
+    enum value_kind kind = by_sends ? VALUE_SENT : VALUE_RECEIVED;
     uint32_t path = by_sends ? from->path : to->path;
     int result = 0;
 
@@ -270,10 +264,12 @@ static int build_direction(struct builder *builder, const struct connection_end 
         struct party user = party_of(builder, &use->process, 1);
         if (user.processes == NULL)
             return -ENOMEM;
-        add_traffic(ret_sum, traffic);
+        add_traffic(sum, traffic);
         add_traffic(local ? &builder->result->local : &builder->result->remote, traffic);
-        result = add_pair(builder, by_sends ? &user : &from->party, by_sends ? &to->party : &user,
-                          use, by_sends ? VALUE_SENT : VALUE_RECEIVED, local);
+        result = statistics_add_values(use, kind, sizes, HISTOGRAM_SOME);
+        if (result == 0)
+            result = add_pair(builder, by_sends ? &user : &from->party,
+                              by_sends ? &to->party : &user, use, kind, local);
         at = use->next;
     }
     return result < 0 || !by_sends ? result : add_waits_of_receivers(builder, from, to);
@@ -326,7 +322,8 @@ static int sum_times(struct builder *builder, const struct connection_end ends[2
              at = statistics->uses[at - 1].next) {
             const struct statistics_use *use = &statistics->uses[at - 1];
             for (unsigned kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
-                result = add_values(use, kind, times_of(&path->times, use, kind));
+                result = statistics_add_values(use, kind, times_of(&path->times, use, kind),
+                                               HISTOGRAM_MOST);
         }
     }
     return result;
@@ -383,10 +380,10 @@ static int build_connection(struct builder *builder, struct connection_end ends[
     bool local = is_local_connection(statistics, ends);
     int result = sum_times(builder, ends, path);
     if (result == 0)
-        result = build_direction(builder, &ends[0], &ends[1], local, &path->sent);
+        result = build_direction(builder, &ends[0], &ends[1], local, &path->sent, &path->sizes);
     /* A socket that is connected to itself has one direction only. */
     if (result == 0 && ends[0].path != ends[1].path)
-        result = build_direction(builder, &ends[1], &ends[0], local, &path->received);
+        result = build_direction(builder, &ends[1], &ends[0], local, &path->received, &path->sizes);
     return result;
 }
 

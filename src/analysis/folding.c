@@ -291,8 +291,11 @@ static void add_to_row(struct communication_path *row, struct communication_path
     row->duplicates += more->duplicates;
     add_network(&row->network, &more->network);
     if (*error == 0)
+        *error = histogram_take(&row->sizes, &more->sizes, HISTOGRAM_SOME);
+    if (*error == 0)
         *error = add_times(&row->times, &more->times);
     add_queue(&row->queue, &more->queue);
+    histogram_done(&more->sizes);
     times_done(&more->times);
 }
 

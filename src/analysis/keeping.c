@@ -50,14 +50,18 @@ void communication_free(struct communication *communication)
 {
     if (communication == NULL)
         return;
-    for (size_t i = 0; i < communication->process_count; i++)
+    for (size_t i = 0; i < communication->process_count; i++) {
+        histogram_done(&communication->processes[i].sizes);
         times_done(&communication->processes[i].times);
+    }
     for (size_t i = 0; i < communication->pair_count; i++) {
         histogram_done(&communication->pairs[i].sizes);
         times_done(&communication->pairs[i].times);
     }
-    for (size_t i = 0; i < communication->path_count; i++)
+    for (size_t i = 0; i < communication->path_count; i++) {
+        histogram_done(&communication->paths[i].sizes);
         times_done(&communication->paths[i].times);
+    }
     arena_done(&communication->memory);
     free(communication->pieces);
     intern_done(&communication->piece_keys);

@@ -97,13 +97,17 @@ static int transfer_path(struct communication *result, const uint32_t *map,
 
     *path = *from;
     path->times = (struct times){0};
+    path->sizes = (struct histogram){0};
     path->local = communication_keep_text(result, from->local);
     path->remote = communication_keep_text(result, from->remote);
     if (path->local == NULL || path->remote == NULL ||
         map_party(result, map, &from->ends[0], &path->ends[0]) < 0 ||
         map_party(result, map, &from->ends[1], &path->ends[1]) < 0)
         return -ENOMEM;
-    return pass_on_times(&path->times, &from->times, owned == NULL ? NULL : &owned->times);
+    int error = pass_on(&path->sizes, &from->sizes, owned == NULL ? NULL : &owned->sizes);
+    return error < 0
+               ? error
+               : pass_on_times(&path->times, &from->times, owned == NULL ? NULL : &owned->times);
 }
 
 static int enlarge(void *array, size_t count, size_t more, size_t size)
@@ -150,6 +154,7 @@ int copy_process(struct communication *result, const struct communication_proces
 
     *to = *from;
     to->times = (struct times){0};
+    to->sizes = (struct histogram){0};
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         if (*texts[i] == NULL)
             continue;
@@ -157,7 +162,8 @@ int copy_process(struct communication *result, const struct communication_proces
         if (*texts[i] == NULL)
             return -ENOMEM;
     }
-    return add_times(&to->times, &from->times);
+    int error = histogram_merge(&to->sizes, &from->sizes, HISTOGRAM_MOST);
+    return error < 0 ? error : add_times(&to->times, &from->times);
 }
 
 static uint64_t process_key(const struct communication_process *process)
@@ -186,6 +192,7 @@ static int update_process(struct communication *into, struct communication_proce
     known->ended = known->ended || sums.ended;
     result = add_process_sums(known, &sums);
     times_done(&sums.times);
+    histogram_done(&sums.sizes);
     return result;
 }
 

@@ -87,14 +87,27 @@ int statistics_add_value(struct statistics_process *process, struct statistics_u
 }
 
 int statistics_add_latest(const struct statistics_use *use, enum value_kind kind,
-                          struct histogram *histogram)
+                          struct histogram *histogram, unsigned most)
 {
     int result = 0;
 
     for (unsigned i = 0; result == 0 && i < use->latest_count; i++)
         if (kind_of(use->latest[i]) == kind)
-            result = histogram_add(histogram, value_of(use->latest[i]), HISTOGRAM_MOST);
+            result = histogram_add(histogram, value_of(use->latest[i]), most);
     return result;
+}
+
+int statistics_add_values(const struct statistics_use *use, enum value_kind kind,
+                          struct histogram *histogram, unsigned most)
+{
+    const struct histogram *own = use_histogram(use, kind);
+    int result = own == NULL ? 0 : histogram_merge(histogram, own, most);
+
+    if (result == 0)
+        result = statistics_add_latest(use, kind, histogram, most);
+    return result == 0 && kind < VALUE_ANSWER && use->growing[kind] != 0
+               ? histogram_add(histogram, use->growing[kind] - 1, most)
+               : result;
 }
 
 /* ---- messages ---- */
@@ -132,16 +145,22 @@ static void count_message(struct traffic *traffic, const struct record *record)
     traffic->messages += (record->header.flags & RECORD_CONTINUED) == 0;
 }
 
-/* What was sent is counted where it was sent, if that end is metered and used. */
+/* What was sent is counted where it was sent, if that end is metered and used. Pieces of one call are one
+ * message: its size is known when the next one begins. */
 static int note_size(struct statistics_process *process, struct statistics_use *use,
                      const struct statistics_path *path, const struct record *record)
 {
-    bool is_send = record->header.id == EVENT_SEND;
+    enum value_kind kind = record->header.id == EVENT_SEND ? VALUE_SENT : VALUE_RECEIVED;
+    uint64_t before = use->growing[kind];
 
-    if (record->header.flags & RECORD_CONTINUED || (!is_send && path->partner_used))
+    if (kind == VALUE_RECEIVED && path->partner_used)
         return 0;
-    return statistics_add_value(process, use, is_send ? VALUE_SENT : VALUE_RECEIVED,
-                                record->message.bytes);
+    if (record->header.flags & RECORD_CONTINUED) {
+        use->growing[kind] += before == 0 ? 0 : record->message.bytes;
+        return 0;
+    }
+    use->growing[kind] = record->message.bytes + 1ULL;
+    return before == 0 ? 0 : statistics_add_value(process, use, kind, before - 1);
 }
 
 int statistics_add_use(struct statistics *statistics, const struct record *record, uint32_t index,

@@ -107,7 +107,7 @@ enum value_kind {
 };
 
 /* A path of some hundred messages needs no histograms: more would cost more memory than it saves time. */
-#define LATEST_MOST 44
+#define LATEST_MOST 40
 #define KIND_BITS   3
 #define VALUE_BITS  (32 - KIND_BITS)
 
@@ -124,8 +124,10 @@ struct statistics_use {
     uint64_t last_time; /* of its last message */
     struct traffic sent;
     struct traffic received;
-    uint32_t latest[LATEST_MOST]; /* value << KIND_BITS | kind: not in the histograms yet */
-    struct histogram *waits;      /* [VALUE_KINDS - VALUE_WAITS], or NULL: they have none */
+    uint64_t growing[VALUE_ANSWER]; /* size + 1 of the latest message of each kind: pieces of it may
+                                       still come, and it is not among the values yet */
+    uint32_t latest[LATEST_MOST];   /* value << KIND_BITS | kind: not in the histograms yet */
+    struct histogram *waits;        /* [VALUE_KINDS - VALUE_WAITS], or NULL: they have none */
     struct histogram histograms[VALUE_WAITS];
 };
 
@@ -316,7 +318,11 @@ const struct histogram *use_histogram(const struct statistics_use *use, enum val
 
 /* Adds those of a kind that are not in the use's histograms yet, nor times in its process's. */
 int statistics_add_latest(const struct statistics_use *use, enum value_kind kind,
-                          struct histogram *histogram);
+                          struct histogram *histogram, unsigned most);
+
+/* Adds all values of a kind that a use has, to at most so many buckets. */
+int statistics_add_values(const struct statistics_use *use, enum value_kind kind,
+                          struct histogram *histogram, unsigned most);
 
 /* Adds a value to the use, and if it is a time to its process. */
 int statistics_add_value(struct statistics_process *process, struct statistics_use *use,

@@ -198,9 +198,10 @@ static int print_process_bars(const struct communication *communication,
 {
     char title[TITLE_SIZE];
     char name[PROCESS_TEXT_SIZE];
-    int result = 0;
 
     process_text(communication, (uint32_t)(process - communication->processes), name);
+    snprintf(title, sizeof(title), "Sizes of what %s sends", name);
+    int result = print_histogram(&process->sizes, file, title, show_bytes);
     for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++) {
         snprintf(title, sizeof(title), "%s %s", name, what_takes_time[kind]);
         result = print_histogram(&process->times.of[kind], file, title, show_duration);
@@ -225,12 +226,15 @@ static int print_pair_bars(const struct communication *communication,
 static int print_path_bars(const struct communication *communication,
                            const struct communication_path *path, FILE *file)
 {
+    char title[TITLE_SIZE];
     char local[END_TEXT_SIZE];
     char remote[END_TEXT_SIZE];
 
     end_text(communication, &path->ends[0], path->local, local);
     end_text(communication, &path->ends[1], path->remote, remote);
-    return print_times_between(&path->times, local, remote, file);
+    snprintf(title, sizeof(title), "Sizes between %s and %s", local, remote);
+    int result = print_histogram(&path->sizes, file, title, show_bytes);
+    return result < 0 ? result : print_times_between(&path->times, local, remote, file);
 }
 
 int print_histogram_bars(const struct communication *communication, FILE *file,

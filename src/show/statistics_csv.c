@@ -43,6 +43,17 @@ static void traffic_cells(FILE *file, const struct traffic *traffic)
     fprintf(file, "%" PRIu64 ",%" PRIu64 ",", traffic->messages, traffic->bytes);
 }
 
+/* A second of the whole recording. */
+static void rate_cells(FILE *file, const struct communication *communication,
+                       const struct traffic *traffic, const char *end)
+{
+    fprintf(file, "%.3f,%.3f%s", show_rate(traffic->messages, communication->duration),
+            show_rate(traffic->bytes, communication->duration), end);
+}
+
+#define RATE_COLUMNS                                                                               \
+    "sent_messages_per_s,sent_bytes_per_s,received_messages_per_s,received_bytes_per_s"
+
 #define DISTRIBUTION_COLUMNS(name)                                                                 \
     name "_count," name "_mean," name "_min," name "_p50," name "_p90," name "_p99," name "_max"
 
@@ -128,7 +139,10 @@ static int print_processes(const struct communication *communication, FILE *file
         return -ENOMEM;
     fputs("name,processes,pid,machine,cpu_ns,sent_messages,sent_bytes,received_messages,"
           "received_bytes,failed_sends,failed_receives," DISTRIBUTION_COLUMNS(
-              "response_ns") "," DISTRIBUTION_COLUMNS("request_ns") "," QUEUE_AND_WAIT_COLUMNS "\n",
+              "response_ns") "," DISTRIBUTION_COLUMNS("request_ns") "," QUEUE_AND_WAIT_COLUMNS
+                                                                    "," RATE_COLUMNS
+                                                                    "," DISTRIBUTION_COLUMNS(
+                                                                        "size") "\n",
           file);
     for (size_t i = 0; i < communication->process_count && !ferror(file); i++) {
         const struct communication_process *row = rows[i];
@@ -145,7 +159,10 @@ static int print_processes(const struct communication *communication, FILE *file
         count_cell(file, row->failed_receives, ",");
         distribution_cells(file, &row->times.of[TIME_RESPONSE], ",");
         distribution_cells(file, &row->times.of[TIME_REQUEST], ",");
-        queue_and_wait_cells(file, communication, &row->queue, &row->times, "\n");
+        queue_and_wait_cells(file, communication, &row->queue, &row->times, ",");
+        rate_cells(file, communication, &row->sent, ",");
+        rate_cells(file, communication, &row->received, ",");
+        distribution_cells(file, &row->sizes, "\n");
     }
     free(rows);
     return 0;
@@ -157,7 +174,8 @@ static int print_pairs(const struct communication *communication, FILE *file, en
 
     if (rows == NULL)
         return -ENOMEM;
-    fputs("from,to,messages,bytes,local,shared," DISTRIBUTION_COLUMNS("size") "," WAIT_COLUMNS "\n",
+    fputs("from,to,messages,bytes,local,shared," DISTRIBUTION_COLUMNS(
+              "size") "," WAIT_COLUMNS ",messages_per_s,bytes_per_s\n",
           file);
     for (size_t i = 0; i < communication->pair_count && !ferror(file); i++) {
         const struct communication_pair *row = rows[i];
@@ -167,7 +185,8 @@ static int print_pairs(const struct communication *communication, FILE *file, en
         count_cell(file, row->local, ",");
         count_cell(file, row->shared, ",");
         distribution_cells(file, &row->sizes, ",");
-        wait_cells(file, &row->times, "\n");
+        wait_cells(file, &row->times, ",");
+        rate_cells(file, communication, &row->sent, "\n");
     }
     free(rows);
     return 0;
@@ -182,7 +201,8 @@ static int print_paths(const struct communication *communication, FILE *file, en
     fputs("kind,local,remote,local_users,remote_users,connections,ended,sent_messages,sent_bytes,"
           "received_messages,received_bytes,dropped,retransmitted,round_trip_"
           "ns," DISTRIBUTION_COLUMNS("response_ns") "," DISTRIBUTION_COLUMNS(
-              "request_ns") "," QUEUE_AND_WAIT_COLUMNS ",duplicates\n",
+              "request_ns") "," QUEUE_AND_WAIT_COLUMNS ",duplicates," RATE_COLUMNS
+                            "," DISTRIBUTION_COLUMNS("size") ",unacknowledged_bytes\n",
           file);
     for (size_t i = 0; i < communication->path_count && !ferror(file); i++) {
         const struct communication_path *row = rows[i];
@@ -201,7 +221,11 @@ static int print_paths(const struct communication *communication, FILE *file, en
         distribution_cells(file, &row->times.of[TIME_RESPONSE], ",");
         distribution_cells(file, &row->times.of[TIME_REQUEST], ",");
         queue_and_wait_cells(file, communication, &row->queue, &row->times, ",");
-        count_cell(file, row->duplicates, "\n");
+        count_cell(file, row->duplicates, ",");
+        rate_cells(file, communication, &row->sent, ",");
+        rate_cells(file, communication, &row->received, ",");
+        distribution_cells(file, &row->sizes, ",");
+        count_cell(file, row->network.unacknowledged, "\n");
     }
     free(rows);
     return 0;

@@ -59,6 +59,16 @@ static json_t *traffic(const struct traffic *from)
                      json_count(from->bytes));
 }
 
+/* The same, and how much of it there was in a second of the whole recording. */
+static json_t *traffic_and_rate(const struct communication *communication,
+                                const struct traffic *from)
+{
+    return json_pack("{s:o, s:o, s:f, s:f}", "messages", json_count(from->messages), "bytes",
+                     json_count(from->bytes), "messages_per_s",
+                     show_rate(from->messages, communication->duration), "bytes_per_s",
+                     show_rate(from->bytes, communication->duration));
+}
+
 static const char *const time_keys[TIME_KINDS] = {
     [TIME_RESPONSE] = "response_ns",
     [TIME_REQUEST] = "request_ns",
@@ -203,11 +213,12 @@ static int set_attributes(json_t *object, const struct communication_process *fr
 static int set_sums(json_t *object, const struct communication *communication,
                     const struct communication_process *from)
 {
-    json_t *sums =
-        json_pack("{s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "cpu_ns", json_count(from->cpu), "sent",
-                  traffic(&from->sent), "received", traffic(&from->received), "share",
-                  shares(communication, from), "failed", "sends", json_count(from->failed_sends),
-                  "receives", json_count(from->failed_receives));
+    json_t *sums = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "cpu_ns", json_count(from->cpu), "sent",
+        traffic_and_rate(communication, &from->sent), "received",
+        traffic_and_rate(communication, &from->received), "size", json_distribution(&from->sizes),
+        "share", shares(communication, from), "failed", "sends", json_count(from->failed_sends),
+        "receives", json_count(from->failed_receives));
     int result = json_object_update(object, sums) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |
                  set_times(object, &from->times, ALL_TIMES, json_distribution);
@@ -253,9 +264,10 @@ static json_t *pair(const struct communication *communication, size_t index)
     const struct communication_pair *from = &communication->pairs[index];
 
     json_t *object =
-        json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:b, s:b}", "from", party(&from->from), "to",
-                  party(&from->to), "messages", json_count(from->sent.messages), "bytes",
-                  json_count(from->sent.bytes), "bytes_per_s",
+        json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:b, s:b}", "from", party(&from->from),
+                  "to", party(&from->to), "messages", json_count(from->sent.messages), "bytes",
+                  json_count(from->sent.bytes), "messages_per_s",
+                  show_rate(from->sent.messages, communication->duration), "bytes_per_s",
                   show_rate(from->sent.bytes, communication->duration), "share",
                   show_share(from->sent.bytes, from->from_bytes), "size",
                   json_distribution(&from->sizes), "local", from->local, "shared", from->shared);
@@ -285,11 +297,12 @@ static json_t *path(const struct communication *communication, size_t index)
 {
     const struct communication_path *from = &communication->paths[index];
     json_t *object = path_names(from);
-    json_t *sums =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "sent", traffic(&from->sent), "received",
-                  traffic(&from->received), "dropped", json_count(from->dropped), "duplicates",
-                  json_count(from->duplicates), "connections", json_count(from->connections),
-                  "ended", json_count(from->ended));
+    json_t *sums = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "sent",
+                             traffic_and_rate(communication, &from->sent), "received",
+                             traffic_and_rate(communication, &from->received), "size",
+                             json_distribution(&from->sizes), "dropped", json_count(from->dropped),
+                             "duplicates", json_count(from->duplicates), "connections",
+                             json_count(from->connections), "ended", json_count(from->ended));
     int result = json_object_update(object, sums) |
                  json_object_set_new(object, "network", network(&from->network)) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |
@@ -398,10 +411,11 @@ static json_t *bars(const struct histogram *histogram)
 
 static json_t *process_bars(const struct communication *communication, size_t index)
 {
-    json_t *object = json_pack("{s:o}", "id", process_id((uint32_t)index));
+    const struct communication_process *from = &communication->processes[index];
+    json_t *object =
+        json_pack("{s:o, s:o}", "id", process_id((uint32_t)index), "size", bars(&from->sizes));
 
-    return checked(object,
-                   set_times(object, &communication->processes[index].times, ALL_TIMES, bars));
+    return checked(object, set_times(object, &from->times, ALL_TIMES, bars));
 }
 
 static json_t *pair_bars(const struct communication *communication, size_t index)
@@ -417,8 +431,9 @@ static json_t *path_bars(const struct communication *communication, size_t index
 {
     const struct communication_path *from = &communication->paths[index];
     json_t *object = path_names(from);
+    int result = json_object_set_new(object, "size", bars(&from->sizes));
 
-    return checked(object, set_times(object, &from->times, ALL_TIMES, bars));
+    return checked(object, result | set_times(object, &from->times, ALL_TIMES, bars));
 }
 
 static int print_histograms(const struct communication *communication, FILE *file)

@@ -92,9 +92,11 @@ static int add_process(struct table *table, const struct communication *communic
     char shares[2][UNIT_SIZE];
     char failed[UNIT_SIZE];
     struct traffic_text sent;
+    char rate[UNIT_SIZE];
     struct traffic_text received;
 
     name_text(process, name);
+    show_bytes((uint64_t)show_rate(process->sent.bytes, communication->duration), rate);
     show_percent(process->cpu, communication->cpu, shares[0]);
     show_percent(process->sent.bytes, communication->sent.bytes, shares[1]);
     show_count(process->failed_sends + process->failed_receives, failed);
@@ -110,7 +112,7 @@ static int add_process(struct table *table, const struct communication *communic
     traffic_text(&process->sent, &sent);
     traffic_text(&process->received, &received);
     return table_add(table, (const char *[]){name, size, pid, parent, machine, user, container, cpu,
-                                             shares[0], sent.messages, sent.bytes, shares[1],
+                                             shares[0], sent.messages, sent.bytes, shares[1], rate,
                                              received.messages, received.bytes, failed});
 }
 
@@ -147,7 +149,7 @@ static int add_other_processes(struct table *table, const struct communication *
     traffic_text(&sum[0], &sent);
     traffic_text(&sum[1], &received);
     return table_add(table, (const char *[]){name, size, "", "", "", "", "", cpu, shares[0],
-                                             sent.messages, sent.bytes, shares[1],
+                                             sent.messages, sent.bytes, shares[1], "",
                                              received.messages, received.bytes, failed});
 }
 
@@ -194,6 +196,7 @@ static int print_processes(const struct communication *communication, FILE *file
         {"SENT", true},
         {"BYTES SENT", true},
         {"%", true},
+        {groups ? "PER S" : NULL, true},
         {"RECEIVED", true},
         {"BYTES RECEIVED", true},
         {has_failed_calls(communication) ? "FAILED" : NULL, true},
