@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # stats_test.sh BUILD_FOLDER: `dpm stats`: who sent how much to whom in the traces of
 # sample_trace.c, in tables and in JSON. The figures are added up from the calls in that file.
+tests=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 
@@ -389,6 +390,41 @@ check "--histogram draws waits of paths and pairs" sh -c "
     test \$('$dpm' stats --histogram alpha 2> err | grep -c '^Messages wait, ') -ge 2"
 check "--every and --histogram draw" sh -c "
     '$dpm' stats --every 10ms --histogram alpha 2> err | grep -q '##########'"
+
+# ---- on a terminal ----
+
+# figures FILE: the figures in it, each once. Names may be folded, figures may not.
+figures() {
+    tr -s ' ' '\n' < "$1" | grep -x '[0-9.,]*[0-9]' | sort -u
+}
+
+# longest FILE: columns of its longest line.
+longest() {
+    python3 -c 'import sys; print(max(len(line.rstrip("\n")) for line in open(sys.argv[1])))' "$1"
+}
+
+unset COLUMNS
+for options in '' '--histogram --every 10ms' '--by path' '--by machine beta'; do
+    # shellcheck disable=SC2086 # several words
+    set -- $options alpha
+    "$dpm" stats "$@" > whole 2> err
+    python3 "$tests/on_terminal.py" 1000 "$dpm" stats "$@" > out 2> err
+    check "a wide terminal shows stats $options as a file has it" cmp whole out
+    for columns in 70 80 120; do
+        python3 "$tests/on_terminal.py" $columns "$dpm" stats "$@" > out 2> err
+        check "stats $options fits a terminal of $columns columns: $(longest out)" \
+            test "$(longest out)" -le $columns
+        check_equal "... and no figure is cut" "$(figures whole)" "$(figures out)"
+    done
+done
+check "the tables were too wide for that: $(longest whole)" test "$(longest whole)" -gt 120
+COLUMNS=90 python3 "$tests/on_terminal.py" 120 "$dpm" stats alpha > out 2> err
+check_equal "COLUMNS is believed more than the terminal" 1 \
+    "$([ "$(longest out)" -le 90 ] && [ "$(longest out)" -gt 80 ]; echo $((! $?)))"
+check_equal "names that do not fit go on in the next line" 'tcp client[200] server[100], 2 175 B 2
+127.0.0.1:4000 twin[400]
+127.0.0.1:80' "$(python3 "$tests/on_terminal.py" 80 "$dpm" stats alpha 2> err |
+    grep -m 1 -A 2 'server\[100\],  *2  *175 B  *2 *$' | squeeze | sed 's/^ //; s/ $//')"
 
 # ---- names of hosts ----
 

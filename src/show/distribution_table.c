@@ -4,6 +4,7 @@
 #include "show/statistics_face.h"
 #include "show/statistics_words.h"
 #include "show/table.h"
+#include "show/terminal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -88,10 +89,19 @@ int print_answer_table(const struct communication *communication, FILE *file,
 
 #define BAR_WIDTH 40
 
+/* Columns of the longest bar: what stands before it takes some 40. */
+static size_t bar_width(FILE *file)
+{
+    size_t room = terminal_width(file);
+
+    return room == 0 || room >= 2 * BAR_WIDTH ? BAR_WIDTH : room - BAR_WIDTH + 1;
+}
+
 int print_interval_table(const struct communication *communication, FILE *file)
 {
     const struct table_column columns[] = {
         {"TIME", true}, {"MESSAGES", true}, {"BYTES", true}, {"", false}};
+    size_t longest = bar_width(file);
     uint64_t most = 1;
     struct table table;
     char title[2 * UNIT_SIZE];
@@ -106,7 +116,7 @@ int print_interval_table(const struct communication *communication, FILE *file)
         char time[UNIT_SIZE];
         char bar[BAR_WIDTH + 1];
         struct traffic_text text;
-        size_t width = (size_t)(show_share(sent->bytes, most) * BAR_WIDTH + 0.5);
+        size_t width = (size_t)(show_share(sent->bytes, most) * (double)longest + 0.5);
         memset(bar, '#', width);
         bar[width] = '\0';
         show_duration(i * communication->interval, time);
@@ -128,6 +138,7 @@ int print_interval_table(const struct communication *communication, FILE *file)
 static void print_bars(const struct histogram *histogram, FILE *file,
                        void (*show)(uint64_t, char[UNIT_SIZE]))
 {
+    size_t longest = bar_width(file);
     uint64_t most = 1;
 
     for (unsigned i = 0; i < histogram->used; i++)
@@ -142,8 +153,8 @@ static void print_bars(const struct histogram *histogram, FILE *file,
         show(bar.to, to);
         show_count(bar.count, count);
         fprintf(file, "  %10s - %-10s %12s ", from, to, count);
-        for (unsigned width = (unsigned)(show_share(bar.count, most) * BAR_WIDTH + 0.5); width > 0;
-             width--)
+        for (unsigned width = (unsigned)(show_share(bar.count, most) * (double)longest + 0.5);
+             width > 0; width--)
             fputc('#', file);
         fputc('\n', file);
     }

@@ -5,6 +5,7 @@
 #include "show/statistics_face.h"
 #include "show/statistics_words.h"
 #include "show/table.h"
+#include "show/terminal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,23 +19,26 @@
 void print_statistics_heading(const struct communication *communication, FILE *file,
                               const struct show_options *options)
 {
+    struct folding folding;
+    FILE *into = folding_begin(&folding, file);
     char machine[MACHINE_TEXT_SIZE];
     char text[3][UNIT_SIZE];
 
     show_duration(communication->duration, text[0]);
     show_count(communication->events, text[1]);
     show_count(communication->lost, text[2]);
-    fprintf(file, "%u %s, machine%s", communication->traces,
+    fprintf(into, "%u %s, machine%s", communication->traces,
             communication->traces == 1 ? "trace" : "traces",
             communication->machine_count == 1 ? "" : "s");
     for (uint32_t i = 0; i < communication->machine_count; i++) {
         machine_text(communication, i, machine);
-        fprintf(file, "%s %s", i == 0 ? "" : ",", machine);
+        fprintf(into, "%s %s", i == 0 ? "" : ",", machine);
     }
-    fprintf(file, ", %s, %s events, %s lost%s\n", text[0], text[1], text[2],
+    fprintf(into, ", %s, %s events, %s lost%s\n", text[0], text[1], text[2],
             options->live             ? ", so far"
             : communication->complete ? ""
                                       : ", not complete");
+    folding_end(&folding);
 }
 
 static void add_traffic(struct traffic *sum, const struct traffic *more)
@@ -603,20 +607,24 @@ static int print_tables(const struct communication *communication, FILE *file,
 
 void print_statistics_grounds(const struct communication *communication, FILE *file)
 {
-    print_where(communication, file);
+    struct folding folding;
+    FILE *into = folding_begin(&folding, file);
+
+    print_where(communication, into);
     if (communication->matched)
-        print_matching(&communication->matching, file);
-    print_dropped(file, communication->dropped);
-    print_duplicates(file, communication->duplicates);
-    print_unknown(file, communication->unknown_streams, "streams",
+        print_matching(&communication->matching, into);
+    print_dropped(into, communication->dropped);
+    print_duplicates(into, communication->duplicates);
+    print_unknown(into, communication->unknown_streams, "streams",
                   "they count for processes named unknown");
-    print_unknown(file, communication->unknown_paths, "paths",
+    print_unknown(into, communication->unknown_paths, "paths",
                   "they count for their processes only");
-    print_unseen(file, communication->unseen_bytes);
-    print_unseen_sends(file, communication->unseen_sent_bytes);
-    print_left_out(communication, file);
-    print_meter(communication, file);
-    print_own_cost(communication, file);
+    print_unseen(into, communication->unseen_bytes);
+    print_unseen_sends(into, communication->unseen_sent_bytes);
+    print_left_out(communication, into);
+    print_meter(communication, into);
+    print_own_cost(communication, into);
+    folding_end(&folding);
 }
 
 static int print_findings(const struct communication *communication, FILE *file)

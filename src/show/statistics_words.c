@@ -2,8 +2,10 @@
 /* statistics_words.c: what tables of the statistics call things. See statistics_words.h. */
 #include "show/statistics_words.h"
 
+#include "show/terminal.h"
+
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void machine_text(const struct communication *communication, uint32_t machine,
                   char text[MACHINE_TEXT_SIZE])
@@ -104,7 +106,12 @@ size_t shown_rows(size_t count, const struct show_options *options)
 
 void print_title(FILE *file, const char *title)
 {
-    bool terminal = isatty(fileno(file));
+    size_t width = terminal_width(file);
+    char *folded = width == 0 ? NULL : text_fold(title, width);
 
-    fprintf(file, "\n%s%s%s\n", terminal ? "\033[1m" : "", title, terminal ? "\033[0m" : "");
+    if (width == 0)
+        fprintf(file, "\n%s\n", title);
+    else
+        fprintf(file, "\n\033[1m%s\033[0m\n", folded == NULL ? title : folded);
+    free(folded);
 }

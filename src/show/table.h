@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* table.h: aligned tables, a thin layer over libsmartcols. Private to show/. */
+/*
+ * table.h: aligned tables, a thin layer over libsmartcols. Private to show/.
+ *
+ * On a terminal no row is longer than a line: names are folded, and if the figures alone are too many the
+ * table comes in parts that each begin with the names. Nothing is cut, and elsewhere nothing is folded.
+ *
+ *      PATH LOCAL            REMOTE             SENT      PATH LOCAL            REMOTE              RTT
+ *      tcp  client[7]        server[12]       58,788      tcp  client[7]        server[12]      64.0 us
+ *           127.0.0.1:56888  127.0.0.1:6379                    127.0.0.1:56888  127.0.0.1:6379
+ */
 #ifndef DPM_TABLE_H
 #define DPM_TABLE_H
 
@@ -19,6 +28,8 @@ struct table {
     struct libscols_table *lines;
     size_t column_count;
     bool left_out[MAX_TABLE_COLUMNS];
+    size_t shown;                    /* the columns that are not left out, */
+    bool figures[MAX_TABLE_COLUMNS]; /* ... and of each of these what it holds */
 };
 
 /* An empty table, to be printed into `file`. Returns 0 or -ENOMEM; table_done either way. */

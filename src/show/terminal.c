@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* terminal.c: text that fits the terminal. See terminal.h. */
+#include "show/terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#define LEAST_WIDTH 40
+#define USUAL_WIDTH 80
+
+size_t terminal_width(FILE *file)
+{
+    const char *told = getenv("COLUMNS");
+    struct winsize size = {0};
+    long width = told == NULL ? 0 : strtol(told, NULL, 10);
+
+    if (!isatty(fileno(file)))
+        return 0;
+    if (width <= 0 && ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    if (width <= 0)
+        width = USUAL_WIDTH;
+    return width < LEAST_WIDTH ? LEAST_WIDTH : (size_t)width;
+}
+
+/* Columns of the character at `text`, and its bytes. */
+static size_t character_width(const char *text, size_t *ret_bytes)
+{
+    mbstate_t state = {0};
+    wchar_t character;
+    size_t bytes = mbrtowc(&character, text, MB_CUR_MAX, &state);
+    bool known = bytes != (size_t)-1 && bytes != (size_t)-2 && bytes != 0;
+    int width = known ? wcwidth(character) : -1;
+
+    *ret_bytes = known ? bytes : 1;
+    return width >= 0 ? (size_t)width : *ret_bytes * strlen("\\x00");
+}
+
+size_t text_width(const char *text)
+{
+    size_t width = 0;
+
+    for (size_t bytes; *text != '\0'; text += bytes)
+        width += character_width(text, &bytes);
+    return width;
+}
+
+/* Bytes of the text that fit into one line: up to a blank, or all that fit if there is none. */
+static size_t fitting(const char *text, size_t width)
+{
+    size_t columns = 0, blank = 0, at = 0;
+
+    for (size_t bytes; text[at] != '\0' && text[at] != '\n'; at += bytes) {
+        if (text[at] == ' ' && columns <= width)
+            blank = at;
+        columns += character_width(text + at, &bytes);
+        if (columns > width && text[at] != ' ')
+            return blank > 0 ? blank : at > 0 ? at : bytes;
+    }
+    return columns > width ? blank : at; /* too long by blanks only */
+}
+
+char *text_fold(const char *text, size_t width)
+{
+    char *folded = malloc(2 * strlen(text) + 1); /* no line is empty that was not */
+    char *to = folded;
+
+    while (folded != NULL && *text != '\0') {
+        size_t bytes = fitting(text, width);
+        memcpy(to, text, bytes);
+        to += bytes;
+        text += bytes;
+        if (*text == '\0')
+            break;
+        *to++ = '\n';
+        text += *text == ' ' || *text == '\n';
+    }
+    if (folded != NULL)
+        *to = '\0';
+    return folded;
+}
+
+FILE *folding_begin(struct folding *folding, FILE *file)
+{
+    *folding = (struct folding){.file = file};
+    if (terminal_width(file) > 0)
+        folding->memory = open_memstream(&folding->text, &folding->size);
+    return folding->memory != NULL ? folding->memory : file;
+}
+
+void folding_end(struct folding *folding)
+{
+    char *folded;
+
+    if (folding->memory == NULL)
+        return;
+    fclose(folding->memory);
+    folded = folding->text == NULL ? NULL : text_fold(folding->text, terminal_width(folding->file));
+    if (folding->text != NULL)
+        fputs(folded != NULL ? folded : folding->text, folding->file);
+    free(folding->text);
+    free(folded);
+}
