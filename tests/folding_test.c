@@ -42,6 +42,8 @@ struct life {
     struct connection connections[MOST_PATHS];
     uint32_t connection_count;
     uint64_t opened;
+    bool port_was_used[64]; /* of a client, from 40000 on */
+    uint64_t reused;
     uint64_t bytes;
     uint64_t messages;
 };
@@ -110,6 +112,8 @@ static void open_connection(struct life *life)
     *connection = (struct connection){.path = life->last_path + 1};
     life->last_path += 2;
     life->opened++;
+    life->reused += life->port_was_used[connection->path % 64];
+    life->port_was_used[connection->path % 64] = true;
     for (unsigned end = 0; end < 2; end++) {
         if (end == 1 && pick(4) == 0)
             continue; /* not metered */
@@ -336,7 +340,7 @@ static void memory_is_bounded(void **state)
     for (uint64_t round = 0; round < 6; round++) {
         const struct statistics_limits few = {20, 16, 16, 16};
         struct communication *result = live(life, first + round, 60000, few);
-        uint64_t sums[4] = {0};
+        uint64_t sums[5] = {0};
         for (size_t i = 0; i < result->pair_count; i++) {
             sums[0] += result->pairs[i].sent.messages;
             check_sizes(&result->pairs[i].sizes, result->pairs[i].sent.messages,
@@ -352,11 +356,15 @@ static void memory_is_bounded(void **state)
             sums[1] += result->paths[i].sent.messages + result->paths[i].received.messages;
             sums[2] += result->paths[i].sent.bytes + result->paths[i].received.bytes;
             sums[3] += result->paths[i].connections;
+            sums[4] += result->paths[i].reused;
         }
         assert_int_equal(sums[0], life->messages);
         assert_int_equal(sums[1], life->messages);
         assert_int_equal(sums[2], life->bytes);
         assert_int_equal(sums[3], life->opened);
+        assert_int_equal(sums[4], life->reused);
+        assert_int_equal(result->reused, life->reused);
+        assert_true(life->reused > 0 && life->reused < life->opened);
         check_no_two_alike(result);
         /* the limits, and beside them what lives and what has ended since the last folding */
         assert_in_range(result->path_count, 1, 16 + MOST_PATHS + 20 + 40);

@@ -24,11 +24,14 @@ listener = socket.create_server(("10.9.8.2", 7000))
 print("ready", flush=True)
 while True:
     connection, _ = listener.accept()
-    while data := connection.recv(65536):
-        connection.sendall(data)
+    try:
+        while data := connection.recv(65536):
+            connection.sendall(data)
+    except ConnectionError:
+        pass  # the client was ended
 END
 cat > client.py << 'END'
-import os, socket, struct, subprocess, sys, time
+import array, fcntl, os, socket, struct, subprocess, sys, termios, time
 way = ["blackhole", "10.9.8.1/32"]
 route = ["ip", "-n", sys.argv[2], "route"]
 connection = socket.create_connection(("10.9.8.2", 7000))
@@ -41,6 +44,21 @@ if sys.argv[1] == "block":
     time.sleep(0.7)
     subprocess.run(route + ["del"] + way)
     connection.recv(1000, socket.MSG_WAITALL)
+if sys.argv[1] == "flight":
+    subprocess.run(route + ["add"] + way)
+    connection.sendall(b"z" * 3000)
+    time.sleep(0.3)
+
+    def queued(request):
+        size = array.array("i", [0])
+        fcntl.ioctl(connection, request, size)
+        return size[0]
+
+    # SIOCOUTQ: sent and not acknowledged, and not sent yet; SIOCOUTQNSD: not sent yet
+    in_flight = queued(termios.TIOCOUTQ) - queued(0x894B)
+    segments = struct.unpack_from("I", connection.getsockopt(socket.IPPROTO_TCP, 11, 200), 24)[0]
+    print(in_flight, segments, flush=True)
+    time.sleep(100)
 info = connection.getsockopt(socket.IPPROTO_TCP, 11, 200)  # TCP_INFO
 print(struct.unpack_from("I", info, 68)[0], struct.unpack_from("I", info, 100)[0], flush=True)
 if sys.argv[1] == "stay":
@@ -73,6 +91,26 @@ wait $meter
 check_equal "a connection that lives on is told of as the recording ends" "$(cat client.out)" \
     "$(recorded stays.trace)"
 pkill -f "client.py stay $there" 2> kill.err
+
+# What a process that is acquired has in flight already.
+ip netns exec $here python3 client.py flight $there > client.out &
+client=$!
+wait_for 20 test -s client.out
+"$dpm" acquire -o flight.trace --pid $client --duration 300ms > out 2> err
+kill $client
+wait $client 2> kill.err
+ip -n $there route del blackhole 10.9.8.1/32
+in_flight=$(cut -d ' ' -f 1 client.out)
+check "what is sent on a way without return stays in flight: $(cat client.out)" sh -c \
+    '[ "$(cut -d " " -f 1 client.out)" = 3000 ] && [ "$(cut -d " " -f 2 client.out)" -ge 1 ]'
+check_equal "dpm stats tells it" "$in_flight" \
+    "$("$dpm" stats --json flight.trace | jq '[.paths[].network.unacknowledged_bytes | values] | add')"
+check_equal "... also in CSV" "$in_flight" "$("$dpm" stats --csv --by path flight.trace | python3 -c '
+import csv, sys
+print(sum(int(row["unacknowledged_bytes"]) for row in csv.DictReader(sys.stdin)))')"
+check "... and in its table" sh -c \
+    "'$dpm' stats --by path flight.trace | grep -A 1 'SENT AGAIN IN FLIGHT' | grep -q ' 2.93 KiB\$'"
+
 "$dpm" run -o none.trace --flags send,receive -- ip netns exec $here python3 client.py go $there > out 2> err
 check_equal "without the flag destroypath there is none" "" "$(recorded none.trace)"
 finish

@@ -96,4 +96,40 @@ check_equal "all of it is local" "400 0" \
     "$(jq -r '.trace | "\(.local.messages) \(.remote.messages)"' stats.json)"
 check_equal "shares make a whole" "1 1 1" "$(jq -r '[.processes[].share] |
     "\(map(.cpu) | add * 1000 | round / 1000) \(map(.messages) | add) \(map(.bytes) | add)"' stats.json)"
+
+# ---- connections that have ended, and ports that are used again ----
+
+# Five connections from the same port, which is free at once when a connection is reset; and three from
+# ports that the kernel chooses.
+cat > again.py << 'END'
+import socket, struct
+listener = socket.create_server(("127.0.0.1", 0))
+address = listener.getsockname()
+port = 0
+for i in range(8):
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    if i < 5:
+        client.bind(("127.0.0.1", port))
+        port = client.getsockname()[1]
+    client.connect(address)
+    server, _ = listener.accept()
+    client.send(b"x")
+    server.recv(1)
+    client.close()
+    server.close()
+END
+"$dpm" run -o again.trace --kinds tcp -- python3 again.py > out 2> err
+check_equal "the program runs" 0 $?
+"$dpm" stats --json again.trace > stats.json
+check_equal "connections that ended, and had addresses of earlier ones" "8 8 4, 8 8 4" \
+    "$(jq -r '"\(.trace | "\(.connections) \(.ended) \(.reused)"), \(.paths |
+        "\(map(.connections) | add) \(map(.ended) | add) \(map(.reused) | add)")"' stats.json)"
+check_equal "... as the text says" \
+    '8 connections, 8 of them ended, 4 with addresses and ports that an earlier one had.' \
+    "$("$dpm" stats again.trace | grep connections)"
+check_equal "... and CSV" 4 "$("$dpm" stats --csv --by path again.trace | python3 -c '
+import csv, sys
+print(sum(int(row["reused"]) for row in csv.DictReader(sys.stdin)))')"
 finish

@@ -395,12 +395,13 @@ static void statistics_json_has_its_keys(void **state)
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
     expect_keys(json, "trace processes pairs late_senders late_receivers paths procedures");
-    expect_keys(json_object_get(json, "trace"), "events lost dropped duplicates unseen_bytes "
-                                                "unseen_sent_bytes not_metered traces_of_ptrace "
-                                                "duration_ns complete by "
-                                                "machines local "
-                                                "remote "
-                                                "connections ended own_cost matching");
+    expect_keys(json_object_get(json, "trace"),
+                "events lost dropped duplicates unseen_bytes "
+                "unseen_sent_bytes not_metered traces_of_ptrace "
+                "duration_ns complete by "
+                "machines local "
+                "remote "
+                "connections ended reused own_cost matching");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process,
                 "id machine pid parent name user user_name cgroup cgroup_name container "
@@ -425,7 +426,7 @@ static void statistics_json_has_its_keys(void **state)
     assert_int_equal(json_array_size(json_object_get(pair, "to")), 2);
     json_t *path = json_array_get(json_object_get(json, "paths"), 0);
     expect_keys(path, "kind local remote ends sent received size dropped duplicates connections "
-                      "ended network " QUEUE_AND_TIMES);
+                      "ended reused network " QUEUE_AND_TIMES);
     json_t *ends = json_object_get(path, "ends");
     assert_int_equal(json_array_size(ends), 2);
     assert_int_equal(json_integer_value(json_array_get(json_array_get(ends, 0), 0)), 3);

@@ -42,10 +42,10 @@ client[200] server[100] 1 7 B 0.5 93 B 7 B 7 B 7 B local
 ${hostile}[300] client[200] 1 4 B 27 53 B 4 B 4 B 4 B local
 client[200] unknown 1 3 B 0.2 40 B 3 B 3 B 3 B local" "$(table 'Who sent to whom' alpha.text)"
 check_equal "paths, one for each connection, with who used its ends" \
-    "PATH LOCAL REMOTE SENT BYTES SENT RECEIVED BYTES RECEIVED ANSWER P50 P99 RTT SENT AGAIN
+    "PATH LOCAL REMOTE SENT BYTES SENT RECEIVED BYTES RECEIVED ANSWER P50 P99 RTT SENT AGAIN IN FLIGHT
 tcp client[200] [::1]:5000 ${hostile}[300] [::1]:6000 1 1000 B 0 0 B
 tcp client[200] 10.0.0.1:7000 10.0.0.2:9000 1 300 B 1 40 B 1.00 ms 1.00 ms
-tcp client[200] 127.0.0.1:4000 server[100], twin[400] 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms 150 us 2
+tcp client[200] 127.0.0.1:4000 server[100], twin[400] 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms 150 us 2 700 B
 tcp 10.0.0.7:3333 server[100] 10.0.0.1:80 1 60 B 0 0 B
 unix-datagram client[200] socket#110 ${hostile}[300] socket#120 2 9 B 1 4 B 4.00 ms 4.00 ms
 unix-seqpacket twin[400] socket#140 server[100] /run/séq 1 12 B 0 0 B
@@ -54,6 +54,20 @@ unix-stream client[200] socket#70 server[100] /run/a.sock 1 7 B 0 0 B
 unix-datagram client[200] socket#150 unknown 1 3 B 0 0 B" "$(table Paths alpha.text)"
 check "messages of unknown streams and paths are owned up to" sh -c '
     test "$(grep -c "^1 messages are of .* whose identity was lost" alpha.text)" = 2'
+check_equal "connections are counted, and those that have ended" '9 connections, 1 of them ended.' \
+    "$(grep connections alpha.text)"
+check_equal "the last line says what DPM itself cost" 'DPM itself: 15.0 ms of CPU time (20 % of one CPU), 10 records a wakeup, 900 ns in the kernel for each record.' \
+    "$(tail -n 1 alpha.text)"
+for command in causality parallelism path report; do
+    check_equal "... of dpm $command, too" "$(tail -n 1 alpha.text | sed 's/ (.* CPU)//')" \
+        "$("$dpm" $command alpha 2> err | tail -n 1 | sed 's/ (.* CPU)//')"
+done
+for command in causality parallelism path; do
+    check_equal "... and its JSON" '{"bpf_ns_per_record":900,"cpu_ns":15000000,"records_per_wakeup":9}' \
+        "$("$dpm" $command --json alpha 2> err | jq -Sc '.trace.own_cost | .records_per_wakeup |= floor')"
+done
+check_equal "... but nothing of a trace that does not say it" 'null 0' \
+    "$("$dpm" stats --json beta 2> err | jq .trace.own_cost) $("$dpm" stats beta 2> err | grep -c 'DPM itself')"
 check_not "no control character is printed" grep -q '[[:cntrl:]]' alpha.text
 check "everything is UTF-8" iconv -f UTF-8 -t UTF-8 alpha.text
 LC_ALL=C "$dpm" stats alpha > out 2> err
@@ -230,7 +244,7 @@ check_equal "... and what they sent to each other" \
 alice@beta 1000@alpha 1 40 B 100 533 B 40 B 40 B 40 B remote
 1000@alpha unknown 1 3 B 0.2 40 B 3 B 3 B 3 B local" "$(table 'Who sent to whom' by.text | sed 1d)"
 check_equal "... with who used the ends of paths" \
-    'tcp 1000@alpha 127.0.0.1:4000 1000@alpha 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms 150 us 2' \
+    'tcp 1000@alpha 127.0.0.1:4000 1000@alpha 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms 150 us 2 700 B' \
     "$(table Paths by.text | grep ':4000')"
 check_equal "--by container: systemd's unit, or the cgroup's number" 'sink.service 1 beta
 cgroup 77 4 alpha' "$("$dpm" stats --by container alpha beta 2> err > out

@@ -163,6 +163,7 @@ struct communication_path {
     struct party ends[2]; /* who used the local and the remote end */
     uint64_t connections; /* more than 1: many that have ended share this row */
     uint64_t ended;       /* of them */
+    uint64_t reused;      /* of them, TCP: with addresses and ports that an earlier one had */
     struct times times;
     struct queue_length queue; /* both directions */
     struct traffic sent;       /* from local to remote */
@@ -183,16 +184,6 @@ struct communication_procedure {
     const char *module; /* path of the file of program text; "": not known */
     struct traffic sent;
     struct traffic received;
-};
-
-/* What recordings cost: of those that say it. */
-struct own_cost {
-    uint32_t recordings;
-    uint64_t cpu; /* ns, of the recorders */
-    uint64_t wakeups;
-    uint64_t records;      /* in these recordings */
-    uint64_t hook_records; /* of them, those whose cost in the kernel is known: */
-    uint64_t hook;         /* ns in the kernel, of these */
 };
 
 struct communication_piece {
@@ -226,7 +217,6 @@ struct communication {
     size_t piece_capacity;
     struct intern piece_keys;
 
-    struct own_cost own_cost;                   /* of all recordings */
     struct communication_procedure *procedures; /* most bytes first */
     size_t procedure_count;
     struct traffic *intervals; /* what was sent in each stretch of time, the first first */
@@ -244,6 +234,7 @@ struct communication {
     struct traffic remote;    /* what left or came from another machine */
     uint64_t connections;     /* paths with all their ends, once each */
     uint64_t ended;           /* of them */
+    uint64_t reused;          /* of them, TCP: with addresses and ports that an earlier one had */
     uint64_t duration;        /* ns from the first record to the last */
     bool complete;            /* every recording ended in order, with END_COMPLETE */
     uint64_t unknown_streams; /* messages of streams whose identity record is missing: they count
@@ -257,7 +248,7 @@ struct communication {
                                  process */
     uint64_t unseen_sent_bytes; /* the same of sending */
     bool matched;               /* `matching` is known: it was read as a history */
-    struct history_counts matching; /* what became of messages */
+    struct history_counts matching; /* what became of messages, and what the recordings cost */
     uint64_t unknown_paths; /* messages on paths whose identity record is missing: they count for
                                  their process, but for no pair and no path */
 };

@@ -237,6 +237,7 @@ void add_totals(struct communication *sum, const struct communication *more)
     sum->unknown_paths += more->unknown_paths;
     sum->connections += more->connections;
     sum->ended += more->ended;
+    sum->reused += more->reused;
     add_traffic(&sum->local, &more->local);
     add_traffic(&sum->remote, &more->remote);
 }
@@ -264,19 +265,6 @@ static int add_past(const struct statistics *statistics, struct communication **
     return 0;
 }
 
-/* What the recording of an origin has cost, for all its records. */
-static void add_cost(struct own_cost *sum, const struct statistics_origin *origin)
-{
-    if (!origin->has_cost)
-        return;
-    sum->recordings++;
-    sum->cpu += origin->cost.cost.cpu;
-    sum->wakeups += origin->cost.cost.wakeups;
-    sum->records += origin->records;
-    sum->hook_records += origin->cost.cost.hook == 0 ? 0 : origin->records;
-    sum->hook += origin->cost.cost.hook * origin->records;
-}
-
 static void add_meter(struct communication *result, const struct statistics_origin *origin)
 {
     result->kinds_left_out |= origin->kinds_left_out;
@@ -290,8 +278,6 @@ static void build_totals(const struct statistics *statistics, struct communicati
         result->cpu += result->processes[i].cpu;
         add_traffic(&result->sent, &result->processes[i].sent);
     }
-    for (uint32_t i = 0; i < statistics->lasting.origin_count; i++)
-        add_cost(&result->own_cost, &statistics->lasting.origins[i]);
     result->traces = origins;
     result->events = statistics->lasting.events;
     result->unknown_streams = statistics->lasting.unknown_streams;

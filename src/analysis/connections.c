@@ -371,12 +371,14 @@ static int build_connection(struct builder *builder, struct connection_end ends[
                           statistics->paths[ends[i].path].closed, path);
             path->dropped += statistics->paths[ends[i].path].dropped;
             path->duplicates += statistics->paths[ends[i].path].duplicates;
+            path->reused = path->reused || statistics->paths[ends[i].path].reuses;
             add_network(&path->network, &statistics->paths[ends[i].path].network);
         }
     builder->result->dropped += path->dropped;
     builder->result->duplicates += path->duplicates;
     builder->result->connections++;
     builder->result->ended += path->ended;
+    builder->result->reused += path->reused;
     bool local = is_local_connection(statistics, ends);
     int result = sum_times(builder, ends, path);
     if (result == 0)

@@ -287,6 +287,7 @@ static void add_to_row(struct communication_path *row, struct communication_path
     add_traffic(&row->received, &more->received);
     row->connections += more->connections;
     row->ended += more->ended;
+    row->reused += more->reused;
     row->dropped += more->dropped;
     row->duplicates += more->duplicates;
     add_network(&row->network, &more->network);

@@ -95,6 +95,8 @@ void statistics_free(struct statistics *statistics)
     communication_free(statistics->past);
     free(statistics->lasting.intervals);
     procedures_done(&statistics->lasting.procedures);
+    intern_done(&statistics->lasting.addresses.latest);
+    intern_done(&statistics->lasting.addresses.before);
     statistics_free(statistics->spare);
     free(statistics);
 }
@@ -125,7 +127,6 @@ static void note_time(struct statistics_origin *origin, const struct event *even
     if (!origin->seen || wall > origin->last_wall)
         origin->last_wall = wall;
     origin->seen = true;
-    origin->records++;
 }
 
 /* A machine is its machine id and its boot id; without both, its name must do. */
@@ -250,6 +251,35 @@ static uint8_t likely_role(const struct path_record *record)
     return PATH_ROLE_UNKNOWN;
 }
 
+/* Of this end, in its recording: the other end is another one, and another recording may tell of the same. */
+static uint64_t hash_addresses(uint32_t origin, const struct path_record *record)
+{
+    uint64_t hash = hash_bytes(origin, record->local, sizeof(record->local));
+
+    hash = hash_bytes(hash, record->remote, sizeof(record->remote));
+    hash = hash_bytes(hash, &record->network, sizeof(record->network));
+    hash = hash_bytes(hash, &record->local_port, sizeof(record->local_port));
+    return hash_bytes(hash, &record->remote_port, sizeof(record->remote_port));
+}
+
+/* Whether an earlier connection had these; from now on one had. Returns 1, 0 or -ENOMEM. */
+static int note_addresses(struct addresses_had *had, uint64_t addresses)
+{
+    uint32_t count = had->latest.count;
+    bool before = intern_find(&had->before, addresses) >= 0;
+    int64_t index = intern_add(&had->latest, addresses);
+
+    if (index < 0)
+        return -ENOMEM;
+    if (had->latest.count == ADDRESSES_KNOWN) {
+        struct intern full = had->latest;
+        had->latest = had->before;
+        intern_clear(&had->latest);
+        had->before = full;
+    }
+    return before || (uint64_t)index < count;
+}
+
 /* A path may be described again when more is known of it (the peer of a UNIX socket). */
 static int add_path(struct statistics *statistics, const struct event *event)
 {
@@ -262,6 +292,13 @@ static int add_path(struct statistics *statistics, const struct event *event)
     int result = identities_add(statistics->identities, event);
     if (result < 0)
         return result;
+    if (!path->known && record->kind == PATH_TCP) {
+        result =
+            note_addresses(&statistics->lasting.addresses, hash_addresses(event->origin, record));
+        if (result < 0)
+            return result;
+        path->reuses = result > 0;
+    }
     path->known = true;
     path->role = likely_role(record);
     path->byte_stream = record->kind == PATH_TCP || record->kind == PATH_UNIX_STREAM;
@@ -288,14 +325,6 @@ static int add_dropped(struct statistics *statistics, const struct event *event)
     path->dropped += (uint32_t)(record->dropped.count - path->last_dropped);
     path->last_dropped = record->dropped.count;
     return 0;
-}
-
-static void add_cost(struct statistics *statistics, const struct event *event)
-{
-    struct statistics_origin *origin = &statistics->lasting.origins[event->origin];
-
-    origin->has_cost = true;
-    origin->cost = *(const struct record *)event->header;
 }
 
 static int add_network_record(struct statistics *statistics, const struct event *event)
@@ -545,9 +574,6 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
         return add_stream(statistics, event);
     case EVENT_PATH:
         return add_path(statistics, event);
-    case EVENT_COST:
-        add_cost(statistics, event);
-        return 0;
     case EVENT_NETWORK:
         return add_network_record(statistics, event);
     case EVENT_DROPPED:
@@ -559,6 +585,7 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
         return identities_add(statistics->identities, event);
     case EVENT_LOST:
     case EVENT_DISCARDED:
+    case EVENT_COST:
     case EVENT_END:
         return 0;
     default:

@@ -18,10 +18,7 @@ struct statistics_origin {
     uint32_t machine; /* index into machines */
     uint32_t meter_flags;
     uint32_t kinds_left_out;
-    uint32_t meter; /* enum meter_kind */
-    bool has_cost;
-    struct record cost;
-    uint64_t records;
+    uint32_t meter;      /* enum meter_kind */
     uint64_t first_time; /* of its records, ns monotonic */
     uint64_t last_time;
     int64_t first_wall; /* the same, ns since 1970 */
@@ -192,6 +189,7 @@ struct statistics_path {
     bool partner_used; /* the other end is metered, and somebody uses it */
     bool leaves;       /* folding: it has ended, and so has its other end */
     bool aged;         /* it had ended when the folding before came */
+    bool reuses;       /* an earlier one had its addresses and ports */
     uint64_t messages; /* SEND and RECEIVE records */
     uint64_t dropped;
     uint64_t closed;        /* when it was, by the first origin's clock; 0: it is not */
@@ -242,6 +240,15 @@ struct statistics_limits {
     uint32_t paths;
 };
 
+#define ADDRESSES_KNOWN 65536
+
+/* Hashes of addresses and ports that connections had: of the latest ADDRESSES_KNOWN at least, for a machine has
+ * no more ports than that to choose from. */
+struct addresses_had {
+    struct intern latest;
+    struct intern before; /* full: replaced when the latest are */
+};
+
 /* What does not grow with the paths and processes: a folding leaves it as it is. */
 struct statistics_lasting {
     struct statistics_limits limits;
@@ -252,6 +259,7 @@ struct statistics_lasting {
     size_t machine_capacity;
     uint32_t machine_count;
     struct procedures procedures;
+    struct addresses_had addresses;
     struct traffic *intervals;
     size_t interval_count;
     size_t interval_capacity;

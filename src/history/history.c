@@ -127,6 +127,9 @@ static int hand_out(struct history *history, struct stream *stream, const struct
     ret_event->joined = end != NULL && end->partner != NULL;
     ret_event->stream_place = stream == NULL ? 0 : stream->index + 1;
     ret_event->end_place = end == NULL ? 0 : end->index + 1;
+    history->origins[event->origin].records++;
+    if (id == EVENT_COST)
+        history->origins[event->origin].cost = *record;
     if (id == EVENT_LOST)
         history->counts.lost += record->lost.count;
     if (id == EVENT_DISCARDED)
@@ -585,9 +588,24 @@ const struct identities *history_identities(const struct history *history)
     return history->identities;
 }
 
+/* What the recording of an origin has cost, for all its records. */
+static void add_cost(const struct origin *origin, struct own_cost *sum)
+{
+    if (origin->cost.header.id != EVENT_COST)
+        return;
+    sum->recordings++;
+    sum->cpu += origin->cost.cost.cpu;
+    sum->wakeups += origin->cost.cost.wakeups;
+    sum->records += origin->records;
+    sum->hook_records += origin->cost.cost.hook == 0 ? 0 : origin->records;
+    sum->hook += origin->cost.cost.hook * origin->records;
+}
+
 void history_counts(const struct history *history, struct history_counts *ret_counts)
 {
     *ret_counts = history->counts;
+    for (uint32_t i = 0; i < history->origin_count; i++)
+        add_cost(&history->origins[i], &ret_counts->own_cost);
 }
 
 const struct source_state *history_state(const struct history *history, uint32_t origin)

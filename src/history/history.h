@@ -91,6 +91,16 @@ struct history_event {
     enum history_rest rest; /* ... and why */
 };
 
+/* What recordings cost: of those that say it. */
+struct own_cost {
+    uint32_t recordings;
+    uint64_t cpu; /* ns, of the recorders */
+    uint64_t wakeups;
+    uint64_t records;      /* in these recordings */
+    uint64_t hook_records; /* of them, those whose cost in the kernel is known: */
+    uint64_t hook;         /* ns in the kernel, of these */
+};
+
 /* What became of messages so far. An edge is counted once; what has none, once for each RECEIVE or SEND
  * of which bytes are left over. */
 struct history_counts {
@@ -107,6 +117,7 @@ struct history_counts {
     uint64_t lost;      /* records that were lost, as LOST records tell */
     uint64_t discarded; /* removed by a selection, as DISCARDED records tell */
     uint64_t stalls; /* RECEIVEs released because nothing else could go on; 0 of lossless traces */
+    struct own_cost own_cost; /* final at the end */
 };
 
 /* `sources`: one for each machine or trace, each with one origin; they stay the caller's, must live as

@@ -265,8 +265,10 @@ struct origin {
     uint64_t read_time; /* of the latest record */
     uint64_t progress;  /* all before this is noted; UINT64_MAX: it has ended */
     int64_t wall_offset;
-    uint32_t machine; /* or NO_MACHINE: it has not said */
-    uint8_t meter;    /* enum meter_kind */
+    uint64_t records;   /* handed out */
+    struct record cost; /* what the recording cost; its id is 0: that is not known */
+    uint32_t machine;   /* or NO_MACHINE: it has not said */
+    uint8_t meter;      /* enum meter_kind */
     bool begun;
     bool ended;
     bool idle;  /* none yet */

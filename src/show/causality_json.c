@@ -29,10 +29,11 @@ static int print(json_t *value, FILE *file)
 
 static json_t *recording(const struct causality *causality)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o}", "traces", json_count(causality->traces),
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "traces", json_count(causality->traces),
                      "events", json_count(causality->events), "lost", json_count(causality->lost),
                      "duration_ns", json_count(causality->duration), "complete",
-                     causality->complete, "matching", matching_json(&causality->matching));
+                     causality->complete, "own_cost", own_cost_json(&causality->matching.own_cost),
+                     "matching", matching_json(&causality->matching));
 }
 
 static json_t *requests(const struct causality *causality)

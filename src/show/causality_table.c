@@ -9,6 +9,7 @@
 #include "show/matching_face.h"
 #include "show/statistics_words.h"
 #include "show/table.h"
+#include "show/terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -434,6 +435,18 @@ static void print_notes(const struct causality *causality, FILE *file)
     print_note(file, causality->other_transitions, "of who sends to whom found no room");
 }
 
+static void print_grounds(const struct causality *causality, FILE *file)
+{
+    struct folding folding;
+    FILE *into = folding_begin(&folding, file);
+
+    print_attribution(causality, into);
+    print_matching(&causality->matching, into);
+    print_notes(causality, into);
+    print_own_cost(&causality->matching.own_cost, causality->duration, into);
+    folding_end(&folding);
+}
+
 int show_causality_tables(const struct causality *causality, FILE *file,
                           const struct causality_face *face)
 {
@@ -447,10 +460,7 @@ int show_causality_tables(const struct causality *causality, FILE *file,
         result = print_transitions(causality, file, face->all);
     if (result == 0 && !ferror(file))
         result = print_slowest(causality, file);
-    if (result == 0 && !ferror(file)) {
-        print_attribution(causality, file);
-        print_matching(&causality->matching, file);
-        print_notes(causality, file);
-    }
+    if (result == 0 && !ferror(file))
+        print_grounds(causality, file);
     return result;
 }

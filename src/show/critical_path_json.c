@@ -61,10 +61,10 @@ static json_t *what_if_json(const void *context, size_t index)
 int show_critical_path_json(const struct critical_path *path, uint64_t lost, FILE *file)
 {
     const struct parallelism *parallelism = path->parallelism;
-    json_t *trace =
-        json_pack("{s:o, s:o, s:o, s:o}", "events", json_count(parallelism->matching.events),
-                  "lost", json_count(lost), "duration_ns", json_count(parallelism->duration),
-                  "matching", matching_json(&parallelism->matching));
+    json_t *trace = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o}", "events", json_count(parallelism->matching.events), "own_cost",
+        own_cost_json(&parallelism->matching.own_cost), "lost", json_count(lost), "duration_ns",
+        json_count(parallelism->duration), "matching", matching_json(&parallelism->matching));
     json_t *all =
         json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trace", trace, "T_ns",
                   json_count(parallelism->total), "tmax_ns", json_count(path->longest), "cpu_ns",

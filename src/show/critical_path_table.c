@@ -3,6 +3,7 @@
 #include "show/critical_path_face.h"
 #include "show/matching_face.h"
 #include "show/table.h"
+#include "show/terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -272,12 +273,16 @@ static void print_grounds(const struct critical_path *path, uint64_t lost, FILE 
             "\n%s of %s events are on it, %s lost. It is assumed that events would stand in "
             "the same order.\n",
             events, all, missing);
+    print_own_cost(&path->parallelism->matching.own_cost, path->parallelism->duration, file);
 }
 
 int show_critical_path_tables(const struct critical_path *path, uint64_t lost, FILE *file,
                               const struct show_options *options)
 {
-    print_heading(path, file);
+    struct folding folding;
+
+    print_heading(path, folding_begin(&folding, file));
+    folding_end(&folding);
     int result = print_processes(path, file, options);
     if (result == 0 && !ferror(file))
         result = print_arcs(path, file, options);
@@ -285,8 +290,10 @@ int show_critical_path_tables(const struct critical_path *path, uint64_t lost, F
         result = print_procedures(path, file, options);
     if (result == 0 && !ferror(file))
         result = print_what_ifs(path, file);
-    if (result == 0 && !ferror(file))
-        print_grounds(path, lost, file);
+    if (result == 0 && !ferror(file)) {
+        print_grounds(path, lost, folding_begin(&folding, file));
+        folding_end(&folding);
+    }
     return result;
 }
 

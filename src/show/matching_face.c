@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* matching_face.c: what became of messages, for people and for programs. See matching_face.h. */
+/* matching_face.c: what became of messages, and what the recording cost, for people and for programs. See
+ * matching_face.h. */
 #include "show/matching_face.h"
 #include "show/json.h"
 #include "show/show.h"
@@ -38,4 +39,35 @@ json_t *matching_json(const struct history_counts *counts)
                      "unselected", json_count(counts->unselected), "unmatched_sends",
                      json_count(counts->unmatched_sends), "unmatched_receives",
                      json_count(counts->unmatched_receives));
+}
+
+void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file)
+{
+    char cpu[UNIT_SIZE];
+    char share[UNIT_SIZE];
+    char hook[UNIT_SIZE];
+
+    if (cost->recordings == 0)
+        return;
+    show_duration(cost->cpu, cpu);
+    show_percent(cost->cpu, duration, share);
+    fprintf(file, "\nDPM itself: %s of CPU time (%s %% of one CPU)", cpu, share);
+    if (cost->wakeups > 0)
+        fprintf(file, ", %.0f records a wakeup", (double)cost->records / (double)cost->wakeups);
+    if (cost->hook_records > 0) {
+        show_duration(cost->hook / cost->hook_records, hook);
+        fprintf(file, ", %s in the kernel for each record", hook);
+    }
+    fputs(".\n", file);
+}
+
+json_t *own_cost_json(const struct own_cost *from)
+{
+    if (from->recordings == 0)
+        return json_null();
+    return json_pack(
+        "{s:o, s:f, s:o}", "cpu_ns", json_count(from->cpu), "records_per_wakeup",
+        from->wakeups == 0 ? 0 : (double)from->records / (double)from->wakeups, "bpf_ns_per_record",
+        from->hook_records == 0 ? json_null()
+                                : json_real((double)from->hook / (double)from->hook_records));
 }

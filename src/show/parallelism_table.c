@@ -3,6 +3,7 @@
 #include "show/matching_face.h"
 #include "show/parallelism_face.h"
 #include "show/table.h"
+#include "show/terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -375,6 +376,7 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
     if (!has_delays(runs->options))
         fputs("No delays were given: messages take no time, and step delay is step max.\n", file);
     fputs("For other assignments it is assumed that events would stand in the same order.\n", file);
+    print_own_cost(&first->matching.own_cost, first->duration, file);
 }
 
 int show_parallelism_tables(const struct parallelism_runs *runs, FILE *file,
@@ -390,8 +392,11 @@ int show_parallelism_tables(const struct parallelism_runs *runs, FILE *file,
     }
     if (result == 0 && !ferror(file))
         result = print_paths(runs->at[0].threads, file, options);
-    if (result == 0 && !ferror(file))
-        print_grounds(runs, file);
+    if (result == 0 && !ferror(file)) {
+        struct folding folding;
+        print_grounds(runs, folding_begin(&folding, file));
+        folding_end(&folding);
+    }
     return result;
 }
 

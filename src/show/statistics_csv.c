@@ -202,7 +202,7 @@ static int print_paths(const struct communication *communication, FILE *file, en
           "received_messages,received_bytes,dropped,retransmitted,round_trip_"
           "ns," DISTRIBUTION_COLUMNS("response_ns") "," DISTRIBUTION_COLUMNS(
               "request_ns") "," QUEUE_AND_WAIT_COLUMNS ",duplicates," RATE_COLUMNS
-                            "," DISTRIBUTION_COLUMNS("size") ",unacknowledged_bytes\n",
+                            "," DISTRIBUTION_COLUMNS("size") ",unacknowledged_bytes,reused\n",
           file);
     for (size_t i = 0; i < communication->path_count && !ferror(file); i++) {
         const struct communication_path *row = rows[i];
@@ -225,7 +225,8 @@ static int print_paths(const struct communication *communication, FILE *file, en
         rate_cells(file, communication, &row->sent, ",");
         rate_cells(file, communication, &row->received, ",");
         distribution_cells(file, &row->sizes, ",");
-        count_cell(file, row->network.unacknowledged, "\n");
+        count_cell(file, row->network.unacknowledged, ",");
+        count_cell(file, row->reused, "\n");
     }
     free(rows);
     return 0;

@@ -122,18 +122,6 @@ static json_t *machines(const struct communication *communication)
     return NULL;
 }
 
-/* null where nothing is known of it. */
-static json_t *own_cost(const struct own_cost *from)
-{
-    if (from->recordings == 0)
-        return json_null();
-    return json_pack(
-        "{s:o, s:f, s:o}", "cpu_ns", json_count(from->cpu), "records_per_wakeup",
-        from->wakeups == 0 ? 0 : (double)from->records / (double)from->wakeups, "bpf_ns_per_record",
-        from->hook_records == 0 ? json_null()
-                                : json_real((double)from->hook / (double)from->hook_records));
-}
-
 static json_t *kind_names(uint32_t kinds)
 {
     json_t *names = json_array();
@@ -159,7 +147,7 @@ static json_t *queue(const struct communication *communication, const struct que
 static json_t *recording(const struct communication *communication)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
         "s:o}",
         "events", json_count(communication->events), "lost", json_count(communication->lost),
         "dropped", json_count(communication->dropped), "duplicates",
@@ -171,8 +159,9 @@ static json_t *recording(const struct communication *communication)
         json_count(communication->duration), "complete", communication->complete, "by",
         communication_by_name(communication->by), "machines", machines(communication), "local",
         traffic(&communication->local), "remote", traffic(&communication->remote), "connections",
-        json_count(communication->connections), "ended", json_count(communication->ended),
-        "own_cost", own_cost(&communication->own_cost), "matching",
+        json_count(communication->connections), "ended", json_count(communication->ended), "reused",
+        json_count(communication->reused), "own_cost",
+        own_cost_json(&communication->matching.own_cost), "matching",
         communication->matched ? matching_json(&communication->matching) : json_null());
 }
 
@@ -297,12 +286,13 @@ static json_t *path(const struct communication *communication, size_t index)
 {
     const struct communication_path *from = &communication->paths[index];
     json_t *object = path_names(from);
-    json_t *sums = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "sent",
+    json_t *sums = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "sent",
                              traffic_and_rate(communication, &from->sent), "received",
                              traffic_and_rate(communication, &from->received), "size",
                              json_distribution(&from->sizes), "dropped", json_count(from->dropped),
                              "duplicates", json_count(from->duplicates), "connections",
-                             json_count(from->connections), "ended", json_count(from->ended));
+                             json_count(from->connections), "ended", json_count(from->ended),
+                             "reused", json_count(from->reused));
     int result = json_object_update(object, sums) |
                  json_object_set_new(object, "network", network(&from->network)) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |

@@ -301,7 +301,7 @@ static int add_path(struct table *table, const struct communication *communicati
     char dropped[UNIT_SIZE];
     char connections[UNIT_SIZE];
     char times[2][UNIT_SIZE] = {"", ""};
-    char network[2][UNIT_SIZE] = {"", ""};
+    char network[3][UNIT_SIZE] = {"", "", ""};
     /* the client's view holds the server's and the way; where it is not metered the server's must do */
     const struct histogram *answers = path->times.of[TIME_REQUEST].used > 0
                                           ? &path->times.of[TIME_REQUEST]
@@ -316,6 +316,7 @@ static int add_path(struct table *table, const struct communication *communicati
     if (path->network.known) {
         show_duration(path->network.round_trip, network[0]);
         show_count(path->network.retransmitted, network[1]);
+        show_bytes(path->network.unacknowledged, network[2]);
     }
     show_count(path->connections, connections);
     end_text(communication, &path->ends[0], path->local, local);
@@ -323,10 +324,10 @@ static int add_path(struct table *table, const struct communication *communicati
     traffic_text(&path->sent, &sent);
     traffic_text(&path->received, &received);
     show_count(path->dropped, dropped);
-    return table_add(table,
-                     (const char *[]){path_kind_name(path->kind), local, remote, connections,
-                                      sent.messages, sent.bytes, received.messages, received.bytes,
-                                      times[0], times[1], network[0], network[1], dropped});
+    return table_add(table, (const char *[]){path_kind_name(path->kind), local, remote, connections,
+                                             sent.messages, sent.bytes, received.messages,
+                                             received.bytes, times[0], times[1], network[0],
+                                             network[1], network[2], dropped});
 }
 
 static int add_other_paths(struct table *table, const struct traffic sum[2], uint64_t dropped_sum,
@@ -343,9 +344,9 @@ static int add_other_paths(struct table *table, const struct traffic sum[2], uin
     traffic_text(&sum[0], &sent);
     traffic_text(&sum[1], &received);
     show_count(dropped_sum, dropped);
-    return table_add(table,
-                     (const char *[]){name, "", "", "", sent.messages, sent.bytes,
-                                      received.messages, received.bytes, "", "", "", "", dropped});
+    return table_add(table, (const char *[]){name, "", "", "", sent.messages, sent.bytes,
+                                             received.messages, received.bytes, "", "", "", "", "",
+                                             dropped});
 }
 
 static bool has_answers(const struct communication *communication)
@@ -361,6 +362,14 @@ static bool has_network(const struct communication *communication)
 {
     for (size_t i = 0; i < communication->path_count; i++)
         if (communication->paths[i].network.known)
+            return true;
+    return false;
+}
+
+static bool has_in_flight(const struct communication *communication)
+{
+    for (size_t i = 0; i < communication->path_count; i++)
+        if (communication->paths[i].network.unacknowledged > 0)
             return true;
     return false;
 }
@@ -382,6 +391,7 @@ static int print_paths(const struct communication *communication, FILE *file,
         {has_answers(communication) ? "P99" : NULL, true},
         {network ? "RTT" : NULL, true},
         {network ? "SENT AGAIN" : NULL, true},
+        {has_in_flight(communication) ? "IN FLIGHT" : NULL, true},
         {communication->dropped > 0 ? "DROPPED" : NULL, true},
     };
     const struct communication_path **rows = ordered_paths(communication, options->order);
@@ -467,6 +477,22 @@ static void print_where(const struct communication *communication, FILE *file)
             text[3]);
 }
 
+/* A row may be many connections, and what has ended looks like what lives. */
+static void print_connections(const struct communication *communication, FILE *file)
+{
+    char text[3][UNIT_SIZE];
+
+    if (communication->ended == 0 && communication->reused == 0)
+        return;
+    show_count(communication->connections, text[0]);
+    show_count(communication->ended, text[1]);
+    show_count(communication->reused, text[2]);
+    fprintf(file, "\n%s connections, %s of them ended", text[0], text[1]);
+    if (communication->reused > 0)
+        fprintf(file, ", %s with addresses and ports that an earlier one had", text[2]);
+    fputs(".\n", file);
+}
+
 static void print_unknown(FILE *file, uint64_t count, const char *what, const char *consequence)
 {
     char text[UNIT_SIZE];
@@ -548,28 +574,6 @@ static void print_meter(const struct communication *communication, FILE *file)
                     : "M");
 }
 
-/* One line on what DPM itself has cost. */
-static void print_own_cost(const struct communication *communication, FILE *file)
-{
-    const struct own_cost *cost = &communication->own_cost;
-    char cpu[UNIT_SIZE];
-    char share[UNIT_SIZE];
-    char hook[UNIT_SIZE];
-
-    if (cost->recordings == 0)
-        return;
-    show_duration(cost->cpu, cpu);
-    show_percent(cost->cpu, communication->duration, share);
-    fprintf(file, "\nDPM itself: %s of CPU time (%s %% of one CPU)", cpu, share);
-    if (cost->wakeups > 0)
-        fprintf(file, ", %.0f records a wakeup", (double)cost->records / (double)cost->wakeups);
-    if (cost->hook_records > 0) {
-        show_duration(cost->hook / cost->hook_records, hook);
-        fprintf(file, ", %s in the kernel for each record", hook);
-    }
-    fputs(".\n", file);
-}
-
 static bool is_asked(const struct show_options *options, enum show_table table)
 {
     return options->table == TABLE_ALL || options->table == table;
@@ -611,6 +615,7 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     FILE *into = folding_begin(&folding, file);
 
     print_where(communication, into);
+    print_connections(communication, into);
     if (communication->matched)
         print_matching(&communication->matching, into);
     print_dropped(into, communication->dropped);
@@ -623,7 +628,7 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     print_unseen_sends(into, communication->unseen_sent_bytes);
     print_left_out(communication, into);
     print_meter(communication, into);
-    print_own_cost(communication, into);
+    print_own_cost(&communication->matching.own_cost, communication->duration, into);
     folding_end(&folding);
 }
 
