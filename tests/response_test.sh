@@ -13,11 +13,13 @@ cd "$scratch" || exit 1
 cat > program.py << 'END'
 import os, random, socket, sys, time
 
-requests = int(sys.argv[1])
-random.seed(int(sys.argv[2]))
+kind, requests = sys.argv[1], int(sys.argv[2])
+random.seed(int(sys.argv[3]))
 delays = [random.choice((0.0005, 0.002, 0.01)) for _ in range(requests)]
-listener = socket.create_server(("127.0.0.1", 0))
-address = listener.getsockname()
+family, address = (socket.AF_INET, ("127.0.0.1", 0)) if kind == "tcp" else (socket.AF_UNIX, "server.socket")
+listener = socket.socket(family, socket.SOCK_STREAM)
+listener.bind(address)
+listener.listen()
 
 
 def serve():
@@ -32,7 +34,8 @@ def serve():
 
 
 def ask():
-    connection = socket.create_connection(address)
+    connection = socket.socket(family, socket.SOCK_STREAM)
+    connection.connect(listener.getsockname())
     with open("client.log", "w") as log:
         for i in range(requests):
             connection.send(b"x" * (100 + i))
@@ -54,10 +57,6 @@ END
 requests=200
 seed=${DPM_SEED:-$$}
 echo "# seed $seed (DPM_SEED repeats it)"
-"$dpm" run -o answers.trace --kinds tcp -- python3 program.py $requests "$seed" > out 2> err
-check_equal "the program runs" 0 $?
-"$dpm" stats --json answers.trace > stats.json
-
 # near WHAT LOG FILTER: count and, within 0.3 ms, mean; quantiles lie where their ranks are, within an
 # eighth. Who is kept from its CPU between a call and the look at its clock logs less than the
 # truth, so the smallest and the largest may be more than in the log.
@@ -79,23 +78,28 @@ near() {
         fail "$1" "$(jq -c "$3" stats.json); its log: $(sort -n "$2" | sed -n '1p;50p;$p' | xargs)"
     fi
 }
-near "a server's answers take what it says" server.log \
-    '.processes | map(select(.response_ns)) | .[0].response_ns'
-near "a client waits as long as it says" client.log \
-    '.processes | map(select(.request_ns)) | .[0].request_ns'
-near "the path says the same of the server" server.log '.paths[0].response_ns'
-near "and of the client" client.log '.paths[0].request_ns'
-check_equal "sizes of the requests" "200 100 299" \
-    "$(jq -r '.pairs | min_by(.bytes).size | "\(.count) \(.min) \(.max)"' stats.json)"
-check_equal "... and of the answers" "200 300 897" \
-    "$(jq -r '.pairs | max_by(.bytes).size | "\(.count) \(.min) \(.max)"' stats.json)"
-check_equal "... of what each process sends, and of what went over the path" "200 100 299, 200 300 897; 400 100 897" \
-    "$(jq -r '(.processes | map(select(.size)) | sort_by(.size.min) | map("\(.size | "\(.count) \(.min) \(.max)")")
-        | join(", ")) + "; " + (.paths[0].size | "\(.count) \(.min) \(.max)")' stats.json)"
-check_equal "all of it is local" "400 0" \
-    "$(jq -r '.trace | "\(.local.messages) \(.remote.messages)"' stats.json)"
-check_equal "shares make a whole" "1 1 1" "$(jq -r '[.processes[].share] |
-    "\(map(.cpu) | add * 1000 | round / 1000) \(map(.messages) | add) \(map(.bytes) | add)"' stats.json)"
+for kind in tcp unix; do
+    "$dpm" run -o $kind.trace --kinds $kind -- python3 program.py $kind $requests "$seed" > out 2> err
+    check_equal "$kind: the program runs" 0 $?
+    "$dpm" stats --json $kind.trace > stats.json
+    near "$kind: a server's answers take what it says" server.log \
+        '.processes | map(select(.response_ns)) | .[0].response_ns'
+    near "$kind: a client waits as long as it says" client.log \
+        '.processes | map(select(.request_ns)) | .[0].request_ns'
+    near "$kind: the path says the same of the server" server.log '.paths[0].response_ns'
+    near "$kind: and of the client" client.log '.paths[0].request_ns'
+    check_equal "$kind: sizes of the requests" "200 100 299" \
+        "$(jq -r '.pairs | min_by(.bytes).size | "\(.count) \(.min) \(.max)"' stats.json)"
+    check_equal "$kind: ... and of the answers" "200 300 897" \
+        "$(jq -r '.pairs | max_by(.bytes).size | "\(.count) \(.min) \(.max)"' stats.json)"
+    check_equal "$kind: ... of what each process sends, and of what went over the path" "200 100 299, 200 300 897; 400 100 897" \
+        "$(jq -r '(.processes | map(select(.size)) | sort_by(.size.min) | map("\(.size | "\(.count) \(.min) \(.max)")")
+            | join(", ")) + "; " + (.paths[0].size | "\(.count) \(.min) \(.max)")' stats.json)"
+    check_equal "$kind: all of it is local" "400 0" \
+        "$(jq -r '.trace | "\(.local.messages) \(.remote.messages)"' stats.json)"
+    check_equal "$kind: shares make a whole" "1 1 1" "$(jq -r '[.processes[].share] |
+        "\(map(.cpu) | add * 1000 | round / 1000) \(map(.messages) | add) \(map(.bytes) | add)"' stats.json)"
+done
 
 # ---- connections that have ended, and ports that are used again ----
 
@@ -132,4 +136,51 @@ check_equal "... as the text says" \
 check_equal "... and CSV" 4 "$("$dpm" stats --csv --by path again.trace | python3 -c '
 import csv, sys
 print(sum(int(row["reused"]) for row in csv.DictReader(sys.stdin)))')"
+
+# ---- over time ----
+
+# In bursts of various sizes, for a second. The log: when each send began and ended, and its bytes.
+cat > bursts.py << 'END'
+import random, socket, sys, time
+random.seed(int(sys.argv[1]))
+sender, receiver = socket.socketpair()
+end = time.monotonic_ns() + 1_000_000_000
+with open("bursts.log", "w") as log:
+    while time.monotonic_ns() < end:
+        for _ in range(random.randrange(1, 20)):
+            size = random.randrange(1, 3000)
+            begun = time.monotonic_ns()
+            sender.send(b"x" * size)
+            print(begun, time.monotonic_ns(), size, file=log)
+            receiver.recv(4000)
+        time.sleep(random.choice((0.001, 0.01, 0.08)))
+END
+"$dpm" run -o bursts.trace --kinds unix -- python3 bursts.py "$seed" > out 2> err
+check_equal "the program runs" 0 $?
+"$dpm" stats --json --every 50ms bursts.trace > stats.json
+cat > compare.py << 'END'
+import json, sys
+sends = [[int(word) for word in line.split()] for line in open("bursts.log")]
+intervals = [(interval["messages"], interval["bytes"]) for interval in json.load(open("stats.json"))["intervals"]]
+every = 50_000_000
+least = [[0, 0] for _ in intervals]
+most = [[0, 0] for _ in intervals]
+certain = 0
+for begun, ended, size in sends:
+    # the first interval begins somewhere in the first send; a send is in one of these
+    first = max(0, (begun - sends[0][1]) // every)
+    last = (ended - sends[0][0]) // every
+    for interval in range(first, min(last + 1, len(intervals))):
+        most[interval][0] += 1
+        most[interval][1] += size
+    if first == last:
+        least[first][0] += 1
+        least[first][1] += size
+        certain += 1
+wrong = [number for number, found in enumerate(intervals)
+         for part in (0, 1) if not least[number][part] <= found[part] <= most[number][part]]
+print(f"{len(intervals)} intervals, wrong are {wrong}; {certain} of {len(sends)} sends are certain")
+sys.exit(bool(wrong) or len(intervals) < 15 or certain < 0.5 * len(sends))
+END
+check "what --every tells of each 50 ms is what the sender's log has: $(python3 compare.py)" python3 compare.py
 finish

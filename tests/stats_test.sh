@@ -249,6 +249,14 @@ check_equal "... with who used the ends of paths" \
 check_equal "--by container: systemd's unit, or the cgroup's number" 'sink.service 1 beta
 cgroup 77 4 alpha' "$("$dpm" stats --by container alpha beta 2> err > out
     table Containers out | grep -o -e '^sink.*beta' -e '^cgroup.*alpha' | sort -r)"
+check_equal "--by machine: all processes of each" \
+    "MACHINE PROCESSES CPU TIME % SENT BYTES SENT % PER S RECEIVED BYTES RECEIVED FAILED
+alpha 5 53.0 us 91 15 1.59 KiB 98 21.2 KiB 13 1.32 KiB 3
+beta 1 5.00 us 8.6 1 40 B 2.4 533 B 1 300 B 0" "$("$dpm" stats --by machine alpha beta 2> err > out
+    table Machines out)"
+check_equal "... and what they sent to each other" 'alpha alpha 12 1.22 KiB
+alpha beta 1 300 B
+beta alpha 1 40 B' "$(table 'Who sent to whom' out | grep -E '^(alpha|beta) (alpha|beta) ' | cut -d ' ' -f 1-5)"
 check_equal "--by program: without an image, the name" 'client 1 server 1 twin 1 unknown 1' \
     "$("$dpm" stats --by program alpha 2> err > out
     table Programs out | sed 1d | grep -o '^[a-z]* [0-9]*' | sort | xargs)"
@@ -331,6 +339,33 @@ check_equal "--sort name" "client server twin" \
     "$("$dpm" stats --csv --sort name alpha 2> err | cut -d, -f1 | grep -E 'client|server|twin' | xargs)"
 check_equal "--sort messages" "client server" \
     "$("$dpm" stats --csv --sort messages alpha 2> err | cut -d, -f1 | grep -E 'client|server' | xargs)"
+# Of each order the amounts by which rows are sorted, as the table has them.
+cat > amounts.py << 'END'
+import csv, sys
+amounts = {
+    "bytes": lambda row: int(row["sent_bytes"]) + int(row["received_bytes"]),
+    "messages": lambda row: int(row["sent_messages"]) + int(row["received_messages"]),
+    "cpu": lambda row: int(row["cpu_ns"]),
+    "response": lambda row: int(row["response_ns_p99"] or row["request_ns_p99"] or 0),
+}[sys.argv[1]]
+rows = [amounts(row) for row in csv.DictReader(sys.stdin)]
+print(rows == sorted(rows, reverse=True), len(set(rows)) > 2)
+END
+for table in process path; do
+    for order in bytes messages cpu response; do
+        [ $table.$order != path.cpu ] || continue
+        check_equal "--sort $order of each $table: the largest first" "True True" \
+            "$("$dpm" stats --csv --by $table --sort $order alpha 2> err | python3 amounts.py $order)"
+    done
+done
+check_equal "... which is another order of processes for answers than for bytes" \
+    "200,300,100,400,0 100,200,400,300,0" \
+    "$(for order in bytes response; do
+        "$dpm" stats --csv --sort $order alpha 2> err | python3 -c 'import csv, sys
+print(*[row["pid"] for row in csv.DictReader(sys.stdin)], sep=",")'
+    done | xargs)"
+check_equal "without --sort the rows with most bytes are first" "$("$dpm" stats --csv --sort bytes crowd 2> err)" \
+    "$("$dpm" stats --csv crowd 2> err)"
 for table in process pair path; do
     "$dpm" stats --csv --by $table alpha > out.csv 2> err
     python3 - out.csv > rows << 'END'
