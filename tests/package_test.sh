@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # package_test.sh BUILD_FOLDER: the Debian package has what it should, and what is in it works where
-# it is unpacked; what it depends on is what the program needs.
+# it is unpacked; what it depends on is what the program needs; and it runs where apt has installed it
+# on a Debian that has no compiler.
 source=$(cd "$(dirname "$0")/.." && pwd)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
@@ -82,6 +83,90 @@ check_equal 'dpm check says what the built program says' "$expected $(tail -n 1 
 if [ $found = 0 ] || [ $found = 3 ]; then
     runs 'dpm run meters a command' "$installed" run -o true.trace -- true
     check '... and reports it' grep -q '^true ' err
+else
+    skip 'dpm run meters a command' "$(tail -n 1 out)"
+fi
+
+# ---- in a bare Debian ----
+
+# In the namespace of mounts that it is started in, which goes with it: makes a Debian that has apt and what
+# apt needs, and nothing else, in memory; installs the package there and runs it. `here` is /mnt in there.
+cat > bare.sh << 'END'
+set -eu
+mkdir debian
+mount -t tmpfs -o size=1G tmpfs debian
+mmdebstrap --quiet --variant=apt --skip=cleanup/apt/lists bookworm debian/root "$1" 2> made.err
+echo made > made
+for folder in proc sys dev; do
+    mount --rbind /$folder debian/root/$folder
+done
+mount --bind . debian/root/mnt
+exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+    ${http_proxy:+http_proxy="$http_proxy"} chroot debian/root sh /mnt/inside.sh
+END
+cat > inside.sh << 'END'
+cd /mnt
+compilers() {
+    for program in cc gcc c99 clang tcc ld as bpftool make; do
+        command -v $program
+    done
+}
+compilers > compilers.before
+apt-get -qq -y --no-install-recommends install ./package.deb > install.out 2>&1
+echo $? > install.status
+compilers > compilers.after
+dpkg-query -W -f '${Status} ${Version}' dpm > dpkg.out
+cd /root # the trace is made in there, and taken out
+command -v dpm > /mnt/command
+dpm --version > /mnt/version
+dpm check > /mnt/check
+echo $? > /mnt/check.status
+dpm run -o bare.trace -- true 2> /mnt/run.err
+echo $? > /mnt/run.status
+dpm stats --json bare.trace > /mnt/stats.json
+echo $? > /mnt/stats.status
+cp -r bare.trace /mnt
+END
+
+# The mirror that this machine has its packages from.
+mirror=$({ sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/*.sources
+    sed -n 's/^deb .*\(http[^ ]*\) .*/\1/p' /etc/apt/sources.list /etc/apt/sources.list.d/*.list
+} 2> sources.err | head -n 1)
+
+# Says why there can be no bare Debian; nothing if there can.
+why_not_bare() {
+    [ "$(id -u)" = 0 ] || { echo "this needs root" && return; }
+    command -v mmdebstrap > /dev/null || { echo "mmdebstrap is not installed" && return; }
+    grep -q '^VERSION_CODENAME=bookworm' /etc/os-release || { echo "this is no Debian 12" && return; }
+    [ -n "$mirror" ] || { echo "no mirror of Debian is known" && return; }
+    unshare --mount true 2> unshare.err || { cat unshare.err && return; }
+}
+
+mkdir bare
+cp "$package" bare/package.deb
+cp bare.sh inside.sh bare
+reason=$(why_not_bare)
+if [ -z "$reason" ]; then
+    (cd bare && timeout 300 unshare --mount sh bare.sh "$mirror" > bare.out 2>&1)
+    [ -e bare/made ] || reason="no Debian could be made of $mirror: $(grep '^E:' bare/made.err | head -n 1)"
+fi
+if [ -n "$reason" ]; then
+    skip 'the package runs in a bare Debian' "$reason"
+    finish
+fi
+check_equal 'a bare Debian has nothing to compile or link with' '' "$(cat bare/compilers.before)"
+check_equal 'there apt installs the package' 0 "$(cat bare/install.status)"
+check_equal '... in whole' "install ok installed $version" "$(cat bare/dpkg.out)"
+check_equal '... and no compiler with it' '' "$(cat bare/compilers.after)"
+check_equal 'dpm --version' "/usr/bin/dpm dpm $version" "$(cat bare/command) $(cat bare/version)"
+check_equal 'dpm check says what it says here' "$expected $(tail -n 1 expected)" \
+    "$(cat bare/check.status) $(tail -n 1 bare/check)"
+if [ $found = 0 ] || [ $found = 3 ]; then
+    check_equal 'dpm run meters a command' 0 "$(cat bare/run.status)"
+    check '... and reports it' grep -q '^true ' bare/run.err
+    check_equal 'dpm stats reads the trace' 0 "$(cat bare/stats.status)"
+    check_equal '... of that command' '[true]' "$(jq -c '[.processes[].name == "true"]' bare/stats.json)"
+    check '... as the built program does' sh -c "'$dpm' stats --json bare/bare.trace | cmp - bare/stats.json"
 else
     skip 'dpm run meters a command' "$(tail -n 1 out)"
 fi
