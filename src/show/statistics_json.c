@@ -59,14 +59,20 @@ static json_t *traffic(const struct traffic *from)
                      json_count(from->bytes));
 }
 
-/* The same, and how much of it there was in a second of the whole recording. */
-static json_t *traffic_and_rate(const struct communication *communication,
-                                const struct traffic *from)
+/* How much of both there was in a second of the whole recording. */
+static int set_rates(json_t *object, const struct communication *communication,
+                     const struct traffic *sent, const struct traffic *received)
 {
-    return json_pack("{s:o, s:o, s:f, s:f}", "messages", json_count(from->messages), "bytes",
-                     json_count(from->bytes), "messages_per_s",
-                     show_rate(from->messages, communication->duration), "bytes_per_s",
-                     show_rate(from->bytes, communication->duration));
+    uint64_t duration = communication->duration;
+    json_t *rates = json_pack("{s:f, s:f, s:f, s:f}", "sent_messages_per_s",
+                              show_rate(sent->messages, duration), "sent_bytes_per_s",
+                              show_rate(sent->bytes, duration), "received_messages_per_s",
+                              show_rate(received->messages, duration), "received_bytes_per_s",
+                              show_rate(received->bytes, duration));
+    int result = json_object_update(object, rates);
+
+    json_decref(rates);
+    return result;
 }
 
 static const char *const time_keys[TIME_KINDS] = {
@@ -204,11 +210,11 @@ static int set_sums(json_t *object, const struct communication *communication,
 {
     json_t *sums = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "cpu_ns", json_count(from->cpu), "sent",
-        traffic_and_rate(communication, &from->sent), "received",
-        traffic_and_rate(communication, &from->received), "size", json_distribution(&from->sizes),
-        "share", shares(communication, from), "failed", "sends", json_count(from->failed_sends),
-        "receives", json_count(from->failed_receives));
+        traffic(&from->sent), "received", traffic(&from->received), "size",
+        json_distribution(&from->sizes), "share", shares(communication, from), "failed", "sends",
+        json_count(from->failed_sends), "receives", json_count(from->failed_receives));
     int result = json_object_update(object, sums) |
+                 set_rates(object, communication, &from->sent, &from->received) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |
                  set_times(object, &from->times, ALL_TIMES, json_distribution);
 
@@ -286,14 +292,14 @@ static json_t *path(const struct communication *communication, size_t index)
 {
     const struct communication_path *from = &communication->paths[index];
     json_t *object = path_names(from);
-    json_t *sums = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "sent",
-                             traffic_and_rate(communication, &from->sent), "received",
-                             traffic_and_rate(communication, &from->received), "size",
-                             json_distribution(&from->sizes), "dropped", json_count(from->dropped),
-                             "duplicates", json_count(from->duplicates), "connections",
-                             json_count(from->connections), "ended", json_count(from->ended),
-                             "reused", json_count(from->reused));
+    json_t *sums =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "sent", traffic(&from->sent),
+                  "received", traffic(&from->received), "size", json_distribution(&from->sizes),
+                  "dropped", json_count(from->dropped), "duplicates", json_count(from->duplicates),
+                  "connections", json_count(from->connections), "ended", json_count(from->ended),
+                  "reused", json_count(from->reused));
     int result = json_object_update(object, sums) |
+                 set_rates(object, communication, &from->sent, &from->received) |
                  json_object_set_new(object, "network", network(&from->network)) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |
                  set_times(object, &from->times, ALL_TIMES, json_distribution);
