@@ -130,6 +130,30 @@ check "one used: three of four servers were idle" sh -c "jq -r .findings[1].text
 check "... and four were created" sh -c "jq -r .findings[2].text report.json | grep -q 'tsp\[[0-9]*\] created 4 processes'"
 check "... P says so" sh -c "jq -r '.findings[].text' report.json | grep -q '^P = [01].[0-9]* of 5 streams'"
 check "... dpm run says it first" sh -c "sed 9q used.txt | tr -s ' \n' ' ' | grep -q 'Idle 3 of 4 tsp-server did next to nothing'"
+# ends_with_findings NAME: what the report of NAME.trace has found, its recording has said at the end: the file `found`.
+ends_with_findings() {
+    "$dpm" report "$1.trace" | sed -n '/^What was found$/,/^$/p' > found
+    check_equal "dpm run says what the report of $1.trace finds" "$(cat found)" \
+        "$(sed -n '/^What was found$/,/^$/p' "$1.txt" | sed '/^(/d')"
+}
+ends_with_findings used
+for topic in Parallelism Path; do
+    check "... $topic among it" grep -q "^$topic  *[^ ]" found
+done
+check "... and which command tells more" grep -qxF '(more of it: dpm report used.trace)' used.txt
+"$dpm" run -o requests.trace --report requests.txt -- \
+    env ASAN_OPTIONS=detect_leaks=0 "$build/examples/filesystem/filesystem" --requests 50 > said
+ends_with_findings requests
+check "... the ways that requests took among it" grep -q '^Requests .* are [A-G]*: half within' found
+"$dpm" run -o asleep.trace --report asleep.txt -- sleep 0.2
+ends_with_findings asleep
+check "... its wait among it" grep -q '^Waits .*disks): [0-9]* waits*, in all 2[0-9][0-9] ms' found
+if [ "$meter" = kernel ]; then
+    "$dpm" run -o large.trace --report large.txt -- "$build/tests/load" 240000 1 > said
+    check "of a large trace only the statistics say something at once" \
+        grep -qxF '(parallelism, the longest path, waits and requests: dpm report large.trace)' large.txt
+    check_not "... no analysis does" grep -q '^Parallelism' large.txt
+fi
 record created --bug one-created
 check "one created: that one did the work" jq -e '.findings[0].text |
     test("of 2 processes.* did ([6-9].|100) %") and test("tsp-server")' report.json

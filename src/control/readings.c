@@ -5,6 +5,8 @@
 #include "control/traces.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* They are read to their end: how many records were lost in all of them, and which are not whole. */
 static uint64_t report_losses(const struct trace_names *names, const struct traces *traces)
@@ -16,6 +18,38 @@ static uint64_t report_losses(const struct trace_names *names, const struct trac
     for (size_t i = 0; i < traces->count; i++)
         lost += traces->sources[i]->states[0].lost;
     return lost;
+}
+
+/* ---- their names ---- */
+
+/* A name as a shell takes it: 'a b' if it holds more than letters, digits and the like. */
+static char *quote_name(const char *name, char *to)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./+:,@%";
+    bool quoted = name[0] == '\0' || name[strspn(name, plain)] != '\0';
+
+    if (!quoted)
+        return stpcpy(to, name);
+    *to++ = '\'';
+    for (; *name != '\0'; name++)
+        to = *name == '\'' ? stpcpy(to, "'\\''") : stpncpy(to, name, 1);
+    return stpcpy(to, "'");
+}
+
+char *trace_names_quoted(const struct trace_names *names)
+{
+    size_t size = 1;
+
+    for (size_t i = 0; i < names->count; i++)
+        size += 4 * strlen(names->at[i]) + 3;
+    char *text = malloc(size), *safe = malloc(size), *to = text;
+    for (size_t i = 0; text != NULL && i < names->count; i++)
+        to = quote_name(names->at[i], i == 0 ? to : stpcpy(to, " "));
+    if (text != NULL && safe != NULL)
+        show_text(text, size - 1, safe);
+    free(text);
+    return safe;
 }
 
 /* ---- parallelism ---- */
@@ -117,6 +151,37 @@ int read_path(const struct trace_names *names, struct critical_path_options *opt
     if (result == 0)
         *ret_lost = report_losses(names, &traces);
     critical_path_reading_free(reading);
+    traces_close(&traces);
+    return result;
+}
+
+#define OFFERED 5 /* what-ifs */
+
+int read_longest_path(const struct trace_names *names, struct path_picture *picture,
+                      struct critical_path **ret_path, struct problem *problem)
+{
+    const struct assignment one_each = {.name = "one-each", .kind = ONE_EACH};
+    struct critical_path_options options = {
+        .parallelism = {.assignments = &one_each, .assignment_count = 1, .threads = true},
+        .offered = OFFERED,
+    };
+    uint64_t lost;
+
+    return read_path(names, &options, picture, ret_path, &lost, problem);
+}
+
+/* ---- requests ---- */
+
+int read_requests(const struct trace_names *names, struct causality **ret_causality,
+                  struct problem *problem)
+{
+    const struct causality_options options = {0};
+    struct traces traces;
+    int result = traces_open(names->at, names->count, &traces, problem);
+
+    if (result == 0)
+        result = causality_read_history(traces.history, (uint32_t)names->count, &options,
+                                        ret_causality, problem);
     traces_close(&traces);
     return result;
 }

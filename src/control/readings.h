@@ -18,6 +18,9 @@ struct trace_names {
     bool quiet; /* which recordings are not whole has been said */
 };
 
+/* As a shell takes them, for the caller to free; what could command a terminal is '?'. NULL: out of memory. */
+char *trace_names_quoted(const struct trace_names *names);
+
 enum streams { STREAMS_BOTH, STREAMS_THREADS, STREAMS_PROCESSES };
 
 /* Fills *run, whose results are the caller's to free, in any case. Errors:
@@ -49,5 +52,14 @@ void path_picture_done(struct path_picture *picture);
 int read_path(const struct trace_names *names, struct critical_path_options *options,
               struct path_picture *picture, struct critical_path **ret_path, uint64_t *ret_lost,
               struct problem *problem);
+
+/* What reports show of it: a machine for each stream, messages that take no time, and who is worth making quicker.
+ * Errors: those of read_path. */
+int read_longest_path(const struct trace_names *names, struct path_picture *picture,
+                      struct critical_path **ret_path, struct problem *problem);
+
+/* Errors: those of traces_open and causality_read_history. */
+int read_requests(const struct trace_names *names, struct causality **ret_causality,
+                  struct problem *problem);
 
 #endif

@@ -2,6 +2,7 @@
 /* recording.c: a recording in progress. See recording.h. */
 #include "control/recording.h"
 
+#include "control/readings.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -160,6 +161,7 @@ static int store_one(struct recording *recording, const struct event *event,
 {
     int result = trace_writer_append(recording->writer, event->header, problem);
 
+    recording->records++;
     if (result == 0 && recording->statistics != NULL) {
         result = statistics_add(recording->statistics, event);
         if (result < 0)
@@ -463,10 +465,29 @@ static void tell_result(const struct recording *recording, const struct source_s
     recording->metering.operations->report(recording->metering.meter, say, recording->messages);
 }
 
-int recording_report(struct recording *recording, struct problem *problem)
+/* So many take half a second; of more the report waits until it is asked for. */
+#define ANALYSED_MOST 500000
+
+/* The analyses besides the statistics: they read the trace three times, the path in a scratch file. If one of them
+ * cannot be made, that is said, and is no reason not to report the others. */
+static void analyse(const struct recording *recording, const struct trace_names *names,
+                    struct critical_path **path, struct causality **causality)
+{
+    struct path_picture no_picture = {0};
+    struct problem problem = {""};
+
+    if (recording->records > ANALYSED_MOST)
+        return;
+    if (read_longest_path(names, &no_picture, path, &problem) < 0)
+        fprintf(recording->messages, "dpm: the longest path: %s\n", problem.text);
+    if (read_requests(names, causality, &problem) < 0)
+        fprintf(recording->messages, "dpm: requests: %s\n", problem.text);
+}
+
+static int report(struct recording *recording, const struct report *found, struct problem *problem)
 {
     const char *paths[] = {recording->path};
-    struct show_options options = {.findings = true};
+    struct show_options options = {.findings = found};
     struct source *source;
     int result = trace_open(paths, 1, &source, problem);
 
@@ -478,6 +499,24 @@ int recording_report(struct recording *recording, struct problem *problem)
     trace_close(source);
     if (result >= 0 && (fflush(recording->messages) == EOF || ferror(recording->messages)))
         return problem_set(problem, -EIO, "the report could not be written: %s", strerror(errno));
+    return result;
+}
+
+int recording_report(struct recording *recording, struct problem *problem)
+{
+    const char *paths[] = {recording->path};
+    const struct trace_names names = {.at = paths, .count = 1, .quiet = true};
+    struct critical_path *path = NULL;
+    struct causality *causality = NULL;
+    char *quoted = trace_names_quoted(&names);
+
+    analyse(recording, &names, &path, &causality);
+    const struct report found = {
+        .path = path, .causality = causality, .traces = quoted == NULL ? "" : quoted};
+    int result = report(recording, &found, problem);
+    critical_path_free(path);
+    causality_free(causality);
+    free(quoted);
     return result;
 }
 

@@ -46,6 +46,7 @@ struct recording {
     struct statistics *statistics; /* for reports while it goes on, or NULL */
     char path[PATH_MAX];
     FILE *messages;   /* standard error, or the report's file */
+    uint64_t records; /* in the trace */
     int signals;      /* descriptor: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD */
     uint32_t wakeups; /* how often records were looked for */
     uint64_t last_flush;

@@ -91,29 +91,9 @@ static int prepare_picture(struct reading *reading, struct problem *problem)
     return path_picture_want(&reading->picture, problem);
 }
 
-#define OFFERED 5 /* what-ifs */
-
 static int read_longest(struct reading *reading, struct problem *problem)
 {
-    struct critical_path_options options = {.parallelism = {.threads = true}, .offered = OFFERED};
-    uint64_t lost;
-
-    options.parallelism.assignments = reading->placements.assignments; /* one-each */
-    options.parallelism.assignment_count = 1;
-    return read_path(&reading->names, &options, &reading->picture, &reading->path, &lost, problem);
-}
-
-static int read_causality(struct reading *reading, struct problem *problem)
-{
-    const struct causality_options options = {0};
-    struct traces traces;
-    int result = traces_open(reading->names.at, reading->names.count, &traces, problem);
-
-    if (result == 0)
-        result = causality_read_history(traces.history, (uint32_t)reading->names.count, &options,
-                                        &reading->causality, problem);
-    traces_close(&traces);
-    return result;
+    return read_longest_path(&reading->names, &reading->picture, &reading->path, problem);
 }
 
 static int read_all(struct reading *reading, struct problem *problem)
@@ -127,42 +107,11 @@ static int read_all(struct reading *reading, struct problem *problem)
     if (result == 0)
         result = read_longest(reading, problem);
     if (result == 0)
-        result = read_causality(reading, problem);
+        result = read_requests(&reading->names, &reading->causality, problem);
     return result;
 }
 
 /* ---- what is shown ---- */
-
-/* A name as a shell takes it: 'a b' if it holds more than letters, digits and the like. */
-static char *quote_name(const char *name, char *to)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./+:,@%";
-    bool quoted = name[0] == '\0' || name[strspn(name, plain)] != '\0';
-
-    if (!quoted)
-        return stpcpy(to, name);
-    *to++ = '\'';
-    for (; *name != '\0'; name++)
-        to = *name == '\'' ? stpcpy(to, "'\\''") : stpncpy(to, name, 1);
-    return stpcpy(to, "'");
-}
-
-/* NULL: out of memory. What could command a terminal is '?'. */
-static char *quote_names(const char *const *names, size_t count)
-{
-    size_t size = 1;
-
-    for (size_t i = 0; i < count; i++)
-        size += 4 * strlen(names[i]) + 3;
-    char *text = malloc(size), *safe = malloc(size), *to = text;
-    for (size_t i = 0; text != NULL && i < count; i++)
-        to = quote_name(names[i], i == 0 ? to : stpcpy(to, " "));
-    if (text != NULL && safe != NULL)
-        show_text(text, size - 1, safe);
-    free(text);
-    return safe;
-}
 
 static int write_html(const void *what, FILE *file)
 {
@@ -197,7 +146,7 @@ static int show_traces(const char *const *names, size_t count, const struct aske
     struct problem problem = {""};
     int result = 0;
 
-    reading.traces = quote_names(names, count);
+    reading.traces = trace_names_quoted(&reading.names);
     if (reading.traces == NULL)
         result = problem_set(&problem, -ENOMEM, "out of memory");
     if (result == 0)

@@ -79,17 +79,36 @@ static const char *verdict(double factor, uint32_t streams, bool outside)
     return "so many processors can be kept busy, on average";
 }
 
+/* With each thread as a stream; whoever looks for the longest path finds it, too. NULL: nobody has looked. */
+static const struct parallelism *parallelism_of(const struct report *report)
+{
+    return report->path != NULL          ? report->path->parallelism
+           : report->parallelism != NULL ? report->parallelism->at[0].threads
+                                         : NULL;
+}
+
+/* t_max of step max, with a machine for each stream. */
+static uint64_t longest_of(const struct report *report)
+{
+    const struct parallelism *of = parallelism_of(report);
+
+    return report->path != NULL ? report->path->longest
+           : of->row_count > 0  ? of->rows[0].longest
+                                : 0;
+}
+
 static void find_parallelism(const struct report *report, struct report_content *content)
 {
-    const struct parallelism *of = report->parallelism->at[0].threads;
+    const struct parallelism *of = parallelism_of(report);
+    const struct parallelism_row row = {.longest = longest_of(report)};
     char total[UNIT_SIZE], longest[UNIT_SIZE];
     struct parallelism_efficiency efficiency;
 
-    if (of->row_count == 0 || of->total == 0)
+    if (row.longest == 0 || of->total == 0)
         return;
-    double factor = parallelism_factor(of, &of->rows[0]);
+    double factor = parallelism_factor(of, &row);
     show_duration(of->total, total);
-    show_duration(of->rows[0].longest, longest);
+    show_duration(row.longest, longest);
     if (of->streams < 2) {
         report_say(content, "Parallelism", "There was one stream: nothing to run beside it.");
         return;
@@ -417,7 +436,7 @@ static void tell_waits(const struct report *report, const struct waits *waits, c
 
 static void find_waits(const struct report *report, struct report_content *content)
 {
-    const struct parallelism *of = report->parallelism->at[0].threads;
+    const struct parallelism *of = parallelism_of(report);
 
     tell_waits(report, &of->outside, "For answers from outside of what was metered", content);
     tell_waits(report, &of->asleep, "Explained by no message (timers, disks)", content);
@@ -430,7 +449,7 @@ int report_find(const struct report *report, struct report_content *content)
 {
     int result = report_find_load(report, content);
 
-    if (result == 0 && report->parallelism != NULL)
+    if (result == 0 && parallelism_of(report) != NULL)
         find_parallelism(report, content);
     if (result == 0 && report->path != NULL)
         result = find_path(report, content);
@@ -444,7 +463,7 @@ int report_find(const struct report *report, struct report_content *content)
     if (report->causality != NULL)
         result = find_requests(report, content);
     find_network(report, content);
-    if (report->parallelism != NULL)
+    if (parallelism_of(report) != NULL)
         find_waits(report, content);
     if (content->finding_count == 0)
         report_say(content, "Nothing", "Too little was recorded to say anything of it.");

@@ -60,14 +60,17 @@ enum show_table { TABLE_ALL, TABLE_PROCESSES, TABLE_PAIRS, TABLE_PATHS, TABLE_PR
 /* What rows are sorted by, the largest first; names from A on. */
 enum show_order { ORDER_BYTES, ORDER_MESSAGES, ORDER_CPU, ORDER_RESPONSE, ORDER_NAME };
 
+struct report;
+
 struct show_options {
     bool json;
     bool csv;              /* one table: `table`, of processes if that is TABLE_ALL */
     bool histogram;        /* tables and JSON: also how sizes and times are distributed */
     enum show_table table; /* tables: which */
     enum show_order order; /* tables and CSV */
-    bool live;     /* tables: the recording still goes on, so that it has no end yet is no defect */
-    bool findings; /* tables: before them what show_report_findings finds in it */
+    bool live; /* tables: the recording still goes on, so that it has no end yet is no defect */
+    /* tables: before them what is found in them and in these analyses, whose `communication` is not looked at; NULL: nothing */
+    const struct report *findings;
     bool all; /* tables: every row, not the 100 largest and a row of others. JSON has all always */
 };
 

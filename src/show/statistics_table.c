@@ -632,19 +632,29 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     folding_end(&folding);
 }
 
-static int print_findings(const struct communication *communication, FILE *file)
+/* Which command tells more: of everything, or of what was not asked. */
+static int print_findings(const struct communication *communication, const struct report *others,
+                          FILE *file)
 {
-    const struct report report = {.communication = communication};
+    struct report report = *others;
 
+    report.communication = communication;
     print_title(file, "What was found");
-    return show_report_findings(&report, file);
+    int result = show_report_findings(&report, file);
+    fprintf(file, "(%s: dpm report %s)\n",
+            report.path != NULL && report.causality != NULL
+                ? "more of it"
+                : "parallelism, the longest path, waits and requests",
+            report.traces);
+    return result;
 }
 
 int show_statistics_tables(const struct communication *communication, FILE *file,
                            const struct show_options *options)
 {
     print_statistics_heading(communication, file, options);
-    int result = options->findings ? print_findings(communication, file) : 0;
+    int result =
+        options->findings == NULL ? 0 : print_findings(communication, options->findings, file);
     if (result == 0)
         result = print_tables(communication, file, options);
     if (result == 0 && !ferror(file))
