@@ -125,28 +125,29 @@ static int see(void *context, const struct history_event *event, bool critical, 
     return 0;
 }
 
-static double longer_by(struct world *world, struct computation *computation, uint32_t stream,
+static double longer_by(struct world *world, struct computation *computation, uint32_t chain,
                         uint32_t step, uint64_t cpu)
 {
-    computation->steps[stream][step].cpu += cpu;
+    computation->steps[chain][step].cpu += cpu;
     double longest = longest_path(world);
-    computation->steps[stream][step].cpu -= cpu;
+    computation->steps[chain][step].cpu -= cpu;
     return longest;
 }
 
-/* The least slack of its steps is its slack: the most that each may take longer without a longer path. */
-static bool slack_is_right(struct world *world, struct computation *computation, uint32_t stream,
+/* The least slack of a process's steps is its slack: the most that each may take longer without a longer path. */
+static bool slack_is_right(struct world *world, struct computation *computation, uint32_t process,
                            uint64_t slack, double longest)
 {
     bool tight = false, computes = false;
 
-    for (uint32_t i = 0; i < computation->count[stream]; i++) {
-        if (computation->steps[stream][i].cpu == 0)
+    for (uint32_t k = 0; k < computation->step_count; k++) {
+        uint32_t chain = computation->order[k].chain, step = computation->order[k].step;
+        if (computation->process_of[chain] != process || computation->steps[chain][step].cpu == 0)
             continue;
         computes = true;
-        if (longer_by(world, computation, stream, i, slack) > longest)
+        if (longer_by(world, computation, chain, step, slack) > longest)
             return false;
-        tight = tight || longer_by(world, computation, stream, i, slack + 1) > longest;
+        tight = tight || longer_by(world, computation, chain, step, slack + 1) > longest;
     }
     return tight || !computes;
 }
@@ -163,14 +164,18 @@ static void compare(struct computation *computation, uint64_t seed)
         options.parallelism.delays.remote =
             (struct delay){.points = {{0, (double)random_below(&seed, 1000)}}, .count = 1};
     }
-    make(computation, &seed);
+    options.parallelism.threads = random_below(&seed, 2) == 0;
+    options.parallelism.messages_only = random_below(&seed, 4) == 0;
+    make(computation, !options.parallelism.threads, &seed);
     options.asked = asked;
-    options.asked_count = computation->streams > 1 ? 2 : 1;
+    options.asked_count = computation->processes > 1 ? 2 : 1;
     options.sees = see;
     options.context = &seen;
     struct critical_path *path = ask(computation, &options);
-    struct world world = {
-        .computation = computation, .delays = &options.parallelism.delays, .free = !options.delays};
+    struct world world = {.computation = computation,
+                          .delays = &options.parallelism.delays,
+                          .free = !options.delays,
+                          .messages_only = options.parallelism.messages_only};
     for (uint32_t i = 0; i < STREAMS; i++) {
         world.machine[i] = i;
         world.speed[i] = 1;
@@ -184,11 +189,14 @@ static void compare(struct computation *computation, uint64_t seed)
     bool right = (double)path->longest == longest && path->cpu == cpu &&
                  path->cpu + path->delay + path->outside == path->longest &&
                  seen.critical == path->events && seen.by_edge <= count;
-    for (uint32_t i = 0; i < computation->streams && right; i++)
+    for (uint32_t i = 0; i < computation->processes && right; i++)
         right = slack_is_right(&world, computation, i, path->processes[i].slack, longest);
-    for (uint32_t i = 0; i < computation->count[0]; i++)
-        computation->steps[0][i].cpu *= 2;
+    for (uint32_t k = 0; k < computation->step_count; k++)
+        if (computation->process_of[computation->order[k].chain] == 0)
+            computation->steps[computation->order[k].chain][computation->order[k].step].cpu *= 2;
     right = right && (double)path->what_ifs[0].longest == longest_path(&world);
+    if (!right)
+        print_steps(computation);
     if (!right)
         fail_msg("DPM_SEED=%" PRIu64 ": %" PRIu64 " (%.0f), cpu %" PRIu64 ", delay %" PRIu64
                  ", A slower %" PRIu64 " (%.0f)",

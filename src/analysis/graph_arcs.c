@@ -50,7 +50,6 @@ static int add_message_arc(struct graph *graph, struct arrival *arrival,
     graph->result->messages++;
     graph->result->ordered += edge->kind == EDGE_ORDERED;
     graph->result->inferred += edge->kind == EDGE_INFERRED;
-    arrival->explained = true;
     return add_arc(graph, arrival, from, STRETCH_MESSAGE, edge->bytes);
 }
 
@@ -60,17 +59,14 @@ static int add_end_arc(struct graph *graph, struct arrival *arrival,
 {
     struct graph_stream *sender = graph_find_stream(graph, edge->origin, edge->stream);
 
-    if (sender == NULL || (sender->chain == 0 && !sender->ended) || sender == arrival->stream)
-        return 0;
-    if (!sender->ended) {
-        int64_t last = graph_end_here(graph, graph_chain_of(graph, sender));
-        if (last < 0)
-            return (int)last;
-        graph_reach(graph, &sender->at, graph_chain_of(graph, sender), (uint32_t)last);
-    }
     graph->result->other_arcs++;
-    arrival->explained = true;
-    return add_arc(graph, arrival, &sender->at, STRETCH_ORDER, 0);
+    if (sender->ended)
+        return add_arc(graph, arrival, &sender->at, STRETCH_ORDER, 0);
+    int64_t last = graph_end_here(graph, graph_chain_of(graph, sender));
+    if (last < 0)
+        return (int)last;
+    graph_reach(graph, graph->here, graph_chain_of(graph, sender), (uint32_t)last);
+    return add_arc(graph, arrival, graph->here, STRETCH_ORDER, 0);
 }
 
 /* The first event of a chain that another one has created: it begins there. */
@@ -86,24 +82,24 @@ static void begin_after(struct graph *graph, const struct arrival *arrival,
     graph->starts[number].created = true;
 }
 
-static int add_other_arc(struct graph *graph, struct arrival *arrival,
-                         const struct history_edge *edge)
+static void add_creation(struct graph *graph, const struct arrival *arrival,
+                         const struct reached *from)
 {
-    const struct reached *from = edge->value;
-    bool signal = edge->kind == EDGE_ROOM || edge->kind == EDGE_CONNECTION;
-
-    if (graph->options->messages_only)
-        return 0;
     graph->result->other_arcs++;
-    arrival->explained = true;
-    if (edge->kind != EDGE_CREATION)
-        return add_arc(graph, arrival, from, signal ? STRETCH_SIGNAL : STRETCH_ORDER, 0);
     for (uint32_t i = 0; i < graph->lengths; i++)
         if (from->length[i] > arrival->chain->length[i])
             arrival->chain->length[i] = from->length[i];
     if (graph->keeps && graph->see == NULL)
         begin_after(graph, arrival, from);
-    return 0;
+}
+
+static int add_other_arc(struct graph *graph, struct arrival *arrival,
+                         const struct history_edge *edge)
+{
+    bool signal = edge->kind == EDGE_ROOM || edge->kind == EDGE_CONNECTION;
+
+    graph->result->other_arcs++;
+    return add_arc(graph, arrival, edge->value, signal ? STRETCH_SIGNAL : STRETCH_ORDER, 0);
 }
 
 #define SOON 1000000 /* ns; a message may be a little older than the wait that it ends */
@@ -115,32 +111,61 @@ static bool may_have_woken(const struct arrival *arrival, const struct history_e
            edge->time + SOON >= arrival->stream->since;
 }
 
+/* Whether it is an arc of the graph. */
+static bool counts(struct graph *graph, const struct arrival *arrival,
+                   const struct history_edge *edge)
+{
+    const struct reached *from = edge->value;
+    bool messages_only = graph->options->messages_only;
+
+    if (edge->kind == EDGE_END) {
+        const struct graph_stream *sender =
+            messages_only ? NULL : graph_find_stream(graph, edge->origin, edge->stream);
+        return sender != NULL && (sender->chain != 0 || sender->ended) && sender != arrival->stream;
+    }
+    return from != NULL && from->process != NO_PROCESS_NUMBER &&
+           (edge->kind <= EDGE_INFERRED || !messages_only);
+}
+
+bool graph_explains(struct graph *graph, const struct arrival *arrival)
+{
+    const struct history_event *event = arrival->event;
+
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        if (event->edges[i].kind != EDGE_CREATION && counts(graph, arrival, &event->edges[i]) &&
+            may_have_woken(arrival, &event->edges[i]))
+            return true;
+    return false;
+}
+
+void graph_add_creation(struct graph *graph, const struct arrival *arrival)
+{
+    const struct history_event *event = arrival->event;
+
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        if (event->edges[i].kind == EDGE_CREATION && counts(graph, arrival, &event->edges[i]))
+            add_creation(graph, arrival, event->edges[i].value);
+}
+
 int graph_add_edges(struct graph *graph, struct arrival *arrival)
 {
     const struct history_event *event = arrival->event;
-    bool explained = false;
+    int result = 0;
 
-    for (uint32_t i = 0; i < event->edge_count; i++) {
+    for (uint32_t i = 0; i < event->edge_count && result >= 0; i++) {
         const struct history_edge *edge = &event->edges[i];
-        const struct reached *from = edge->value;
-        int result = 0;
         graph->edge = i;
-        arrival->explained = false;
-        if (edge->kind == EDGE_END)
-            result = graph->options->messages_only ? 0 : add_end_arc(graph, arrival, edge);
-        else if (from == NULL || from->process == NO_PROCESS_NUMBER)
+        if (edge->kind == EDGE_CREATION || !counts(graph, arrival, edge))
             continue;
+        if (edge->kind == EDGE_END)
+            result = add_end_arc(graph, arrival, edge);
         else if (edge->kind <= EDGE_INFERRED)
             result = add_message_arc(graph, arrival, edge);
         else
             result = add_other_arc(graph, arrival, edge);
-        if (result < 0)
-            return result;
-        explained = explained || (arrival->explained && may_have_woken(arrival, edge));
     }
-    arrival->explained = explained;
     graph->edge = UINT32_MAX;
-    return 0;
+    return result;
 }
 
 /* ---- outside ---- */

@@ -250,7 +250,7 @@ static void forget_stream(struct graph *graph, uint32_t index)
 }
 
 /* It has ended; who waits for the end of its file may still ask for it. */
-int graph_end_stream(struct graph *graph, struct graph_stream *stream)
+int graph_end_stream(struct graph *graph, struct graph_stream *stream, bool last_of_process)
 {
     struct chain *chain = graph_chain_of(graph, stream);
     uint32_t index = lookup_find(&graph->stream_numbers, graph_key(stream->origin, stream->number));
@@ -261,7 +261,8 @@ int graph_end_stream(struct graph *graph, struct graph_stream *stream)
     graph_reach(graph, &stream->at, chain, (uint32_t)last);
     stream->ended = true;
     graph_end_chain(graph, chain);
-    if (--chain->streams == 0) {
+    /* that of a process goes on with threads of which nothing was seen yet */
+    if (--chain->streams == 0 && (graph->options->threads || last_of_process)) {
         if (!graph->options->threads)
             lookup_remove(&graph->process_chains, chain->process);
         pool_give(&graph->chains, stream->chain - 1);

@@ -73,16 +73,20 @@ static int arrive(struct graph *graph, struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
     bool outside = record->header.id == EVENT_RECEIVE && record->message.bytes > 0;
-    int result;
+    int result = 0;
 
     memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
     if (!arrival->slept)
         arrival->chain->pending += arrival->cpu;
-    result = graph_add_edges(graph, arrival);
-    if (result == 0 && outside && !arrival->explained && !graph->options->messages_only)
+    graph_add_creation(graph, arrival);
+    arrival->explained = graph_explains(graph, arrival);
+    if (outside && !arrival->explained && !graph->options->messages_only)
         result = graph_add_outside(graph, arrival);
+    /* from where it fell asleep: before other stretches of the chain, whose waits pass at the same time */
     if (result == 0 && arrival->slept && !arrival->explained && !graph->options->messages_only)
         result = graph_add_sleep(graph, arrival, slept_for(arrival));
+    if (result == 0)
+        result = graph_add_edges(graph, arrival);
     if (arrival->slept)
         arrival->chain->pending += arrival->cpu;
     lengthen(graph, arrival);
@@ -261,6 +265,6 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
     if (result == 0 && event->value != NULL)
         result = fill_value(graph, &arrival);
     if (result == 0 && record->header.id == EVENT_TERMINATION)
-        result = graph_end_stream(graph, stream);
+        result = graph_end_stream(graph, stream, record->termination.last);
     return result;
 }

@@ -46,7 +46,7 @@ int64_t graph_end_here(struct graph *graph, struct chain *chain);
 
 /* The first event of a stream, and its last. */
 int graph_begin_chain(struct graph *graph, struct graph_stream *stream);
-int graph_end_stream(struct graph *graph, struct graph_stream *stream);
+int graph_end_stream(struct graph *graph, struct graph_stream *stream, bool last_of_process);
 
 /* What a chain has come to, if it is the longest. */
 void graph_end_chain(struct graph *graph, struct chain *chain);
@@ -67,7 +67,13 @@ struct arrival {
     bool explained; /* by something metered */
 };
 
-/* Those of the history. */
+/* Whether an edge of the history can have ended its wait. */
+bool graph_explains(struct graph *graph, const struct arrival *arrival);
+
+/* If the event is the first of a chain, where that begins: to be called before stretches are added to it. */
+void graph_add_creation(struct graph *graph, const struct arrival *arrival);
+
+/* The other edges of the history. */
 int graph_add_edges(struct graph *graph, struct arrival *arrival);
 
 /* A SEND to somebody who may be outside; its path is closed. */

@@ -35,7 +35,9 @@ int graph_init(struct graph *graph, const struct parallelism_options *options,
     graph->longest = calloc(graph->lengths, sizeof(*graph->longest));
     graph->arrive = calloc(graph->lengths, sizeof(*graph->arrive));
     graph->placed = calloc(count + 1, sizeof(*graph->placed));
-    if (graph->longest == NULL || graph->arrive == NULL || graph->placed == NULL)
+    graph->here = calloc(1, sizeof(*graph->here) + lengths);
+    if (graph->longest == NULL || graph->arrive == NULL || graph->here == NULL ||
+        graph->placed == NULL)
         made = -ENOMEM;
     for (size_t i = 0; i < count && made == 0; i++)
         made = placed_init(&graph->placed[i], &options->assignments[i], &options->delays);
@@ -71,6 +73,7 @@ void graph_done(struct graph *graph)
     free(graph->starts);
     free(graph->longest);
     free(graph->arrive);
+    free(graph->here);
 }
 
 int graph_replay(struct graph *graph, struct history *again, see_stretch_function *see,

@@ -244,6 +244,7 @@ struct graph {
     struct parallelism again; /* the result of a replay */
     uint64_t *longest;        /* [lengths] of chains that have ended */
     uint64_t *arrive;         /* [lengths], scratch of one event */
+    struct reached *here;     /* scratch of one arc */
     struct parallelism *result;
 };
 
