@@ -318,7 +318,19 @@ static void messages_take_time(void **state)
     begin(computation, 2);
     send_to(computation, 0, 1, 40, 15);
     receive(computation, 1, 0, 1, 15, true);
+    struct parallelism_efficiency efficiency;
     struct parallelism *parallelism = ask(computation, &options);
+    /* T is 42: A has 40, and B 1 before its wait and 1 behind it; with no delay they take 41, for B waits for A */
+    parallelism_efficiency(parallelism, 0, &efficiency);
+    assert_true(fabs(efficiency.load_balance - 42.0 / (2 * 40)) < 1e-9);
+    assert_true(fabs(efficiency.serialisation - 40.0 / 41) < 1e-9);
+    assert_true(fabs(efficiency.transfer - 41.0 / 351) < 1e-9);
+    parallelism_efficiency(parallelism, 1, &efficiency);
+    assert_true(fabs(efficiency.transfer - 41.0 / 61) < 1e-9);
+    double share = parallelism_factor(parallelism, &parallelism->rows[1]) / parallelism->streams;
+    parallelism_efficiency(parallelism, 0, &efficiency);
+    assert_true(fabs(efficiency.load_balance * efficiency.serialisation * efficiency.transfer -
+                     share) < 1e-9); /* that of step delay */
     assert_int_equal(longest(parallelism, 0, STEP_MAX), 41);
     assert_int_equal(longest(parallelism, 0, STEP_DELAY), 40 + 310 + 1);
     assert_int_equal(longest(parallelism, 0, STEP_SHARING), 40 + 310 + 1);

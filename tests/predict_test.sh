@@ -54,8 +54,17 @@ holds 'P is T over t_max' pipe.json \
     'all(.rows[]; ((.P * .tmax_ns - .T_ns) | fabs) < 1000)'
 holds 'no machine is quicker than its work' pipe.json \
     'all(.rows[] | select(.assignment == "one-machine" and .step == "sharing"); .tmax_ns >= .T_ns)'
-holds 'more delay, no more P' pipe.json \
-    '(.rows[0].tmax_ns) <= (.rows[1].tmax_ns) and (.rows[1].tmax_ns) <= (.rows[2].tmax_ns * 1.000001)'
+holds 'without delays step delay is step max' pipe.json '.rows[0].tmax_ns == .rows[1].tmax_ns'
+holds 'the share of P is that of the streams' pipe.json \
+    '.trace.streams as $streams | $streams > 3 and all(.rows[]; (.P_share * $streams - .P | fabs) < 1e-9)'
+for delay in 100us 1ms 10ms; do
+    "$dpm" parallelism --json --step delay --remote-delay $delay pipe.trace
+done > delays.json
+check_equal 'the more delay between machines, the less P' true "$(jq -s '[.[].rows[] |
+    select(.assignment == "one-each" and .step == "delay").P] |
+    length == 3 and .[0] >= .[1] and .[1] >= .[2] and .[2] < 0.9 * .[0]' delays.json)"
+check_equal '... on one machine it is the same' 1 "$(jq -s '[.[].rows[] |
+    select(.assignment == "one-machine" and .step == "delay").P] | unique | length' delays.json)"
 holds 'all messages are exact' pipe.json \
     '.trace.matching.exact > 0 and .trace.matching.unmatched_receives == 0 and .trace.lost == 0'
 used=$(awk 'NR == 2 { split($1, user, "[ms]"); split($2, kernel, "[ms]")
@@ -124,7 +133,44 @@ holds 'arcs of messages only' messages.json \
 "$dpm" parallelism --json --each pipe.trace pipe.trace > each.json
 holds 'several runs' each.json \
     '.trace.runs == 2 and all(.rows[]; .P_least == .P and .P_greatest == .P)'
+"$dpm" run -o other.trace --report report -- \
+    sh -c 'head -c 5000000 /dev/urandom | gzip -1 | gzip -1 | wc -c' > size
+"$dpm" parallelism --json other.trace > other.json
+"$dpm" parallelism --json --each pipe.trace other.trace > each-other.json
+check_equal 'several runs that differ: each row has the least and the greatest P' true "$(jq -s \
+    '.[0].rows as $one | .[1].rows as $other | .[2].rows as $both | ($both | length) == 9 and
+     $one[0].P != $other[0].P and all(range(9); . as $i | [$one[$i].P, $other[$i].P] as $each |
+         $both[$i].P_least == ($each | min) and $both[$i].P_greatest == ($each | max) and
+         $both[$i].P_least <= $both[$i].P and $both[$i].P <= $both[$i].P_greatest)' \
+    pipe.json other.json each-other.json)"
 check_equal 'several runs, first row' "$(row max one-each tmax_ns pipe.json)" "$(row max one-each tmax_ns each.json)"
+
+# ---- a good assignment ----
+
+"$dpm" parallelism --json --search 2 --local-delay 1us --remote-delay 1ms pipe.trace > search.json
+holds 'a machine for each process' search.json \
+    '(.searches | length) == 1 and (.searches[0].machines | length) == (.processes | length) and
+     all(.searches[0].machines[]; . == 0 or . == 1) and .searches[0].tried >= 1'
+holds 'as long as its row says' search.json \
+    '.searches[0] as $found | [.rows[] | select(.assignment == $found.assignment and .step == "sharing").tmax_ns] ==
+     [$found.tmax_ns] and $found.bound_ns <= $found.tmax_ns'
+# the same machines, as a file
+jq -r '"machine m0\nmachine m1", (.searches[0].machines as $machines | .processes | to_entries[] |
+    "\(.value.pid) m\($machines[.key])")' search.json > found.txt
+"$dpm" parallelism --json --assign found.txt --local-delay 1us --remote-delay 1ms pipe.trace > found.json
+check_equal 'as long as the same assignment from a file' "$(jq '.searches[0].tmax_ns' search.json)" \
+    "$(row sharing found.txt tmax_ns found.json)"
+"$dpm" parallelism --json --one-machine --local-delay 1us --remote-delay 1ms pipe.trace > one.json
+check 'no longer than on one machine' test "$(jq '.searches[0].tmax_ns' search.json)" -le "$(row sharing one-machine tmax_ns one.json)"
+"$dpm" parallelism --search 2 --local-delay 1us --remote-delay 1ms pipe.trace > search.txt
+check_equal 'in words: how good it is, and which processes are together' "$(jq -r '.searches[0] as $found | .processes as $processes |
+    "search-2 (of \($found.tried) that were tried; ", ([range($processes | length)] | group_by($found.machines[.])[] |
+    "  " + (map($processes[.] | "\(.name)[\(.pid)]") | join(", ")))' search.json)" \
+    "$(sed -n '/^search-2 (/,/^$/p' search.txt | sed '1s/tried; .*/tried; /; /^$/d')"
+check_equal '... in per cent above the bound' \
+    "$(jq '.searches[0] | (.tmax_ns - .bound_ns) / .bound_ns * 100 | round' search.json)" \
+    "$(sed -n 's/^search-2 (.*; \([0-9.<]*\) % above what no assignment can be below):$/\1/p' search.txt |
+        awk '{ printf "%.0f", $1 }')"
 
 # ---- delays as seen ----
 

@@ -145,6 +145,23 @@ check "... and which command tells more" grep -qxF '(more of it: dpm report used
     env ASAN_OPTIONS=detect_leaks=0 "$build/examples/filesystem/filesystem" --requests 50 > said
 ends_with_findings requests
 check "... the ways that requests took among it" grep -q '^Requests .* are [A-G]*: half within' found
+# the drawings say what the figures do
+"$dpm" report --html requests.html requests.trace
+"$dpm" report --json requests.trace > report.json
+check_equal "an arc for each pair that sends, with its messages" "$(jq -r '.statistics | .processes as $processes |
+    .pairs[] | select(.messages > 0) | [(.from, .to) as $id | $processes[] | select(.id == $id) | "\(.name)[\(.pid)]"] as $who |
+    "\($who[0]) to \($who[1]): \(.messages)"' report.json | sort)" \
+    "$(sed -n 's/^<g class="arc"><title>\(.*: [0-9,]*\) messages, .*/\1/p' requests.html | tr -d , | sort)"
+check_equal "... the widest has the most bytes" "$(jq -r '.statistics | .processes as $processes | .pairs | max_by(.bytes) |
+    [(.from, .to) as $id | $processes[] | select(.id == $id) | "\(.name)[\(.pid)]"] | join(" to ")' report.json)" \
+    "$(sed -n 's/^<g class="arc"><title>\(.*\): [0-9,]* messages.*stroke-width="\([0-9.]*\)".*/\2 \1/p' requests.html |
+        sort -rn | head -n 1 | cut -d ' ' -f 2-)"
+whole_bar=$(sed -n 's/.*P of [0-9]* streams; a whole bar is \([0-9.]*\)\. .*/\1/p' requests.html)
+check_equal "a bar for each P, as long as it is" "$(jq -r --argjson whole "$whole_bar" '.parallelism.rows |
+    to_entries[] | select(.key == 0 or .value.step == "sharing").value |
+    "\(.assignment) \(.step) \(.P) \(.P / $whole * 500)"' report.json | awk '{ printf "%s %s %.2f %.0f\n", $1, $2, $3, $4 }')" \
+    "$(sed -n 's/^<text x="0" y="[0-9]*">\([^<]*\)<.*>\([a-z]*\)<\/text><rect class="frame".*<rect class="bar.*" width="\([0-9.]*\)" height="16"\/><text[^>]*>\([0-9.]*\)<.*/\1 \2 \4 \3/p' requests.html |
+        awk '{ printf "%s %s %s %.0f\n", $1, $2, $3, $4 }')"
 "$dpm" run -o asleep.trace --report asleep.txt -- sleep 0.2
 ends_with_findings asleep
 check "... its wait among it" grep -q '^Waits .*disks): [0-9]* waits*, in all 2[0-9][0-9] ms' found
