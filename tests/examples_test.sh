@@ -31,7 +31,7 @@ done
 
 # ---- timer-server ----
 
-"$server" 100 100 1000 5 500 > out 2> err
+"$server" 100 100 1000 5 500 0 > out 2> err
 check_equal "the timer server answers all" "0 100" "$? $(sed -n 's/^answered *//p' out)"
 # 100 requests with 1 ms of sleep and 0.1 ms of work each last more than 110 ms: 22 periods.
 check "and keeps house every 5 ms" awk '
@@ -39,7 +39,7 @@ check "and keeps house every 5 ms" awk '
     END { exit !(sum >= 20) }' out
 "$server" 0 > out
 check_equal "nothing to answer" "0 0" "$? $(sed -n 's/^answered *//p' out)"
-for wrong in "x" "1 2 3 4 5 6" "1 1 1 0"; do
+for wrong in "x" "1 2 3 4 5 6 7" "1 1 1 0"; do
     # shellcheck disable=SC2086 # the words are arguments
     "$server" $wrong > out 2> err
     check_equal "timer-server refuses: $wrong" "2 0" "$? $(wc -c < out)"
@@ -63,6 +63,10 @@ fi
 "$dpm" run -o server.trace -- "$server" 50 > out 2> err
 check_equal "DPM counts the timer server's messages" "timer-client timer-server 50 800
 timer-server timer-client 50 800" "$(between server.trace)"
+# its client's 10 ms of work stand beside the server's 10 ms, so that two processors are worth having
+"$dpm" run -o works.trace -- "$server" 20 10000 0 1000 0 10000 > out 2> err
+check "the timer server's client works at the same time" sh -c \
+    "'$dpm' parallelism --json works.trace | jq -e '.rows[0].P > 1.5 and .rows[0].P < 2.1'"
 "$dpm" run -o pipe.trace -- sh -c "'$pipeline/generator' 4096 | gzip -1 | '$pipeline/consumer' 64 60" > out 2> err
 check_equal "DPM counts the pipeline's bytes" "generator gzip 4194304
 gzip consumer $(sed -n 's/^bytes *//p' out)" "$(between pipe.trace | awk '{ print $1, $2, $4 }')"

@@ -4,6 +4,7 @@
  * housekeeping, whether or not anybody asks.
  *
  *     timer-client ── request (16 bytes) ──► work ──► answer (16 bytes)
+ *       works                                            meanwhile
  *     timer        ── every few ms ────────► work
  *
  * It starts its client, and ends when that is gone.
@@ -34,14 +35,17 @@ enum setting {
     THINK_US,
     PERIOD_MS,
     HOUSEKEEPING_US,
+    CLIENT_US,
     SETTINGS,
 };
 
 static const char usage[] =
-    "usage: timer-server [REQUESTS [WORK-US [THINK-US [PERIOD-MS [HOUSEKEEPING-US]]]]]\n"
-    "  REQUESTS of its client (1000), WORK-US of CPU time for each (200), THINK-US that the "
+    "usage: timer-server [REQUESTS [WORK-US [THINK-US [PERIOD-MS [HOUSEKEEPING-US "
+    "[CLIENT-US]]]]]]\n"
+    "  REQUESTS of its client (500), WORK-US of CPU time for each (1000), THINK-US that the "
     "client\n"
-    "  sleeps before each (500); every PERIOD-MS (5) HOUSEKEEPING-US of CPU time (1000)\n";
+    "  sleeps before each (500); every PERIOD-MS (20) HOUSEKEEPING-US of CPU time (1000);\n"
+    "  CLIENT-US that the client works before it waits for the answer (1000)\n";
 
 struct server {
     unsigned long settings[SETTINGS];
@@ -54,7 +58,7 @@ struct server {
 
 static int parse(struct server *server, int argument_count, char **arguments)
 {
-    const unsigned long presets[SETTINGS] = {1000, 200, 500, 5, 1000};
+    const unsigned long presets[SETTINGS] = {500, 1000, 500, 20, 1000, 1000};
     memcpy(server->settings, presets, sizeof(presets));
     if (argument_count > SETTINGS + 1)
         return -EINVAL;
@@ -70,7 +74,7 @@ static int parse(struct server *server, int argument_count, char **arguments)
 /* The client gets its end of the connection as standard input. */
 static int start_client(struct server *server)
 {
-    char path[PATH_MAX], requests[24], think[24];
+    char path[PATH_MAX], requests[24], think[24], works[24];
     int ends[2];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 32);
     if (length < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
@@ -85,7 +89,8 @@ static int start_client(struct server *server)
         dup2(ends[1], STDIN_FILENO);
         snprintf(requests, sizeof(requests), "%lu", server->settings[REQUESTS]);
         snprintf(think, sizeof(think), "%lu", server->settings[THINK_US]);
-        execl(path, "timer-client", requests, think, (char *)NULL);
+        snprintf(works, sizeof(works), "%lu", server->settings[CLIENT_US]);
+        execl(path, "timer-client", requests, think, works, (char *)NULL);
         _exit(127);
     }
     close(ends[1]);
