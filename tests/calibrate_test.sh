@@ -30,6 +30,26 @@ check 'what it writes is read' "$dpm" parallelism --delays local.txt --json alph
 "$dpm" calibrate --time 20ms > again.txt
 check_equal 'on standard output, too' 1 "$(grep -c '^local  1:' again.txt)"
 
+# ---- pairs of machines where it was recorded: by their names, or addresses ----
+
+"$1/tests/sample-trace" beta beta
+# as_recorded OPTION...: t_max of step delay with the machines of the traces.
+as_recorded() {
+    "$dpm" parallelism --json --as-recorded --step delay "$@" alpha beta 2> err |
+        jq '.rows[] | select(.assignment == "as-recorded" and .step == "delay").tmax_ns'
+}
+remote=$(as_recorded --remote-delay 50ms)
+less 'messages between the machines count' "$(as_recorded --remote-delay 1us)" "$remote"
+printf 'remote 1us\nalpha beta 50ms\nbeta alpha 50ms\n' > pairs.txt
+check_equal 'a pair has its own delay' "$remote" "$(as_recorded --delays pairs.txt)"
+printf 'remote 1us\nalpha gamma 50ms\ngamma alpha 50ms\n' > pairs.txt
+less 'another pair has not' "$(as_recorded --delays pairs.txt)" "$remote"
+address() {
+    "$dpm" dump --json --type machine "$1" | jq -r '.addresses' | cut -d ' ' -f 1
+}
+printf 'remote 1us\n%s beta 50ms\nbeta %s 50ms\n' "$(address alpha)" "$(address alpha)" > pairs.txt
+check_equal 'an address is a name, too' "$remote" "$(as_recorded --delays pairs.txt)"
+
 # ---- two hosts ----
 
 if [ "$(id -u)" = 0 ]; then
@@ -45,6 +65,9 @@ if [ "$(id -u)" = 0 ]; then
     check 'measures another host' \
         ip netns exec "$here" "$dpm" calibrate --time 20ms -o remote.txt 10.71.7.2:7007
     less 'it is reached' 0.1 "$(value remote.txt remote 1)"
+    check_equal 'the pair has its own lines, both ways' "$(sed -n 's/^remote //p' remote.txt | sed 'p')" \
+        "$(sed -n "s/^$(uname -n) 10.71.7.2 //p; s/^10.71.7.2 $(uname -n) //p" remote.txt)"
+    check 'and they are read' "$dpm" parallelism --delays remote.txt --json alpha
     if ip netns exec "$there" tc qdisc add dev cable root netem delay 10ms 2> tc.err; then
         check 'measures a slow network' \
             ip netns exec "$here" "$dpm" calibrate --time 20ms -o slow.txt 10.71.7.2:7007

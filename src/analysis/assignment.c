@@ -31,32 +31,51 @@ uint64_t delay_of(const struct delay *delay, uint64_t bytes)
     return time <= 0 ? 0 : time < DELAY_MOST ? (uint64_t)(time + 0.5) : (uint64_t)DELAY_MOST;
 }
 
-static int find_machine(const struct assignment *assignment, const char *name)
+/* The machines of an assignment, or those where it was recorded. */
+struct machines {
+    const struct assigned_machine *assigned;
+    const struct graph_machine *recorded; /* NULL: the others */
+    size_t count;
+};
+
+/* A machine has its name, and where it was recorded its addresses, too. */
+static bool is_called(const struct machines *machines, size_t index, const char *name)
 {
-    for (size_t i = 0; i < assignment->machine_count; i++)
-        if (strcmp(assignment->machines[i].name, name) == 0)
-            return (int)i;
-    return -1;
+    size_t length = strlen(name);
+
+    if (machines->recorded == NULL)
+        return strcmp(machines->assigned[index].name, name) == 0;
+    const struct graph_machine *machine = &machines->recorded[index];
+    if (strcmp(machine->name, name) == 0)
+        return true;
+    for (const char *at = machine->addresses; length > 0 && (at = strstr(at, name)) != NULL; at++)
+        if ((at == machine->addresses || at[-1] == ' ') &&
+            (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
 }
 
 /* A table of all pairs of machines, if some are told apart. */
-static int make_between(struct placed *placed, const struct delays *delays)
+static int make_between(struct placed *placed, const struct delays *delays,
+                        const struct machines *machines)
 {
-    const struct assignment *assignment = placed->assignment;
-    size_t count = assignment->machine_count;
+    size_t count = machines->count;
 
-    if (delays->between_count == 0 || assignment->kind != ASSIGNED)
+    free(placed->between);
+    placed->between = NULL;
+    if (delays->between_count == 0 || count == 0)
         return 0;
     placed->between = calloc(count * count, sizeof(*placed->between));
+    placed->between_side = count;
     if (placed->between == NULL)
         return -ENOMEM;
-    for (size_t i = 0; i < count * count; i++)
-        placed->between[i] = i / count == i % count ? delays->local : delays->remote;
-    for (size_t i = 0; i < delays->between_count; i++) {
-        int from = find_machine(assignment, delays->between[i].from);
-        int to = find_machine(assignment, delays->between[i].to);
-        if (from >= 0 && to >= 0)
-            placed->between[(size_t)from * count + (size_t)to] = delays->between[i].delay;
+    for (size_t i = 0; i < count * count; i++) {
+        size_t from = i / count, to = i % count;
+        placed->between[i] = from == to ? delays->local : delays->remote;
+        for (size_t k = 0; k < delays->between_count; k++)
+            if (is_called(machines, from, delays->between[k].from) &&
+                is_called(machines, to, delays->between[k].to))
+                placed->between[i] = delays->between[k].delay;
     }
     return 0;
 }
@@ -65,10 +84,21 @@ int placed_init(struct placed *placed, const struct assignment *assignment,
                 const struct delays *delays)
 {
     *placed = (struct placed){.assignment = assignment, .same_speed = true};
-    if (assignment->kind == ASSIGNED)
-        for (size_t i = 0; i < assignment->machine_count; i++)
-            placed->same_speed = placed->same_speed && assignment->machines[i].speed == 1;
-    return make_between(placed, delays);
+    if (assignment->kind != ASSIGNED)
+        return 0;
+    for (size_t i = 0; i < assignment->machine_count; i++)
+        placed->same_speed = placed->same_speed && assignment->machines[i].speed == 1;
+    const struct machines machines = {.assigned = assignment->machines,
+                                      .count = assignment->machine_count};
+    return make_between(placed, delays, &machines);
+}
+
+int placed_note_machines(struct placed *placed, const struct delays *delays,
+                         const struct graph_machine *recorded, size_t count)
+{
+    const struct machines machines = {.recorded = recorded, .count = count};
+
+    return placed->assignment->kind == AS_RECORDED ? make_between(placed, delays, &machines) : 0;
 }
 
 void placed_done(struct placed *placed)
@@ -124,8 +154,7 @@ double placed_speed(const struct placed *placed, uint32_t machine)
 uint64_t placed_delay(const struct placed *placed, const struct delays *delays, uint32_t from,
                       uint32_t to, uint64_t bytes)
 {
-    if (placed->between != NULL)
-        return delay_of(&placed->between[(size_t)from * placed->assignment->machine_count + to],
-                        bytes);
+    if (placed->between != NULL && from < placed->between_side && to < placed->between_side)
+        return delay_of(&placed->between[from * placed->between_side + to], bytes);
     return delay_of(from == to ? &delays->local : &delays->remote, bytes);
 }

@@ -9,6 +9,7 @@
 #include "analysis/graph_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,13 @@ int graph_note_machine(struct graph *graph, uint32_t origin, const struct machin
         memcpy(added->machine_id, record->machine_id, 16);
         memcpy(added->boot_id, record->boot_id, 16);
         added->cpus = record->cpus;
+        snprintf(added->name, sizeof(added->name), "%.*s", MACHINE_NAME_SIZE, record->name);
+        snprintf(added->addresses, sizeof(added->addresses), "%.*s", MACHINE_ADDRESSES_SIZE,
+                 record->addresses);
+        for (size_t i = 0; i < graph->options->assignment_count; i++)
+            if (placed_note_machines(&graph->placed[i], &graph->options->delays, graph->machines,
+                                     graph->machine_count) < 0)
+                return -ENOMEM;
     }
     graph->origins[origin].machine = machine;
     graph->result->machines = graph->machine_count;

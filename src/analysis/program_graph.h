@@ -97,8 +97,9 @@ struct placed {
     const struct assignment *assignment;
     uint32_t *machines; /* ASSIGNED: [process_room], by number of the process */
     size_t process_room;
-    struct delay
-        *between;    /* ASSIGNED: [machine_count * machine_count], or NULL: none is different */
+    struct delay *
+        between; /* ASSIGNED, AS_RECORDED: [between_side * between_side], or NULL: none is different */
+    size_t between_side;
     bool unlimited;  /* every stream has a processor of its own */
     bool same_speed; /* all machines are as fast as those where it was recorded */
 };
@@ -108,6 +109,12 @@ struct graph;
 int placed_init(struct placed *placed, const struct assignment *assignment,
                 const struct delays *delays);
 void placed_done(struct placed *placed);
+
+struct graph_machine;
+
+/* So many machines are known where it was recorded. Returns 0 or -ENOMEM. */
+int placed_note_machines(struct placed *placed, const struct delays *delays,
+                         const struct graph_machine *recorded, size_t count);
 
 /* A process has appeared, or has another name. Returns 0 or -ENOMEM. */
 int placed_add(struct placed *placed, uint32_t process, const struct parallelism_process *is);
@@ -196,6 +203,8 @@ struct graph_machine {
     uint8_t machine_id[16];
     uint8_t boot_id[16];
     uint32_t cpus;
+    char name[MACHINE_NAME_SIZE + 1];
+    char addresses[MACHINE_ADDRESSES_SIZE + 1]; /* separated by blanks */
 };
 
 #define RECENT_STREAMS 64   /* are found without a lookup */

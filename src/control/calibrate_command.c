@@ -411,6 +411,22 @@ static int write_local(FILE *file, uint64_t time, struct problem *problem)
     return 0;
 }
 
+/* Both ways, for half of the time there and back is what is known; machines by their names, or as they were asked for. */
+static int write_pair(FILE *file, const char *address, const uint64_t medians[ARRAY_SIZE(sizes)])
+{
+    char here[MACHINE_NAME_SIZE] = "", text[256], *there, *port;
+
+    snprintf(text, sizeof(text), "%s", address);
+    if (gethostname(here, sizeof(here) - 1) < 0 || here[0] == '\0' ||
+        !split_address(text, &there, &port) || strlen(there) >= MACHINE_NAME_SIZE)
+        return -EINVAL;
+    fprintf(file, "%s %s ", here, there);
+    print_delay(file, medians);
+    fprintf(file, "%s %s ", there, here);
+    print_delay(file, medians);
+    return 0;
+}
+
 static int write_remote(FILE *file, const char *const *hosts, size_t count, uint64_t time,
                         struct problem *problem)
 {
@@ -420,10 +436,8 @@ static int write_remote(FILE *file, const char *const *hosts, size_t count, uint
         int result = measure_remote(hosts[i], time, medians, problem);
         if (result < 0)
             return result;
-        if (count > 1) {
-            fprintf(file, "# to %s ", hosts[i]);
-            print_delay(file, medians);
-        }
+        if (write_pair(file, hosts[i], medians) < 0)
+            return problem_set(problem, -EINVAL, "%s: no name of a machine", hosts[i]);
         for (size_t k = 0; k < ARRAY_SIZE(sizes); k++)
             most[k] = medians[k] > most[k] ? medians[k] : most[k];
     }
