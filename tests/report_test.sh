@@ -88,6 +88,26 @@ while read -r picture; do
     echo "$picture" | base64 -d > picture.svg
     well_formed picture.svg
 done < pictures
+# selectors FILE EXPRESSION: of the part of the style that the expression leaves, those that have a colour.
+selectors() {
+    tr -d '\n' < "$1" | LC_ALL=C sed "s/<\/style>.*//; $2" | tr '}' '\n' | grep '#[0-9a-f]\{3,6\}' | sed 's/{.*//' | sort -u
+}
+for kind in path states; do
+    if [ $kind = path ]; then
+        "$dpm" graph -o drawn.svg alpha > out 2> err
+    else
+        "$dpm" causality --diagram drawn.svg alpha > out 2> err
+    fi
+    selectors drawn.svg 's/.*<style>//; s/@media.*//' > light
+    selectors drawn.svg 's/.*@media screen and (prefers-color-scheme:dark){//' > dark
+    check "$kind: the picture has colours" test "$(wc -l < light)" -gt 5
+    check_equal "... and each has its like on dark paper" "$(cat light)" "$(cat dark)"
+    check_not "... none stands elsewhere" sh -c "sed '/<style>/,/<\/style>/d' drawn.svg | grep -q '=\"#[0-9a-f]'"
+done
+check "the page's own drawings have the colours of the page, light and dark" sh -c "
+    grep -q '@media(prefers-color-scheme:dark){:root{--ink:' alpha.html &&
+    ! sed -n '/<svg/,/<\/svg>/p' alpha.html | grep -q '#[0-9a-f]\{3,6\}'"
+check_equal "... and so have the frames of the others" 1 "$(grep -c '^.drawing{background:var(--paper)' alpha.html)"
 runs "a page of a crowd" "$dpm" report --html crowd.html crowd
 well_formed crowd.html
 check_equal "the matrix has the 40 with most traffic, and the others" 41 \

@@ -43,17 +43,24 @@ static struct diagram_point size_of(const struct causality_diagram *diagram,
     return (struct diagram_point){routes->size.x > least ? routes->size.x : least, routes->size.y};
 }
 
+/* Each colour has its like on dark paper. Not by variables, which many programs that show pictures do not know. */
+static const char style[] =
+    "svg{color-scheme:light dark}.paper{fill:#fff}.tip{fill:#333}"
+    "text{font-family:sans-serif;font-size:12px;fill:#222}"
+    ".heading{font-size:15px;font-weight:bold}.letter{font-size:15px;font-weight:bold}"
+    ".small{font-size:10px;fill:#555}.state rect{fill:#eef3fa;stroke:#1f4e8c}"
+    ".requestors rect{fill:#fdf1e4;stroke:#b3440e}"
+    ".arc path{fill:none;stroke:#1f4e8c;marker-end:url(#head)}"
+    ".reply path{stroke:#b3440e;stroke-dasharray:6 4}"
+    ".words{font-size:11px;paint-order:stroke;stroke:#fff;stroke-width:4px}\n"
+    "@media screen and (prefers-color-scheme:dark){"
+    ".paper{fill:#15181c}.tip{fill:#c9ced6}text{fill:#e4e7eb}.small{fill:#9aa4b1}"
+    ".state rect{fill:#1d2a3b;stroke:#7fb0ea}.requestors rect{fill:#3a281b;stroke:#f0935c}"
+    ".arc path{stroke:#7fb0ea}.reply path{stroke:#f0935c}.words{stroke:#15181c}}";
+
 static void draw_head(const struct causality_diagram *diagram, const struct diagram_routes *routes,
                       FILE *file)
 {
-    static const char style[] =
-        "text{font-family:sans-serif;font-size:12px;fill:#222}"
-        ".heading{font-size:15px;font-weight:bold}.letter{font-size:15px;font-weight:bold}"
-        ".small{font-size:10px;fill:#555}.state rect{fill:#eef3fa;stroke:#1f4e8c}"
-        ".requestors rect{fill:#fdf1e4;stroke:#b3440e}"
-        ".arc path{fill:none;stroke:#1f4e8c;marker-end:url(#head)}"
-        ".reply path{stroke:#b3440e;stroke-dasharray:6 4}"
-        ".words{font-size:11px;paint-order:stroke;stroke:#fff;stroke-width:4px}";
     struct diagram_point size = size_of(diagram, routes);
     char title[STATE_TEXT_SIZE];
 
@@ -67,8 +74,8 @@ static void draw_head(const struct causality_diagram *diagram, const struct diag
     fprintf(file,
             "</title>\n<style>%s</style>\n<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"8\" "
             "refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" "
-            "orient=\"auto\"><path d=\"M0,0 L8,4 L0,8 z\" fill=\"#333\"/></marker></defs>\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+            "orient=\"auto\"><path class=\"tip\" d=\"M0,0 L8,4 L0,8 z\"/></marker></defs>\n"
+            "<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n"
             "<text class=\"heading\" x=\"12\" y=\"24\">",
             style);
     put_text(file, title);

@@ -124,21 +124,35 @@ static double time_y(const struct picture *picture, int64_t time)
 
 /* ---- the frame ---- */
 
+/* Each colour has its like on dark paper. Not by variables, which many programs that show pictures do not know. */
+static const char style[] =
+    "svg{color-scheme:light dark}.paper{fill:#fff}.tip{fill:#333}"
+    "text{font-family:sans-serif;font-size:12px;fill:#222}"
+    ".heading{font-size:15px;font-weight:bold}.column{font-weight:bold}"
+    ".tick{stroke:#ddd}.scale{text-anchor:end;fill:#444}.small{font-size:10px;fill:#555}"
+    ".life{stroke:#777;stroke-width:1.5}.event circle{fill:#1f4e8c;stroke:#fff}"
+    ".event.receive circle{fill:#b3440e}.event.other circle{fill:#666}"
+    ".key path{fill:none;stroke-width:1.3}"
+    ".arc{fill:none;stroke:#1f4e8c;stroke-width:1.3;marker-end:url(#head)}"
+    ".line{stroke:#1f4e8c}"
+    ".ordered{stroke-dasharray:7 4}.inferred{stroke-dasharray:1.5 4}.room{stroke-dasharray:7 4}"
+    ".creation,.termination,.room,.connection,.end{stroke:#5b7f2b}"
+    ".life.critical,.arc.critical{stroke:#d3182b;stroke-width:3}"
+    ".event.critical circle{stroke:#d3182b;stroke-width:2}"
+    ".wait{fill-opacity:0.55}.wait0{fill:#f2b27a}.wait1{fill:#9db9e0}"
+    ".wait2{fill:#c9c9c9}.wait3{fill:#d9c2e3}\n"
+    "@media screen and (prefers-color-scheme:dark){"
+    ".paper{fill:#15181c}.tip{fill:#c9ced6}"
+    "text{fill:#e4e7eb}.tick{stroke:#363c45}.scale{fill:#b8c0ca}.small{fill:#9aa4b1}"
+    ".life{stroke:#8a93a0}.event circle{fill:#7fb0ea;stroke:#15181c}"
+    ".event.receive circle{fill:#f0935c}.event.other circle{fill:#a0a8b3}"
+    ".arc{stroke:#7fb0ea}.line{stroke:#7fb0ea}"
+    ".creation,.termination,.room,.connection,.end{stroke:#a3cc6a}"
+    ".life.critical,.arc.critical{stroke:#ff6b7d}.event.critical circle{stroke:#ff6b7d}"
+    ".wait0{fill:#a86428}.wait1{fill:#3f669c}.wait2{fill:#5a5f66}.wait3{fill:#7a5590}}";
+
 static void draw_head(const struct picture *picture)
 {
-    static const char style[] =
-        "text{font-family:sans-serif;font-size:12px;fill:#222}"
-        ".heading{font-size:15px;font-weight:bold}.column{font-weight:bold}"
-        ".tick{stroke:#ddd}.scale{text-anchor:end;fill:#444}.small{font-size:10px;fill:#555}"
-        ".life{stroke:#777;stroke-width:1.5}.event circle{fill:#1f4e8c;stroke:#fff}"
-        ".event.receive circle{fill:#b3440e}.event.other circle{fill:#666}"
-        ".arc{fill:none;stroke:#1f4e8c;stroke-width:1.3;marker-end:url(#head)}"
-        ".ordered{stroke-dasharray:7 4}.inferred{stroke-dasharray:1.5 4}"
-        ".creation,.termination,.room,.connection,.end{stroke:#5b7f2b}.room{stroke-dasharray:7 4}"
-        ".life.critical,.arc.critical{stroke:#d3182b;stroke-width:3}"
-        ".event.critical circle{stroke:#d3182b;stroke-width:2}"
-        ".wait{fill-opacity:0.55}.wait0{fill:#f2b27a}.wait1{fill:#9db9e0}"
-        ".wait2{fill:#c9c9c9}.wait3{fill:#d9c2e3}";
     char text[GRAPH_TEXT_SIZE];
     double height = TOP + picture->height + MARGIN;
 
@@ -153,8 +167,8 @@ static void draw_head(const struct picture *picture)
             "\n<style>%s</style>\n<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"8\" "
             "refY=\"4\" markerUnits=\"userSpaceOnUse\" markerWidth=\"9\" markerHeight=\"9\" "
             "orient=\"auto\">"
-            "<path d=\"M0,0 L8,4 L0,8 z\" fill=\"#333\"/></marker></defs>\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+            "<path class=\"tip\" d=\"M0,0 L8,4 L0,8 z\"/></marker></defs>\n"
+            "<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n"
             "<text class=\"heading\" x=\"12\" y=\"24\">",
             style);
     put_text(picture->file, text);
@@ -176,9 +190,9 @@ static void draw_legend(const struct picture *picture)
     fputs("<g id=\"legend\">\n", picture->file);
     for (size_t i = 0; i < ARRAY_SIZE(arcs); i++) {
         fprintf(picture->file,
-                "<g class=\"key\"><path d=\"M%.1f,46 h34\" fill=\"none\" stroke=\"%s\" "
-                "stroke-width=\"1.3\" class=\"%s\"/><text x=\"%.1f\" y=\"50\">%s</text></g>\n",
-                x, i < 3 ? "#1f4e8c" : "#5b7f2b", arcs[i].shape, x + 40, arcs[i].text);
+                "<g class=\"key\"><path class=\"line %s\" d=\"M%.1f,46 h34\"/>"
+                "<text x=\"%.1f\" y=\"50\">%s</text></g>\n",
+                arcs[i].shape, x, x + 40, arcs[i].text);
         x += 60 + (double)strlen(arcs[i].text) * LETTER;
     }
     fprintf(picture->file,

@@ -73,7 +73,7 @@ static const char style[] =
     "svg .label{font-size:11px;text-anchor:middle;paint-order:stroke;stroke:var(--paper);"
     "stroke-width:4px}\n"
     ".bar{fill:var(--blue)}.bar.sharing{fill-opacity:.7}.frame{fill:none;stroke:var(--line)}\n"
-    ".drawing{background:#fff;overflow:auto;max-height:85vh;border:1px solid var(--line)}\n"
+    ".drawing{background:var(--paper);overflow:auto;max-height:85vh;border:1px solid var(--line)}\n"
     "@media print{body{max-width:none;margin:0;font-size:11px}.drawing{max-height:none;"
     "overflow:visible;border:0}.drawing object{max-width:100%;height:auto}"
     "h2,h3{break-after:avoid}tr,svg{break-inside:avoid}}\n";
