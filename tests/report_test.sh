@@ -105,7 +105,7 @@ for kind in path states; do
     check_not "... none stands elsewhere" sh -c "sed '/<style>/,/<\/style>/d' drawn.svg | grep -q '=\"#[0-9a-f]'"
 done
 check "the page's own drawings have the colours of the page, light and dark" sh -c "
-    grep -q '@media(prefers-color-scheme:dark){:root{--ink:' alpha.html &&
+    grep -q '@media screen and (prefers-color-scheme:dark){:root{--ink:' alpha.html &&
     ! sed -n '/<svg/,/<\/svg>/p' alpha.html | grep -q '#[0-9a-f]\{3,6\}'"
 check_equal "... and so have the frames of the others" 1 "$(grep -c '^.drawing{background:var(--paper)' alpha.html)"
 runs "a page of a crowd" "$dpm" report --html crowd.html crowd

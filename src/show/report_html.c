@@ -46,7 +46,8 @@ void html_text(const char *text, FILE *file)
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1c1f24;--paper:#fff;--quiet:#5b6470;--line:#d5dae1;"
     "--blue:#2a6fbb}\n"
-    "@media(prefers-color-scheme:dark){:root{--ink:#e4e7eb;--paper:#15181c;--quiet:#9aa4b1;"
+    "@media screen and "
+    "(prefers-color-scheme:dark){:root{--ink:#e4e7eb;--paper:#15181c;--quiet:#9aa4b1;"
     "--line:#363c45;--blue:#6aa5e8}}\n"
     "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);"
     "max-width:70rem;margin:2rem auto;padding:0 1.5rem}\n"
