@@ -272,8 +272,12 @@ static int note_event(struct history *history, struct stream *stream, uint32_t n
         wake_receivers(history, number, record);
     if (id == EVENT_DISCARDED)
         origin->discards = true;
-    if (id == EVENT_DISCARDED || id == EVENT_LOST)
+    if (id == EVENT_LOST)
+        origin->loses = true;
+    if (id == EVENT_DISCARDED || id == EVENT_LOST) {
+        origin->gap_time = record->header.time;
         holding_wake_origin(history, origin);
+    }
     if (id == EVENT_DESTROYPATH) {
         struct end *end = ends_find(history, number, record->message.path);
         if (end != NULL)

@@ -26,9 +26,9 @@ struct history;
 enum edge_kind {
     EDGE_EXACT, /* never wrong, but for what dpm-dump(1) tells of calls that overlap */
     EDGE_ORDERED, /* several were sending into one path, or receiving from it, and whose call came first
-                         cannot be told: the true sender is always among these */
+                         cannot be told: the true sender is always among these, unless its record was lost */
     EDGE_INFERRED, /* by order alone: UDP between machines after a loss, where numbers are not unique; pipes of
-                      packets (O_DIRECT), of which a read may leave a part; pipes that are older than their
+                      packets (O_DIRECT), of which a read may leave a part; a call in progress after a loss; pipes that are older than their
                       metering, at its beginning */
     EDGE_CREATION,    /* from CREATEPROCESS to the first event of what it created */
     EDGE_TERMINATION, /* from a child's TERMINATION to the end of its parent's wait (BLOCK) */

@@ -276,6 +276,8 @@ struct origin {
     bool leaves_out_receives;
     bool leaves_out_terminations; /* a stream that is silent may have ended */
     bool discards;                /* DISCARDED was seen */
+    bool loses;                   /* LOST was seen */
+    uint64_t gap_time;            /* of the latest LOST or DISCARDED, 0: none */
     uint32_t held;
     uint32_t waiters;     /* streams that wait for what is to be read here */
     uint64_t in_flight;   /* SENDs towards other origins */

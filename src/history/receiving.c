@@ -118,8 +118,7 @@ static void look_at_datagram(struct look *look)
     }
     if (sent == NULL) {
         look_note_missing(look, 1, look_why_missing(look));
-        if (!from->has_sent)
-            look->end->external = true;
+        look_note_silence(look);
         return;
     }
     bool counted = from->record->family == AF_INET6 || sent->repeated || from->repeats ||
@@ -149,13 +148,6 @@ static void look_at_repeated(struct look *look)
 
 /* ---- an end without a partner ---- */
 
-static bool have_one_clock(const struct history *history, uint32_t a, uint32_t b)
-{
-    uint32_t machine = history->origins[a].machine;
-
-    return a == b || (machine != NO_MACHINE && machine == history->origins[b].machine);
-}
-
 /* Where the partner of an end may be recorded. */
 struct elsewhere {
     uint32_t origin;  /* of the end */
@@ -163,28 +155,6 @@ struct elsewhere {
     uint32_t machine; /* ... or only on this one; NO_MACHINE: anywhere */
     bool patient;     /* though its clock is not known, it may tell of it */
 };
-
-#define UNRELATED (UINT64_MAX - 1)
-
-/* How far an origin must be known for that nothing of it comes any more that was before `time` of another
- * one; UNRELATED: their clocks are not known to each other. */
-static uint64_t known_beyond(const struct history *history, uint32_t number, uint32_t origin,
-                             uint64_t time)
-{
-    const struct origin *other = &history->origins[number];
-    int64_t own, its;
-    uint64_t own_error, its_error;
-
-    if (!other->tells || time > UINT64_MAX / 2)
-        return UNRELATED;
-    if (have_one_clock(history, number, origin))
-        return time + MOMENT;
-    history_clock(history, origin, time, &own, &own_error);
-    history_clock(history, number, other->progress, &its, &its_error);
-    if (own_error > UINT64_MAX / 8 || its_error > UINT64_MAX / 8)
-        return UNRELATED;
-    return time + (uint64_t)own - (uint64_t)its + own_error + its_error + MOMENT;
-}
 
 static bool may_be_there(const struct history *history, const struct elsewhere *where,
                          uint32_t number)
@@ -210,7 +180,8 @@ static int64_t least_known(const struct look *look, const struct elsewhere *wher
         const struct origin *other = &history->origins[i];
         if (other->ended || !may_be_there(history, where, i))
             continue;
-        uint64_t beyond = known_beyond(history, i, where->origin, look->record->header.time);
+        uint64_t beyond =
+            history_known_beyond(history, i, where->origin, look->record->header.time);
         if (other->progress > beyond || (beyond == UNRELATED && !where->patient))
             continue;
         if (found < 0 || other->progress < history->origins[found].progress) {
@@ -220,8 +191,6 @@ static int64_t least_known(const struct look *look, const struct elsewhere *wher
     }
     return found;
 }
-
-#define PATIENCE 4096u /* records that are held, until addresses are believed without other proof */
 
 static struct elsewhere where_is_partner(const struct look *look, uint32_t origin)
 {
@@ -346,7 +315,7 @@ int receiving_look(struct history *history, struct end *end, const struct record
     if (look.from == NULL) {
         look_alone(&look, origin);
     } else {
-        look.one_clock = have_one_clock(history, look.from->origin, origin);
+        look.one_clock = history_have_one_clock(history, look.from->origin, origin);
         if (end->kind == PATH_UDP && !look.one_clock)
             look_at_datagram(&look);
         else if (look.from->repeats)

@@ -13,7 +13,7 @@
  *      sender and receiver have one clock, and the sender's recording is known a moment beyond the RECEIVE: within
  *      a moment SEND or SENDCALL tells of what is out;
  *      a later SEND of the direction is known, and the sender's recording a moment beyond that;
- *      records of the sender were lost, and its recording is known a moment beyond that.
+ *      records of the sender were lost, and its recording is known a moment beyond that and beyond the RECEIVE.
  */
 #include "history/receiving_look.h"
 
@@ -47,6 +47,33 @@ int history_add_edge_from(struct history *history, enum edge_kind kind, uint8_t 
         .value = values_at(history, from->value),
     };
     return 0;
+}
+
+/* ---- clocks ---- */
+
+bool history_have_one_clock(const struct history *history, uint32_t a, uint32_t b)
+{
+    uint32_t machine = history->origins[a].machine;
+
+    return a == b || (machine != NO_MACHINE && machine == history->origins[b].machine);
+}
+
+uint64_t history_known_beyond(const struct history *history, uint32_t number, uint32_t origin,
+                              uint64_t time)
+{
+    const struct origin *other = &history->origins[number];
+    int64_t own, its;
+    uint64_t own_error, its_error;
+
+    if (!other->tells || time > UINT64_MAX / 2)
+        return UNRELATED;
+    if (history_have_one_clock(history, number, origin))
+        return time + MOMENT;
+    history_clock(history, origin, time, &own, &own_error);
+    history_clock(history, number, other->progress, &its, &its_error);
+    if (own_error > UINT64_MAX / 8 || its_error > UINT64_MAX / 8)
+        return UNRELATED;
+    return time + (uint64_t)own - (uint64_t)its + own_error + its_error + MOMENT;
 }
 
 /* ---- waiting ---- */
@@ -149,15 +176,50 @@ void look_add_call(struct look *look, enum edge_kind kind, const struct stream *
 
 /* ---- gaps ---- */
 
+/* Whether somebody metered may have sent here, though no SEND has told so: records were lost, or removed by a
+ * selection, since the path is known. */
+static bool may_have_sent(const struct look *look)
+{
+    const struct end *from = look->from;
+    uint64_t gap_time = look->history->origins[from->origin].gap_time;
+
+    return from->has_sent || (gap_time != 0 && gap_time >= from->record->header.time);
+}
+
+void look_note_silence(struct look *look)
+{
+    if (!may_have_sent(look))
+        look->end->external = true;
+}
+
 enum history_rest look_why_missing(const struct look *look)
 {
     const struct end *from = look->from;
+    const struct origin *origin = &look->history->origins[from->origin];
     const struct stream *sender = stream_who(look->history, from->sender);
 
-    if (look->history->origins[from->origin].discards &&
-        (sender == NULL || sender->discarded || !from->has_sent))
+    if (origin->discards &&
+        (!origin->loses || sender == NULL || sender->discarded || !from->has_sent))
         return REST_UNSELECTED;
-    return from->has_sent ? REST_UNMATCHED : REST_EXTERNAL;
+    return may_have_sent(look) ? REST_UNMATCHED : REST_EXTERNAL;
+}
+
+/* Whether the sender's recording is known beyond the RECEIVE. Clocks that are not known to each other tell nothing:
+ * then much must wait before it is believed. */
+static bool is_sender_beyond(struct look *look)
+{
+    const struct history *history = look->history;
+    uint32_t number = look->from->origin;
+    uint64_t beyond =
+        history_known_beyond(history, number, look->end->origin, look->record->header.time);
+
+    if (beyond == UNRELATED && history->held_count >= PATIENCE)
+        return true;
+    if (beyond != UNRELATED && history->origins[number].progress > beyond)
+        return true;
+    look->wait->impatient = true;
+    look_wait(look, number, beyond == UNRELATED ? UINT64_MAX - 1 : beyond);
+    return false;
 }
 
 /* Whether the sender's records that would fill a gap were lost, as far as is known. */
@@ -167,7 +229,19 @@ static bool were_lost(struct look *look)
     const struct stream *sender = stream_who(look->history, from->sender);
 
     return sender != NULL && sender->lost_time >= from->out_time && sender->lost_time > 0 &&
-           look_moment_over(look, from->origin, sender->lost_time);
+           look_moment_over(look, from->origin, sender->lost_time) && is_sender_beyond(look);
+}
+
+/* Whether the sender's recording, if it has the same clock, is read as far as the RECEIVE's. */
+static bool is_read_up_to(struct look *look)
+{
+    uint32_t number = look->from->origin;
+    uint64_t time = look->record->header.time;
+
+    if (!look->one_clock || look->history->origins[number].progress >= time)
+        return true;
+    look_wait(look, number, time - 1);
+    return false;
 }
 
 /* Whether nothing comes any more to fill a gap; `next` is a SEND behind it, or NULL. */
@@ -176,8 +250,10 @@ bool look_is_missing(struct look *look, const struct sent *next)
     const struct end *from = look->from;
     const struct origin *origin = &look->history->origins[from->origin];
 
-    if (look->forced || from->destroyed || origin->ended || look->end->external)
+    if (look->forced || from->destroyed || origin->ended)
         return true;
+    if (look->end->external)
+        return is_read_up_to(look);
     if (look->one_clock && origin->tells &&
         look_moment_over(look, from->origin, look->record->header.time))
         return true;
@@ -219,12 +295,13 @@ void look_missing(struct look *look, uint64_t low, uint64_t high, const struct s
         return;
     const struct stream *open = next == NULL ? call_in_progress(look) : NULL;
     if (open != NULL) {
-        look_add_call(look, EDGE_ORDERED, open, high - low);
+        /* or of a SEND that was lost */
+        bool loses = look->history->origins[from->origin].gap_time > from->out_time;
+        look_add_call(look, loses ? EDGE_INFERRED : EDGE_ORDERED, open, high - low);
         return;
     }
     look_note_missing(look, high - low, look_why_missing(look));
-    if (!from->has_sent)
-        look->end->external = true;
+    look_note_silence(look);
 }
 
 /* The call in progress that position `low` is of; or the next one, which begins at *ret_next. */

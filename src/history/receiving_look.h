@@ -27,6 +27,16 @@ struct look {
     uint32_t missing;       /* bytes, or messages */
     enum history_rest rest; /* of the missing */
 };
+#define UNRELATED (UINT64_MAX - 1)
+#define PATIENCE                                                                                   \
+    4096u /* records that are held, until what is likely is believed without other proof */
+
+bool history_have_one_clock(const struct history *history, uint32_t a, uint32_t b);
+/* How far an origin must be known for that nothing of it comes any more that was before `time` of another
+ * one; UNRELATED: their clocks are not known to each other. */
+uint64_t history_known_beyond(const struct history *history, uint32_t number, uint32_t origin,
+                              uint64_t time);
+
 /* It is to be looked at again when `origin` is known beyond `deadline`; the first of several counts. */
 void look_wait(struct look *look, uint32_t origin, uint64_t deadline);
 
@@ -49,6 +59,8 @@ void look_gap(struct look *look, uint64_t low, uint64_t high, const struct sent 
 /* Whether nothing comes any more to fill a gap, and why not. */
 bool look_is_missing(struct look *look, const struct sent *next);
 enum history_rest look_why_missing(const struct look *look);
+/* It did not come, and nothing told of it before: unless that may be lost, nobody metered sends here. */
+void look_note_silence(struct look *look);
 
 /* Index of the first SEND that ends behind `position`. */
 uint32_t look_first_behind(const struct look *look, uint64_t position);

@@ -198,6 +198,18 @@ static bool sees_calls_only(const struct look *look)
     return look->history->origins[look->from->origin].meter == METER_PTRACE;
 }
 
+/* What cannot be of any of the candidates: who sent it has lost a record, and others have its place. */
+static void note_shortfall(struct look *look)
+{
+    uint64_t found = look->missing;
+    uint64_t length = length_of(look->end->kind, look->record->message.bytes);
+
+    for (uint32_t i = 0; i < look->history->edge_count; i++)
+        found += length_of(look->end->kind, look->history->edges[i].bytes);
+    if (found < length)
+        look_note_missing(look, length - found, look_why_missing(look));
+}
+
 void look_order(struct look *look)
 {
     const struct end *from = look->from;
@@ -236,6 +248,8 @@ void look_order(struct look *look)
     }
     for (const struct stream *open = from->opens; open != NULL; open = open->next_open)
         add_call_candidate(look, open, low, high);
+    if (!look->waits)
+        note_shortfall(look);
 }
 
 bool look_needs_order(const struct look *look)

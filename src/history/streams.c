@@ -312,7 +312,9 @@ int streams_note(struct history *history, struct stream *stream, const struct re
     const struct record_header *header = &record->header;
 
     stream->has_records = true;
-    stream->read_time = told_up_to(history, stream, record);
+    if (header->id != EVENT_LOST &&
+        header->id != EVENT_DISCARDED) /* which may stand in the middle of a call */
+        stream->read_time = told_up_to(history, stream, record);
     if (header->id == EVENT_LOST || header->id == EVENT_DISCARDED) {
         stream->lost_time = header->time;
         stream->discarded = stream->discarded || header->id == EVENT_DISCARDED;
