@@ -506,6 +506,49 @@ static void lost_path(void **state)
     assert_int_equal(outcome.counts.external, 0);
 }
 
+/* Counts what becomes of more records than are kept in `outcome`. */
+static void count(void)
+{
+    struct source *source = &first.source;
+    struct history *history;
+    struct problem problem;
+    struct history_event event;
+
+    assert_int_equal(history_new(&source, 1, &history, &problem), 0);
+    while (history_next(history, &event, &problem) == SOURCE_RECORD)
+        ;
+    history_counts(history, &outcome.counts);
+    history_free(history);
+    tape_done(&first);
+    tape_done(&second);
+}
+
+#define MOST_STREAMS 4096 /* of a direction, and */
+#define MOST_RANGES  256  /* so much that is received before its SENDs are told */
+
+/* What is beyond the limits of a path is forgotten, and counted. */
+static void more_than_is_kept(void **state)
+{
+    (void)state;
+    for (uint32_t more = 0; more < 3; more++) {
+        begin();
+        add_pair(PATH_UNIX_STREAM, ALL);
+        for (uint32_t i = 0; i < MOST_STREAMS + more; i++)
+            add_message(&first, T0 + i, EVENT_SEND, 10 + i, 1, 1, i, 1);
+        count();
+        assert_int_equal(outcome.counts.forgotten_streams, more);
+        assert_int_equal(outcome.counts.forgotten_ranges, 0);
+        begin();
+        add_pair(PATH_UNIX_STREAM, ALL);
+        add_message(&first, T0 + 1, EVENT_SENDCALL, 1, 1, 1, 1000, 1000);
+        for (uint32_t i = 0; i < MOST_RANGES + more; i++)
+            add_message(&first, T0 + 2 + i, EVENT_RECEIVE, 2, 1 + i, 2, 2 * i, 1);
+        count();
+        assert_int_equal(outcome.counts.forgotten_ranges, more);
+        assert_int_equal(outcome.counts.forgotten_streams, 0);
+    }
+}
+
 /* What a call in progress has put out is one edge, though its bytes lie in two places. */
 static void one_edge_for_a_call(void **state)
 {
@@ -561,6 +604,7 @@ int main(void)
         cmocka_unit_test(not_translated),
         cmocka_unit_test(datagrams_begin_anew),
         cmocka_unit_test(lost_path),
+        cmocka_unit_test(more_than_is_kept),
         cmocka_unit_test(one_edge_for_a_call),
         cmocka_unit_test(one_origin_each),
     };

@@ -4,6 +4,7 @@
  *
  * What is printed goes into memory and is read again: JSON by jansson, tables line by line.
  */
+#include "show/matching_face.h"
 #include "show/show.h"
 
 #include "seeded.h"
@@ -841,6 +842,30 @@ static void a_source_is_reported(void **state)
     free(text);
 }
 
+/* ---- matching ---- */
+
+static void limits_that_were_met_are_told(void **state)
+{
+    const struct history_counts counts = {
+        .exact = 7, .forgotten_streams = 1234, .forgotten_ranges = 5};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(file);
+    print_matching(&counts, file);
+    fclose(file);
+    assert_non_null(strstr(text, ": 7 exactly.\n"));
+    assert_non_null(strstr(text, " 1,234 messages"));
+    assert_non_null(strstr(text, ": 5 were forgotten.\n"));
+    free(text);
+    json_t *json = matching_json(&counts);
+    assert_int_equal(json_integer_value(json_object_get(json, "forgotten_streams")), 1234);
+    assert_int_equal(json_integer_value(json_object_get(json, "forgotten_ranges")), 5);
+    json_decref(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -860,6 +885,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(record_json_has_the_values, know_some, forget_all),
         cmocka_unit_test_setup_teardown(any_record_is_shown, know_some, forget_all),
         cmocka_unit_test(a_source_is_reported),
+        cmocka_unit_test(limits_that_were_met_are_told),
     };
 
     return cmocka_run_group_tests_name("show", tests, NULL, NULL);

@@ -47,7 +47,8 @@ static int note_sender(struct history *history, struct end *end, const struct st
     if (sharing == NULL)
         return -ENOMEM;
     end->several = true;
-    if (sharing_add_who(history, &sharing->senders, &sharing->sender_count,
+    if (sharing->sender_count == 0 &&
+        sharing_add_who(history, &sharing->senders, &sharing->sender_count,
                         &sharing->sender_capacity, before) < 0)
         return -ENOMEM;
     return sharing_add_who(history, &sharing->senders, &sharing->sender_count,
@@ -328,7 +329,6 @@ int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t
     struct sends *sends = &end->sends;
     uint64_t reach = 0;
 
-    (void)history;
     for (uint32_t i = sends_search(sends, from + 1); i > sends->first; i--) {
         const struct sent *sent = &sends->at[i - 1];
         if (sent->position + sent_length(end, sent) > from) {
@@ -348,12 +348,12 @@ int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t
             sent->left -= high - low < sent->left ? (uint32_t)(high - low) : sent->left;
     }
     if (to > end->out_end && end->opens != NULL && !is_datagram(end->kind))
-        return sharing_note_ahead(end, from > end->out_end ? from : end->out_end, to);
+        return sharing_note_ahead(history, end, from > end->out_end ? from : end->out_end, to);
     if (end->kind == PATH_TCP && end->opens != NULL)
         for (const struct stream *open = end->opens; open != NULL; open = open->next_open) {
             uint64_t low = open->open_from > from ? open->open_from : from;
             uint64_t high = open->open_to < to ? open->open_to : to;
-            if (low < high && sharing_note_ahead(end, low, high) < 0)
+            if (low < high && sharing_note_ahead(history, end, low, high) < 0)
                 return -ENOMEM;
         }
     return 0;

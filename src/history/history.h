@@ -28,8 +28,8 @@ enum edge_kind {
     EDGE_ORDERED, /* several were sending into one path, or receiving from it, and whose call came first
                          cannot be told: the true sender is always among these, unless its record was lost */
     EDGE_INFERRED, /* by order alone: UDP between machines after a loss, where numbers are not unique; pipes of
-                      packets (O_DIRECT), of which a read may leave a part; a call in progress after a loss; pipes that are older than their
-                      metering, at its beginning */
+                      packets (O_DIRECT), of which a read may leave a part; a call in progress after a
+                      loss; pipes that are older than their metering, at its beginning */
     EDGE_CREATION,    /* from CREATEPROCESS to the first event of what it created */
     EDGE_TERMINATION, /* from a child's TERMINATION to the end of its parent's wait (BLOCK) */
     EDGE_ROOM, /* from the RECEIVE at the other end that made room to the end of a sender's wait: the SEND, or the
@@ -114,6 +114,12 @@ struct history_counts {
         unmatched_sends; /* never received as far as is known, of paths with two metered ends or whose PATH
                             was lost; final at the end */
     uint64_t unmatched_receives;
+    uint64_t
+        forgotten_streams; /* of a direction with more than 4,096 that live: how often another one sent, or received
+                              from a pipe, whose calls nothing waits for. Edges there may be wrong whatever their kind */
+    uint64_t
+        forgotten_ranges; /* received while 256 others of the direction wait for their SENDs, which may count
+                                  among unmatched_sends therefore */
     uint64_t lost;      /* records that were lost, as LOST records tell */
     uint64_t discarded; /* removed by a selection, as DISCARDED records tell */
     uint64_t stalls; /* RECEIVEs released because nothing else could go on; 0 of lossless traces */

@@ -515,11 +515,11 @@ static inline bool is_same_who(struct who a, struct who b)
 }
 
 /* Adds a stream to those that use a direction; those that have ended leave their place. Returns 0 or -ENOMEM. */
-int sharing_add_who(const struct history *history, struct who **list, uint32_t *count,
-                    size_t *capacity, struct who who);
+int sharing_add_who(struct history *history, struct who **list, uint32_t *count, size_t *capacity,
+                    struct who who);
 
 /* [from, to) was received before its SEND is told. Returns 0 or -ENOMEM. */
-int sharing_note_ahead(struct end *end, uint64_t from, uint64_t to);
+int sharing_note_ahead(struct history *history, struct end *end, uint64_t from, uint64_t to);
 
 /* Takes [from, to) out of what was received ahead; returns how much of it there was. */
 uint32_t sharing_take_back(struct sharing *sharing, uint64_t from, uint64_t to);

@@ -21,8 +21,8 @@ struct sharing *sharing_of(struct end *end)
 #define WHO_MOST 4096u
 
 /* Adds a stream to those that use a direction; those that have ended leave their place. */
-int sharing_add_who(const struct history *history, struct who **list, uint32_t *count,
-                    size_t *capacity, struct who who)
+int sharing_add_who(struct history *history, struct who **list, uint32_t *count, size_t *capacity,
+                    struct who who)
 {
     for (uint32_t i = 0; i < *count; i++)
         if (is_same_who((*list)[i], who))
@@ -32,8 +32,10 @@ int sharing_add_who(const struct history *history, struct who **list, uint32_t *
             (*list)[i] = who;
             return 0;
         }
-    if (*count == WHO_MOST)
+    if (*count == WHO_MOST) {
+        history->counts.forgotten_streams++;
         return 0;
+    }
     if (array_reserve(list, capacity, *count + 1, sizeof(**list)) < 0)
         return -ENOMEM;
     (*list)[(*count)++] = who;
@@ -91,7 +93,7 @@ uint32_t sharing_take_back(struct sharing *sharing, uint64_t from, uint64_t to)
 
 #define RANGES_MOST 256
 
-int sharing_note_ahead(struct end *end, uint64_t from, uint64_t to)
+int sharing_note_ahead(struct history *history, struct end *end, uint64_t from, uint64_t to)
 {
     struct sharing *sharing = sharing_of(end);
 
@@ -105,8 +107,10 @@ int sharing_note_ahead(struct end *end, uint64_t from, uint64_t to)
             return 0;
         }
     }
-    if (sharing->ahead_count == RANGES_MOST)
+    if (sharing->ahead_count == RANGES_MOST) {
+        history->counts.forgotten_ranges++;
         return 0;
+    }
     if (array_reserve(&sharing->ahead, &sharing->ahead_capacity, sharing->ahead_count + 1,
                       sizeof(*sharing->ahead)) < 0)
         return -ENOMEM;

@@ -16,6 +16,26 @@ static void add_part(FILE *file, uint64_t part, const char *what, const char **s
     *separator = ", ";
 }
 
+/* What was too much to be kept, of paths that very many use at once. */
+static void print_forgotten(const struct history_counts *counts, FILE *file)
+{
+    char count[UNIT_SIZE];
+
+    if (counts->forgotten_streams > 0) {
+        show_count(counts->forgotten_streams, count);
+        fprintf(file,
+                "More than 4,096 use one path at once: not waited for were %s messages' senders.\n",
+                count);
+    }
+    if (counts->forgotten_ranges > 0) {
+        show_count(counts->forgotten_ranges, count);
+        fprintf(file,
+                "More than 256 ranges of a path received before their sends were told: %s were "
+                "forgotten.\n",
+                count);
+    }
+}
+
 void print_matching(const struct history_counts *counts, FILE *file)
 {
     const char *separator = "\nReceives were matched with sends: ";
@@ -29,16 +49,19 @@ void print_matching(const struct history_counts *counts, FILE *file)
     add_part(file, counts->unmatched_sends, "sends never received", &separator);
     if (*separator == ',')
         fputs(".\n", file);
+    print_forgotten(counts, file);
 }
 
 json_t *matching_json(const struct history_counts *counts)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "exact", json_count(counts->exact),
-                     "ordered", json_count(counts->ordered), "inferred",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "exact",
+                     json_count(counts->exact), "ordered", json_count(counts->ordered), "inferred",
                      json_count(counts->inferred), "external", json_count(counts->external),
                      "unselected", json_count(counts->unselected), "unmatched_sends",
                      json_count(counts->unmatched_sends), "unmatched_receives",
-                     json_count(counts->unmatched_receives));
+                     json_count(counts->unmatched_receives), "forgotten_streams",
+                     json_count(counts->forgotten_streams), "forgotten_ranges",
+                     json_count(counts->forgotten_ranges));
 }
 
 void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file)

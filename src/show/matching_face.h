@@ -9,10 +9,11 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* One line, behind an empty one; nothing if there were no messages. */
+/* One line, behind an empty one; nothing if there were no messages. Then a line for each limit that was met. */
 void print_matching(const struct history_counts *counts, FILE *file);
 
-/* {exact, ordered, inferred, external, unselected, unmatched_sends, unmatched_receives}; NULL: out of memory. */
+/* {exact, ordered, inferred, external, unselected, unmatched_sends, unmatched_receives, forgotten_streams,
+ * forgotten_ranges}; NULL: out of memory. */
 json_t *matching_json(const struct history_counts *counts);
 
 /* One line on what DPM itself has cost in a recording of so many ns, behind an empty one; nothing if that
