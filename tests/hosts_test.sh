@@ -80,6 +80,15 @@ for hours in 3 7000; do
     "$dpm" stats --json client.trace shifted.trace > stats.json 2> stats.err
     check "... nothing is left over" jq -e '.trace.matching |
         .unmatched_sends == 0 and .unmatched_receives == 0 and .external == 0' stats.json
+    check "... the clocks are $hours hours apart, with the error that is told, which is less than a second" \
+        jq -e --argjson shift $((hours * 3600000000000)) '.trace.clocks as [$first, $second] | .trace.clocks |
+        length == 2 and ($first | .offset_ns == 0 and .ahead_ns == 0 and .error_ns == 0) and
+        ($second | .error_ns > 0 and .error_ns < 1000000000 and
+            (.ahead_ns - $shift | fabs) <= .error_ns and (.offset_ns + $shift | fabs) <= .error_ns)' stats.json
+    "$dpm" stats client.trace shifted.trace > stats.out 2> stats.err
+    check "... and the statistics say so" grep -Eq "^The clock of .* is .* ahead of that of .*, to within .*s\.$" stats.out
+    "$dpm" report client.trace shifted.trace > report.out 2> report.err
+    check_equal "... and the report" "$(grep "^The clock of" stats.out)" "$(grep "^The clock of" report.out)"
     check "... messages took no hours from host to host" jq -e '
         [.pairs[].delivery_ns | values] | length >= 2 and all(.p50 < 20000000)' stats.json
 done

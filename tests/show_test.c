@@ -401,7 +401,7 @@ static void statistics_json_has_its_keys(void **state)
                 "events lost dropped duplicates unseen_bytes "
                 "unseen_sent_bytes not_metered traces_of_ptrace "
                 "duration_ns complete by "
-                "machines local "
+                "machines clocks local "
                 "remote "
                 "connections ended reused own_cost matching");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);

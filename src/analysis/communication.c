@@ -374,6 +374,21 @@ static int add_history_event(struct statistics *statistics, const struct history
     return statistics_add_at(statistics, event, offset);
 }
 
+/* How far the clocks of machines are apart; of several recordings of a machine the last one says it. */
+static void compare_clocks(const struct statistics *statistics, const struct history *history,
+                           uint32_t origins, struct communication *result)
+{
+    for (uint32_t i = 0; i < origins && i < statistics->lasting.origin_count; i++) {
+        const struct statistics_origin *origin = &statistics->lasting.origins[i];
+        if (!origin->seen || origin->machine >= result->machine_count)
+            continue;
+        struct communication_machine *machine = &result->machines[origin->machine];
+        history_clock(history, i, origin->last_time, &machine->clock_offset, &machine->clock_error);
+        machine->clock_ahead = history_wall_offset(history, i) - history_wall_offset(history, 0) -
+                               machine->clock_offset;
+    }
+}
+
 static int finish_history(struct statistics *statistics, const struct history *history,
                           uint32_t origins, struct communication **ret_communication)
 {
@@ -388,6 +403,7 @@ static int finish_history(struct statistics *statistics, const struct history *h
     if (result < 0)
         return result;
     (*ret_communication)->matched = true;
+    compare_clocks(statistics, history, origins, *ret_communication);
     history_counts(history, &(*ret_communication)->matching);
     return 0;
 }

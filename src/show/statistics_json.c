@@ -128,6 +128,31 @@ static json_t *machines(const struct communication *communication)
     return NULL;
 }
 
+static json_t *clock_of_machine(const struct communication *communication, uint32_t index)
+{
+    const struct communication_machine *from = &communication->machines[index];
+    bool known = from->clock_error != UINT64_MAX;
+
+    return json_pack("{s:o, s:o, s:o, s:o}", "machine", machine(communication, index), "offset_ns",
+                     known ? json_integer(from->clock_offset) : json_null(), "ahead_ns",
+                     known ? json_integer(from->clock_ahead) : json_null(), "error_ns",
+                     known ? json_count(from->clock_error) : json_null());
+}
+
+static json_t *clocks(const struct communication *communication)
+{
+    json_t *all = json_array();
+    int result = all == NULL ? -1 : 0;
+
+    for (uint32_t i = 0; result == 0 && communication->matched && i < communication->machine_count;
+         i++)
+        result = json_array_append_new(all, clock_of_machine(communication, i));
+    if (result == 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
 static json_t *kind_names(uint32_t kinds)
 {
     json_t *names = json_array();
@@ -154,6 +179,7 @@ static json_t *recording(const struct communication *communication)
 {
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, "
         "s:o}",
         "events", json_count(communication->events), "lost", json_count(communication->lost),
         "dropped", json_count(communication->dropped), "duplicates",
@@ -163,11 +189,11 @@ static json_t *recording(const struct communication *communication)
         kind_names(communication->kinds_left_out), "traces_of_ptrace",
         json_count(communication->traces_of_ptrace), "duration_ns",
         json_count(communication->duration), "complete", communication->complete, "by",
-        communication_by_name(communication->by), "machines", machines(communication), "local",
-        traffic(&communication->local), "remote", traffic(&communication->remote), "connections",
-        json_count(communication->connections), "ended", json_count(communication->ended), "reused",
-        json_count(communication->reused), "own_cost",
-        own_cost_json(&communication->matching.own_cost), "matching",
+        communication_by_name(communication->by), "machines", machines(communication), "clocks",
+        clocks(communication), "local", traffic(&communication->local), "remote",
+        traffic(&communication->remote), "connections", json_count(communication->connections),
+        "ended", json_count(communication->ended), "reused", json_count(communication->reused),
+        "own_cost", own_cost_json(&communication->matching.own_cost), "matching",
         communication->matched ? matching_json(&communication->matching) : json_null());
 }
 

@@ -609,6 +609,37 @@ static int print_tables(const struct communication *communication, FILE *file,
     return result;
 }
 
+/* How far the clock of a machine is from the first one's. */
+static void print_clock(const struct communication *communication, uint32_t index, FILE *file)
+{
+    const struct communication_machine *machine = &communication->machines[index];
+    uint64_t apart = machine->clock_ahead < 0 ? 0 - (uint64_t)machine->clock_ahead
+                                              : (uint64_t)machine->clock_ahead;
+    char text[2][UNIT_SIZE];
+
+    char names[2][sizeof(machine->name) * 4];
+
+    show_text(machine->name, strlen(machine->name), names[0]);
+    show_text(communication->machines[0].name, strlen(communication->machines[0].name), names[1]);
+    if (machine->clock_error == UINT64_MAX) {
+        fprintf(file, "How far the clock of %s is from that of %s no messages tell.\n", names[0],
+                names[1]);
+        return;
+    }
+    show_duration(apart, text[0]);
+    show_duration(machine->clock_error, text[1]);
+    fprintf(file, "The clock of %s is %s %s that of %s, to within %s.\n", names[0], text[0],
+            machine->clock_ahead < 0 ? "behind" : "ahead of", names[1], text[1]);
+}
+
+static void print_clocks(const struct communication *communication, FILE *file)
+{
+    if (communication->machine_count > 1)
+        fputc('\n', file);
+    for (uint32_t i = 1; i < communication->machine_count; i++)
+        print_clock(communication, i, file);
+}
+
 void print_statistics_grounds(const struct communication *communication, FILE *file)
 {
     struct folding folding;
@@ -618,6 +649,8 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     print_connections(communication, into);
     if (communication->matched)
         print_matching(&communication->matching, into);
+    if (communication->matched)
+        print_clocks(communication, into);
     print_dropped(into, communication->dropped);
     print_duplicates(into, communication->duplicates);
     print_unknown(into, communication->unknown_streams, "streams",
