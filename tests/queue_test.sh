@@ -29,51 +29,62 @@ def pair(kind):
     return socket.socketpair(socket.AF_UNIX, types[kind])
 END
 
-# The client writes down when it has sent each request, the server when it took it.
+# The client writes down when it has sent each request and how long that took, the server when it took it and for
+# how long it waited. Where there is room for few requests only, the client waits, too.
 cat > program.py << 'END'
-import os, pairs, sys, time
-kind, bursts, burst = sys.argv[1], 20, 15
+import fcntl, os, pairs, socket, sys, time
+kind, narrow, bursts, burst = sys.argv[1], len(sys.argv) > 2, 20, 15
+size = 1000 if narrow else 100
 if kind == "pipe":
     take, give = os.pipe()
     receive, send = lambda n: os.read(take, n), lambda b: os.write(give, b)
+    if narrow:
+        fcntl.fcntl(give, fcntl.F_SETPIPE_SZ, 4096)
 else:
     client, server = pairs.pair("unix-stream" if kind == "unix" else kind)
     receive, send = server.recv, client.send
+    if narrow:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
 if os.fork() == 0:
     with open("sent", "w") as log:
         for _ in range(bursts):
             for _ in range(burst):
-                send(b"r" * 100)
-                print(time.monotonic_ns(), file=log)
-            time.sleep(0.001 * burst * 1.5)
+                request = b"r" * size
+                begun = time.monotonic_ns()
+                send(request)
+                now = time.monotonic_ns()
+                print(now, now - begun, file=log)
+            time.sleep(0.001 * burst * (1.2 if narrow else 2.5))
     os._exit(0)
 times = []
 for _ in range(bursts * burst):
-    left = 100
+    left, begun = size, time.monotonic_ns()
     while left > 0:
         left -= len(receive(left))
-    times.append(time.monotonic_ns())
+    times.append((time.monotonic_ns(), begun))
     end = time.monotonic_ns() + 1000000
     while time.monotonic_ns() < end:
         pass
 with open("taken", "w") as log:
-    for t in times:
-        print(t, file=log)
+    for t, begun in times:
+        print(t, t - begun, file=log)
 os.wait()
 END
 
 # What the program logs comes a little later than what it logs, more so if it is preempted in between.
-# By the logs: median of the waits (ns), the longest queue, and the average over time.
+# By the logs: median of the waits (ns), the longest queue, the sum of the waits, that of the receives of the first
+# request of a burst, which the server waits for, that of sends that took long, for they waited, and the median of a
+# send.
 cat > account.py << 'END'
-sent = [int(l) for l in open("sent")]
-taken = [int(l) for l in open("taken")]
+sent, sends = zip(*[[int(n) for n in l.split()] for l in open("sent")])
+taken, receives = zip(*[[int(n) for n in l.split()] for l in open("taken")])
 waits = sorted(t - s for s, t in zip(sent, taken))
 events = sorted([(t, 1) for t in sent] + [(t, -1) for t in taken])
 length = longest = 0
 for _, step in events:
     length += step
     longest = max(longest, length)
-print(waits[len(waits) // 2], longest, sum(waits))
+print(waits[len(waits) // 2], longest, sum(waits), sum(receives[::15]), sum(t for t in sends if t > 200000), sorted(sends)[len(sends) // 2])
 END
 # median COLUMN: of what was found beside what was logged, of the three runs.
 median() {
@@ -92,16 +103,44 @@ for kind in tcp udp unix pipe; do
         check_equal "$kind, run $run: the program runs" 0 $?
         "$dpm" stats --json queue.trace > stats.json 2> stats.err
         jq -r '[.processes[] | select(.message_wait_ns.count >= 300)][0] | "\(.message_wait_ns.p50) \(
-            .queue.messages_max) \(.message_wait_ns.mean * .message_wait_ns.count)"' stats.json > found
-        python3 account.py | paste -d ' ' found - | awk '{ print $1 / $4, $2 - $5, $3 / $6 }' >> compared
+            .queue.messages_max) \(.message_wait_ns.mean * .message_wait_ns.count) \(
+            .queue.messages_mean)"' stats.json > found
+        jq '.trace.duration_ns, ([.pairs[] | select(.messages == 300)][0] |
+            (.receiver_wait_ns.mean * .receiver_wait_ns.count), (.delivery_ns.p50 // 0))' stats.json |
+            paste -s -d ' ' | paste -d ' ' found - > all
+        python3 account.py | paste -d ' ' all - |
+            awk '{ print $1 / $8, $2 - $9, $3 / $10, $6 / $11, $4 * $5 / $10, $7 / $13 }' >> compared
         jq -r '"\([.pairs[] | select(.messages == 300).message_wait_ns.count][0]) \(
             [.processes[].queue.unreceived] | add)"' stats.json >> counted
     done
     check "$kind: half of the messages waited as long as the logs say" near 1
     check "$kind: the queue was as long" test "$(median 2 | tr -d -)" -le 1
     check "$kind: all waits together, and so the average length" near 3
+    check "$kind: the server waited as long for them" near 4
+    check "$kind: the average length is the sum of the waits, by the log, over the time (Little's law)" near 5
+    case $kind in # they are in the queue when the call that sends them ends; others have no message of their own for it
+    tcp | udp) check "$kind: half of the messages came before the call that sent them had ended, by the log" \
+        sh -c "awk '{ exit !($(median 6) > 0 && $(median 6) < 1) }' compared" ;;
+    esac
     check_equal "$kind: none was left over, none counted twice" "300 0" "$(sort -u counted)"
     echo "# $kind: found / logged, difference, found / logged: $(paste -s -d ';' compared)"
+done
+
+# ---- a sender that waits for room ----
+
+for kind in unix pipe; do
+    : > compared
+    for run in 1 2 3; do
+        rm -rf queue.trace
+        "$dpm" run -o queue.trace --kinds $kind -- python3 program.py $kind narrow > out 2> err
+        check_equal "$kind with little room, run $run: the program runs" 0 $?
+        "$dpm" stats --json queue.trace 2> stats.err | jq '.processes | max_by(.sent.bytes).sender_blocked_ns |
+            .mean * .count' > found
+        python3 account.py | paste -d ' ' found - | awk '{ print $1 / $6, $6 }' >> compared
+    done
+    check "$kind: the client waited for room as long as it says" near 1
+    check "$kind: ... which is long" test "$(median 2)" -gt 50000000
+    echo "# $kind with little room: found / logged, logged: $(paste -s -d ';' compared)"
 done
 
 # ---- each message as it is queued ----
