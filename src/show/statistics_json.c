@@ -178,7 +178,8 @@ static json_t *queue(const struct communication *communication, const struct que
 static json_t *recording(const struct communication *communication)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, "
         "s:o, "
         "s:o}",
         "events", json_count(communication->events), "lost", json_count(communication->lost),

@@ -393,7 +393,9 @@ static void compare_end(struct comparison *comparison, const struct stream *log,
 static void compare_stream(struct comparison *comparison, const struct stream *log,
                            const struct stream *dump)
 {
-    bool older = comparison->dump->acquired && log->start < comparison->dump->begun;
+    /* its log begins when it runs, which may be late */
+    bool older = comparison->dump->acquired &&
+                 (log->start < comparison->dump->begun || dump->born < comparison->dump->begun);
 
     if (older)
         compare_end(comparison, log, dump);
