@@ -394,8 +394,9 @@ static void compare_stream(struct comparison *comparison, const struct stream *l
                            const struct stream *dump)
 {
     /* its log begins when it runs, which may be late */
+    uint64_t begun = comparison->dump->begun;
     bool older = comparison->dump->acquired &&
-                 (log->start < comparison->dump->begun || dump->born < comparison->dump->begun);
+                 (log->start < begun || (dump->born != 0 && dump->born < begun));
 
     if (older)
         compare_end(comparison, log, dump);

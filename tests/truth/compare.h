@@ -152,7 +152,7 @@ struct stream {
     /* of a dump: */
     uint64_t number;
     uint32_t parent; /* 0: what made it was not metered */
-    uint64_t born;   /* ns, the kernel's time of its creation */
+    uint64_t born;   /* ns, the kernel's time of its creation; 0: not known */
     struct entry *entries;
     size_t entry_count;
     size_t entry_capacity;

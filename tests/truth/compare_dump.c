@@ -199,9 +199,9 @@ static int read_stream(struct line_context *context, struct stream *stream, uint
 
     if (stream->label != NULL)
         return 0;
-    if (get_number(context, "tid", &tid) < 0 || get_number(context, "parent", &parent) < 0 ||
-        get_number(context, "start", &stream->born) < 0)
+    if (get_number(context, "tid", &tid) < 0 || get_number(context, "parent", &parent) < 0)
         return -EINVAL;
+    stream->born = get_if_known(context, "start");
     stream->tid = (uint32_t)tid;
     stream->parent = (uint32_t)parent;
     snprintf(label, sizeof(label), "stream %" PRIu64 " (tid %" PRIu64 ", %s)", number, tid,
