@@ -29,6 +29,7 @@ listen_addresses = '127.0.0.1'
 unix_socket_directories = '$scratch/data'
 log_connections = on
 log_line_prefix = '%n %p '
+log_statement = all
 fsync = off
 autovacuum = off
 CONF
@@ -103,6 +104,25 @@ check_equal "pgbench has done all of it" "400 400" "$(sed -n 's/^number of trans
 check_equal "over TCP, backends have received what pgbench has done" "102 102 102 102" "$(jq -r -s "
     map(select(.event == \"RECEIVE\" and .kind == \"tcp\" and .bytes > 0)) | group_by(.pid)[] |
     length" records.json | grep -x 102 | xargs)"
+
+# The server logs each statement: a message Q of 6 bytes more. Before the first one comes the message that begins the
+# connection, after the last one the one that ends it, of 5 bytes.
+sort new-pids > connected
+awk -v begun="$begun" 'NR == FNR { known[$1] = 1; next }
+    $1 > begun && ($2 in known) && / LOG:  statement: / {
+        pid = $2
+        sub(/.* LOG:  statement: /, "")
+        count[pid]++
+        bytes[pid] += length($0) + 6
+    }
+    END { for (pid in known) print pid, count[pid] + 2, bytes[pid] + 5 }' connected log | sort > logged
+jq -r -s 'map(select(.event == "RECEIVE" and .bytes > 0 and
+        (.kind == "unix-stream" or (.kind == "tcp" and .local == "127.0.0.1:'"$port"'")))) | group_by(.pid)[] |
+    "\(.[0].pid) \(length) \(.[1:] | map(.bytes) | add)"' records.json | sort |
+    join connected - > received
+check "the log has hundreds of statements" awk '{ all += $2 } END { exit all < 800 }' logged
+check_equal "each backend has received as many messages, of as many bytes, as it has logged" "" \
+    "$(diff logged received | head -n 5)"
 
 # the same as requests: a string of one letter for each backend
 "$dpm" causality --json postgres.trace > causality.json 2> causality.err
