@@ -7,6 +7,7 @@
 dpm=$1/dpm
 generate=$1/bench/generate
 measure=$1/bench/measure
+short_lived=$1/tests/short-lived
 account=$(cd "$(dirname "$0")" && pwd)/generate_account.py
 seed=${DPM_SEED:-$(date +%s)}
 echo "# DPM_SEED=$seed"
@@ -137,6 +138,14 @@ else
     for records in 1000000 5000000; do
         used=$(memory $records 20)
         check "of $records records: $used KiB" test "$used" -le $((48 * 1024 + 2000 / 2 + 64))
+    done
+    # what has ended takes none: of half a million processes ten live at a time
+    "$short_lived" short 500000 10
+    for command in stats dump "dump --matched" causality; do
+        # shellcheck disable=SC2086 # words
+        "$measure" measured "$dpm" $command short > /dev/null 2> err
+        used=$(awk '{ print $2 }' measured)
+        check "of 500,000 processes that have ended, $command: $used KiB" test "$used" -le $((48 * 1024 + 10 + 64))
     done
 fi
 finish
