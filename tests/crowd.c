@@ -160,7 +160,7 @@ static int crowd_of_connections(size_t count)
     int listener = socket(AF_INET, SOCK_STREAM, 0);
 
     if (ends == NULL || bind(listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        listen(listener, 64) != 0 ||
+        listen(listener, SOMAXCONN) != 0 ||
         getsockname(listener, (struct sockaddr *)&address, &length) != 0)
         fail("listen");
     pid_t child = fork();

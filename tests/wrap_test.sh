@@ -46,9 +46,9 @@ check "... also behind 2^32" jq -e -s '
     any(.[]; .event == "LOST" and .stream != 0 and .sequence < 100000)' lost.json
 
 # Each stream has lost 2^35 + 7 records before its first: LOST has 32 bits for them. load makes enough records to tell of
-# all of its own; `true` ends before it could, and sleep lives on: of these the rest is told at the end.
+# all of its own; /bin/true ends before it could, and sleep lives on: of these the rest is told at the end.
 before=34359738375
-"$wrap" before.trace 4294967196 $before 16777216 5 sh -c "true; sleep 3 & '$load' 100 100; kill -9 \$\$" > out
+"$wrap" before.trace 4294967196 $before 16777216 5 sh -c "/bin/true; sleep 3 & '$load' 100 100; kill -9 \$\$" > out
 "$dpm" dump --json before.trace > before.json 2> err
 check_equal "of counts of losses beyond 32 bits streams tell all that they can" "$before true" "$(jq -rs '
     [.[] | select(.event == "LOST" and .stream > 0)] | group_by(.stream) | map(map(.count) | add) |

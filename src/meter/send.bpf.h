@@ -220,7 +220,7 @@ static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uin
         return 0;
     call->path = path->number;
     if (kind != PATH_UNIX_DATAGRAM && (path->state & PATH_SETTLED) &&
-        (begin < path->settled || stream->older_send))
+        (begin < path->settled || stream->older_socket == (uint64_t)sk))
         call->first = count_again(path, sk, kind, step);
     else
         call->first = __sync_fetch_and_add(&path->out, step);
@@ -244,7 +244,8 @@ static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uin
             return 0;
         look_for_unseen(path, bpf_get_socket_cookie(sk), peer);
         if (path->state & PATH_IN_DOUBT)
-            end_doubt_of_sender(path, bpf_get_socket_cookie(sk), (struct unix_sock *)peer);
+            end_doubt_of_sender(path, bpf_get_socket_cookie(sk), (struct unix_sock *)peer, 0,
+                                bpf_ktime_get_ns());
     }
     return 0;
 }
@@ -354,20 +355,29 @@ static __always_inline void begin_datagram(struct send_call *call)
         call->others++;
 }
 
-/* A send to the socket `sk` begins of which nothing is told for now, however long it waits; what it queues may be
- * received when others have begun to tell. */
-static __always_inline void begin_unheard(struct path *path, struct sock *sk)
+/* A send to the socket `sk` begins; `path` is the sending socket's. One of which nothing is told for now, however long
+ * it waits, may be received when others have begun to tell: counts are in doubt. One that no other goes with can be
+ * the end of a doubt. */
+static __always_inline void look_for_doubt(struct stream *stream, struct path *path,
+                                           struct sock *sk)
 {
     struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
     struct sock *sender = receiver == NULL ? NULL : receiver->peer;
+    struct sk_buff *last = sk->sk_receive_queue.prev;
+    bool in_doubt = (path->state & PATH_IN_DOUBT) != 0;
     struct taken nothing = {};
     struct taken *taken;
 
-    if (sender == NULL || (path->state & PATH_IN_DOUBT))
+    if (sender == NULL || in_doubt == is_silent_now(stream))
         return;
-    taken = taken_noted(bpf_get_socket_cookie(sender), &nothing);
-    if (taken != NULL)
-        begin_doubt(path, (uint64_t)sender, taken);
+    if (!in_doubt) {
+        taken = taken_noted(bpf_get_socket_cookie(sender), &nothing);
+        if (taken != NULL)
+            begin_doubt(path, (uint64_t)sender, taken);
+    } else if ((void *)last != (void *)&sk->sk_receive_queue) { /* it has not been taken already */
+        end_doubt_of_sender(path, bpf_get_socket_cookie(sender), receiver, BPF_CORE_READ(last, len),
+                            stream->send.begin);
+    }
 }
 
 /* MESSAGEQUEUED, if the receiver's path is known. */
@@ -429,12 +439,12 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
         call->seen = 0;
         call->first_sends = 0;
         path = sk->sk_type == SOCK_DGRAM ? NULL : peer_noted(sk);
+        if (path != NULL && sk->sk_type == SOCK_STREAM)
+            look_for_doubt(stream, path, sk);
         if (path != NULL)
             begin_counted(call, &path->sends);
         else if (sk->sk_type == SOCK_DGRAM)
             begin_datagram(call);
-        if (path != NULL && sk->sk_type == SOCK_STREAM && is_silent_now(stream))
-            begin_unheard(path, sk);
         if (path != NULL && sk->sk_type == SOCK_STREAM &&
             wants(stream, EVENT_FLAG(EVENT_SENDCALL))) {
             call->path = path->number;

@@ -72,7 +72,7 @@ static __always_inline void begin_doubt(struct path *sender, uint64_t socket, st
 
 /* They are right, `taken` as well as what is sent, unless a send is in progress of which nothing has been told: it is
  * older, or may yet begin and block before anything is told at all. */
-static __always_inline void end_doubt(struct path *sender, struct taken *taken)
+static __always_inline void end_doubt(struct path *sender, struct taken *taken, uint64_t when)
 {
     uint64_t socket = sender->socket;
     uint32_t *older = bpf_map_lookup_elem(&older_sends, &socket);
@@ -80,7 +80,7 @@ static __always_inline void end_doubt(struct path *sender, struct taken *taken)
     if (begun < mark_generation || (older != NULL && *(volatile uint32_t *)older != 0))
         return;
     sender->state &= ~PATH_IN_DOUBT;
-    sender->settled = bpf_ktime_get_ns();
+    sender->settled = when;
     taken->doubt = 0;
 }
 
@@ -106,10 +106,11 @@ static __always_inline uint32_t count_again(struct path *path, struct sock *sk, 
     return sent.end - bytes;
 }
 
-/* A send has ended in doubt. If no other is in progress, and no receive is between its steps, the counts can be held
- * to each other. */
+/* A send in doubt has ended, or begins, and the first `uncounted` bytes of it are queued. If no other is in progress,
+ * and no receive is between its steps, the counts can be held to each other. */
 static __always_inline void end_doubt_of_sender(struct path *path, uint64_t key,
-                                                struct unix_sock *receiver)
+                                                struct unix_sock *receiver, uint32_t uncounted,
+                                                uint64_t when)
 {
     struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
     bool taken_from = is_taken_from(receiver);
@@ -119,10 +120,10 @@ static __always_inline void end_doubt_of_sender(struct path *path, uint64_t key,
         *(volatile uint32_t *)&path->sends.visible != *(volatile uint32_t *)&path->sends.ended)
         return;
     in = *(volatile uint32_t *)&taken->in;
-    queued = queued_in(receiver, PATH_UNIX_STREAM);
+    queued = queued_in(receiver, PATH_UNIX_STREAM) - uncounted;
     if (in + queued == path->out && in == *(volatile uint32_t *)&taken->in &&
         !is_taken_from(receiver))
-        end_doubt(path, taken);
+        end_doubt(path, taken, when);
 }
 
 /* A look at the stream of bytes of a sender. */
@@ -145,7 +146,7 @@ static __always_inline void end_doubt_if_empty(struct path *sender, struct taken
                                                const struct look *look, uint32_t in)
 {
     if ((sender->state & PATH_IN_DOUBT) && look->least == look->out && in == look->out)
-        end_doubt(sender, taken);
+        end_doubt(sender, taken, bpf_ktime_get_ns());
 }
 
 /* Counts the bytes before look->least as taken; returns how many nobody had counted. */
