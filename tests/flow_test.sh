@@ -90,6 +90,11 @@ try() {
     else
         check_equal "... and both ends count from the same place" "" "$(examine "$1")"
     fi
+    case $1 in seqpacket | datagram)
+        check_equal "... and of whole messages no place is in doubt" 0 "$("$dpm" dump --json flow.trace 2> /dev/null |
+            jq -s 'map(select((.event == "SEND" or .event == "RECEIVE") and .older)) | length')"
+        ;;
+    esac
     sed -n '/settle/s/^/# /p' err
 }
 

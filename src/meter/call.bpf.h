@@ -76,8 +76,21 @@ static __always_inline void enliven(struct stream *stream, uint32_t flags)
 }
 
 /* Nothing of the way out counts. May be called by the ending task and by an iterator at once. */
+/* The send that was in progress at the mark has ended, or failed. */
+static __always_inline void end_older_send(struct stream *stream)
+{
+    uint64_t key = stream->older_socket;
+    uint32_t *count = key == 0 ? NULL : bpf_map_lookup_elem(&older_sends, &key);
+
+    if (count != NULL)
+        __sync_fetch_and_add(count, -1);
+    stream->older_socket = 0;
+    stream->older_send = 0;
+}
+
 static __always_inline void end_stream(struct stream *stream)
 {
+    end_older_send(stream);
     stream->flags = 0;
     if (__sync_val_compare_and_swap(&stream->life, STREAM_ALIVE, STREAM_ENDED) == STREAM_ALIVE)
         __sync_fetch_and_add(&live, -1);

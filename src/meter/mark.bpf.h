@@ -4,7 +4,7 @@
  * sockets they hold.
  *
  *      mark_tasks      again and again until a pass marks nobody new; the marked are silent: their
- *                      positions are followed, nothing is told
+ *                      positions are followed, nothing is told. What they are doing with a UNIX socket is noted
  *      survey_files    again and again until all positions are settled; lists each path once
  *      begun = N       one store, and all of them tell; a path that was used since it was listed
  *                      is told again when it is used next (path.bpf.h, moved)
@@ -62,8 +62,10 @@ static __always_inline void note_older_calls(struct stream *stream, struct task_
         return;
     bpf_map_update_elem(&older_sends, &key, &nothing, BPF_NOEXIST);
     count = bpf_map_lookup_elem(&older_sends, &key);
-    if (count == NULL)
+    if (count == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
         return;
+    }
     __sync_fetch_and_add(count, 1);
     stream->older_socket = key;
 }

@@ -325,6 +325,10 @@ static __always_inline void tell_uncounted(struct pipe *pipe, const struct pipe_
     uint32_t path = pipe_path(NULL, pipe, file, end, first);
 
     pipe->has_uncounted = true;
+    if (path == 0) {
+        count_lost(NULL, RING_DATA);
+        return;
+    }
     write_unseen(end == PIPE_WRITTEN ? EVENT_SEND : EVENT_RECEIVE, path, first, bytes);
 }
 

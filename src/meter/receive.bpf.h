@@ -327,23 +327,14 @@ static __always_inline int urgent_received(struct stream *stream, struct sock *s
     return 0;
 }
 
-/* Whether the receive call that ends is older than the stream's mark; UNIX. */
-static __always_inline bool ends_older_receive(struct stream *stream, struct sock *sk)
-{
-    bool older = stream->older_receive == (uint64_t)sk;
-
-    stream->older_receive = 0;
-    return older;
-}
-
+/* `older`: the call is older than the mark of its stream, and may have taken what nobody has counted. */
 static __always_inline int unix_received(struct stream *stream, struct sock *sk, uint32_t kind,
-                                         int result)
+                                         int result, bool older)
 {
     struct receive_call *call = &stream->receive;
     struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
     struct path *path, *sender;
     uint32_t bytes = result, next;
-    bool older = ends_older_receive(stream, sk);
     struct sock *peer;
     uint64_t key;
 
@@ -372,6 +363,7 @@ static __always_inline int unix_received(struct stream *stream, struct sock *sk,
         uint32_t step = kind == PATH_UNIX_STREAM ? bytes : bytes != 0;
 
         call->first = taken == NULL ? path->in : taken->in;
+        older = older && step != 0;
         next = call->first + (older ? 0 : step);
         if (older)
             call->first = path->start_in - step;
@@ -404,7 +396,8 @@ static __always_inline int unix_received(struct stream *stream, struct sock *sk,
     return 0;
 }
 
-static __always_inline int datagram_received(struct stream *stream, struct sock *sk, int result)
+static __always_inline int datagram_received(struct stream *stream, struct sock *sk, int result,
+                                             bool older)
 {
     struct receive_call *call = &stream->receive;
     struct path *path = datagram_path(stream, sk, call->peer);
@@ -427,8 +420,7 @@ static __always_inline int datagram_received(struct stream *stream, struct sock 
         return 0;
     }
     if (!call->numbered)
-        call->first = ends_older_receive(stream, sk) ? path->start_in - 1
-                                                     : __sync_fetch_and_add(&path->in, 1);
+        call->first = older ? path->start_in - 1 : __sync_fetch_and_add(&path->in, 1);
     call->numbered = 0;
     if (silent(stream))
         begin_behind(path, PATH_MOVED_IN, call->first + 1);
@@ -448,6 +440,7 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     bool is_unix = sk->__sk_common.skc_family == AF_UNIX;
     struct pt_regs *registers;
     uint32_t kind, call;
+    bool older;
 
     if ((flags & MSG_PEEK) && is_unix)
         unpeek(task, sk, result);
@@ -461,6 +454,8 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
         return 0;
     if (stream->receive.socket != (uint64_t)sk)
         tell_spliced(stream);
+    older = stream->older_receive == (uint64_t)sk;
+    stream->older_receive = 0;
     if (kind == PATH_UDP && result == -EFAULT)
         udp_passed_over(sk, result, flags);
     if (flags & (MSG_PEEK | MSG_ERRQUEUE)) {
@@ -488,11 +483,11 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
         return flags & MSG_OOB ? urgent_received(stream, sk, result)
                                : tcp_received(stream, sk, result);
     case PATH_UNIX_DATAGRAM:
-        return datagram_received(stream, sk, result);
+        return datagram_received(stream, sk, result, older);
     case PATH_UDP:
         return udp_received(stream, task, sk, result, flags);
     default:
-        return unix_received(stream, sk, kind, result);
+        return unix_received(stream, sk, kind, result, older);
     }
 }
 

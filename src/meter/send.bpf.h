@@ -194,18 +194,6 @@ static __always_inline void end_visible(struct path *path, struct send_call *cal
         call->begin = early;
 }
 
-/* The first send since the mark has ended, or failed. */
-static __always_inline void end_older_send(struct stream *stream)
-{
-    uint64_t key = stream->older_socket;
-    uint32_t *count = key == 0 ? NULL : bpf_map_lookup_elem(&older_sends, &key);
-
-    if (count != NULL)
-        __sync_fetch_and_add(count, -1);
-    stream->older_socket = 0;
-    stream->older_send = 0;
-}
-
 static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uint32_t kind,
                                      int result)
 {

@@ -7,7 +7,7 @@
  * count lacks (`shift`: what the receiver has counted, plus what is queued, minus what the sender
  * has counted) stays the same from pass to pass when no call is between its steps: it is believed
  * when several passes agree. Of streams that are never still it can be had all the same, but for
- * those on which several are sending all the time: mended later (unseen.bpf.h).
+ * those on which several are sending all the time. Until it is seen to be right it is in doubt (doubt.bpf.h).
  *
  *      taken |<- in ->|<- queued ->|
  *      sent  |<- out, as far as counted ->|<- shift ->|

@@ -11,6 +11,7 @@
  *      (socket, n) --inbox--> the n-th datagram that came to a UDP socket and was not taken yet
  *      where its bytes lie --flights--> number of a datagram on its way, told by its sender
  *      cookie of a sending socket --incoming--> struct taken: what its receiver has taken so far
+ *      address of a UNIX socket --older_sends--> sends in progress there that are older than the metering
  *      (inode, device) --pipes--> struct pipe
  *
  * The first two live with the task and the socket and are freed with them by the kernel.
@@ -160,8 +161,8 @@ enum path_state {
     PATH_INBOX = 8,       /* UDP socket: what comes is noted in `inbox` */
     PATH_LISTED = 16,     /* UDP: `udp_peers` has it */
     PATH_SETTLED = 32,    /* UNIX: `out` counts from where the receiver's count begins */
-    PATH_IN_DOUBT = 64,  /* UNIX stream: settled, but calls may be in progress that count wrongly */
-    PATH_ARRIVING = 128, /* TCP: `arrived` is exact */
+    PATH_IN_DOUBT = 64,   /* UNIX stream: what is counted may be wrong, doubt.bpf.h */
+    PATH_ARRIVING = 128,  /* TCP: `arrived` is exact */
 };
 
 /* How silent streams have used a path since its PATH record. */
@@ -202,7 +203,7 @@ struct path {
     struct early early; /* UNIX */
     uint32_t shift;     /* what `out` lacks to agree with the receiver's count */
     uint64_t settled;   /* when that was made good, PATH_SETTLED, and when it was found right */
-    uint64_t socket; /* UNIX datagram, settled stream: address of the socket, 0 = not known ... */
+    uint64_t socket; /* UNIX datagram, stream in doubt: address of the socket, 0 = not known ... */
     uint64_t sender; /* ... and of the peer's, if it has sent */
     uint32_t gone; /* UNIX datagram: the last sweep found the peer's closed, and none of its left */
     uint32_t used; /* UDP: in which sweep's time it was used last */
