@@ -5,7 +5,8 @@
 #
 #   yardstick   reads the files and adds up one word for each record
 #   matching    the program history of both traces, which the analyses stand on
-#   delay       steps max and delay, of three assignments
+#   one each    steps max and delay, of one assignment
+#   delay       the same of three assignments
 #   sharing     all three steps of two assignments
 #   path        the longest path itself: the traces twice, the graph three times
 #
@@ -37,20 +38,22 @@ i=0
 while [ $i -lt "$runs" ]; do
     yardstick=$(run_yardstick)
     matching=$(run "$build/bench/matching" alpha beta)
+    one=$(ask --step delay --one-each)
     three=$(ask --step delay)
-    one=$(ask --step delay --one-each --one-machine)
+    two=$(ask --step delay --one-each --one-machine)
     sharing=$(ask --one-each --one-machine)
     path=$(TMPDIR=$scratch run "$build/dpm" path --json alpha beta)
-    echo "$yardstick $matching $three $one $sharing $path"
+    echo "$yardstick $matching $one $three $two $sharing $path"
     i=$((i + 1))
 done > runs
 heading parallelism
 row yardstick 1
 row matching 2
-row 'delay' 3
-row 'sharing' 5
-row path 6
+row 'one each' 3
+row 'delay' 4
+row 'sharing' 6
+row path 7
 printf 'step sharing alone, of two assignments: %s million records/s each\n' \
-    "$(awk -v count="$count" '{ print 2 * count / ($5 - $4) / 1e6 }' runs | quartiles)"
+    "$(awk -v count="$count" '{ print 2 * count / ($6 - $5) / 1e6 }' runs | quartiles)"
 echo "anonymous memory: steps max and delay $(memory "$build/dpm" parallelism --streams threads --step delay alpha beta)," \
     "sharing $(memory "$build/dpm" parallelism --streams threads alpha beta)"

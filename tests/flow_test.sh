@@ -105,10 +105,12 @@ try datagram 1 20 1000
 try datagram 3 2 200
 try seqpacket 1 3 100
 try stream 1 3 100
+seconds=0.2
 for run in 1 2 3 4 5; do
     echo "# tcp, run $run"
     try tcp 4 1 0
 done
+seconds=0.7
 try tcp-slow 4 1 0
 try pipe-slow 1 1 0
 seconds=0.3 # of very many messages
