@@ -1298,6 +1298,55 @@ static void joins_a_tcp_connection(void **state)
     expect(recording, "process 1: 0 p2 1002 parent 0 cpu 0 1/9 1/150");
 }
 
+static const struct communication_path *largest_path(const struct communication *result)
+{
+    assert_true(result->path_count > 0);
+    return &result->paths[0];
+}
+
+static void check_sizes(const struct histogram *sizes, uint64_t count, uint64_t min, uint64_t max)
+{
+    assert_int_equal(histogram_count(sizes), count);
+    assert_int_equal(sizes->min, min);
+    assert_int_equal(sizes->max, max);
+}
+
+/* Two threads of process 0 send into one socket, and each cuts the other's call into pieces. */
+static void sizes_are_those_of_calls(void **state)
+{
+    struct recording *recording = known(state);
+
+    add_stream(recording, 0, 4, 1, 0); /* the other thread */
+    add_tcp(recording, 0, 1, 0, 80, 0, 4000);
+    add_tcp(recording, 0, 2, 0, 4000, 0, 80);
+    add_message(recording, 0, EVENT_SEND, 1, 2, 1000);
+    add_message(recording, 0, EVENT_SEND, 4, 2, 10);
+    add_message(recording, 0, EVENT_SEND, 1, 2, 2000)->header.flags = RECORD_CONTINUED;
+    add_message(recording, 0, EVENT_SEND, 4, 2, 20);
+    add_message(recording, 0, EVENT_SEND, 1, 2, 3000)->header.flags = RECORD_CONTINUED;
+    add_message(recording, 0, EVENT_SEND, 4, 2, 70)->header.flags = RECORD_CONTINUED;
+    add_message(recording, 0, EVENT_RECEIVE, 2, 1, 6100);
+    struct communication *result = read_all(recording);
+    check_sizes(&largest_path(result)->sizes, 3, 10, 6000);
+    communication_free(result);
+}
+
+/* The same of more threads than calls are kept open of: no message is missed. */
+static void sizes_of_many_threads_are_all_there(void **state)
+{
+    enum { THREADS = 40, ROUNDS = 4 };
+    struct recording *recording = known(state);
+
+    add_tcp(recording, 0, 2, 0, 4000, 0, 80);
+    for (uint32_t i = 0; i < THREADS; i++)
+        add_stream(recording, 0, 10 + i, 1, 0);
+    for (uint32_t i = 0; i < THREADS * ROUNDS; i++)
+        add_message(recording, 0, EVENT_SEND, 10 + i % THREADS, 2, 100 + i);
+    struct communication *result = read_all(recording);
+    check_sizes(&largest_path(result)->sizes, THREADS * ROUNDS, 100, 99 + THREADS * ROUNDS);
+    communication_free(result);
+}
+
 /* Process 0 asks a UDP socket of process 1, which waited for anybody; half of it is dropped. Over the
  * same addresses TCP talks too. */
 static void joins_udp_and_counts_what_was_dropped(void **state)
@@ -1625,6 +1674,8 @@ int main(void)
         cmocka_unit_test(processes_have_names),
         cmocka_unit_test(any_bytes_are_survived),
         cmocka_unit_test(joins_a_tcp_connection),
+        cmocka_unit_test(sizes_are_those_of_calls),
+        cmocka_unit_test(sizes_of_many_threads_are_all_there),
         cmocka_unit_test(joins_udp_and_counts_what_was_dropped),
         cmocka_unit_test(joins_what_is_known_later),
         cmocka_unit_test(tells_reused_ports_apart),

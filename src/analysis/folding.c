@@ -152,6 +152,7 @@ static int keep_uses(struct statistics *from, uint32_t path, struct statistics *
         copy->next = next;
         memset(use->histograms, 0, sizeof(use->histograms));
         use->waits = NULL;
+        use->aside = NULL;
     }
     return 0;
 }

@@ -97,6 +97,18 @@ int statistics_add_latest(const struct statistics_use *use, enum value_kind kind
     return result;
 }
 
+static int add_open(const struct statistics_use *use, enum value_kind kind,
+                    struct histogram *histogram, unsigned most)
+{
+    uint32_t aside = use->aside == NULL ? 0 : use->aside->count;
+    int result = use->open[kind].any ? histogram_add(histogram, use->open[kind].size, most) : 0;
+
+    for (uint32_t i = 0; result == 0 && i < aside; i++)
+        if (use->aside->list[i].kind == kind && use->aside->list[i].any)
+            result = histogram_add(histogram, use->aside->list[i].size, most);
+    return result;
+}
+
 int statistics_add_values(const struct statistics_use *use, enum value_kind kind,
                           struct histogram *histogram, unsigned most)
 {
@@ -105,9 +117,7 @@ int statistics_add_values(const struct statistics_use *use, enum value_kind kind
 
     if (result == 0)
         result = statistics_add_latest(use, kind, histogram, most);
-    return result == 0 && kind < VALUE_ANSWER && use->growing[kind] != 0
-               ? histogram_add(histogram, use->growing[kind] - 1, most)
-               : result;
+    return result == 0 && kind < VALUE_ANSWER ? add_open(use, kind, histogram, most) : result;
 }
 
 /* ---- messages ---- */
@@ -145,22 +155,85 @@ static void count_message(struct traffic *traffic, const struct record *record)
     traffic->messages += (record->header.flags & RECORD_CONTINUED) == 0;
 }
 
-/* What was sent is counted where it was sent, if that end is metered and used. Pieces of one call are one
- * message: its size is known when the next one begins. */
+/* ---- sizes: pieces of one call are one message, known when its stream begins the next one ---- */
+
+static bool is_of(const struct open_message *open, enum value_kind kind, uint32_t stream)
+{
+    return open->any && open->stream == stream && open->kind == kind;
+}
+
+/* NULL: the stream has none, as far as is known. */
+static struct open_message *find_open(struct statistics_use *use, enum value_kind kind,
+                                      uint32_t stream)
+{
+    if (is_of(&use->open[kind], kind, stream))
+        return &use->open[kind];
+    for (uint32_t i = 0; use->aside != NULL && i < use->aside->count; i++)
+        if (is_of(&use->aside->list[i], kind, stream))
+            return &use->aside->list[i];
+    return NULL;
+}
+
+/* What is complete, or was there for so long that it is taken for it. */
+static int close_message(struct statistics_process *process, struct statistics_use *use,
+                         struct open_message *open)
+{
+    bool any = open->any;
+
+    open->any = false;
+    return any ? statistics_add_value(process, use, open->kind, open->size) : 0;
+}
+
+/* A place in the list, whose message is closed if it has one; NULL: out of memory. */
+static struct open_message *place_aside(struct statistics_process *process,
+                                        struct statistics_use *use)
+{
+    if (use->aside == NULL)
+        use->aside = calloc(1, sizeof(*use->aside));
+    if (use->aside == NULL)
+        return NULL;
+    if (use->aside->count < ASIDE_MOST)
+        return &use->aside->list[use->aside->count++];
+    struct open_message *place = &use->aside->list[use->aside->next++ % ASIDE_MOST];
+    return close_message(process, use, place) < 0 ? NULL : place;
+}
+
+static int open_message(struct statistics_process *process, struct statistics_use *use,
+                        struct open_message message)
+{
+    struct open_message *latest = &use->open[message.kind];
+    struct open_message *own = find_open(use, message.kind, message.stream);
+    int result = own == NULL ? 0 : close_message(process, use, own);
+
+    if (result == 0 && latest->any) { /* another stream's, which may be in its call still */
+        own = own == NULL ? place_aside(process, use) : own;
+        if (own == NULL)
+            return -ENOMEM;
+        *own = *latest;
+    }
+    *latest = message;
+    return result;
+}
+
+/* What was sent is counted where it was sent, if that end is metered and used. */
 static int note_size(struct statistics_process *process, struct statistics_use *use,
                      const struct statistics_path *path, const struct record *record)
 {
     enum value_kind kind = record->header.id == EVENT_SEND ? VALUE_SENT : VALUE_RECEIVED;
-    uint64_t before = use->growing[kind];
 
     if (kind == VALUE_RECEIVED && path->partner_used)
         return 0;
     if (record->header.flags & RECORD_CONTINUED) {
-        use->growing[kind] += before == 0 ? 0 : record->message.bytes;
+        struct open_message *open = find_open(use, kind, record->header.stream);
+        if (open != NULL)
+            open->size += record->message.bytes;
         return 0;
     }
-    use->growing[kind] = record->message.bytes + 1ULL;
-    return before == 0 ? 0 : statistics_add_value(process, use, kind, before - 1);
+    return open_message(process, use,
+                        (struct open_message){.size = record->message.bytes,
+                                              .stream = record->header.stream,
+                                              .kind = (uint8_t)kind,
+                                              .any = true});
 }
 
 int statistics_add_use(struct statistics *statistics, const struct record *record, uint32_t index,

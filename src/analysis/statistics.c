@@ -41,6 +41,7 @@ static void use_done(struct statistics_use *use)
     for (unsigned kind = 0; use->waits != NULL && kind < VALUE_KINDS - VALUE_WAITS; kind++)
         histogram_done(&use->waits[kind]);
     free(use->waits);
+    free(use->aside);
 }
 
 void statistics_every(struct statistics *statistics, uint64_t interval)

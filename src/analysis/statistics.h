@@ -110,6 +110,24 @@ enum value_kind {
 
 _Static_assert(VALUE_KINDS <= 1 << KIND_BITS && LATEST_MOST <= UINT8_MAX, "latest has room");
 
+/* A message of which pieces may still come: it is not among the values yet. Threads of one process use a
+ * path at the same time, so it is a stream's. */
+struct open_message {
+    uint64_t size;   /* bytes so far */
+    uint32_t stream; /* its number, which a folding does not change */
+    uint8_t kind;    /* enum value_kind */
+    bool any;        /* there is one */
+};
+
+#define ASIDE_MOST 16
+
+/* Those of streams before the latest one. */
+struct open_messages {
+    uint32_t count;
+    uint32_t next; /* once the list is full: which is taken for complete next */
+    struct open_message list[ASIDE_MOST];
+};
+
 /* One process at one end of a path. What each record changes comes first. */
 struct statistics_use {
     uint32_t path;    /* index into paths */
@@ -121,10 +139,10 @@ struct statistics_use {
     uint64_t last_time; /* of its last message */
     struct traffic sent;
     struct traffic received;
-    uint64_t growing[VALUE_ANSWER]; /* size + 1 of the latest message of each kind: pieces of it may
-                                       still come, and it is not among the values yet */
-    uint32_t latest[LATEST_MOST];   /* value << KIND_BITS | kind: not in the histograms yet */
-    struct histogram *waits;        /* [VALUE_KINDS - VALUE_WAITS], or NULL: they have none */
+    struct open_message open[VALUE_ANSWER]; /* the latest message of each kind */
+    struct open_messages *aside;            /* NULL: one stream at a time has used it so far */
+    uint32_t latest[LATEST_MOST]; /* value << KIND_BITS | kind: not in the histograms yet */
+    struct histogram *waits;      /* [VALUE_KINDS - VALUE_WAITS], or NULL: they have none */
     struct histogram histograms[VALUE_WAITS];
 };
 
