@@ -17,7 +17,7 @@ cgroup_mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 here=$cgroup_mount/dpm-choice-$$
 id=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 container=$here/docker-$id.scope
-unit=dpm-choice-$$.service
+unit=dpm-choice1.2-$$.service
 redis=
 iperf=
 clean() {
@@ -102,12 +102,26 @@ check_equal "both together, the cgroup by its folder" "dpm: metering 2 processes
 redis_agrees "both"
 iperf_agrees "both"
 
-# Another name of a unit is a link to its own.
-unshare -m sh -c "
-    mount -t tmpfs none /usr/local/lib && mkdir -p /usr/local/lib/systemd/system &&
-    ln -s ../$unit /usr/local/lib/systemd/system/other-$unit &&
-    exec '$dpm' acquire -o alias.trace --duration 100ms --unit other-$unit" > alias.out 2>&1
-check_equal "--unit follows an alias" "dpm: metering 1 process" "$(head -n 1 alias.out)"
+# Another name of a unit is a link to its own, or to one more. What an earlier folder has counts.
+under_names() {
+    unshare -m sh -c "
+        mount -t tmpfs none /usr/local/lib && mkdir -p /usr/local/lib/systemd/system &&
+        mount -t tmpfs none /run && mkdir -p /run/systemd/system &&
+        ln -s ../$unit /usr/local/lib/systemd/system/other-$unit &&
+        ln -s other-$unit /run/systemd/system/third-$unit &&
+        ln -s ring-$unit /run/systemd/system/round-$unit &&
+        ln -s round-$unit /run/systemd/system/ring-$unit &&
+        ln -s ../$unit /usr/local/lib/systemd/system/overridden-$unit &&
+        echo > /run/systemd/system/overridden-$unit &&
+        exec timeout 20 '$dpm' acquire -o alias.trace --duration 100ms --unit $1" 2>&1 | head -n 1
+    rm -rf alias.trace
+}
+check_equal "--unit follows an alias" "dpm: metering 1 process" "$(under_names "other-$unit")"
+check_equal "... its type need not be named" "dpm: metering 1 process" "$(under_names "other-${unit%.service}")"
+check_equal "... an alias of an alias" "dpm: metering 1 process" "$(under_names "third-$unit")"
+check_equal "... not in circles" "dpm: there is no such process" "$(under_names "ring-$unit")"
+check_equal "... a unit of this name in an earlier folder is none" "dpm: there is no such process" \
+    "$(under_names "overridden-$unit")"
 
 recorded all --all
 check_equal "--all loses nothing" "" "$(grep lost dump.err)"

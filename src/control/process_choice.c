@@ -146,27 +146,58 @@ int process_choice_cgroup(struct process_choice *choice, const char *path, struc
                     problem);
 }
 
-/* A unit's other name is a link to its own: /etc/systemd/system/redis.service -> .../redis-server.service.
- * Writes the own name into `unit`; without a link it stays. */
+/* Where the file of a unit lies: the first folder that has one counts. */
+static const char *const unit_folders[] = {
+    "/etc/systemd/system",     "/run/systemd/system", "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system", "/lib/systemd/system",
+};
+
+/* What the unit's file is a link to. Returns false if it is none. */
+static bool read_unit_link(const char *unit, char file[PATH_MAX])
+{
+    char link[PATH_MAX];
+    ssize_t length = -1;
+
+    errno = ENOENT;
+    for (size_t i = 0; i < ARRAY_SIZE(unit_folders) && length < 0 && errno == ENOENT; i++) {
+        snprintf(link, sizeof(link), "%s/%s", unit_folders[i], unit);
+        length = readlink(link, file, PATH_MAX - 1);
+    }
+    file[length < 0 ? 0 : length] = '\0';
+    return length >= 0;
+}
+
+#define ALIASES_MOST 8 /* links in a row: a ring of them is damage */
+
+/* A unit's other name is a link to its own, or to one more:
+ * /etc/systemd/system/redis.service -> .../redis-server.service. Writes the own name into `unit`; without a
+ * link it stays. */
 static void follow_alias(char unit[NAME_MAX + 1])
 {
-    static const char *const folders[] = {"/etc/systemd/system", "/run/systemd/system",
-                                          "/usr/local/lib/systemd/system",
-                                          "/usr/lib/systemd/system", "/lib/systemd/system"};
-    char link[PATH_MAX], file[PATH_MAX];
+    char file[PATH_MAX];
 
-    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-        snprintf(link, sizeof(link), "%s/%s", folders[i], unit);
-        ssize_t length = readlink(link, file, sizeof(file) - 1);
-        if (length < 0)
-            continue;
-        file[length] = '\0';
+    for (unsigned i = 0; i < ALIASES_MOST && read_unit_link(unit, file); i++) {
         const char *slash = strrchr(file, '/');
-        /* a unit that is switched off is a link to /dev/null */
-        if (strcmp(file, "/dev/null") != 0)
-            snprintf(unit, NAME_MAX + 1, "%.*s", NAME_MAX, slash == NULL ? file : slash + 1);
-        return;
+        const char *name = slash == NULL ? file : slash + 1;
+        /* a unit that is switched off is a link to /dev/null; one that lies elsewhere is a link to its like */
+        if (strcmp(file, "/dev/null") == 0 || strcmp(name, unit) == 0)
+            return;
+        snprintf(unit, NAME_MAX + 1, "%.*s", NAME_MAX, name);
     }
+}
+
+/* php8.2-fpm has no type; redis.service has one (systemd.unit(5)). */
+static bool has_unit_type(const char *unit)
+{
+    static const char *const types[] = {".service", ".socket", ".scope",    ".slice",
+                                        ".mount",   ".timer",  ".path",     ".target",
+                                        ".swap",    ".device", ".automount"};
+    const char *dot = strrchr(unit, '.');
+
+    for (size_t i = 0; dot != NULL && i < ARRAY_SIZE(types); i++)
+        if (strcmp(dot, types[i]) == 0)
+            return true;
+    return false;
 }
 
 int process_choice_unit(struct process_choice *choice, const char *text, struct problem *problem)
@@ -175,7 +206,7 @@ int process_choice_unit(struct process_choice *choice, const char *text, struct 
 
     if (*text == '\0' || strchr(text, '/') != NULL || strlen(text) > NAME_MAX - strlen(".service"))
         return problem_set(problem, -EINVAL, "'%s' is no unit; one is e.g. redis.service", text);
-    snprintf(unit, sizeof(unit), "%s%s", text, strchr(text, '.') == NULL ? ".service" : "");
+    snprintf(unit, sizeof(unit), "%s%s", text, has_unit_type(text) ? "" : ".service");
     follow_alias(unit);
     char *own = strdup(unit);
     if (own == NULL)
