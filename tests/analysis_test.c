@@ -47,6 +47,7 @@ struct tape {
     struct source source; /* first: next() casts back */
     struct recording *recording;
     uint32_t origin;
+    int64_t wall_offset;
     size_t at;
 };
 
@@ -74,7 +75,7 @@ static int tape_next(struct source *source, struct event *ret_event, uint64_t *r
         return SOURCE_END;
     ret_event->header = &recording->records[tape->at++].header;
     ret_event->origin = 0;
-    ret_event->wall_offset = 1000;
+    ret_event->wall_offset = tape->wall_offset;
     return SOURCE_RECORD;
 }
 
@@ -84,7 +85,8 @@ static void recording_begin(struct recording *recording, uint32_t origins)
     recording->origins = origins;
     for (uint32_t i = 0; i < origins; i++) {
         struct source source = {tape_next, 1, &recording->states[i]};
-        recording->tapes[i] = (struct tape){.source = source, .recording = recording, .origin = i};
+        recording->tapes[i] = (struct tape){
+            .source = source, .recording = recording, .origin = i, .wall_offset = 1000};
     }
 }
 
@@ -1624,6 +1626,38 @@ static int silent_next(struct source *source, struct event *ret_event, uint64_t 
 }
 
 /* Whoever fails, there is a line for the user. */
+/* Two recordings of the first machine, whose clock was set by 5000 ns in between; the other machine's is 9000
+ * ns ahead of it then. */
+static void compares_clocks_of_machines(void **state)
+{
+    struct recording *recording = *state;
+
+    recording_begin(recording, 3);
+    recording->tapes[1].wall_offset = 15000;
+    recording->tapes[2].wall_offset = 6000;
+    for (uint32_t origin = 0; origin < 3; origin++) {
+        add_machine(recording, origin, origin == 1 ? 2 : 1);
+        add_stream(recording, origin, 1, 1, 0);
+    }
+    add_tcp(recording, 0, 2, 1, 4000, 2, 80)->role = PATH_ROLE_CONNECTED;
+    add_tcp(recording, 1, 2, 2, 80, 1, 4000)->role = PATH_ROLE_ACCEPTED;
+    add_message(recording, 0, EVENT_SEND, 1, 2, 8);
+    add_message(recording, 1, EVENT_RECEIVE, 1, 2, 8);
+    add_message(recording, 1, EVENT_SEND, 1, 2, 8);
+    add_message(recording, 0, EVENT_RECEIVE, 1, 2, 8);
+    add(recording, 2, EVENT_TERMINATION, 1);
+    struct communication *result = read_all(recording);
+    assert_int_equal(result->machine_count, 2);
+    const struct communication_machine *first = &result->machines[0], *other = first + 1;
+    assert_int_equal(first->clock_offset, 0);
+    assert_int_equal(first->clock_ahead, 0);
+    assert_int_equal(first->clock_error, 0);
+    assert_in_range(other->clock_error, 1, 100);
+    assert_in_range(other->clock_ahead + (int64_t)other->clock_error, 9000,
+                    9000 + 2 * other->clock_error);
+    communication_free(result);
+}
+
 static void says_something_for_who_says_nothing(void **state)
 {
     struct recording *recording = *state;
@@ -1689,6 +1723,7 @@ int main(void)
         cmocka_unit_test(counts_receives_without_sends),
         cmocka_unit_test(says_what_the_recording_was),
         cmocka_unit_test(names_machines_apart),
+        cmocka_unit_test(compares_clocks_of_machines),
         cmocka_unit_test(passes_on_what_the_source_says),
         cmocka_unit_test(says_something_for_who_says_nothing),
     };

@@ -178,8 +178,10 @@ struct communication_machine {
     char name[MACHINE_NAME_SIZE + 16]; /* distinct from all others; terminated */
     /* at its last record, as messages tell, if it was read as a history (`matched`): */
     int64_t
-        clock_offset;    /* ns to add to its times to have those of the first machine's clock ... */
-    int64_t clock_ahead; /* ... how far its wall clock is ahead of the first one's ... */
+        clock_offset; /* ns to add to its times to have those of the first machine's clock ... */
+    int64_t
+        clock_ahead; /* ... how far its wall clock is ahead of the first one's, each as the machine's
+                            latest record says it: one that was set in between is not seen ... */
     uint64_t
         clock_error; /* ... and how wrong both may be. UINT64_MAX: it is not known; 0: of the first one */
 };

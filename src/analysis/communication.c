@@ -374,18 +374,41 @@ static int add_history_event(struct statistics *statistics, const struct history
     return statistics_add_at(statistics, event, offset);
 }
 
-/* How far the clocks of machines are apart; of several recordings of a machine the last one says it. */
+/* The recording of a machine that says the latest of its clocks. */
+static uint32_t latest_origin(const struct statistics *statistics, uint32_t origins,
+                              uint32_t machine)
+{
+    const struct statistics_origin *all = statistics->lasting.origins;
+    uint32_t latest = origins;
+
+    for (uint32_t i = 0; i < origins; i++)
+        if (all[i].seen && all[i].machine == machine &&
+            (latest == origins || all[i].last_time > all[latest].last_time))
+            latest = i;
+    return latest;
+}
+
+/* How far the clocks of machines are apart. The first machine is compared with itself: another recording of
+ * it, made later, may tell of a clock of the day that was set since. */
 static void compare_clocks(const struct statistics *statistics, const struct history *history,
                            uint32_t origins, struct communication *result)
 {
-    for (uint32_t i = 0; i < origins && i < statistics->lasting.origin_count; i++) {
-        const struct statistics_origin *origin = &statistics->lasting.origins[i];
-        if (!origin->seen || origin->machine >= result->machine_count)
+    const struct statistics_origin *all = statistics->lasting.origins;
+
+    if (origins > statistics->lasting.origin_count)
+        origins = statistics->lasting.origin_count;
+    uint32_t first =
+        origins > 0 && all[0].seen ? latest_origin(statistics, origins, all[0].machine) : 0;
+    for (uint32_t i = 0; i < result->machine_count; i++) {
+        struct communication_machine *machine = &result->machines[i];
+        uint32_t origin = latest_origin(statistics, origins, i);
+        if (origin == origins)
             continue;
-        struct communication_machine *machine = &result->machines[origin->machine];
-        history_clock(history, i, origin->last_time, &machine->clock_offset, &machine->clock_error);
-        machine->clock_ahead = history_wall_offset(history, i) - history_wall_offset(history, 0) -
-                               machine->clock_offset;
+        history_clock(history, origin, all[origin].last_time, &machine->clock_offset,
+                      &machine->clock_error);
+        machine->clock_ahead = (int64_t)((uint64_t)history_wall_offset(history, origin) -
+                                         (uint64_t)history_wall_offset(history, first) -
+                                         (uint64_t)machine->clock_offset);
     }
 }
 
