@@ -282,19 +282,45 @@ static void set_patience(int socket)
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
-/* A connected socket, or a negative errno with a line in `problem`. */
-static int connect_to(const char *host, const char *port, struct problem *problem)
+/* A machine as it was asked for. */
+struct host {
+    char text[256];   /* cut in two, to which these point: */
+    const char *name; /* by which it stands in what is written */
+    const char *port;
+    struct addrinfo *found; /* its addresses */
+};
+
+/* Nobody is asked yet, but for what resolves names. */
+static int read_host(const char *address, struct host *host, struct problem *problem)
 {
     const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    int error = getaddrinfo(host, port, &wanted, &found), file = -1;
+    char *name, *port;
 
+    if ((size_t)snprintf(host->text, sizeof(host->text), "%s", address) >= sizeof(host->text) ||
+        !split_address(host->text, &name, &port))
+        return problem_set(problem, -EINVAL, "%s: give HOST:PORT", address);
+    /* words of a line that ends before '#': see --delays */
+    if (*name == '\0' || strlen(name) >= MACHINE_NAME_SIZE || strpbrk(name, " \t\n#") != NULL)
+        return problem_set(problem, -EINVAL, "%s: no name of a machine", address);
+    int error = getaddrinfo(name, port, &wanted, &host->found);
     if (error != 0)
-        return problem_set(problem, -EINVAL, "%s:%s: %s", host, port, gai_strerror(error));
-    for (const struct addrinfo *at = found; at != NULL && file < 0; at = at->ai_next) {
+        return problem_set(problem, -EINVAL, "%s:%s: %s", name, port, gai_strerror(error));
+    host->name = name;
+    host->port = port;
+    return 0;
+}
+
+/* A connected socket, or a negative errno with a line in `problem`. */
+static int connect_to(const struct host *host, struct problem *problem)
+{
+    int error = 0, file = -1;
+
+    for (const struct addrinfo *at = host->found; at != NULL && file < 0; at = at->ai_next) {
         file = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, 0);
-        if (file < 0)
+        if (file < 0) {
+            error = errno;
             continue;
+        }
         set_patience(file);
         if (connect(file, at->ai_addr, at->ai_addrlen) < 0) {
             error = errno == EINPROGRESS ? ETIMEDOUT : errno;
@@ -302,27 +328,24 @@ static int connect_to(const char *host, const char *port, struct problem *proble
             file = -1;
         }
     }
-    freeaddrinfo(found);
     return file >= 0 ? file
                      : problem_set(problem, -error,
-                                   "%s:%s: %s; does `dpm calibrate --listen %s` run there?", host,
-                                   port, strerror(error), port);
+                                   "%s:%s: %s; does `dpm calibrate --listen %s` run there?",
+                                   host->name, host->port, strerror(error), host->port);
 }
 
-static int measure_remote(const char *address, uint64_t time, uint64_t medians[ARRAY_SIZE(sizes)],
-                          struct problem *problem)
+static int measure_remote(const struct host *host, uint64_t time,
+                          uint64_t medians[ARRAY_SIZE(sizes)], struct problem *problem)
 {
-    char text[256], *host, *port;
+    int file = connect_to(host, problem);
 
-    if ((size_t)snprintf(text, sizeof(text), "%s", address) >= sizeof(text) ||
-        !split_address(text, &host, &port))
-        return problem_set(problem, -EINVAL, "%s: give HOST:PORT", address);
-    int file = connect_to(host, port, problem);
     if (file < 0)
         return file;
     int result = measure((struct link){file, file}, time, medians);
     close(file);
-    return result < 0 ? problem_set(problem, result, "%s: %s", address, strerror(-result)) : 0;
+    return result < 0 ? problem_set(problem, result, "%s:%s: %s", host->name, host->port,
+                                    strerror(-result))
+                      : 0;
 }
 
 /* ---- the other side ---- */
@@ -411,37 +434,66 @@ static int write_local(FILE *file, uint64_t time, struct problem *problem)
     return 0;
 }
 
-/* Both ways, for half of the time there and back is what is known; machines by their names, or as they were asked for. */
-static int write_pair(FILE *file, const char *address, const uint64_t medians[ARRAY_SIZE(sizes)])
-{
-    char here[MACHINE_NAME_SIZE] = "", text[256], *there, *port;
+/* All machines that were asked for, and this one: before anything is measured, which takes its time. */
+struct machines {
+    char here[MACHINE_NAME_SIZE];
+    struct host *hosts; /* [count] */
+    size_t count;
+};
 
-    snprintf(text, sizeof(text), "%s", address);
-    if (gethostname(here, sizeof(here) - 1) < 0 || here[0] == '\0' ||
-        !split_address(text, &there, &port) || strlen(there) >= MACHINE_NAME_SIZE)
-        return -EINVAL;
+static int read_machines(const char *const *addresses, size_t count, struct machines *machines,
+                         struct problem *problem)
+{
+    int result = 0;
+
+    *machines =
+        (struct machines){.hosts = calloc(count + 1, sizeof(*machines->hosts)), .count = count};
+    if (machines->hosts == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = read_host(addresses[i], &machines->hosts[i], problem);
+    if (result < 0 || count == 0)
+        return result;
+    /* one that is too long is cut as in a trace */
+    if (gethostname(machines->here, sizeof(machines->here) - 1) < 0 && errno != ENAMETOOLONG)
+        return problem_set(problem, -errno, "cannot learn this machine's name: %s",
+                           strerror(errno));
+    return machines->here[0] != '\0' ? 0
+                                     : problem_set(problem, -EINVAL, "this machine has no name");
+}
+
+static void machines_done(struct machines *machines)
+{
+    for (size_t i = 0; machines->hosts != NULL && i < machines->count; i++)
+        if (machines->hosts[i].found != NULL)
+            freeaddrinfo(machines->hosts[i].found);
+    free(machines->hosts);
+}
+
+/* Both ways, for half of the time there and back is what is known; machines by their names, or as they were asked for. */
+static void write_pair(FILE *file, const char *here, const char *there,
+                       const uint64_t medians[ARRAY_SIZE(sizes)])
+{
     fprintf(file, "%s %s ", here, there);
     print_delay(file, medians);
     fprintf(file, "%s %s ", there, here);
     print_delay(file, medians);
-    return 0;
 }
 
-static int write_remote(FILE *file, const char *const *hosts, size_t count, uint64_t time,
+static int write_remote(FILE *file, const struct machines *machines, uint64_t time,
                         struct problem *problem)
 {
     uint64_t medians[ARRAY_SIZE(sizes)], most[ARRAY_SIZE(sizes)] = {0};
 
-    for (size_t i = 0; i < count; i++) {
-        int result = measure_remote(hosts[i], time, medians, problem);
+    for (size_t i = 0; i < machines->count; i++) {
+        int result = measure_remote(&machines->hosts[i], time, medians, problem);
         if (result < 0)
             return result;
-        if (write_pair(file, hosts[i], medians) < 0)
-            return problem_set(problem, -EINVAL, "%s: no name of a machine", hosts[i]);
+        write_pair(file, machines->here, machines->hosts[i].name, medians);
         for (size_t k = 0; k < ARRAY_SIZE(sizes); k++)
             most[k] = medians[k] > most[k] ? medians[k] : most[k];
     }
-    if (count > 0) {
+    if (machines->count > 0) {
         fputs("remote ", file);
         print_delay(file, most);
     }
@@ -454,25 +506,39 @@ static int write_text(const void *what, FILE *file)
     return 0;
 }
 
-static int calibrate(const struct asked *asked, const char *const *hosts, size_t count,
-                     struct problem *problem)
+static int write_delays(FILE *file, const struct machines *machines, uint64_t time,
+                        struct problem *problem)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
-
-    if (memory == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory");
     fputs(
         "# delivery times by length, medians of half of the time there and back (dpm calibrate)\n",
-        memory);
-    int result = write_local(memory, asked->time, problem);
-    if (result == 0)
-        result = write_remote(memory, hosts, count, asked->time, problem);
+        file);
+    int result = write_local(file, time, problem);
+    return result < 0 ? result : write_remote(file, machines, time, problem);
+}
+
+static int calibrate(const struct asked *asked, const char *const *addresses, size_t count,
+                     struct problem *problem)
+{
+    struct machines machines;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = NULL;
+    int result = read_machines(addresses, count, &machines, problem);
+
+    if (result < 0)
+        goto done;
+    memory = open_memstream(&text, &size);
+    if (memory == NULL) {
+        result = problem_set(problem, -ENOMEM, "out of memory");
+        goto done;
+    }
+    result = write_delays(memory, &machines, asked->time, problem);
     if (fclose(memory) != 0 && result == 0)
         result = problem_set(problem, -ENOMEM, "out of memory");
     if (result == 0)
         result = command_write_file(asked->file, write_text, text, problem);
+done:
+    machines_done(&machines);
     free(text);
     return result;
 }
