@@ -509,6 +509,13 @@ static void test_identities_keep_the_latest_of_each_number(void **unused)
     identities_free(NULL);
 }
 
+/* Others end until all that has ended before is forgotten. */
+static void fade_others(struct identities *identities)
+{
+    for (uint32_t i = 0; i < IDENTITIES_FADING; i++)
+        identities_fade_path(identities, 3, i);
+}
+
 /* Of so many paths and streams that come and go, only those that live are known, and memory serves again:
  * their copies stay where they are, others take the places of the forgotten. */
 static void test_identities_forget(void **unused)
@@ -525,29 +532,58 @@ static void test_identities_forget(void **unused)
     assert_int_equal(identities_add(identities, &of_stream), 0);
     assert_int_equal(identities_add(identities, &of_path), 0);
     kept = identities_path(identities, 1, 1);
-    for (uint32_t i = 2; i < 20000; i++) {
+    for (uint32_t i = 2; i < 40000; i++) {
         path.path = i;
         path.cookie = i;
         assert_int_equal(identities_add(identities, &of_path), 0);
         assert_int_equal(identities_path(identities, 1, i)->cookie, i);
         if (i > 10)
-            identities_forget_path(identities, 1, i - 8);
+            identities_fade_path(identities, 1, i - 8);
     }
     assert_ptr_equal(identities_path(identities, 1, 1), kept);
     assert_int_equal(kept->cookie, 1);
-    assert_null(identities_path(identities, 1, 15000));
-    for (uint32_t i = 19992; i < 20000; i++)
+    assert_null(identities_path(identities, 1, 30000));
+    for (uint32_t i = 39992 - IDENTITIES_FADING; i < 40000; i++)
         assert_int_equal(identities_path(identities, 1, i)->cookie, i);
-    identities_forget_path(identities, 2, 19999); /* another origin's */
-    assert_non_null(identities_path(identities, 1, 19999));
-    identities_forget_path(identities, 1, 19999);
-    identities_forget_path(identities, 1, 19999);
-    assert_null(identities_path(identities, 1, 19999));
+    identities_fade_path(identities, 2, 39999); /* another origin's */
+    fade_others(identities);
+    assert_non_null(identities_path(identities, 1, 39999));
+    identities_fade_path(identities, 1, 39999);
+    identities_fade_path(identities, 1, 39999);
+    fade_others(identities);
+    assert_null(identities_path(identities, 1, 39999));
     assert_int_equal(identities_add(identities, &of_path), 0);
-    assert_int_equal(identities_path(identities, 1, 19999)->cookie, 19999);
+    assert_int_equal(identities_path(identities, 1, 39999)->cookie, 39999);
     assert_int_equal(identities_stream(identities, 1, 7)->pid, 70);
-    identities_forget_stream(identities, 1, 7);
+    identities_fade_stream(identities, 1, 7);
+    fade_others(identities);
     assert_null(identities_stream(identities, 1, 7));
+    identities_free(identities);
+}
+
+/* What has ended is known until so many others have, of whatever kind and origin. */
+static void test_identities_fade(void **unused)
+{
+    struct identities *identities;
+    struct stream_record stream = {.header = {.id = EVENT_STREAM, .stream = 7}, .pid = 70};
+    struct path_record path = {.header = {.id = EVENT_PATH}, .path = 7};
+    const struct event of_stream = {&stream.header, 1, 0};
+    const struct event of_path = {&path.header, 2, 0};
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    assert_int_equal(identities_add(identities, &of_stream), 0);
+    assert_int_equal(identities_add(identities, &of_path), 0);
+    identities_fade_stream(identities, 1, 7);
+    identities_fade_path(identities, 2, 7);
+    for (uint32_t i = 0; i < IDENTITIES_FADING - 2; i++)
+        identities_fade_path(identities, 1, 100 + i);
+    assert_int_equal(identities_stream(identities, 1, 7)->pid, 70);
+    identities_fade_stream(identities, 1, 99); /* that is not known */
+    assert_null(identities_stream(identities, 1, 7));
+    assert_int_equal(identities_path(identities, 2, 7)->path, 7);
+    identities_fade_stream(identities, 1, 99);
+    assert_null(identities_path(identities, 2, 7));
     identities_free(identities);
 }
 
@@ -910,6 +946,7 @@ int main(void)
         cmocka_unit_test(test_names_are_remembered_in_bounds),
         cmocka_unit_test(test_cgroups_have_their_paths),
         cmocka_unit_test(test_identities_forget),
+        cmocka_unit_test(test_identities_fade),
         cmocka_unit_test(test_containers_have_short_names),
         cmocka_unit_test(test_any_path_has_a_short_name),
         cmocka_unit_test(test_procedures_are_found_by_stream_and_pc),

@@ -39,48 +39,22 @@ struct dump_options {
     bool matched;
 };
 
-#define GONE_MOST 8192u /* something may still be told of what ended so long ago */
-
-/* A path or a stream that has ended. */
-struct gone {
-    uint32_t origin;
-    uint32_t number;
-    bool is_path;
-};
-
 /* What is being listed, and how. */
 struct dump {
     struct dump_choice *choice;
     struct identities *identities;
     struct record_face face;
-    struct gone gone[GONE_MOST]; /* the latest, [first .. first + count) around */
-    uint32_t gone_first;
-    uint32_t gone_count;
 };
 
-/* Who and what has ended is forgotten, the latest later: else a dump would grow with the trace. */
-static void let_go(struct dump *dump, struct gone gone)
-{
-    if (dump->gone_count == GONE_MOST) {
-        const struct gone *first = &dump->gone[dump->gone_first];
-        if (first->is_path)
-            identities_forget_path(dump->identities, first->origin, first->number);
-        else
-            identities_forget_stream(dump->identities, first->origin, first->number);
-        dump->gone_first = (dump->gone_first + 1) % GONE_MOST;
-        dump->gone_count--;
-    }
-    dump->gone[(dump->gone_first + dump->gone_count++) % GONE_MOST] = gone;
-}
-
+/* Who and what has ended is forgotten by and by: else a dump would grow with the trace. */
 static void note_end(struct dump *dump, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
 
     if (record->header.id == EVENT_TERMINATION)
-        let_go(dump, (struct gone){event->origin, record->header.stream, false});
+        identities_fade_stream(dump->identities, event->origin, record->header.stream);
     if (record->header.id == EVENT_DESTROYPATH)
-        let_go(dump, (struct gone){event->origin, record->message.path, true});
+        identities_fade_path(dump->identities, event->origin, record->message.path);
 }
 
 static void begin_dump(struct dump *dump, struct dump_options *options,

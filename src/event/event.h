@@ -140,9 +140,11 @@ void identities_free(struct identities *identities);
 /* Notes an identity record; any other record is ignored. Returns 0 or -ENOMEM. */
 int identities_add(struct identities *identities, const struct event *event);
 
-/* Forgets a path, a stream; its memory serves others. What was not known is ignored. */
-void identities_forget_path(struct identities *identities, uint32_t origin, uint32_t path);
-void identities_forget_stream(struct identities *identities, uint32_t origin, uint32_t stream);
+/* It has ended, and something may still be told of it: forgets it when IDENTITIES_FADING others have ended
+ * since; its memory serves others. Without memory it is forgotten at once. What was not known is ignored. */
+#define IDENTITIES_FADING 8192u
+void identities_fade_path(struct identities *identities, uint32_t origin, uint32_t path);
+void identities_fade_stream(struct identities *identities, uint32_t origin, uint32_t stream);
 
 /* The latest identity record with that number, or NULL. Valid until the next identities_add. */
 const struct machine_record *identities_machine(const struct identities *identities,

@@ -37,6 +37,9 @@ struct identities {
     struct arena memory; /* of the copies */
     struct passing paths;
     struct passing streams;
+    uint64_t
+        *fading; /* [IDENTITIES_FADING], keys of both that have ended, around; NULL: none yet */
+    uint32_t fading_next;
     struct entries numbered;
     struct entries files;       /* modules by a hash of what file they are */
     struct entries procedures;  /* by where they stand */
@@ -110,6 +113,7 @@ void identities_free(struct identities *identities)
         return;
     passing_done(&identities->paths);
     passing_done(&identities->streams);
+    free(identities->fading);
     entries_done(&identities->numbered);
     entries_done(&identities->files);
     entries_done(&identities->procedures);
@@ -212,14 +216,35 @@ static void forget(struct passing *passing, uint64_t key)
         clear_forgotten(passing);
 }
 
-void identities_forget_path(struct identities *identities, uint32_t origin, uint32_t path)
+static void forget_key(struct identities *identities, uint64_t key)
 {
-    forget(&identities->paths, key_of(EVENT_PATH, origin, path));
+    struct passing *passing = passing_of(identities, (unsigned)(key >> 56));
+
+    if (passing != NULL) /* 0: nothing has ended there yet */
+        forget(passing, key);
 }
 
-void identities_forget_stream(struct identities *identities, uint32_t origin, uint32_t stream)
+static void fade(struct identities *identities, uint64_t key)
 {
-    forget(&identities->streams, key_of(EVENT_STREAM, origin, stream));
+    if (identities->fading == NULL)
+        identities->fading = calloc(IDENTITIES_FADING, sizeof(*identities->fading));
+    if (identities->fading == NULL) {
+        forget_key(identities, key);
+        return;
+    }
+    uint64_t *oldest = &identities->fading[identities->fading_next++ % IDENTITIES_FADING];
+    forget_key(identities, *oldest);
+    *oldest = key;
+}
+
+void identities_fade_path(struct identities *identities, uint32_t origin, uint32_t path)
+{
+    fade(identities, key_of(EVENT_PATH, origin, path));
+}
+
+void identities_fade_stream(struct identities *identities, uint32_t origin, uint32_t stream)
+{
+    fade(identities, key_of(EVENT_STREAM, origin, stream));
 }
 
 /* ---- names ---- */

@@ -335,7 +335,7 @@ static void forget_end(struct history *history, struct end *end)
     struct end **recent = &history->recent_ends[place_of_recent(end->origin, end->number)];
     if (*recent == end)
         *recent = NULL;
-    history_fade(history, end->origin, end->number, true);
+    identities_fade_path(history->identities, end->origin, end->number);
     end_done(end);
     pool_give(&history->ends, end->index);
 }
@@ -384,31 +384,18 @@ void ends_note_destroyed(struct history *history, struct end *end)
     ends_settle(history, end);
 }
 
-static void forget_first_faded(struct history *history)
+struct beginning *history_fade(struct history *history, uint32_t origin, uint32_t stream)
 {
-    const struct fading *first = &history->fading[history->fading_first];
+    struct fading *place = &history->fading[history->fading_next];
 
-    if (first->is_path) {
-        identities_forget_path(history->identities, first->origin, first->number);
-    } else {
-        identities_forget_stream(history->identities, first->origin, first->number);
-        lookup_remove(&history->faded, number_in_origin(first->origin, first->number));
-    }
-    history->fading_first = (history->fading_first + 1) % FADING_MOST;
-    history->fading_count--;
-}
-
-struct fading *history_fade(struct history *history, uint32_t origin, uint32_t number, bool is_path)
-{
-    if (history->fading_count == FADING_MOST)
-        forget_first_faded(history);
-    uint32_t place = (history->fading_first + history->fading_count++) % FADING_MOST;
-    history->fading[place] =
-        (struct fading){.origin = origin, .number = number, .is_path = is_path};
+    if (place->any)
+        lookup_remove(&history->faded, number_in_origin(place->origin, place->number));
+    *place = (struct fading){.any = true, .origin = origin, .number = stream};
     /* without memory nothing is found of it */
-    if (!is_path)
-        lookup_set(&history->faded, number_in_origin(origin, number), place);
-    return &history->fading[place];
+    lookup_set(&history->faded, number_in_origin(origin, stream), history->fading_next);
+    history->fading_next = (history->fading_next + 1) % FADING_MOST;
+    identities_fade_stream(history->identities, origin, stream);
+    return &place->latest;
 }
 
 const struct beginning *history_faded(const struct history *history, uint32_t origin,

@@ -36,7 +36,7 @@
 #define UNJOINED_MOST_ALL 262144u /* ... and of all of them together */
 #define IN_FLIGHT_MOST    262144u /* SENDs of a direction, none of whose RECEIVEs is held */
 #define ORPHANS_MOST      16384u  /* closed ends with such SENDs */
-#define FADING_MOST       8192u   /* identities of paths and streams that have ended */
+#define FADING_MOST       8192u   /* streams that have ended, whose last event is known */
 #define AHEAD_MOST        65536u  /* how much an origin may be loaded before another is read */
 #define RETAINED_MOST     65536u /* SENDs that are received and still count for the order of others */
 
@@ -293,11 +293,12 @@ struct machine {
     bool knows_addresses; /* all of them */
 };
 
+/* A stream that has ended. */
 struct fading {
+    bool any;
     uint32_t origin;
     uint32_t number;
-    bool is_path;
-    struct beginning latest; /* of a stream: its last event */
+    struct beginning latest; /* its last event */
 };
 
 #define RECENT 4096u /* a power of two */
@@ -348,10 +349,9 @@ struct history {
     struct end *first_orphan;
     struct end *last_orphan;
     uint32_t orphan_count;
-    struct fading *fading;
-    struct lookup faded; /* streams: place in it */
-    uint32_t fading_first;
-    uint32_t fading_count;
+    struct fading *fading; /* [FADING_MOST], the latest, around */
+    struct lookup faded;   /* place in it */
+    uint32_t fading_next;
     struct history_edge *edges;
     size_t edge_capacity;
     uint32_t edge_count;
@@ -425,10 +425,8 @@ bool end_is_local(struct history *history, const struct end *end, uint32_t *ret_
 void ends_list_unjoined(struct history *history, struct end *end);
 void ends_unlist_unjoined(struct history *history, struct end *end);
 
-/* Its identity may be forgotten by and by. */
-/* Returns what is kept of it for a while. */
-struct fading *history_fade(struct history *history, uint32_t origin, uint32_t number,
-                            bool is_path);
+/* A stream has ended: its identity is forgotten by and by. Returns where its last event is kept for a while. */
+struct beginning *history_fade(struct history *history, uint32_t origin, uint32_t stream);
 /* The last event of a stream that has ended, or NULL: too long ago. */
 const struct beginning *history_faded(const struct history *history, uint32_t origin,
                                       uint32_t stream);

@@ -448,7 +448,7 @@ void streams_forget(struct history *history, struct stream *stream)
     flows_close_call(history, stream);
     values_spend(history, &stream->creator.value);
     leave_process(history, stream);
-    history_fade(history, stream->origin, stream->number, false)->latest = stream->latest;
+    *history_fade(history, stream->origin, stream->number) = stream->latest;
     lookup_remove(&history->stream_numbers, number_in_origin(stream->origin, stream->number));
     struct stream **recent =
         &history->recent_streams[place_of_recent(stream->origin, stream->number)];
