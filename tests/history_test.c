@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_test.c: receives are tied to the sends they are of, and the causal
- * stream is causal.
+ * history_test.c: receives are tied to the sends they are of, and the causal stream is causal.
  *
- *      lives of machines, from a seed --+-- records of each origin --> history
- * --> events, edges |                                             |
- *                                       '-- who truly sent which byte
- * ------------ compared
+ *      lives of machines, from a seed --+-- records of each origin --> history --> events, edges
+ *                                       |                                             |
+ *                                       '-- who truly sent which byte ------------ compared
  *
- * The world below knows the truth, for its queues remember whose each byte is.
- * The history sees only records, made as the meter makes them.
+ * The world below knows the truth, for its queues remember whose each byte is. The history sees only
+ * records, made as the meter makes them.
  */
 #include "tapes.h"
 
@@ -52,12 +50,11 @@ struct truth {
 
 /* What of a RECEIVE's edges is certain, if no record was lost. */
 enum sure {
-    SURE_NOTHING,  /* datagrams between machines */
-    SURE_UNIX,     /* as below, and the meter tells which calls overlapped */
-    SURE_SENDER,   /* the true senders are among those told; exact ones, if one
-                    stream sent, and one received */
-    SURE_POSITION, /* all edges are exact, whoever else sends, or has lost records
-                  */
+    SURE_NOTHING, /* datagrams between machines */
+    SURE_UNIX,    /* as below, and the meter tells which calls overlapped */
+    /* the true senders are among those told; exact ones, if one stream sent, and one received */
+    SURE_SENDER,
+    SURE_POSITION, /* all edges are exact, whoever else sends, or has lost records */
 };
 
 struct piece {
@@ -65,8 +62,7 @@ struct piece {
     uint32_t bytes;
 };
 
-/* Calls in progress on one way. Those that overlap, one with the next, are a
- * group. */
+/* Calls in progress on one way. Those that overlap, one with the next, are a group. */
 struct busy {
     uint32_t calls;
     uint32_t group;
@@ -158,8 +154,8 @@ struct world {
     struct piece *pieces;
     size_t piece_capacity;
     uint32_t piece_count;
-    struct truth *truths; /* by the record's index in `load` of no tape: kept in
-                           unused sequence map */
+    /* by the record's index in `load` of no tape: kept in unused sequence map */
+    struct truth *truths;
     size_t truth_capacity;
     uint32_t truth_count;
     uint32_t *truth_of[MOST_SOURCES]; /* [record of the tape]: index + 1 */
@@ -677,8 +673,7 @@ static void end_receive(struct world *world, struct actor *actor)
     actor->link = NOBODY;
 }
 
-/* Who is not metered sends and takes without a word, and not while others do.
- */
+/* Who is not metered sends and takes without a word, and not while others do. */
 static void use_unmetered(struct world *world, uint32_t index, unsigned side)
 {
     struct link *link = &world->links[index];
@@ -849,8 +844,7 @@ static void use_link(struct world *world, uint32_t index)
         receive(world, actor, index, side, place);
 }
 
-/* Nobody is on a CPU in a call for long: who is in the middle of one leaves it.
- */
+/* Nobody is on a CPU in a call for long: who is in the middle of one leaves it. */
 static void pass_time(struct world *world)
 {
     for (uint32_t i = 0; i < world->actor_count; i++) {
@@ -1043,17 +1037,16 @@ static bool is_told(const struct world *world, const struct truth *truth, uint32
            (!world->groups[world->calls[call].group] && !world->groups[truth->group]);
 }
 
-/* The one exception from that exact edges are never wrong: on a pipe, of calls
- * that overlapped with one whose record was lost, nothing tells that they did.
- */
+/* The one exception from that exact edges are never wrong: on a pipe, of calls that overlapped with one
+ * whose record was lost, nothing tells that they did. */
 static bool is_excepted(const struct world *world, const struct truth *truth, uint32_t call)
 {
     return truth->sure == SURE_SENDER &&
            (world->groups[world->calls[call].group] || world->groups[truth->group]);
 }
 
-/* Matching recovers right after a gap: bytes of a message of which all is told
- * have an edge from it, whatever was lost before. */
+/* Matching recovers right after a gap: bytes of a message of which all is told have an edge from it,
+ * whatever was lost before. */
 static void check_complete(struct check *check, const struct history_event *event,
                            const struct truth *truth)
 {
@@ -1071,9 +1064,9 @@ static void check_complete(struct check *check, const struct history_event *even
     }
 }
 
-/* Edges of TCP, of datagrams on one machine and of paths with one sender (of a
- * pipe, and one receiver) are exact, if nothing of what was received is lost.
- * But whoever took what comes before, and did not tell, may have done so at the same time. */
+/* Edges of TCP, of datagrams on one machine and of paths with one sender (of a pipe, and one receiver) are
+ * exact, if nothing of what was received is lost. But whoever took what comes before, and did not tell, may have
+ * done so at the same time. */
 static void check_exact(struct check *check, const struct history_event *event,
                         const struct truth *truth)
 {
@@ -1100,8 +1093,7 @@ static bool has_stalled(const struct check *check)
     return counts.stalls > 0;
 }
 
-/* What a selection has removed is not taken for lost, once it is told that
- * there is one. */
+/* What a selection has removed is not taken for lost, once it is told that there is one. */
 static void check_reason(struct check *check, const struct truth *truth)
 {
     const struct world *world = check->world;
