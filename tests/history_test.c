@@ -1291,6 +1291,7 @@ static bool live_and_compare(uint64_t seed, uint32_t steps, struct shape shape)
     return stalled;
 }
 
+/* How many worlds of a shape: the usual number, or DPM_ROUNDS of the environment. */
 static uint32_t rounds_of_test(uint32_t usual)
 {
     const char *given = getenv("DPM_ROUNDS");
@@ -1341,7 +1342,8 @@ static void agree(const char *what, uint32_t rounds, struct shape shape)
     rounds = rounds_of_test(rounds);
     for (uint32_t round = 0; round < rounds; round++)
         stalled += live_and_compare(seed + round, steps_of(seed + round), shape);
-    assert_true(stalled <= 5 + rounds / 10); /* else much would not have been looked at */
+    /* What has stalled is not looked at as closely. One world of 3000 does. */
+    assert_true(stalled <= 1 + rounds / 100);
 }
 
 static void agrees_with_the_truth(void **state)
