@@ -804,14 +804,14 @@ int main(int argc, char **argv)
 {
     int result = 2;
 
-    alarm(30);
     if (argc == 4 && choose_kind(argv[2])) {
         log_file = open(argv[3], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         must(log_file >= 0);
         char *rest = argv[1];
-        do
+        do {
+            alarm(30); /* for each way */
             result = go(strsep(&rest, ","), argv[2]);
-        while (result == 0 && rest != NULL);
+        } while (result == 0 && rest != NULL);
     }
     if (result == 2)
         fprintf(stderr,
