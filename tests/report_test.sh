@@ -186,7 +186,8 @@ check_equal "a bar for each P, as long as it is" "$(jq -r --argjson whole "$whol
 ends_with_findings asleep
 check "... its wait among it" grep -q '^Waits .*disks): [0-9]* waits*, in all 2[0-9][0-9] ms' found
 if [ "$meter" = kernel ]; then
-    "$dpm" run -o large.trace --report large.txt -- "$build/tests/load" 240000 1 > said
+    "$dpm" run -o large.trace --ring 64M --report large.txt -- "$build/tests/load" 240000 1 > said
+    check_equal "a large trace is whole" 0 "$("$dpm" stats --json large.trace | jq .trace.lost)"
     check "of a large trace only the statistics say something at once" \
         grep -qxF '(parallelism, the longest path, waits and requests: dpm report large.trace)' large.txt
     check_not "... no analysis does" grep -q '^Parallelism' large.txt
