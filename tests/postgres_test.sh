@@ -106,9 +106,9 @@ check_equal "over TCP, backends have received what pgbench has done" "102 102 10
     length" records.json | grep -x 102 | xargs)"
 
 # The server logs each statement: a message Q of 6 bytes more. Before the first one comes the message that begins the
-# connection, after the last one the one that ends it, of 5 bytes.
+# connection, after the last one the one that ends it, of 5 bytes. (In another locale awk counts characters.)
 sort new-pids > connected
-awk -v begun="$begun" 'NR == FNR { known[$1] = 1; next }
+LC_ALL=C awk -v begun="$begun" 'NR == FNR { known[$1] = 1; next }
     $1 > begun && ($2 in known) && / LOG:  statement: / {
         pid = $2
         sub(/.* LOG:  statement: /, "")
