@@ -162,8 +162,8 @@ for worker in $(awk '$2 != "-" { print $1 }' front.workers | sort -u); do
         check_equal "a worker's probability of the next server is what it has logged: $letter to ${server#* }" \
             "$(awk -v pid="$worker" -v to="127.0.0.1:${server% *}" '$1 == pid && $2 != "-" { all++; sent += $2 == to }
                 END { printf "%.9f", sent / all }' front.workers)" \
-            "$(jq -r --arg at "$letter" --arg next "${server#* }" '.transitions[] |
-                select(.from == "requestor" and .at == $at and .next == $next).probability' web.json |
+            "$(jq -r --arg at "$letter" --arg next "${server#* }" '[.transitions[] |
+                select(.from == "requestor" and .at == $at and .next == $next).probability] | add // 0' web.json |
                 awk '{ printf "%.9f", $1 }')"
     done
 done
