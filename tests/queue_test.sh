@@ -30,7 +30,8 @@ def pair(kind):
 END
 
 # The client writes down when it has sent each request and how long that took, the server when it took it and for
-# how long it waited. Where there is room for few requests only, the client waits, too.
+# how long it waited. Where there is room for few requests only, the client waits, too: that is so where a send that
+# may not wait finds no room.
 cat > program.py << 'END'
 import fcntl, os, pairs, socket, sys, time
 kind, narrow, bursts, burst = sys.argv[1], len(sys.argv) > 2, 20, 15
@@ -45,15 +46,28 @@ else:
     receive, send = server.recv, client.send
     if narrow:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+def set_blocking(may_wait):
+    os.set_blocking(give, may_wait) if kind == "pipe" else client.setblocking(may_wait)
+def is_full(request):
+    try:
+        set_blocking(False)
+        send(request)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        set_blocking(True)
 if os.fork() == 0:
     with open("sent", "w") as log:
         for _ in range(bursts):
             for _ in range(burst):
                 request = b"r" * size
+                full = narrow and is_full(request)
                 begun = time.monotonic_ns()
-                send(request)
+                if full or not narrow:
+                    send(request)
                 now = time.monotonic_ns()
-                print(now, now - begun, file=log)
+                print(now, now - begun, int(full), file=log)
             time.sleep(0.001 * burst * (1.2 if narrow else 2.5))
     os._exit(0)
 times = []
@@ -73,10 +87,9 @@ END
 
 # What the program logs comes a little later than what it logs, more so if it is preempted in between.
 # By the logs: median of the waits (ns), the longest queue, the sum of the waits, that of the receives of the first
-# request of a burst, which the server waits for, that of sends that took long, for they waited, and the median of a
-# send.
+# request of a burst, which the server waits for, that of sends that found no room, and the median of a send.
 cat > account.py << 'END'
-sent, sends = zip(*[[int(n) for n in l.split()] for l in open("sent")])
+sent, sends, full = zip(*[[int(n) for n in l.split()] for l in open("sent")])
 taken, receives = zip(*[[int(n) for n in l.split()] for l in open("taken")])
 waits = sorted(t - s for s, t in zip(sent, taken))
 events = sorted([(t, 1) for t in sent] + [(t, -1) for t in taken])
@@ -84,7 +97,7 @@ length = longest = 0
 for _, step in events:
     length += step
     longest = max(longest, length)
-print(waits[len(waits) // 2], longest, sum(waits), sum(receives[::15]), sum(t for t in sends if t > 200000), sorted(sends)[len(sends) // 2])
+print(waits[len(waits) // 2], longest, sum(waits), sum(receives[::15]), sum(t for t, f in zip(sends, full) if f), sorted(sends)[len(sends) // 2])
 END
 # median COLUMN: of what was found beside what was logged, of the three runs.
 median() {
