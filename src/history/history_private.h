@@ -657,4 +657,14 @@ void history_clock_share(struct history *history, uint32_t origin);
 int history_clock_note(struct history *history, uint32_t from, uint64_t sent, uint32_t to,
                        uint64_t received);
 
+/* Of one machine, as far as is known. */
+bool history_have_one_clock(const struct history *history, uint32_t a, uint32_t b);
+
+#define UNRELATED (UINT64_MAX - 1)
+
+/* How far an origin must be known for that nothing of it comes any more that was before `time` of another
+ * one; UNRELATED: their clocks are not known to each other. */
+uint64_t history_known_beyond(const struct history *history, uint32_t number, uint32_t origin,
+                              uint64_t time);
+
 #endif

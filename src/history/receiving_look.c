@@ -49,33 +49,6 @@ int history_add_edge_from(struct history *history, enum edge_kind kind, uint8_t 
     return 0;
 }
 
-/* ---- clocks ---- */
-
-bool history_have_one_clock(const struct history *history, uint32_t a, uint32_t b)
-{
-    uint32_t machine = history->origins[a].machine;
-
-    return a == b || (machine != NO_MACHINE && machine == history->origins[b].machine);
-}
-
-uint64_t history_known_beyond(const struct history *history, uint32_t number, uint32_t origin,
-                              uint64_t time)
-{
-    const struct origin *other = &history->origins[number];
-    int64_t own, its;
-    uint64_t own_error, its_error;
-
-    if (!other->tells || time > UINT64_MAX / 2)
-        return UNRELATED;
-    if (history_have_one_clock(history, number, origin))
-        return time + MOMENT;
-    history_clock(history, origin, time, &own, &own_error);
-    history_clock(history, number, other->progress, &its, &its_error);
-    if (own_error > UINT64_MAX / 8 || its_error > UINT64_MAX / 8)
-        return UNRELATED;
-    return time + (uint64_t)own - (uint64_t)its + own_error + its_error + MOMENT;
-}
-
 /* ---- waiting ---- */
 
 void look_wait(struct look *look, uint32_t origin, uint64_t deadline)

@@ -27,15 +27,8 @@ struct look {
     uint32_t missing;       /* bytes, or messages */
     enum history_rest rest; /* of the missing */
 };
-#define UNRELATED (UINT64_MAX - 1)
 #define PATIENCE                                                                                   \
     4096u /* records that are held, until what is likely is believed without other proof */
-
-bool history_have_one_clock(const struct history *history, uint32_t a, uint32_t b);
-/* How far an origin must be known for that nothing of it comes any more that was before `time` of another
- * one; UNRELATED: their clocks are not known to each other. */
-uint64_t history_known_beyond(const struct history *history, uint32_t number, uint32_t origin,
-                              uint64_t time);
 
 /* It is to be looked at again when `origin` is known beyond `deadline`; the first of several counts. */
 void look_wait(struct look *look, uint32_t origin, uint64_t deadline);

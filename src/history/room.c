@@ -38,19 +38,12 @@ void room_forget(struct history *history, struct end *end)
         values_spend(history, &end->rooms[i].value);
 }
 
-static bool is_same_machine(const struct history *history, uint32_t a, uint32_t b)
-{
-    uint32_t machine = history->origins[a].machine;
-
-    return a == b || (machine != NO_MACHINE && machine == history->origins[b].machine);
-}
-
 /* The latest of this type in [from, to], as far as clocks can be compared; NULL: none. */
 static const struct beginning *find(const struct history *history, const struct end *other,
                                     const struct stream *stream, uint8_t id, uint64_t from,
                                     uint64_t to)
 {
-    bool comparable = is_same_machine(history, other->origin, stream->origin);
+    bool comparable = history_have_one_clock(history, other->origin, stream->origin);
 
     for (unsigned i = 0; i < ROOMS; i++) {
         const struct beginning *room = &other->rooms[i];
