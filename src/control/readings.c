@@ -2,11 +2,9 @@
 /* readings.c: analyses that read the same traces more than once. See readings.h. */
 #include "control/readings.h"
 #include "control/command.h"
-#include "control/traces.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* They are read to their end: how many records were lost in all of them, and which are not whole. */
 static uint64_t report_losses(const struct trace_names *names, const struct traces *traces)
@@ -18,38 +16,6 @@ static uint64_t report_losses(const struct trace_names *names, const struct trac
     for (size_t i = 0; i < traces->count; i++)
         lost += traces->sources[i]->states[0].lost;
     return lost;
-}
-
-/* ---- their names ---- */
-
-/* A name as a shell takes it: 'a b' if it holds more than letters, digits and the like. */
-static char *quote_name(const char *name, char *to)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./+:,@%";
-    bool quoted = name[0] == '\0' || name[strspn(name, plain)] != '\0';
-
-    if (!quoted)
-        return stpcpy(to, name);
-    *to++ = '\'';
-    for (; *name != '\0'; name++)
-        to = *name == '\'' ? stpcpy(to, "'\\''") : stpncpy(to, name, 1);
-    return stpcpy(to, "'");
-}
-
-char *trace_names_quoted(const struct trace_names *names)
-{
-    size_t size = 1;
-
-    for (size_t i = 0; i < names->count; i++)
-        size += 4 * strlen(names->at[i]) + 3;
-    char *text = malloc(size), *safe = malloc(size), *to = text;
-    for (size_t i = 0; text != NULL && i < names->count; i++)
-        to = quote_name(names->at[i], i == 0 ? to : stpcpy(to, " "));
-    if (text != NULL && safe != NULL)
-        show_text(text, size - 1, safe);
-    free(text);
-    return safe;
 }
 
 /* ---- parallelism ---- */

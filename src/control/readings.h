@@ -9,17 +9,8 @@
 #ifndef DPM_READINGS_H
 #define DPM_READINGS_H
 
+#include "control/traces.h"
 #include "show/show.h"
-
-/* The traces to read. */
-struct trace_names {
-    const char *const *at;
-    size_t count;
-    bool quiet; /* which recordings are not whole has been said */
-};
-
-/* As a shell takes them, for the caller to free; what could command a terminal is '?'. NULL: out of memory. */
-char *trace_names_quoted(const struct trace_names *names);
 
 enum streams { STREAMS_BOTH, STREAMS_THREADS, STREAMS_PROCESSES };
 
@@ -27,8 +18,6 @@ enum streams { STREAMS_BOTH, STREAMS_THREADS, STREAMS_PROCESSES };
  * those of traces_open and parallelism_read_history. */
 int read_parallelism(const struct trace_names *names, struct parallelism_options *options,
                      enum streams streams, struct parallelism_run *run, struct problem *problem);
-
-struct traces;
 
 /* A picture of the history with the path in it, made while the path's events are read. */
 struct path_picture {

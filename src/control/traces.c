@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int traces_open(const char *const *names, size_t count, struct traces *traces,
                 struct problem *problem)
@@ -83,4 +84,36 @@ int64_t traces_wall_offset(const struct traces *traces, const struct event *even
     if (error == UINT64_MAX)
         return event->wall_offset;
     return (int64_t)((uint64_t)history_wall_offset(traces->history, 0) + (uint64_t)offset);
+}
+
+/* ---- their names ---- */
+
+/* A name as a shell takes it: 'a b' if it holds more than letters, digits and the like. */
+static char *quote_name(const char *name, char *to)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./+:,@%";
+    bool quoted = name[0] == '\0' || name[strspn(name, plain)] != '\0';
+
+    if (!quoted)
+        return stpcpy(to, name);
+    *to++ = '\'';
+    for (; *name != '\0'; name++)
+        to = *name == '\'' ? stpcpy(to, "'\\''") : stpncpy(to, name, 1);
+    return stpcpy(to, "'");
+}
+
+char *trace_names_quoted(const struct trace_names *names)
+{
+    size_t size = 1;
+
+    for (size_t i = 0; i < names->count; i++)
+        size += 4 * strlen(names->at[i]) + 3;
+    char *text = malloc(size), *safe = malloc(size), *to = text;
+    for (size_t i = 0; text != NULL && i < names->count; i++)
+        to = quote_name(names->at[i], i == 0 ? to : stpcpy(to, " "));
+    if (text != NULL && safe != NULL)
+        show_text(text, size - 1, safe);
+    free(text);
+    return safe;
 }

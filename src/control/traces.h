@@ -33,4 +33,14 @@ void traces_report_state(const struct traces *traces);
  * far the machines' clocks are apart; else its own. */
 int64_t traces_wall_offset(const struct traces *traces, const struct event *event);
 
+/* The traces to read. */
+struct trace_names {
+    const char *const *at;
+    size_t count;
+    bool quiet; /* which recordings are not whole has been said */
+};
+
+/* As a shell takes them, for the caller to free; what could command a terminal is '?'. NULL: out of memory. */
+char *trace_names_quoted(const struct trace_names *names);
+
 #endif
