@@ -27,11 +27,12 @@ enum edge_kind {
     EDGE_EXACT, /* never wrong, but for what dpm-dump(1) tells of calls that overlap */
     EDGE_ORDERED, /* several were sending into one path, or receiving from it, and whose call came first
                          cannot be told: the true sender is always among these, unless its record was lost */
-    EDGE_INFERRED, /* by order alone: UDP between machines, whose datagrams IPv6 does not number, and IPv4 not
-                      uniquely: of several 65,536 apart, and once a call has sent several (UDP_SEGMENT); pipes of
-                      packets (O_DIRECT), of which a read may leave a part; a call in progress after a loss; pipes
-                      that are older than their metering, at its beginning; UNIX streams that are, as long as a send
-                      may be in progress that is, too; what the ptrace meter cannot tell (METERS in dpm-run(1)) */
+    EDGE_INFERRED, /* by order alone: UDP between machines over IPv6, which does not number datagrams, and over
+                      IPv4 where several may have one number (of 16 bits; some senders use none); UDP over IPv4
+                      once a call has sent several (UDP_SEGMENT), on one machine, too; pipes of packets (O_DIRECT),
+                      of which a read may leave a part; a call in progress after a loss; pipes that are older than
+                      their metering, at its beginning; UNIX streams that are, as long as a send may be in progress
+                      that is, too; what the ptrace meter cannot tell (METERS in dpm-run(1)) */
     EDGE_CREATION,    /* from CREATEPROCESS to the first event of what it created */
     EDGE_TERMINATION, /* from a child's TERMINATION to the end of its parent's wait (BLOCK) */
     EDGE_ROOM, /* from the RECEIVE at the other end that made room to the end of a sender's wait: the SEND, or the
