@@ -112,6 +112,8 @@ compilers() {
     done
 }
 compilers > compilers.before
+apt-get -qq -y --no-install-recommends --download-only install ./package.deb > download.out 2>&1
+echo $? > download.status
 apt-get -qq -y --no-install-recommends install ./package.deb > install.out 2>&1
 echo $? > install.status
 compilers > compilers.after
@@ -128,9 +130,19 @@ echo $? > /mnt/stats.status
 cp -r bare.trace /mnt
 END
 
-# The mirror that this machine has its packages from.
-mirror=$({ sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/*.sources
-    sed -n 's/^deb .*\(http[^ ]*\) .*/\1/p' /etc/apt/sources.list /etc/apt/sources.list.d/*.list
+# The mirror that this machine has the packages of bookworm's main from: sources are told in paragraphs, or in lines.
+mirror=$({ for file in /etc/apt/sources.list.d/*.sources; do cat "$file" && echo; done | awk -v RS= '{
+        split("", value)
+        count = split($0, lines, "\n")
+        for (i = 1; i <= count; i++)
+            if ((at = index(lines[i], ":")) > 1)
+                value[substr(lines[i], 1, at - 1)] = " " substr(lines[i], at + 1) " "
+        if (value["Types"] ~ / deb / && value["Suites"] ~ / bookworm / && value["Components"] ~ / main / &&
+            value["Enabled"] !~ / no / && split(value["URIs"], uris, " ") > 0)
+            print uris[1]
+    }'
+    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list | awk '
+        sub(/^deb[ \t]+(\[[^]]*\][ \t]+)?/, "") && $2 == "bookworm" && / main( |$)/ { print $1 }'
 } 2> sources.err | head -n 1)
 
 # Says why there can be no bare Debian; nothing if there can.
@@ -139,7 +151,15 @@ why_not_bare() {
     command -v mmdebstrap > /dev/null || { echo "mmdebstrap is not installed" && return; }
     grep -q '^VERSION_CODENAME=bookworm' /etc/os-release || { echo "this is no Debian 12" && return; }
     [ -n "$mirror" ] || { echo "no mirror of Debian is known" && return; }
+    awk '/^MemAvailable:/ { exit $2 < 1024 * 1024 }' /proc/meminfo || { echo "less than 1 GiB of memory is free" && return; }
     unshare --mount true 2> unshare.err || { cat unshare.err && return; }
+}
+
+# Says why the packages that ours depends on could not be had, by no fault of it; nothing if they could.
+why_not_downloaded() {
+    [ -e bare/compilers.before ] || return
+    [ -e bare/download.status ] || { echo "downloading takes more than 300 s" && return; }
+    [ "$(cat bare/download.status)" = 0 ] || grep '^E: \(Failed\|Unable\) to fetch' bare/download.out | head -n 1
 }
 
 mkdir bare
@@ -148,6 +168,7 @@ cp bare.sh inside.sh bare
 reason=$(why_not_bare)
 if [ -z "$reason" ]; then
     (cd bare && timeout 300 unshare --mount sh bare.sh "$mirror" > bare.out 2>&1)
+    reason=$(why_not_downloaded)
     [ -e bare/made ] || reason="no Debian could be made of $mirror: $(grep '^E:' bare/made.err | head -n 1)"
 fi
 if [ -n "$reason" ]; then
