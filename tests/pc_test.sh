@@ -109,6 +109,8 @@ mkfifo line
 ./a-program-of-a-long-name wait < line > upgraded.expected &
 pid=$!
 exec 3> line
+# the shell opens the FIFO before it becomes the program
+wait_for 20 sh -c "readlink /proc/$pid/exe | grep -q '/a-program-of-a-long-name$'"
 cp /bin/true new
 mv new a-program-of-a-long-name
 take_over -o upgraded.trace --name a-program-of-a-long-name
@@ -139,6 +141,10 @@ traced() {
     shift
     timeout 60 "$build/tests/pc-tracer" --unwind 20 "$traced_name.log" "$@" > "$traced_name.out" 2>&1 &
     tracer=$!
+}
+# traced_program: the process of that program, when pc-tracer, which is the child of timeout, has made it.
+traced_program() {
+    parent=$(pgrep -P $tracer) && pgrep -P "$parent"
 }
 acquired() {
     wait $tracer
@@ -220,8 +226,8 @@ if command -v iperf3 > /dev/null; then
     mostly_in_program iperf3 iperf.trace iperf3
 
     traced iperf-server iperf3 -s -1 -p $port
-    wait_for 10 pgrep -P $tracer
-    take_over -o iperf-server.trace "$(pgrep -P "$(pgrep -P $tracer)")"
+    wait_for 10 traced_program
+    take_over -o iperf-server.trace "$(traced_program)"
     wait_for 10 timeout 20 iperf3 -c 127.0.0.1 -p $port -n 100M
     acquired iperf-server 100
 else
