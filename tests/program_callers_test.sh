@@ -54,34 +54,12 @@ done
 # that was found for that call; or it lost its way, for it reads only what is in memory. When vfork (58) ends, which is
 # when ptrace looks, its child may have written over the way.
 compare_kernel() {
-    "$dpm" dump --json "$1.trace" 2> err | jq -r 'select(.pc != null and .tid != null) |
-        "\(.tid) \(.time_ns) \(.pc) \(if .library then 1 else 0 end) \(.event)"' > "$1.kernel"
-    awk '
-        FNR == NR && $1 ~ /^[0-9]+$/ {
-            call = ++calls[$1]
-            entry[$1, call] = $2
-            end[$1, call] = $3
-            number[$1, call] = $4
-            pc[$1, call] = $6
-            library[$1, call] = $7
-        }
-        FNR == NR { next }
-        $1 in calls {
-            while (at[$1] <= calls[$1] && end[$1, at[$1]] < $2)
-                at[$1]++
-            call = at[$1]
-            if (call > calls[$1] || entry[$1, call] > $2)
-                next # made while it was stopped between two calls
-            if (pc[$1, call] == $3 && library[$1, call] == $4)
-                equal++
-            else if ($4 == 1 && library[$1, call] == 0)
-                only_we++
-            else if (number[$1, call] == 58 && library[$1, call])
-                next
-            else
-                print "stream", $1, $5, "has", $3, $4, "and not", pc[$1, call], library[$1, call]
-        }
-        END { print equal + 0, only_we + 0 > "figures" }' "$1.log" "$1.kernel" > differences
+    records_in_calls "$1" | awk '
+        $2 == $6 && $3 == $7 { equal++; next }
+        $3 && !$7 { only_we++; next }
+        $5 == 58 && $7 { next }
+        { print "stream", $1, $4, "has", $2, $3, "and not", $6, $7 }
+        END { print equal + 0, only_we + 0 > "figures" }' > differences
     read -r equal only_we < figures
     echo "# $1: $equal records have the same PC, $only_we have one only by ptrace"
     check_equal "$1: the PC is the kernel meter's" "" "$(head -n 5 differences)"
