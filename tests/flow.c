@@ -108,8 +108,9 @@ static void send_slowly(int descriptor, size_t size, int burst, unsigned pause)
 
 /* ---- who receives ---- */
 
-#define SMALL_READ 64
-#define LARGE_READ 32768
+#define SMALL_READ  64
+#define MEDIUM_READ 1024
+#define LARGE_READ  32768
 
 #define REST 20000 /* us */
 
@@ -244,7 +245,11 @@ int main(int count, char **arguments)
         close(other);
     if (strcmp(arguments[1], "tcp-slow") == 0)
         receive_slowly(parents);
-    receive_all(parents, slow ? LARGE_READ : SMALL_READ, tcp || is_pipe, senders);
+    receive_all(parents,
+                slow  ? LARGE_READ
+                : tcp ? MEDIUM_READ
+                      : SMALL_READ,
+                tcp || is_pipe, senders);
     close(parents);
     while (wait(NULL) > 0)
         continue;
