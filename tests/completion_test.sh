@@ -80,7 +80,7 @@ dpm acquire --cgroup |$cgroup ...
 dpm dump --type m|machine messagequeued module
 dpm dump --type send,nam|send,name
 dpm dump --path unix-|unix-datagram unix-seqpacket unix-stream
-dpm stats --by |container machine pair path procedure process program user
+dpm stats --by |container machine namespace pair path procedure process program user
 dpm stats --by=us|user
 dpm dump fold|folder
 dpm dump --json --type send fold|folder

@@ -137,6 +137,11 @@ for by in user container program; do
         "$(jq -c '[.pairs[].messages, .pairs[].bytes] | add' process.json)" \
         "$(jq -c '[.pairs[].messages, .pairs[].bytes] | add' $by.json)"
 done
+check_equal "--by namespace: the numbers of the PID namespaces" \
+    "$(jq -c '[.processes | group_by(.pid_namespace)[] | ["\(.[0].pid_namespace)", length,
+        (map(.sent.bytes) | add)]]' process.json)" \
+    "$("$dpm" stats --json --by namespace both.trace 2> stats.err |
+        jq -c '[.groups[] | [.name, .processes, .sent.bytes]] | sort')"
 # pairs_by WHAT: who sent to whom, by name.
 pairs_by() {
     jq -r '(.groups | map({key: "\(.id)", value: .name}) | from_entries) as $name | .pairs[] |

@@ -206,6 +206,7 @@ enum communication_by {
     BY_CONTAINER, /* container_name() of the cgroup */
     BY_PROGRAM,
     BY_MACHINE,
+    BY_NAMESPACE, /* of PIDs */
 };
 
 struct communication {

@@ -42,7 +42,7 @@ const char *communication_by_name(enum communication_by by)
 {
     static const char *const names[] = {
         [BY_PROCESS] = "process", [BY_USER] = "user",       [BY_CONTAINER] = "container",
-        [BY_PROGRAM] = "program", [BY_MACHINE] = "machine",
+        [BY_PROGRAM] = "program", [BY_MACHINE] = "machine", [BY_NAMESPACE] = "namespace",
     };
 
     return names[by];
@@ -68,6 +68,7 @@ uint64_t fold_key(const struct communication_process *process)
 
     hash = hash_bytes(hash, &process->user, sizeof(process->user));
     hash = hash_bytes(hash, &process->cgroup, sizeof(process->cgroup));
+    hash = hash_bytes(hash, &process->pid_namespace, sizeof(process->pid_namespace));
     hash = hash_text(hash, process->program);
     hash = hash_text(hash, process->cgroup_name);
     if (process->program == NULL)
@@ -107,7 +108,9 @@ static struct group_key key_of(const struct communication *communication, uint32
         key_by_text(&key, process->name, strnlen(process->name, sizeof(process->name)));
     } else {
         key.kind = KEY_NUMBER;
-        key.number = by == BY_USER ? process->user : process->cgroup;
+        key.number = by == BY_USER        ? process->user
+                     : by == BY_NAMESPACE ? process->pid_namespace
+                                          : process->cgroup;
     }
     return key;
 }
@@ -181,6 +184,8 @@ void communication_group_name(const struct communication_process *process, enum 
         snprintf(name, NAME_SIZE, "%s", process->user_name);
     else if (by == BY_USER)
         snprintf(name, NAME_SIZE, "%" PRIu32, process->user);
+    else if (by == BY_NAMESPACE)
+        snprintf(name, NAME_SIZE, "%" PRIu32, process->pid_namespace);
     else if (by == BY_CONTAINER && process->cgroup_name != NULL)
         container_name(process->cgroup_name, name);
     else if (by == BY_CONTAINER)

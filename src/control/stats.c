@@ -80,7 +80,7 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
 /* ---- options ---- */
 
 /* What --by takes: groups of processes, then tables that are shown alone. */
-#define BY_TABLES (BY_MACHINE + 1)
+#define BY_TABLES (BY_NAMESPACE + 1)
 
 static const struct {
     const char *name;
@@ -150,8 +150,9 @@ static const struct command_option stats_options[] = {
     {"by",
      OPTION_BY,
      {"WHAT", ARGUMENT_WORD, by_word},
-     "one row for each process (as without it), user, container, program or machine;\n"
-     "or only the table of pairs (pair), paths (path) or procedures (procedure)"},
+     "one row for each process (as without it), user, container, program, machine or\n"
+     "PID namespace (namespace); or only the table of pairs (pair), paths (path) or\n"
+     "procedures (procedure)"},
     {"sort",
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},

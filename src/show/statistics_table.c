@@ -181,9 +181,12 @@ static int print_processes(const struct communication *communication, FILE *file
         const char *title;
         const char *heading;
     } words[] = {
-        [BY_PROCESS] = {"Processes", "PROCESS"},      [BY_USER] = {"Users", "USER"},
-        [BY_CONTAINER] = {"Containers", "CONTAINER"}, [BY_PROGRAM] = {"Programs", "PROGRAM"},
+        [BY_PROCESS] = {"Processes", "PROCESS"},
+        [BY_USER] = {"Users", "USER"},
+        [BY_CONTAINER] = {"Containers", "CONTAINER"},
+        [BY_PROGRAM] = {"Programs", "PROGRAM"},
         [BY_MACHINE] = {"Machines", "MACHINE"},
+        [BY_NAMESPACE] = {"PID namespaces", "NAMESPACE"},
     };
     bool groups = communication->by != BY_PROCESS;
     const struct table_column columns[] = {
