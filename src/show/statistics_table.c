@@ -527,32 +527,15 @@ static void print_duplicates(FILE *file, uint64_t count)
     fprintf(file, "\n%s datagrams were received once more: the network has doubled them.\n", text);
 }
 
-static void print_unseen_sends(FILE *file, uint64_t bytes)
+/* Bytes that no hook has seen. */
+static void print_unseen(FILE *file, uint64_t bytes, const char *what)
 {
     char text[UNIT_SIZE];
 
     if (bytes == 0)
         return;
     show_bytes(bytes, text);
-    fprintf(
-        file,
-        "\n%s were written into pipes unseen, by io_uring(7) or somebody who is not metered: they "
-        "count as sent by no process.\n",
-        text);
-}
-
-static void print_unseen(FILE *file, uint64_t bytes)
-{
-    char text[UNIT_SIZE];
-
-    if (bytes == 0)
-        return;
-    show_bytes(bytes, text);
-    fprintf(
-        file,
-        "\n%s were taken unseen, by splice(2) from UNIX sockets, or by io_uring(7) or somebody who "
-        "is not metered from pipes: they count as received by no process.\n",
-        text);
+    fprintf(file, "\n%s were %s.\n", text, what);
 }
 
 static void print_left_out(const struct communication *communication, FILE *file)
@@ -660,8 +643,14 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
                   "they count for processes named unknown");
     print_unknown(into, communication->unknown_paths, "paths",
                   "they count for their processes only");
-    print_unseen(into, communication->unseen_bytes);
-    print_unseen_sends(into, communication->unseen_sent_bytes);
+    print_unseen(
+        into, communication->unseen_bytes,
+        "taken unseen, by splice(2) from UNIX sockets, or by io_uring(7) or somebody who is not "
+        "metered from pipes: they count as received by no process");
+    print_unseen(
+        into, communication->unseen_sent_bytes,
+        "written into pipes unseen, by io_uring(7) or somebody who is not metered: they count as "
+        "sent by no process");
     print_left_out(communication, into);
     print_meter(communication, into);
     print_own_cost(&communication->matching.own_cost, communication->duration, into);
