@@ -177,11 +177,15 @@ check_equal "... the widest has the most bytes" "$(jq -r '.statistics | .process
     "$(sed -n 's/^<g class="arc"><title>\(.*\): [0-9,]* messages.*stroke-width="\([0-9.]*\)".*/\2 \1/p' requests.html |
         sort -rn | head -n 1 | cut -d ' ' -f 2-)"
 whole_bar=$(sed -n 's/.*P of [0-9]* streams; a whole bar is \([0-9.]*\)\. .*/\1/p' requests.html)
-check_equal "a bar for each P, as long as it is" "$(jq -r --argjson whole "$whole_bar" '.parallelism.rows |
-    to_entries[] | select(.key == 0 or .value.step == "sharing").value |
-    "\(.assignment) \(.step) \(.P) \(.P / $whole * 500)"' report.json | awk '{ printf "%s %s %.2f %.0f\n", $1, $2, $3, $4 }')" \
-    "$(sed -n 's/^<text x="0" y="[0-9]*">\([^<]*\)<.*>\([a-z]*\)<\/text><rect class="frame".*<rect class="bar.*" width="\([0-9.]*\)" height="16"\/><text[^>]*>\([0-9.]*\)<.*/\1 \2 \4 \3/p' requests.html |
-        awk '{ printf "%s %s %s %.0f\n", $1, $2, $3, $4 }')"
+jq -r --argjson whole "$whole_bar" '.parallelism.rows | to_entries[] |
+    select(.key == 0 or .value.step == "sharing").value |
+    "\(.assignment) \(.step) \(.P) \(.P / $whole * 500)"' report.json > bars
+sed -n 's/^<text x="0" y="[0-9]*">\([^<]*\)<.*>\([a-z]*\)<\/text><rect class="frame".*<rect class="bar.*" width="\([0-9.]*\)" height="16"\/><text[^>]*>\([0-9.]*\)<.*/\1 \2 \4 \3/p' \
+    requests.html > drawn
+check_equal "a bar for each P" "$(cut -d ' ' -f 1-2 bars)" "$(cut -d ' ' -f 1-2 drawn)"
+check "... which stands beside it, and as long as it is" sh -c "paste -d ' ' bars drawn |
+    awk 'function off(one, other) { return one > other ? one - other : other - one }
+        off(\$3, \$7) > 0.0051 || off(\$4, \$8) > 0.051 { wrong++ } END { exit NR == 0 || wrong }'"
 "$dpm" run -o asleep.trace --report asleep.txt -- sleep 0.2
 ends_with_findings asleep
 check "... its wait among it" grep -q '^Waits .*disks): [0-9]* waits*, in all 2[0-9][0-9] ms' found
