@@ -636,6 +636,84 @@ static void a_child_sleeps_first(void **state)
     parallelism_free(parallelism);
 }
 
+/* ---- who waits at once for the answer to what he has sent ---- */
+
+static void assert_turns(const struct parallelism *parallelism, uint32_t process, uint64_t count,
+                         uint64_t synchronous)
+{
+    assert_int_equal(parallelism->processes[process].turns.count, count);
+    assert_int_equal(parallelism->processes[process].turns.synchronous, synchronous);
+}
+
+/* B answers two requests; A has sent the second before it had the first answer, or after. A third goes to B while A
+ * works. */
+static void two_requests(struct computation *computation, bool at_once)
+{
+    begin(computation, 2);
+    send_to(computation, 0, 1, 10, 1);
+    if (at_once)
+        send_to(computation, 0, 1, 10, 1);
+    receive(computation, 1, 0, 10, 1, false);
+    send_to(computation, 1, 0, 100, 1);
+    if (!at_once) {
+        wait_for(computation, 1, 0, 10);
+        receive(computation, 0, 1, 10, 1, false);
+        send_to(computation, 0, 1, 10, 1);
+    }
+    receive(computation, 1, 0, 10, 1, false);
+    send_to(computation, 1, 0, 100, 1);
+    receive(computation, 0, 1, 10, 1, false);
+    if (at_once)
+        receive(computation, 0, 1, 10, 1, false);
+    send_to(computation, 0, 1, 10, 1);
+    run_on(computation, 0, 1000000);
+    receive(computation, 1, 0, 10, 1, false);
+    send_to(computation, 1, 0, 100, 1);
+    receive(computation, 0, 1, 10, 1, false);
+}
+
+static void who_waits_for_an_answer(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    two_requests(computation, false);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_turns(parallelism, 0, 3, 2);
+    assert_turns(parallelism, 1, 2, 2);
+    parallelism_free(parallelism);
+}
+
+/* The next request was there before the answer to the first was sent. */
+static void who_has_a_queue_does_not(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    two_requests(computation, true);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_turns(parallelism, 0, 2, 1);
+    assert_turns(parallelism, 1, 2, 1);
+    parallelism_free(parallelism);
+}
+
+/* Of nobody metered, that it was waited for says so. */
+static void who_waits_for_somebody_outside(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 1);
+    ask_outside(computation, 0, 10, 1);
+    hear_outside(computation, 0, 10, 1);
+    ask_outside(computation, 0, 10, 1);
+    wait_for(computation, 0, NOBODY, 10);
+    hear_outside(computation, 0, 10, 1);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_turns(parallelism, 0, 2, 1);
+    parallelism_free(parallelism);
+}
+
 /* ---- random computations ---- */
 
 static bool is_near(uint64_t is, double wanted)
@@ -909,6 +987,9 @@ int main(void)
         TEST(a_late_thread),
         TEST(the_end_of_a_waiting_thread),
         TEST(a_child_sleeps_first),
+        TEST(who_waits_for_an_answer),
+        TEST(who_has_a_queue_does_not),
+        TEST(who_waits_for_somebody_outside),
         TEST(as_the_naive_algorithms),
         TEST(as_appendix_a),
         TEST(appendix_a_is_another),

@@ -151,6 +151,14 @@ for version in 1 2 3; do
     result $? "version $version, all 4 servers get work"
 done
 
+# One server waits once for the end of each step; of as many as there are pieces each does after each answer.
+for servers in 1 11; do
+    timeout 60 "$tsp" --cities 12 --servers $servers --seed "$seed" --times >"$scratch/one"
+    [ "$servers" = 1 ] && each=steps || each=requests
+    [ "$(field waits "$scratch/one")" = "$(field $each "$scratch/one")" ]
+    result $? "$servers servers: as many waits as $each"
+done
+
 # ---- the bugs of the thesis: the same answer, by one server ----
 
 for version in 1 2 3; do

@@ -318,5 +318,5 @@ C 2, -2, -
 END
 echo
 worst=$(awk '{ size = $1 < 0 ? -$1 : $1 } size > most { most = size } END { print most + 0 }' "$scratch/changes")
-must "predicted P is within 15 % (in the thesis within 4)" "$worst <= 15"
+must "predicted P is within 5 % (in the thesis within 4)" "$worst <= 5"
 judge

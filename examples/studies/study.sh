@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034
 # study.sh: what the studies share; each is called as `sh examples/studies/NAME.sh BUILD_FOLDER` and
-# begins by reading this file.
+# begins by reading this file. Programs run in short slices (short_slices.c).
 #
 #     run program under dpm ──► analyse the trace ──► a figure ─┐ RUNS times
 #                                                    median ◄───┘
@@ -17,6 +17,11 @@ if [ $# -ne 1 ]; then
     exit 2
 fi
 build=$(cd "$1" && pwd)
+if [ -z "${STUDY_IN_SHORT_SLICES-}" ]; then
+    STUDY_IN_SHORT_SLICES=yes
+    export STUDY_IN_SHORT_SLICES
+    exec "$build/examples/studies/short-slices" sh "$0" "$build"
+fi
 dpm=${DPM:-$build/dpm}
 runs=${RUNS:-5}
 scratch=$(mktemp -d)

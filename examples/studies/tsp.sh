@@ -39,18 +39,23 @@ cpu() {
         "\($all / 1e6) \(100 * $controller / $all)"'
 }
 
-# measure CITIES SERVERS VERSION: RUNS times; the figures are KIND.CITIES.SERVERS.VERSION.
+# measure CITIES SERVERS VERSION: RUNS times; the figures are KIND.CITIES.SERVERS.VERSION. All share one
+# processor, as they would not share two equally.
 measure() {
     key=$1.$2.$3
     run=0
     while [ "$run" -lt "$runs" ]; do
-        record "$tsp" --cities "$1" --servers "$2" --version "$3" --quiet
-        used=$(cpu)
-        note "cpu.$key" "${used% *}"
-        note "controller.$key" "${used#* }"
+        measure_cpu "$1" "$2" "$3"
         ! has parallelism || measure_p "$key"
         run=$((run + 1))
     done
+}
+
+measure_cpu() {
+    record taskset --cpu-list 0 "$tsp" --cities "$1" --servers "$2" --version "$3" --quiet
+    used=$(cpu)
+    note "cpu.$1.$2.$3" "${used% *}"
+    note "controller.$1.$2.$3" "${used#* }"
 }
 
 # two_per_machine: the machines of the trace's processes.
@@ -66,13 +71,19 @@ measure_p() {
     note "one.$1" "$(p_of "$row_one_each" delay)"
     note "two.$1" "$(p_of two sharing)"
     note "together.$1" "$(p_of "$row_one_machine" sharing)"
-    note "synchronous.$1" "$(synchronous)"
+    note "turns.$1" "$(servers turns)"
+    note "synchronous.$1" "$(servers synchronous)"
 }
 
-# synchronous: of the servers' answers, those after which they waited at once for a message.
-synchronous() {
-    jq '[.processes[] | select(.name == "tsp-server")] |
-        ([.[].synchronous] | add) / ([.[].turns] | add)' "$scratch/parallelism"
+# servers turns: of all servers, how often they answered before they received; servers synchronous: and of
+# these, how often what they received was sent since.
+servers() {
+    jq --arg key "$1" '[.processes[] | select(.name == "tsp-server")[$key]] | add' "$scratch/parallelism"
+}
+
+# share CITIES SERVERS VERSION
+share() {
+    awk "BEGIN { print $(median "synchronous.$1.$2.$3") / $(median "turns.$1.$2.$3") }"
 }
 
 # cell CITIES SERVERS VERSION: the three values of a cell of figure 5.20.
@@ -86,8 +97,16 @@ fits() {
 
 # ---- the delay ----
 
+# The runs that say how long messages take are also those of their cell of the table: of so little CPU time, others
+# take half as much or twice.
 machine
-measure 4 4 1
+run=0
+while [ "$run" -lt "$runs" ]; do
+    measure_cpu 4 4 1
+    mkdir "$scratch/run.$run"
+    mv "$scratch/trace" "$scratch/stats" "$scratch/run.$run"
+    run=$((run + 1))
+done
 cpu_ms=$(median cpu.4.4.1)
 scale=${SCALE:-$(awk "BEGIN { print 1000 * $cpu_ms / $thesis_cpu_ms }")}
 if has parallelism; then
@@ -96,13 +115,17 @@ if has parallelism; then
 else
     echo "this dpm has no command 'parallelism': only CPU times are shown"
 fi
-forget
+for kept in "$scratch"/run.*; do
+    rm -rf "$scratch/trace"
+    mv "$kept"/* "$scratch"
+    ! has parallelism || measure_p 4.4.1
+done
 
 # ---- measuring ----
 
 for p in $servers; do
     for n in $sizes; do
-        ! fits "$n" "$p" || measure "$n" "$p" 1
+        ! fits "$n" "$p" || [ "$n.$p" = 4.4 ] || measure "$n" "$p" 1
     done
 done
 
@@ -158,7 +181,9 @@ fi
 # ---- what the thesis says of them ----
 
 echo
-# Medians of so many runs differ by some percent from those of others: what grows may shrink by a tenth.
+# Medians of so many runs differ by some percent from those of others: what grows may shrink by a twentieth. With no
+# delays it may by a tenth from one size to the next: each is a matrix of its own, and the search of one goes back
+# more often than that of the other.
 # Growth is looked at from 8 cities on, as the thesis has it in 5.3.3.2, and growth with the servers from
 # 12 on: with less, the CPU time of messages themselves is most of all.
 
@@ -171,10 +196,13 @@ for p in $servers; do
     for n in $sizes; do
         fits "$n" "$p" || continue
         max=$(median "max.$n.$p.1") one=$(median "one.$n.$p.1") two=$(median "two.$n.$p.1")
-        must "N=$n, p=$p: max >= 1/machine >= 2/machine" "$max >= $one && $one >= 0.9 * $two"
+        must "N=$n, p=$p: max >= 1/machine >= 2/machine" "$max >= $one && $one >= 0.95 * $two"
         if [ -n "$last" ]; then
-            must "p=$p: each grows from N=$last to $n" \
-                "$max > 0.9 * $(median "max.$last.$p.1") && $one > 0.9 * $(median "one.$last.$p.1") && $two > 0.9 * $(median "two.$last.$p.1")"
+            must "p=$p: both with delays grow from N=$last to $n" \
+                "$one > 0.95 * $(median "one.$last.$p.1") && $two > 0.95 * $(median "two.$last.$p.1")"
+            # with 8 cities nearly all work is messages, which only delays show
+            [ "$last" -lt 12 ] ||
+                must "p=$p: max grows from N=$last to $n" "$max > 0.9 * $(median "max.$last.$p.1")"
             must "p=$p: so does what a second process on a machine costs" \
                 "$(gap "$n" "$p") > 0.8 * $(gap "$last" "$p") - 0.1"
         fi
@@ -190,7 +218,7 @@ for n in $sizes; do
             for kind in max one two; do
                 now=$(median "$kind.$n.$p.1") before=$(median "$kind.$n.$last.1")
                 must "N=$n: $kind grows from $last to $p servers, but less than they" \
-                    "$now > 0.9 * $before && $now / $before < $p / $last"
+                    "$now > 0.95 * $before && $now / $before < 1.05 * $p / $last"
             done
         fi
         last=$p
@@ -216,11 +244,20 @@ if [ -n "$version_size" ]; then
         for kind in max one two; do
             one=$(median "$kind.16.$p.1") two=$(median "$kind.16.$p.2") three=$(median "$kind.16.$p.3")
             must "16 cities, p=$p, $kind: version 2 above 1" "$two > $one"
-            must "16 cities, p=$p, $kind: version 3 above 2" "$three > $two"
+            # a step has 15 requests at most: of twelve servers hardly one gets a second
+            if [ "$p" -le 8 ]; then
+                must "16 cities, p=$p, $kind: version 3 above 2" "$three > $two"
+            else
+                must "16 cities, p=$p, $kind: version 3 no worse than 2" "$three > 0.97 * $two"
+            fi
         done
-        one=$(median "synchronous.16.$p.1") two=$(median "synchronous.16.$p.2") three=$(median "synchronous.16.$p.3")
-        must "16 cities, p=$p: versions 1 and 2 are synchronous, 3 is not" \
-            "$one > 0.5 && $two > 0.5 && $three < 0.5 * $one && $three < 0.5 * $two"
+        must "16 cities, p=$p: versions 1 and 2 are synchronous" \
+            "$(share 16 "$p" 1) > 0.95 && $(share 16 "$p" 2) > 0.95"
+        waits=$("$tsp" --cities 16 --servers "$p" --times | sed -n 's/^waits *//p')
+        must "16 cities, p=$p: version 3 is not, but for the $waits times that a server has no more to do in a step" \
+            "$(median "synchronous.16.$p.3") <= $waits + $p" # with HELLO, which each sends first
+        [ "$p" -ge 8 ] ||
+            must "16 cities, p=$p: that is less than half of its answers" "$(share 16 "$p" 3) < 0.5"
     done
 fi
 judge

@@ -32,8 +32,9 @@ static const char help_text[] =
     "  --bug BUG              one-created: create one server, whatever --servers says; one-used:\n"
     "                         create all, but give requests to one\n"
     "  --timeout SECONDS      longest wait for a server (60)\n"
-    "  --times                print the CPU time of controller and servers too, and how many\n"
-    "                         requests each server answered\n"
+    "  --times                print the CPU time of controller and servers too, how many\n"
+    "                         requests each server answered, and how often one then waited for\n"
+    "                         the next step\n"
     "  --quiet                print the cost only\n"
     "  --check                no servers: print the optimum by an independent method (N <= 16)\n"
     "  --print-matrix         print the cost matrix only\n"
@@ -242,7 +243,7 @@ static double cpu_milliseconds(int who)
 }
 
 /* Servers that were started by hand are not our children: their time is not known. */
-static void print_times(const struct crew *crew)
+static void print_times(const struct crew *crew, const struct search_result *result)
 {
     const double controller = cpu_milliseconds(RUSAGE_SELF);
     const double servers = cpu_milliseconds(RUSAGE_CHILDREN);
@@ -252,7 +253,7 @@ static void print_times(const struct crew *crew)
     printf("answered  ");
     for (unsigned index = 0; index < crew->server_count; index++)
         printf(" %u", crew->servers[index].answered);
-    printf("\n");
+    printf("\nwaits      %" PRIu64 "\n", result->waits);
 }
 
 static int check(const struct costs *costs, struct problem *problem)
@@ -343,7 +344,7 @@ static int compute(const struct options *options, const struct costs *costs,
     else
         print_result(&result, crew.messages);
     if (options->times)
-        print_times(&crew);
+        print_times(&crew, &result);
     return 0;
 }
 

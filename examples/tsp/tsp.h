@@ -235,6 +235,8 @@ struct search_result {
     uint64_t requests;
     uint64_t steps;      /* sets of paths that were divided */
     uint64_t backtracks; /* steps that did not go on where the one before had gone */
+    uint64_t
+        waits; /* of a server that has answered its last request of a step, for the next step */
 };
 
 /* Finds the best tour with the servers of `crew`, which have the matrix. `version` is 1, 2 or 3;

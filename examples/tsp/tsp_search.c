@@ -167,8 +167,10 @@ static int run_step(struct search *search, const struct path *set, struct proble
     }
     if (error < 0)
         return error;
+    const unsigned servers = search->crew->used_count;
     search->open_count += step.piece_count;
     search->result.steps++;
+    search->result.waits += step.piece_count < servers ? step.piece_count : servers;
     return 0;
 }
 

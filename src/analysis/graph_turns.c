@@ -3,8 +3,14 @@
  * graph_turns.c: who waits at once for the answer to what he has sent: synchronous communication (thesis, 5.2.3), of
  * each process, and by the address of who serves: a server's own, and for its clients that of the server.
  *
- *      stream   SEND .... RECEIVECALL   a turn; synchronous, if next to no processor time lies between
- *                 | its path, then: end_place --> row of (process, address)
+ *      stream   SEND .... RECEIVECALL .... RECEIVE   a turn; synchronous, if next to no processor time lies
+ *                 | its path                 ^       between, and what is received was sent since
+ *                 |                          |
+ *                 v                          '--- SEND of another
+ *               end_place --> row of (process, address)
+ *
+ * A message that was there already, or on its way, is no answer: who takes the next request of his queue does not
+ * wait for what he has just sent. So it does not matter who got the processor when.
  */
 #include "analysis/graph_private.h"
 
@@ -108,9 +114,47 @@ static int begin_turn(struct graph *graph, const struct arrival *arrival)
         return (int)row;
     stream->sent_turn = stream->proc_time - stream->sent;
     stream->sent = stream->proc_time;
+    stream->sent_when = arrival->event->when;
     stream->has_sent = true;
+    stream->waited = false;
     stream->sent_row = (uint32_t)row;
     return 0;
+}
+
+/* Whether the message of an edge was sent after the stream had sent, as far as the clocks can tell. */
+static bool was_sent_since(const struct graph *graph, const struct arrival *arrival,
+                           const struct history_edge *edge)
+{
+    uint32_t own = arrival->event->event.origin;
+    uint64_t sent = arrival->stream->sent_when, time = edge->time, own_error = 0, error = 0;
+    int64_t own_offset, offset;
+
+    if (edge->origin != own) {
+        history_clock(graph->history, own, sent, &own_offset, &own_error);
+        history_clock(graph->history, edge->origin, time, &offset, &error);
+        if (own_error == UINT64_MAX || error == UINT64_MAX)
+            return true;
+        sent += (uint64_t)own_offset;
+        time += (uint64_t)offset;
+    }
+    return (int64_t)(time + own_error + error - sent) >= 0;
+}
+
+/* Of a message of which nobody knows when it was sent, that it was waited for says so. */
+static bool is_answer(const struct graph *graph, const struct arrival *arrival)
+{
+    const struct history_event *event = arrival->event;
+    bool known = false;
+
+    for (uint32_t i = 0; i < event->edge_count; i++) {
+        const struct history_edge *edge = &event->edges[i];
+        if (edge->id != EVENT_SEND && edge->id != EVENT_SENDCALL)
+            continue;
+        if (was_sent_since(graph, arrival, edge))
+            return true;
+        known = true;
+    }
+    return !known && arrival->stream->waited;
 }
 
 static void add_turn(struct turns *turns, bool synchronous)
@@ -119,23 +163,42 @@ static void add_turn(struct turns *turns, bool synchronous)
     turns->synchronous += synchronous;
 }
 
-int graph_note_turn(struct graph *graph, const struct arrival *arrival)
+static void end_turn(struct graph *graph, const struct arrival *arrival)
 {
-    unsigned id = arrival->event->event.header->id;
     struct parallelism *result = graph->result;
     struct graph_stream *stream = arrival->stream;
-    bool waits = id == EVENT_RECEIVECALL;
+    uint64_t used = stream->waited ? stream->used : stream->proc_time - stream->sent;
+    bool at_once = used < NEXT_TO_NOTHING || used * 20 < stream->sent_turn;
+    bool synchronous = at_once && is_answer(graph, arrival);
 
-    if (id == EVENT_SEND)
-        return stream->has_sent ? 0 : begin_turn(graph, arrival);
-    if (!stream->has_sent || !(waits || id == EVENT_RECEIVE))
-        return 0;
-    uint64_t between = stream->proc_time - stream->sent;
-    bool at_once = waits && (between < NEXT_TO_NOTHING || between * 20 < stream->sent_turn);
     stream->has_sent = false;
-    add_turn(&result->processes[stream->process].turns, at_once);
+    add_turn(&result->processes[stream->process].turns, synchronous);
     add_turn(stream->sent_row == NO_ROW ? &result->other_turns
                                         : &result->paths[stream->sent_row].turns,
-             at_once);
-    return 0;
+             synchronous);
+}
+
+int graph_note_turn(struct graph *graph, const struct arrival *arrival)
+{
+    const struct record *record = (const struct record *)arrival->event->event.header;
+    struct graph_stream *stream = arrival->stream;
+
+    switch (record->header.id) {
+    case EVENT_SEND:
+        return stream->has_sent && !stream->waited ? 0 : begin_turn(graph, arrival);
+    case EVENT_RECEIVECALL:
+        if (stream->has_sent && !stream->waited) {
+            stream->waited = true;
+            stream->used = stream->proc_time - stream->sent;
+        }
+        return 0;
+    case EVENT_RECEIVE:
+        if (record->header.flags & RECORD_END_OF_FILE)
+            stream->has_sent = false; /* there will be no answer */
+        else if (stream->has_sent)
+            end_turn(graph, arrival);
+        return 0;
+    default:
+        return 0;
+    }
 }

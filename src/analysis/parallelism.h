@@ -126,8 +126,9 @@ struct waits {
     uint64_t time; /* ns */
 };
 
-/* SENDs that the same stream followed by a RECEIVE, and those of them at which it waited at once, with
- * next to no processor time between (synchronous communication, thesis 5.2.3). */
+/* SENDs that the same stream followed by a RECEIVE, and those of them after which it had nothing to do but to wait for
+ * that: next to no processor time was between, and what it received was sent since (synchronous communication,
+ * thesis 5.2.3). */
 struct turns {
     uint64_t count;
     uint64_t synchronous;

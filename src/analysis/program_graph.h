@@ -162,13 +162,16 @@ struct graph_stream {
     uint32_t chain;   /* pool index + 1; 0: nothing of it was seen */
     bool ended;
     bool runs;      /* proc_time is known */
-    bool has_sent;  /* and received nothing since */
+    bool has_sent;  /* and received nothing since ... */
+    bool waited;    /* ... but has waited for something */
     uint8_t sleeps; /* enum sleeping */
     uint64_t start; /* when it was created, its origin's clock */
     uint64_t proc_time;
     uint64_t since;     /* it sleeps */
     uint64_t sent;      /* processor time when it sent last ... */
-    uint64_t sent_turn; /* ... and the time before that */
+    uint64_t sent_when; /* ... its origin's clock then */
+    uint64_t sent_turn; /* ... and the processor time before that */
+    uint64_t used;      /* ... and of it, until it has waited */
     uint32_t sent_row;  /* ... and of the result, where */
     struct reached at;  /* where it fell asleep, or ended */
 };
