@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -183,6 +185,37 @@ static void test_arena_gives_memory_of_its_own_to_each(void **unused)
 
 /* ---- problems ---- */
 
+/* Bytes of memory that the process has. */
+static size_t resident(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*s %lu", &pages), 1);
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void test_reserved_memory_is_zero_and_takes_no_more_than_is_used(void **unused)
+{
+    size_t size = 1UL << 30, before = resident();
+    uint64_t *memory = memory_reserve(size);
+
+    (void)unused;
+    assert_non_null(memory);
+    assert_int_equal((uintptr_t)memory % 64, 0);
+    for (size_t i = 0; i < size / sizeof(*memory); i += size / 16 / sizeof(*memory)) {
+        assert_int_equal(memory[i], 0);
+        memory[i] = i + 1;
+        assert_int_equal(memory[i], i + 1);
+    }
+    assert_in_range(resident() - before, 1, size / 8);
+    memory_release(memory, size);
+    memory_release(NULL, size);
+    assert_null(memory_reserve(SIZE_MAX / 2));
+}
+
 static void test_problem_is_one_line_and_returns_the_error(void **unused)
 {
     struct problem problem;
@@ -207,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_array_refuses_what_overflows),
         cmocka_unit_test(test_hash_tells_apart),
         cmocka_unit_test(test_arena_gives_memory_of_its_own_to_each),
+        cmocka_unit_test(test_reserved_memory_is_zero_and_takes_no_more_than_is_used),
         cmocka_unit_test(test_problem_is_one_line_and_returns_the_error),
     };
 

@@ -15,6 +15,8 @@
 #include "analysis/causality.h"
 #include "base/lookup.h"
 
+#define CACHE_LINE 64 /* bytes that the processor fetches from memory at a time */
+
 /* ---- strings ---- */
 
 #define LETTER_OTHERS    UINT16_MAX
@@ -27,33 +29,38 @@
 #define STRING_BITS      17u /* of an index */
 #define STRINGS_MOST     (1u << STRING_BITS)
 #define LATENCIES_MOST   65536u /* strings with a distribution of their own */
+#define PAIRS            4096u  /* of letters whose string is remembered, at most */
 
 /* A prefix of strings that have occurred: its own letter behind those of its parent. */
 struct string {
     uint32_t parent;
-    uint32_t followed; /* string that followed last */
+    uint32_t followed; /* string that followed last ... */
     uint32_t
         shorter; /* of one that is full: its last letters but one, behind STRING_CUT; 0: not looked up */
+    uint16_t followed_letter; /* ... and its letter */
     uint16_t letter;
-    uint8_t depth;  /* letters */
-    bool cut;       /* letters before it are not known */
-    bool of_nobody; /* behind STRING_NOBODY */
-    bool has_children;
-    uint64_t arrivals; /* steps of this string: occurrences of it and what it ends with */
+    uint8_t depth;          /* letters */
+    bool cut;               /* letters before it are not known */
+    bool of_nobody;         /* behind STRING_NOBODY */
+    uint64_t child_letters; /* bit of each child's letter, modulo 64 */
+    uint64_t arrivals;      /* steps of this string: occurrences of it and what it ends with */
     uint64_t leaves;
     uint64_t replies;          /* to requestors by such steps */
     struct histogram *latency; /* of leaves; NULL: none yet */
-};
+} __attribute__((aligned(CACHE_LINE)));
 
 struct strings {
-    struct string *at;
-    size_t capacity;
+    struct string *at; /* [STRINGS_MOST] */
     uint32_t count;
     uint32_t latency_count;
     uint32_t
         *children; /* [child_slots] by hash of parent and letter: 15 bits of it, and the index */
     uint32_t child_slots;
     uint64_t others; /* that found no room */
+    struct {
+        uint16_t letters[2];
+        uint32_t string;
+    } pairs[PAIRS]; /* behind STRING_CUT, by a hash of them */
 };
 
 int strings_init(struct strings *strings);
@@ -91,7 +98,7 @@ struct step {
     uint64_t last;          /* it last sent */
     uint32_t origin;
     bool has_children;
-} __attribute__((aligned(64))); /* a line of the processor's cache */
+} __attribute__((aligned(CACHE_LINE)));
 
 #define STEPS_MOST  4096u  /* of one request; of more the oldest are let go ... */
 #define STEPS_FEW   64u    /* ... down to so few, while what requests have above that ... */

@@ -43,17 +43,24 @@ static uint32_t find_slot(const struct strings *strings, uint32_t parent, uint16
 
     for (; strings->children[at] != 0; at = (at + 1) & mask) {
         uint32_t index = strings->children[at] & (STRINGS_MOST - 1);
-        if (strings->children[at] == child_slot(hash, index) &&
-            strings->at[index].parent == parent && strings->at[index].letter == letter)
+        if (strings->children[at] != child_slot(hash, index))
+            continue;
+        const struct string *string = &strings->at[index];
+        if (string->parent == parent && string->letter == letter)
             break;
     }
     return at;
 }
 
+static uint64_t letter_bit(uint16_t letter)
+{
+    return 1ULL << (letter % 64);
+}
+
 /* Returns 0: there is none. */
 static uint32_t find_child(const struct strings *strings, uint32_t parent, uint16_t letter)
 {
-    if (strings->child_slots == 0)
+    if (!(strings->at[parent].child_letters & letter_bit(letter)))
         return 0;
     return strings->children[find_slot(strings, parent, letter)] & (STRINGS_MOST - 1);
 }
@@ -89,22 +96,24 @@ static int reserve_child(struct strings *strings)
 /* The first strings are the empty ones. */
 int strings_init(struct strings *strings)
 {
-    if (array_reserve(&strings->at, &strings->capacity, STRING_ROOTS, sizeof(*strings->at)) < 0)
+    strings->at = memory_reserve(STRINGS_MOST * sizeof(*strings->at));
+    if (strings->at == NULL)
         return -ENOMEM;
+    strings->count = STRING_ROOTS;
     strings->at[STRING_CUT].cut = true;
     strings->at[STRING_NOBODY].of_nobody = true;
-    strings->count = STRING_ROOTS;
     return 0;
 }
 
 void strings_done(struct strings *strings)
 {
     for (uint32_t i = 0; i < strings->count; i++) {
-        if (strings->at[i].latency != NULL)
-            histogram_done(strings->at[i].latency);
-        free(strings->at[i].latency);
+        struct histogram *latency = strings->at[i].latency;
+        if (latency != NULL)
+            histogram_done(latency);
+        free(latency);
     }
-    free(strings->at);
+    memory_release(strings->at, STRINGS_MOST * sizeof(*strings->at));
     free(strings->children);
 }
 
@@ -124,22 +133,21 @@ static bool has_room(const struct strings *strings, uint32_t parent)
 /* The string with this parent and letter. Returns its index, -ENOSPC or -ENOMEM. */
 static int64_t add(struct strings *strings, uint32_t parent, uint16_t letter)
 {
-    uint32_t index = strings->count;
+    struct string *before = &strings->at[parent];
 
     if (!has_room(strings, parent))
         return -ENOSPC;
-    if (array_reserve(&strings->at, &strings->capacity, index + 1UL, sizeof(*strings->at)) < 0 ||
-        reserve_child(strings) < 0)
+    if (reserve_child(strings) < 0)
         return -ENOMEM;
+    uint32_t index = strings->count++;
     strings->at[index] = (struct string){
         .parent = parent,
         .letter = letter,
-        .depth = (uint8_t)(strings->at[parent].depth + 1),
-        .cut = strings->at[parent].cut,
-        .of_nobody = strings->at[parent].of_nobody,
+        .depth = (uint8_t)(before->depth + 1),
+        .cut = before->cut,
+        .of_nobody = before->of_nobody,
     };
-    strings->at[parent].has_children = true;
-    strings->count++;
+    before->child_letters |= letter_bit(letter);
     put_child(strings, index);
     return index;
 }
@@ -164,12 +172,12 @@ static int64_t find_cut(struct strings *strings, const uint16_t *letters, unsign
 unsigned strings_letters(const struct strings *strings, uint32_t string, unsigned most,
                          uint16_t *letters)
 {
-    unsigned depth = strings->at[string].depth;
-    unsigned count = depth < most ? depth : most;
+    const struct string *at = &strings->at[string];
+    unsigned count = at->depth < most ? at->depth : most;
 
     for (unsigned i = count; i > 0; i--) {
-        letters[i - 1] = strings->at[string].letter;
-        string = strings->at[string].parent;
+        letters[i - 1] = at->letter;
+        at = &strings->at[at->parent];
     }
     return count;
 }
@@ -177,16 +185,17 @@ unsigned strings_letters(const struct strings *strings, uint32_t string, unsigne
 /* The last letters of a full string, as many as leave room for one more. */
 static int64_t find_shorter(struct strings *strings, uint32_t string)
 {
+    struct string *at = &strings->at[string];
     uint16_t letters[WINDOW];
 
-    if (strings->at[string].shorter != 0)
-        return strings->at[string].shorter;
+    if (at->shorter != 0)
+        return at->shorter;
     if (!has_room(strings, string))
         return -ENOSPC;
     unsigned count = strings_letters(strings, string, WINDOW - 1, letters);
     int64_t found = find_cut(strings, letters, count);
     if (found >= 0)
-        strings->at[string].shorter = (uint32_t)found;
+        at->shorter = (uint32_t)found;
     return found;
 }
 
@@ -198,13 +207,30 @@ static int64_t go_on_cut(struct strings *strings, uint32_t string, uint16_t lett
     return shorter < 0 ? shorter : find_or_add(strings, (uint32_t)shorter, letter);
 }
 
+/* The string of two letters behind STRING_CUT. Once it is there, it is found without looking at any string. */
+static int64_t find_pair(struct strings *strings, const uint16_t letters[2])
+{
+    uint32_t place = (letters[0] * 64u + letters[1]) % PAIRS;
+
+    if (strings->pairs[place].string != 0 && strings->pairs[place].letters[0] == letters[0] &&
+        strings->pairs[place].letters[1] == letters[1])
+        return strings->pairs[place].string;
+    int64_t found = find_cut(strings, letters, 2);
+    if (found >= 0) {
+        memcpy(strings->pairs[place].letters, letters, sizeof(strings->pairs[place].letters));
+        strings->pairs[place].string = (uint32_t)found;
+    }
+    return found;
+}
+
 /* There is no room for all of it: its last two letters, or the last one. */
 static int64_t go_on_short(struct strings *strings, uint32_t string, uint16_t letter)
 {
-    const uint16_t pair[] = {strings->at[string].letter, letter};
+    const struct string *at = &strings->at[string];
+    const uint16_t pair[] = {at->letter, letter};
 
     strings->others++;
-    int64_t found = strings->at[string].depth == 0 ? -ENOSPC : find_cut(strings, pair, 2);
+    int64_t found = at->depth == 0 ? -ENOSPC : find_pair(strings, pair);
     return found == -ENOSPC ? find_or_add(strings, STRING_CUT, letter) : found;
 }
 
@@ -215,17 +241,18 @@ static bool is_full(const struct string *string)
 
 int64_t strings_extend(struct strings *strings, uint32_t string, uint16_t letter)
 {
-    uint32_t followed = strings->at[string].followed;
+    struct string *at = &strings->at[string];
 
-    if (followed != 0 && strings->at[followed].letter == letter)
-        return followed;
-    int64_t found = is_full(&strings->at[string])      ? go_on_cut(strings, string, letter)
-                    : strings->at[string].has_children ? find_or_add(strings, string, letter)
-                                                       : add(strings, string, letter);
+    if (at->followed != 0 && at->followed_letter == letter)
+        return at->followed;
+    int64_t found =
+        is_full(at) ? go_on_cut(strings, string, letter) : find_or_add(strings, string, letter);
     if (found == -ENOSPC)
         return go_on_short(strings, string, letter);
-    if (found >= 0)
-        strings->at[string].followed = (uint32_t)found;
+    if (found >= 0) {
+        at->followed = (uint32_t)found;
+        at->followed_letter = letter;
+    }
     return found;
 }
 

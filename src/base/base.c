@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <xxhash.h>
 
@@ -154,6 +155,22 @@ void arena_done(struct arena *arena)
         free(block);
     }
     *arena = (struct arena){0};
+}
+
+void *memory_reserve(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, size, MADV_HUGEPAGE); /* without them it is only slower */
+    return memory;
+}
+
+void memory_release(void *memory, size_t size)
+{
+    if (memory != NULL)
+        munmap(memory, size);
 }
 
 int array_reserve(void *array, size_t *capacity, size_t count, size_t size)

@@ -73,6 +73,15 @@ void *arena_allocate(struct arena *arena, size_t size);
 
 void arena_done(struct arena *arena);
 
+/* ---- room for large arrays ---- */
+
+/* Room for so many bytes, all zero, that takes memory as it is used, in huge pages where there are some: who looks all over
+ * a large array finds its pages more quickly. It stays where it is. NULL: there is none. */
+void *memory_reserve(size_t size);
+
+/* `memory` may be NULL. */
+void memory_release(void *memory, size_t size);
+
 /* ---- growing array ---- */
 
 /* Makes room for at least `count` elements of `size` bytes in *array, whose present room is
