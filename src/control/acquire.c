@@ -144,18 +144,19 @@ static int acquire_chosen(const struct acquire_options *options, struct meter *m
 }
 
 static int acquire(const struct acquire_options *options, struct recording *recording,
-                   struct problem *problem)
+                   size_t *ret_processes, struct problem *problem)
 {
-    size_t processes;
     int result = acquire_chosen(options, recording->metering.meter, problem);
 
     if (result < 0)
         return result;
     if (meter_live(recording->metering.meter) == 0)
         return problem_set(problem, -ESRCH, "there is no such process");
-    result = meter_begin(recording->metering.meter, &processes, problem);
-    if (result < 0)
-        return result;
+    return meter_begin(recording->metering.meter, ret_processes, problem);
+}
+
+static void tell_begin(struct recording *recording, size_t processes)
+{
     /* whoever waits for it reads standard error, also if there is a report's file */
     fprintf(stderr, "dpm: metering %zu process%s\n", processes, processes == 1 ? "" : "es");
     uint32_t unsettled = meter_unsettled(recording->metering.meter);
@@ -165,7 +166,6 @@ static int acquire(const struct acquire_options *options, struct recording *reco
                 "were never still\n",
                 unsettled);
     fflush(recording->messages);
-    return 0;
 }
 
 /* ---- until it ends ---- */
@@ -208,15 +208,18 @@ static int record_acquired(const struct acquire_options *options, struct recordi
 {
     pid_t pid = options->choice.pid_count > 0 ? options->choice.pids[0] : getpid();
     struct problem problem;
+    size_t processes;
     int result = recording_open(recording, name_of(options), pid, &problem);
 
     if (result >= 0)
-        result = acquire(options, recording, &problem);
+        result = acquire(options, recording, &processes, &problem);
     if (result < 0) {
         recording_discard(recording);
         return command_error("%s", problem.text);
     }
     recording_begin(recording);
+    recording_catch_up(recording);
+    tell_begin(recording, processes);
     record(options, recording);
     int status = recording->active ? EXIT_SUCCESS : EXIT_FAILURE;
     if (recording_end(recording, NULL, &problem) < 0)

@@ -197,10 +197,10 @@ static int drain(struct recording *recording, struct problem *problem)
 {
     struct source *source = recording->metering.operations->source(recording->metering.meter);
     struct event event;
-    uint64_t complete;
     int result;
 
-    while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD) {
+    while ((result = source->next(source, &event, &recording->complete, problem)) ==
+           SOURCE_RECORD) {
         result = store(recording, &event, problem);
         if (result < 0)
             return result;
@@ -259,6 +259,17 @@ void recording_step(struct recording *recording)
         result = report_so_far(recording, now, &problem);
     if (result < 0)
         give_up(recording, result, &problem);
+}
+
+void recording_catch_up(struct recording *recording)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    recording_step(recording);
+    for (int i = 0; i < 1000 && recording->active && recording->complete < now; i++) {
+        usleep(1000); /* a record is being written */
+        recording_step(recording);
+    }
 }
 
 /* ---- before and after ---- */

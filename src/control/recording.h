@@ -51,6 +51,7 @@ struct recording {
     uint32_t wakeups; /* how often records were looked for */
     uint64_t last_flush;
     uint64_t last_report;
+    uint64_t complete; /* all records up to this time are stored */
     bool active;
     enum end_reason reason;
 };
@@ -101,6 +102,10 @@ void recording_begin(struct recording *recording);
 /* Moves what the meter has into the trace; once a second flushes it; reports if an interval has
  * passed. A write error or the largest size ends the recording and is said, never the subject. */
 void recording_step(struct recording *recording);
+
+/* The same until all is stored that there is now, a second at most. The files of programs that are told of are open then:
+ * a process that ends a moment later has names for its program counters. */
+void recording_catch_up(struct recording *recording);
 
 /* Ends the recording in order: the rest of the records and END. Names on standard error those of the
  * metered that run on, if `name_the_rest` says why they may be of interest.
