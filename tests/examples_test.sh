@@ -5,6 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 # shellcheck source=tests/meter.sh
 . "$(dirname "$0")/meter.sh"
+studies=$(cd "$(dirname "$0")/../examples/studies" && pwd)
 pipeline=$1/examples/pipeline
 server=$1/examples/timer-server/timer-server
 cd "$scratch" || exit 1
@@ -72,4 +73,15 @@ check_equal "DPM counts the pipeline's bytes" "generator gzip 4194304
 gzip consumer $(sed -n 's/^bytes *//p' out)" "$(between pipe.trace | awk '{ print $1, $2, $4 }')"
 check "and that those before the slow consumer wait for room" sh -c "'$dpm' stats --json pipe.trace | jq -e '
     [.processes[] | select(.sender_blocked_ns.max > 10000000) | .name] | unique == [\"generator\", \"gzip\"]'"
+
+# ---- the studies: that they run; what they find in one run proves nothing ----
+
+if only_kernel "a study" "its stops are most of what would be studied"; then
+    SIZES="4 8" SERVERS=4 RUNS=1 sh "$studies/tsp.sh" "$1" > study 2> err
+    check_equal "the study of the travelling salesman prints its tables" "5.21 5.20" \
+        "$(sed -n 's/^Figure \(5...\): .*/\1/p' study | paste -sd ' ')"
+    check "... of values" grep -Eq '^4 +[0-9.]+/[0-9.]+/[0-9.]+ +[0-9.]+/[0-9.]+/[0-9.]+$' study
+    check "... and how much of what the thesis says holds" grep -q '^[0-9]* of 5 hold$' study
+    check_equal "... and nothing else is said" "" "$(cat err)"
+fi
 finish

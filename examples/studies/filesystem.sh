@@ -288,9 +288,9 @@ place_on() {
 }
 
 forget
-for measured in A B C; do
+for measured in A B C; do # twice as many runs, for it is a few per cent that matter
     run=0
-    while [ "$run" -lt "$runs" ]; do
+    while [ "$run" -lt $((2 * runs)) ]; do
         record "$filesystem" --place "$(place_on $measured)"
         analyse
         for predicted in A B C; do
@@ -318,5 +318,5 @@ C 2, -2, -
 END
 echo
 worst=$(awk '{ size = $1 < 0 ? -$1 : $1 } size > most { most = size } END { print most + 0 }' "$scratch/changes")
-must "predicted P is within 5 % (in the thesis within 4)" "$worst <= 5"
+must "predicted P is within 4 %, as in the thesis" "$worst <= 4"
 judge

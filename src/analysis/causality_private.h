@@ -154,10 +154,14 @@ struct causality_live_process {
 #define PAST_STEPS_FEW  32u
 #define PAST_STEPS_MOST (128u << 10) /* of all streams together */
 
+/* Requests that were open then, in its process and in its stream: of more than 2 that is enough to know. */
+#define PAST_OPEN_MOST 3u
+
 struct past_step {
-    uint64_t since; /* ns, its clock */
+    uint64_t since : 60; /* ns, its clock */
+    uint64_t process_open : 2;
+    uint64_t stream_open : 2;
     struct reference step;
-    uint32_t process_open, stream_open; /* requests, then */
 };
 
 struct causality_stream {

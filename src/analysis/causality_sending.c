@@ -24,6 +24,8 @@ static enum attribution attribute(const struct causality_analysis *analysis,
                                   const struct causality_event *at, const struct step *step,
                                   uint32_t process_open, uint32_t stream_open)
 {
+    if (process_open > 1 && stream_open > 1) /* one of them is another's: no need to look which */
+        return ATTRIBUTION_LATEST;
     const struct causality_end *entry = end_of(analysis, step->entry);
     const struct step *open =
         entry == NULL || !entry->open ? NULL : step_of(analysis, entry->entry);
@@ -254,6 +256,11 @@ static void make_past(struct causality_analysis *analysis, struct causality_stre
     analysis->past_steps += most;
 }
 
+static unsigned few_open(uint32_t open)
+{
+    return open < PAST_OPEN_MOST ? open : PAST_OPEN_MOST;
+}
+
 void causality_enter(struct causality_analysis *analysis, const struct causality_event *at,
                      struct reference step)
 {
@@ -269,8 +276,8 @@ void causality_enter(struct causality_analysis *analysis, const struct causality
     stream->past[stream->past_count++ % stream->past_capacity] = (struct past_step){
         .since = at->record->header.time,
         .step = step,
-        .process_open = at->process->open,
-        .stream_open = stream->open,
+        .process_open = few_open(at->process->open),
+        .stream_open = few_open(stream->open),
     };
 }
 

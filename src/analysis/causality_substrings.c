@@ -121,59 +121,148 @@ static uint32_t *by_arrivals(struct strings *strings)
 
 /* ---- substrings ---- */
 
-/* What it ends with, of this length. */
-static int add_substring(struct tails *tails, uint32_t string, unsigned length)
+/*
+ * What a string ends with, of one length, is what its parent ends with, one letter shorter, and its own letter. So
+ * each tail has a class, found by that of the shorter one:
+ *
+ *      length 2    (B) C --> 1         (B) A --> 2
+ *      length 3    1   B --> 3         2   B --> 4        "BCB", "BAB"
+ *
+ * A class is the index of its tail + 1, 0: there is none or no room; of a single letter that letter + 1.
+ */
+
+static uint64_t class_key(uint32_t shorter, uint16_t letter, unsigned length)
+{
+    return (uint64_t)(length == 2) << 63 | (uint64_t)shorter << 16 | letter;
+}
+
+/* Returns its class or -ENOMEM. */
+static int64_t find_class(struct tails *tails, uint32_t string, uint32_t shorter, unsigned length)
+{
+    uint64_t key = class_key(shorter, tails->strings->at[string].letter, length);
+    uint32_t found = lookup_find(&tails->hashes, key);
+    const struct tail tail = {string, length, 0};
+
+    if (found != LOOKUP_NONE)
+        return (int64_t)found + 1;
+    if (tails->count >= TAILS_MOST)
+        return 0;
+    return add_new_tail(tails, key, &tail) < 0 ? -ENOMEM : (int64_t)tails->count;
+}
+
+/* Counts what it ends with, of this length, and notes its class. `shorter`: those of one letter less, by string. */
+static int add_substring(struct tails *tails, uint32_t string, unsigned length,
+                         const uint32_t *shorter, uint32_t *ret_class)
 {
     const struct string *at = &tails->strings->at[string];
-    uint16_t letters[TAIL_SIZE];
+    int64_t class = 0;
 
-    if (at->arrivals == 0)
-        return 0;
+    *ret_class = 0;
     if (at->depth < length) {
         tails->others += at->cut ? at->arrivals : 0; /* what stood before it is not known */
         return 0;
     }
-    strings_letters(tails->strings, string, length, letters);
-    return add_tail(tails, string, letters, length, at->arrivals);
+    if (shorter[at->parent] != 0)
+        class = find_class(tails, string, shorter[at->parent], length);
+    if (class < 0)
+        return -ENOMEM;
+    if (class == 0)
+        tails->others += at->arrivals;
+    else
+        tails->at[class - 1].count += at->arrivals;
+    *ret_class = (uint32_t) class;
+    return 0;
 }
 
-static int compare_substrings(const void *left, const void *right)
+static int add_substrings(struct tails *tails, const uint32_t *order, unsigned most)
 {
-    return strcmp(((const struct causality_substring *)left)->string,
-                  ((const struct causality_substring *)right)->string);
+    uint32_t count = tails->strings->count;
+    uint32_t *classes = calloc(2 * (count + 1UL), sizeof(*classes));
+    uint32_t *shorter = classes, *own = classes + count;
+    int result = classes == NULL ? -ENOMEM : 0;
+
+    for (uint32_t i = 0; result == 0 && i < count; i++)
+        shorter[i] = tails->strings->at[i].depth == 0 ? 0 : tails->strings->at[i].letter + 1u;
+    for (unsigned length = 2; result == 0 && length <= most; length++) {
+        for (uint32_t i = 0; result == 0 && i < count; i++)
+            result = add_substring(tails, order[i], length, shorter, &own[order[i]]);
+        uint32_t *swap = shorter;
+        shorter = own;
+        own = swap;
+    }
+    free(classes);
+    return result;
 }
 
-static int list_substrings(const struct tails *tails, struct causality *result)
+/* The first eight characters stand before the text: most of two texts differ in them. */
+struct listed {
+    uint64_t first;
+    struct causality_substring substring;
+};
+
+static int compare_listed(const void *left, const void *right)
+{
+    const struct listed *a = left, *b = right;
+
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    return strcmp(a->substring.string, b->substring.string);
+}
+
+static uint64_t first_characters(const char *text)
+{
+    uint64_t first = 0;
+
+    for (unsigned i = 0; i < sizeof(first); i++) {
+        first = first << 8 | (unsigned char)*text;
+        text += *text != '\0';
+    }
+    return first;
+}
+
+/* Those that have occurred, as text, in `list`, which has room for all. */
+static int list_tails(const struct tails *tails, struct causality *result, struct listed *list)
 {
     uint16_t letters[TAIL_SIZE];
 
-    result->substrings = calloc(tails->count + 1UL, sizeof(*result->substrings));
-    if (result->substrings == NULL)
-        return -ENOMEM;
     for (uint32_t i = 0; i < tails->count; i++) {
         const struct tail *tail = &tails->at[i];
+        if (tail->count == 0) /* only what goes on with it has */
+            continue;
         tail_letters(tails->strings, tail->string, tail->length, letters);
         const char *text = letters_text(&result->memory, letters, tail->length, false);
         if (text == NULL)
             return -ENOMEM;
-        result->substrings[result->substring_count++] =
-            (struct causality_substring){text, tail->count};
+        list[result->substring_count++] =
+            (struct listed){first_characters(text), {text, tail->count}};
     }
-    qsort(result->substrings, result->substring_count, sizeof(*result->substrings),
-          compare_substrings);
-    result->other_substrings = tails->others;
     return 0;
+}
+
+static int list_substrings(struct tails *tails, struct causality *result)
+{
+    lookup_done(&tails->hashes); /* nothing is looked for any more: there is room for the list */
+    struct listed *list = malloc((tails->count + 1UL) * sizeof(*list));
+
+    if (list == NULL || list_tails(tails, result, list) < 0) {
+        free(list);
+        return -ENOMEM;
+    }
+    qsort(list, result->substring_count, sizeof(*list), compare_listed);
+    result->substrings = calloc(result->substring_count + 1UL, sizeof(*result->substrings));
+    for (size_t i = 0; result->substrings != NULL && i < result->substring_count; i++)
+        result->substrings[i] = list[i].substring;
+    free(list);
+    result->other_substrings = tails->others;
+    return result->substrings == NULL ? -ENOMEM : 0;
 }
 
 int causality_build_substrings(struct causality_analysis *analysis, struct causality *result)
 {
     struct tails tails = {.strings = &analysis->strings};
     uint32_t *order = by_arrivals(&analysis->strings);
-    int done = order == NULL ? -ENOMEM : 0;
+    int done = order == NULL ? -ENOMEM : add_substrings(&tails, order, analysis->options.length);
 
-    for (unsigned length = 2; done == 0 && length <= analysis->options.length; length++)
-        for (uint32_t i = 0; done == 0 && i < analysis->strings.count; i++)
-            done = add_substring(&tails, order[i], length);
     if (done == 0)
         done = list_substrings(&tails, result);
     free(order);
