@@ -155,7 +155,7 @@ static int add_substring(struct tails *tails, uint32_t string, unsigned length,
                          const uint32_t *shorter, uint32_t *ret_class)
 {
     const struct string *at = &tails->strings->at[string];
-    int64_t class = 0;
+    int64_t own = 0;
 
     *ret_class = 0;
     if (at->depth < length) {
@@ -163,14 +163,14 @@ static int add_substring(struct tails *tails, uint32_t string, unsigned length,
         return 0;
     }
     if (shorter[at->parent] != 0)
-        class = find_class(tails, string, shorter[at->parent], length);
-    if (class < 0)
+        own = find_class(tails, string, shorter[at->parent], length);
+    if (own < 0)
         return -ENOMEM;
-    if (class == 0)
+    if (own == 0)
         tails->others += at->arrivals;
     else
-        tails->at[class - 1].count += at->arrivals;
-    *ret_class = (uint32_t) class;
+        tails->at[own - 1].count += at->arrivals;
+    *ret_class = (uint32_t)own;
     return 0;
 }
 
