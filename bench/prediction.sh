@@ -5,7 +5,7 @@
 # two. RUNS times (5), one right after the other. For each computation:
 #
 #   one         elapsed time on one CPU, ms: as the recording says / as the model says of it
-#   predicted   on two CPUs, from the recording on one
+#   predicted   on two CPUs, from the recording on one, and from how long messages take here (dpm calibrate)
 #   measured    on two CPUs
 #   wrong by    predicted over measured, in per cent; the median may be 10
 #   no change   how wrong it is to say that two CPUs take as long as one did: a prediction says nothing unless
@@ -39,9 +39,18 @@ record() {
     }
 }
 
-# model NAME CORES: of a trace, ms: elapsed time as recorded, and on so many processors of one machine.
+# delay KIND: of messages by such paths here, from one processor to another, as `dpm calibrate` has measured it.
+"$build/dpm" calibrate > calibration
+delay() {
+    sed -n "s/^# local by $1 /--local-delay /p" calibration
+    [ "$1" != tcp ] || sed -n 's/^local */--local-delay /p' calibration
+}
+
+# model NAME CORES [OPTION...]: of a trace, ms: elapsed time as recorded, and on so many processors of one machine.
 model() {
-    "$build/dpm" parallelism --json --one-machine --cores "$2" --streams threads "$1" | jq -r '
+    trace=$1 cores=$2
+    shift 2
+    "$build/dpm" parallelism --json --one-machine --cores "$cores" --streams threads "$@" "$trace" | jq -r '
         (.rows[] | select(.assignment == "one-machine" and .step == "sharing") | .tmax_ns / 1e6) as $is |
         "\(.trace.duration_ns / 1e6) \($is)"'
 }
@@ -52,16 +61,17 @@ median() {
         awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
 }
 
-# compare NAME COMMAND...
+# compare NAME KIND COMMAND...: KIND of the paths by which it speaks.
 compare() {
-    name=$1
-    shift
+    name=$1 kind=$2
+    shift 2
     : > rows
     i=0
     while [ $i -lt "$runs" ]; do
         record one.trace "$last" "$@"
         record two.trace "$((last - 1)),$last" "$@"
-        echo "$(model one.trace 1) $(model one.trace 2) $(model two.trace 2)" >> rows
+        # shellcheck disable=SC2046 # options are words
+        echo "$(model one.trace 1) $(model one.trace 2 $(delay "$kind")) $(model two.trace 2)" >> rows
         i=$((i + 1))
     done
     echo "$name, $runs runs: median (quartiles)"
@@ -81,7 +91,7 @@ compare() {
 }
 
 failed=0
-compare 'travelling salesman, 16 cities, 4 servers' tsp --cities 16 --servers 4
-compare 'pipeline: generator | gzip | consumer' sh -c 'generator 16384 | gzip -1 | consumer 64 5'
-compare 'server with a timer' timer-server
+compare 'travelling salesman, 16 cities, 4 servers' tcp tsp --cities 16 --servers 4
+compare 'pipeline: generator | gzip | consumer' pipe sh -c 'generator 16384 | gzip -1 | consumer 64 5'
+compare 'server with a timer' unix timer-server
 exit $failed

@@ -248,6 +248,8 @@ static int list_substrings(struct tails *tails, struct causality *result)
         free(list);
         return -ENOMEM;
     }
+    free(tails->at); /* for the same reason */
+    tails->at = NULL;
     qsort(list, result->substring_count, sizeof(*list), compare_listed);
     result->substrings = calloc(result->substring_count + 1UL, sizeof(*result->substrings));
     for (size_t i = 0; result->substrings != NULL && i < result->substring_count; i++)
