@@ -126,6 +126,55 @@ static void connection_is_of_whom_it_was_made_for(void **state)
     causality_free(result);
 }
 
+/* A request of `client` makes a connection to process 2, which is used first when `count` requests of `other` have
+ * come and are answered. */
+static void use_late(struct world *world, uint32_t client, uint32_t other, uint32_t count)
+{
+    uint32_t back = connect_to(world);
+
+    do_receive(world, 1, client, 10);
+    uint64_t made = tick(world);
+    for (uint32_t i = 0; i < count; i++) {
+        do_receive(world, 1, other, 10);
+        do_send(world, 1, other, 10);
+    }
+    struct record *record =
+        add_message(&world->tape, tick(world), EVENT_CONNECT, 1, world->sequences[1]++, back, 0, 0);
+    record->message.span = (uint32_t)(world->time - made);
+    pass(world, 1, back, 2);
+    pass(world, 2, back + 1, 1);
+    do_send(world, 1, client, 10);
+}
+
+/* How many steps of the past are known follows from how far back connections were made. */
+static void connections_are_looked_back_for(void **state)
+{
+    static const struct {
+        uint32_t counts[4];
+        uint64_t unknown; /* connections */
+    } cases[] = {
+        {{100, 200, 400, 800}, 0}, /* it grows ahead of them */
+        {{300, 300, 600, 100}, 1}, /* the first one is too far back */
+        {{10, 5000, 10, 20}, 1},
+        {{2000, 3000, 4000, 4000}, 4}, /* it is doubled by each */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct world world;
+
+        begin(&world, 2);
+        uint32_t client = connect_outside(&world, PATH_ROLE_ACCEPTED);
+        uint32_t other = connect_outside(&world, PATH_ROLE_ACCEPTED);
+        for (size_t k = 0; k < ARRAY_SIZE(cases[i].counts); k++)
+            use_late(&world, client, other, cases[i].counts[k]);
+        struct causality *result = finish_plainly(&world);
+        assert_int_equal(result->unknown_connections, cases[i].unknown);
+        assert_int_equal(count_of(result, "ABA"), ARRAY_SIZE(cases[i].counts) - cases[i].unknown);
+        causality_free(result);
+    }
+}
+
 /* A thread has one request, another thread another one. */
 static void threads_are_told_apart(void **state)
 {
@@ -444,6 +493,7 @@ int main(void)
         cmocka_unit_test(system_processes_are_ignored),
         cmocka_unit_test(event_loop_keeps_requests_apart),
         cmocka_unit_test(connection_is_of_whom_it_was_made_for),
+        cmocka_unit_test(connections_are_looked_back_for),
         cmocka_unit_test(threads_are_told_apart),
         cmocka_unit_test(streams_split_and_join),
         cmocka_unit_test(fan_out_is_a_tree),

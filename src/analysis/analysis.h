@@ -44,6 +44,7 @@ struct histogram {
     uint8_t used;
     uint8_t capacity;
     uint8_t shift;
+    uint8_t latest; /* bucket, in which the next value often is, too */
 };
 
 /* The most buckets of a histogram: of what there is much of, few. A bucket is a sixteenth of an octave,

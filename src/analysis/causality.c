@@ -44,7 +44,9 @@ int causality_new(const struct causality_options *options, struct history *histo
         causality_analysis_free(analysis);
         return -ENOMEM;
     }
-    history_keep_values(history, sizeof(struct sent_value));
+    history_keep_values(history, sizeof(struct sent_value),
+                        EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
+                            EVENT_FLAG(EVENT_CREATEPROCESS));
     *ret_analysis = analysis;
     return 0;
 }

@@ -148,11 +148,12 @@ struct causality_live_process {
     enum causality_role role;
 };
 
-/* What a stream was in before, for calls of which only the end is told: many of the first streams,
- * few of the others. */
-#define PAST_STEPS      2048u
-#define PAST_STEPS_FEW  32u
-#define PAST_STEPS_MOST (128u << 10) /* of all streams together */
+/* What a stream was in before, for calls of which only the end is told: of each stream twice as many as one was
+ * looked back for, at least PAST_STEPS, if there is room for them; of other streams few. */
+#define PAST_STEPS       256u
+#define PAST_STEPS_FEW   32u
+#define PAST_STEPS_MOST  4096u        /* of one stream */
+#define PAST_STEPS_TOTAL (128u << 10) /* of all streams together */
 
 /* Requests that were open then, in its process and in its stream: of more than 2 that is enough to know. */
 #define PAST_OPEN_MOST 3u
@@ -174,7 +175,8 @@ struct causality_stream {
     struct reference current; /* step */
     struct past_step *past;   /* [past_capacity], a ring; the last is at past_count - 1 */
     uint32_t past_capacity;
-    uint32_t past_count;
+    uint32_t past_count;        /* so far ... */
+    uint32_t past_kept;         /* ... and the latest of them, in the ring */
     struct reference inherited; /* step of its creator, until it sends or receives */
 };
 

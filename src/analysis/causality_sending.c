@@ -247,13 +247,33 @@ int causality_sent(struct causality_analysis *analysis, struct causality_event *
 static void make_past(struct causality_analysis *analysis, struct causality_stream *stream)
 {
     uint32_t most =
-        analysis->past_steps + PAST_STEPS <= PAST_STEPS_MOST ? PAST_STEPS : PAST_STEPS_FEW;
+        analysis->past_steps + PAST_STEPS <= PAST_STEPS_TOTAL ? PAST_STEPS : PAST_STEPS_FEW;
 
     stream->past = calloc(most, sizeof(*stream->past));
     if (stream->past == NULL)
         return; /* connections have no maker then, which is counted */
     stream->past_capacity = most;
     analysis->past_steps += most;
+}
+
+/* Who looks that far back may soon look further: there is room for twice as many then. */
+static void extend_past(struct causality_analysis *analysis, struct causality_stream *stream,
+                        uint32_t looked_back)
+{
+    uint32_t capacity = stream->past_capacity;
+
+    if (capacity == 0 || looked_back <= capacity / 2 || capacity >= PAST_STEPS_MOST ||
+        analysis->past_steps + capacity > PAST_STEPS_TOTAL)
+        return;
+    struct past_step *past = calloc(2UL * capacity, sizeof(*past));
+    if (past == NULL)
+        return;
+    for (uint32_t i = stream->past_count - stream->past_kept; i != stream->past_count; i++)
+        past[i % (2 * capacity)] = stream->past[i % capacity];
+    free(stream->past);
+    stream->past = past;
+    stream->past_capacity = 2 * capacity;
+    analysis->past_steps += capacity;
 }
 
 static unsigned few_open(uint32_t open)
@@ -273,6 +293,7 @@ void causality_enter(struct causality_analysis *analysis, const struct causality
         make_past(analysis, stream);
     if (stream->past == NULL)
         return;
+    stream->past_kept += stream->past_kept < stream->past_capacity;
     stream->past[stream->past_count++ % stream->past_capacity] = (struct past_step){
         .since = at->record->header.time,
         .step = step,
@@ -281,18 +302,22 @@ void causality_enter(struct causality_analysis *analysis, const struct causality
     };
 }
 
-/* What the stream was in then; NULL: not known any more. */
-static const struct past_step *past_step(const struct causality_stream *stream, uint64_t time)
+/* What the stream was in then. Returns false: something that is not known any more. */
+static bool find_past(struct causality_analysis *analysis, struct causality_stream *stream,
+                      uint64_t time, struct past_step *ret_past)
 {
-    uint32_t capacity = stream->past_capacity;
-    uint32_t kept = stream->past_count < capacity ? stream->past_count : capacity;
+    uint32_t kept = stream->past_kept;
+    bool has_more = stream->past_count > kept;
+    uint32_t back = 1;
 
-    for (uint32_t i = 1; i <= kept; i++) {
-        const struct past_step *past = &stream->past[(stream->past_count - i) % capacity];
-        if (past->since <= time)
-            return past;
-    }
-    return NULL;
+    *ret_past = (struct past_step){0};
+    while (back <= kept &&
+           stream->past[(stream->past_count - back) % stream->past_capacity].since > time)
+        back++;
+    if (back <= kept)
+        *ret_past = stream->past[(stream->past_count - back) % stream->past_capacity];
+    extend_past(analysis, stream, back);
+    return back <= kept || !has_more;
 }
 
 /* CONNECT is told when the connection is used first, and others may have come since it was made.
@@ -304,20 +329,20 @@ int causality_connected(struct causality_analysis *analysis, struct causality_ev
     if (analysis->options.last || at->end == NULL || at->process->role != ROLE_SERVER ||
         at->end->turn != TURN_NONE)
         return 0;
-    const struct past_step *past = past_step(at->stream, made);
-    if (past == NULL && at->stream->past_count > at->stream->past_capacity) {
+    struct past_step past;
+    if (!find_past(analysis, at->stream, made, &past)) {
         at->end->connecting = true; /* for nobody we know */
         analysis->sums.unknown_connections++;
         return 0;
     }
-    const struct step *step = past == NULL ? NULL : step_of(analysis, past->step);
+    const struct step *step = step_of(analysis, past.step);
     if (step == NULL)
         return 0;
-    enum attribution then = attribute(analysis, at, step, past->process_open, past->stream_open);
+    enum attribution then = attribute(analysis, at, step, past.process_open, past.stream_open);
     enum attribution now = causality_attribute(analysis, at, step);
     bool threads = at->process->streams > 1; /* others may have got requests since */
     at->end->connecting = true;
-    at->end->forwarded = past->step;
+    at->end->forwarded = past.step;
     at->end->attribution = (uint8_t)(threads && now > then ? now : then);
     return 0;
 }

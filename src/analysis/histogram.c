@@ -98,13 +98,22 @@ static unsigned find_bucket(const struct histogram *histogram, unsigned place)
     return at;
 }
 
+static bool is_bucket(const struct histogram *histogram, unsigned index, unsigned place)
+{
+    return index < histogram->used && bucket_place(histogram->buckets[index]) == place;
+}
+
 /* `place` is one without shift. */
 static int add_at(struct histogram *histogram, unsigned place, uint64_t count, unsigned most)
 {
+    if (is_bucket(histogram, histogram->latest, place >> histogram->shift)) {
+        histogram->buckets[histogram->latest] += count;
+        return 0;
+    }
     for (;;) {
         unsigned at = find_bucket(histogram, place >> histogram->shift);
-        if (at < histogram->used &&
-            bucket_place(histogram->buckets[at]) == place >> histogram->shift) {
+        histogram->latest = (uint8_t)at;
+        if (is_bucket(histogram, at, place >> histogram->shift)) {
             histogram->buckets[at] += count;
             return 0;
         }

@@ -43,7 +43,7 @@ int graph_init(struct graph *graph, const struct parallelism_options *options,
         made = placed_init(&graph->placed[i], &options->assignments[i], &options->delays);
     if (made < 0)
         return problem_set(problem, made, "out of memory");
-    history_keep_values(history, sizeof(struct reached) + lengths);
+    history_keep_values(history, sizeof(struct reached) + lengths, METER_EVENT_FLAGS);
     return graph->keeps ? stretches_open(&graph->stretches, options->directory, problem) : 0;
 }
 
@@ -98,7 +98,8 @@ int graph_replay(struct graph *graph, struct history *again, see_stretch_functio
     graph->history = again;
     graph->see = see;
     graph->context = context;
-    history_keep_values(again, sizeof(struct reached) + graph->lengths * sizeof(uint64_t));
+    history_keep_values(again, sizeof(struct reached) + graph->lengths * sizeof(uint64_t),
+                        METER_EVENT_FLAGS);
     return 0;
 }
 

@@ -89,28 +89,43 @@ void history_free(struct history *history)
 
 /* ---- handing out ---- */
 
+#define MESSAGES (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVE))
+
+#define IDENTITIES                                                                                 \
+    (EVENT_FLAG(EVENT_STREAM) | EVENT_FLAG(EVENT_PATH) | EVENT_FLAG(EVENT_MACHINE) |               \
+     EVENT_FLAG(EVENT_IMAGE) | EVENT_FLAG(EVENT_MODULE) | EVENT_FLAG(EVENT_PROCEDURE) |            \
+     EVENT_FLAG(EVENT_NAME))
+
+_Static_assert(EVENT_ID_END <= 32, "each type has a bit, and sources only hand out known types");
+
+static inline bool is_any_of(unsigned id, uint32_t event_flags)
+{
+    return event_flags >> (id % 32) & 1;
+}
+
 static bool has_stream(const struct record_header *header)
 {
     return !(header->flags & RECORD_NO_STREAM) && header->stream != 0 &&
-           event_size(header->id) == sizeof(struct record);
+           is_any_of(header->id, ~(IDENTITIES | EVENT_FLAG(EVENT_END)));
 }
 
-static bool speaks_of_end(unsigned id)
+/* The end that an event happens at; NULL: at none, or at one of which nothing is known. */
+static struct end *end_of(struct history *history, uint32_t origin, const struct record *record)
 {
-    return id == EVENT_SEND || id == EVENT_SENDCALL || id == EVENT_RECEIVE ||
-           id == EVENT_RECEIVECALL || id == EVENT_CONNECT || id == EVENT_ACCEPT;
+    const uint32_t at_ends = MESSAGES | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_CONNECT) |
+                             EVENT_FLAG(EVENT_ACCEPT);
+
+    return is_any_of(record->header.id, at_ends) ? ends_find(history, origin, record->message.path)
+                                                 : NULL;
 }
 
 /* An event whose time has come; its message edges, if any, are in history->edges. */
-static int hand_out(struct history *history, struct stream *stream, const struct event *event,
-                    struct history_event *ret_event)
+static int hand_out(struct history *history, struct stream *stream, struct end *end,
+                    const struct event *event, struct history_event *ret_event)
 {
     const struct record *record = (const struct record *)event->header;
     unsigned id = record->header.id;
-    bool is_message = id == EVENT_SEND || id == EVENT_SENDCALL || id == EVENT_RECEIVE;
-    uint64_t span = is_message ? record->message.span : 0;
-    struct end *end =
-        speaks_of_end(id) ? ends_find(history, event->origin, record->message.path) : NULL;
+    uint64_t span = is_any_of(id, MESSAGES) ? record->message.span : 0;
     int result = 0;
 
     ret_event->event = *event;
@@ -140,8 +155,8 @@ static int hand_out(struct history *history, struct stream *stream, const struct
 }
 
 /* Whether the stream's next record can be handed out. 1: yes; 0: the stream waits now; -ENOMEM. */
-static int look(struct history *history, struct stream *stream, const struct record *record,
-                bool forced, struct history_event *event)
+static int look(struct history *history, struct stream *stream, struct end *end,
+                const struct record *record, bool forced, struct history_event *event)
 {
     struct process *process;
     struct wait wait;
@@ -157,7 +172,6 @@ static int look(struct history *history, struct stream *stream, const struct rec
     }
     if (record->header.id != EVENT_RECEIVE)
         return 1;
-    struct end *end = ends_find(history, stream->origin, record->message.path);
     int result = receiving_look(history, end, record, stream->origin, forced, &wait, event);
     return result != 0 ? result : holding_wait_bytes(history, stream, end, &wait);
 }
@@ -168,17 +182,6 @@ static void forget_if_over(struct history *history, struct stream *stream)
         streams_forget(history, stream);
 }
 
-/* What is of the same end and of no stream goes first, if it is older. */
-static bool release_older(struct history *history, const struct stream *stream,
-                          const struct record *record)
-{
-    struct end *end = record->header.id != EVENT_RECEIVE
-                          ? NULL
-                          : ends_find(history, stream->origin, record->message.path);
-
-    return end != NULL && holding_release_older(history, end, record);
-}
-
 /* Hands out the first held record of a stream, if it can be. Returns SOURCE_RECORD; 0: not now; or -ENOMEM. */
 static int hand_out_held(struct history *history, struct stream *stream, bool forced,
                          struct history_event *ret_event)
@@ -187,16 +190,19 @@ static int hand_out_held(struct history *history, struct stream *stream, bool fo
 
     if (held == NULL)
         return 0;
-    if (release_older(history, stream, &held->record)) {
+    struct end *end = end_of(history, stream->origin, &held->record);
+    /* what is of the same end and of no stream goes first, if it is older */
+    if (end != NULL && held->record.header.id == EVENT_RECEIVE &&
+        holding_release_older(history, end, &held->record)) {
         holding_ready(history, stream);
         return 0;
     }
     *ret_event = (struct history_event){0};
-    int result = look(history, stream, &held->record, forced, ret_event);
+    int result = look(history, stream, end, &held->record, forced, ret_event);
     if (result <= 0)
         return result;
     const struct event event = {&held->record.header, stream->origin, held->wall_offset};
-    result = hand_out(history, stream, &event, ret_event);
+    result = hand_out(history, stream, end, &event, ret_event);
     if (result < 0)
         return result;
     holding_remove_first(history, stream);
@@ -214,7 +220,7 @@ static int hand_out_released(struct history *history, const struct held *release
 
     *ret_event = (struct history_event){0};
     history->edge_count = 0;
-    int result = hand_out(history, NULL, &event, ret_event);
+    int result = hand_out(history, NULL, NULL, &event, ret_event);
     return result < 0 ? result : SOURCE_RECORD;
 }
 
@@ -225,10 +231,9 @@ static bool leads_ahead(const struct stream *stream)
     return stream->held_count > 0 || stream->waits != WAITS_NOT;
 }
 
-static int note_message(struct history *history, struct stream *stream, uint32_t origin,
+static int note_message(struct history *history, struct stream *stream, struct end *end,
                         const struct record *record)
 {
-    struct end *end = ends_find(history, origin, record->message.path);
     uint64_t position;
 
     if (end == NULL) { /* its PATH was lost: who receives it cannot be known */
@@ -248,28 +253,21 @@ static int note_message(struct history *history, struct stream *stream, uint32_t
     }
 }
 
-/* What a RECEIVE may be waiting for has come, though it is held itself. */
-static void wake_receivers(struct history *history, uint32_t origin, const struct record *record)
-{
-    struct end *end = ends_find(history, origin, record->message.path);
-
-    if (end != NULL && end->partner != NULL)
-        holding_wake_all(history, &end->partner->waiters);
-}
-
-static int note_event(struct history *history, struct stream *stream, uint32_t number,
-                      const struct record *record)
+static int note_event(struct history *history, struct stream *stream, struct end *end,
+                      uint32_t number, const struct record *record)
 {
     struct origin *origin = &history->origins[number];
     unsigned id = record->header.id;
     int result = 0;
 
-    if (id == EVENT_SEND || id == EVENT_SENDCALL || id == EVENT_RECEIVE)
-        result = note_message(history, stream, number, record);
+    if (is_any_of(id, MESSAGES))
+        result = note_message(history, stream, end, record);
     if (result == 0 && stream != NULL)
         result = streams_note(history, stream, record);
-    if (result == 0 && id == EVENT_SEND && stream != NULL && leads_ahead(stream))
-        wake_receivers(history, number, record);
+    /* what a RECEIVE may be waiting for has come, though it is held itself */
+    if (result == 0 && id == EVENT_SEND && stream != NULL && leads_ahead(stream) && end != NULL &&
+        end->partner != NULL)
+        holding_wake_all(history, &end->partner->waiters);
     if (id == EVENT_DISCARDED)
         origin->discards = true;
     if (id == EVENT_LOST)
@@ -279,7 +277,7 @@ static int note_event(struct history *history, struct stream *stream, uint32_t n
         holding_wake_origin(history, origin);
     }
     if (id == EVENT_DESTROYPATH) {
-        struct end *end = ends_find(history, number, record->message.path);
+        end = ends_find(history, number, record->message.path);
         if (end != NULL)
             ends_note_destroyed(history, end);
     }
@@ -321,20 +319,13 @@ static int note_identity(struct history *history, const struct event *event)
     }
 }
 
-static bool is_identity(unsigned id)
-{
-    return id == EVENT_STREAM || id == EVENT_PATH || id == EVENT_MACHINE || id == EVENT_IMAGE ||
-           id == EVENT_MODULE || id == EVENT_PROCEDURE || id == EVENT_NAME;
-}
-
 /* ---- one record of a source ---- */
 
 /* A RECEIVE of nobody: matched with what is there. */
-static int look_at_streamless(struct history *history, const struct event *event,
+static int look_at_streamless(struct history *history, struct end *end, const struct event *event,
                               struct history_event *ret_event)
 {
     const struct record *record = (const struct record *)event->header;
-    struct end *end = ends_find(history, event->origin, record->message.path);
     struct wait wait;
 
     if (record->header.id != EVENT_RECEIVE)
@@ -360,9 +351,9 @@ static int take_record(struct history *history, const struct event *event,
 
     *ret_event = (struct history_event){0};
     history->edge_count = 0;
-    if (is_identity(record->header.id)) {
+    if (is_any_of(record->header.id, IDENTITIES)) {
         result = note_identity(history, event);
-        return result < 0 || (result = hand_out(history, NULL, event, ret_event)) < 0
+        return result < 0 || (result = hand_out(history, NULL, NULL, event, ret_event)) < 0
                    ? result
                    : SOURCE_RECORD;
     }
@@ -371,19 +362,22 @@ static int take_record(struct history *history, const struct event *event,
         if (stream == NULL)
             return -ENOMEM;
     }
-    result = note_event(history, stream, event->origin, record);
+    struct end *end = end_of(history, event->origin, record);
+    result = note_event(history, stream, end, event->origin, record);
     if (result < 0)
         return result;
+    if (end != NULL && end->number != record->message.path) /* forgotten: it had been closed */
+        end = NULL;
     if (stream != NULL && leads_ahead(stream))
         return holding_add(history, stream, event);
     if (stream == NULL && (result = keep(history, event)) != 0)
         return result < 0 ? result : 0;
-    result = stream == NULL ? look_at_streamless(history, event, ret_event)
-                            : look(history, stream, record, false, ret_event);
+    result = stream == NULL ? look_at_streamless(history, end, event, ret_event)
+                            : look(history, stream, end, record, false, ret_event);
     if (result == 0)
         return holding_add(history, stream, event);
     if (result > 0)
-        result = hand_out(history, stream, event, ret_event);
+        result = hand_out(history, stream, end, event, ret_event);
     if (result < 0)
         return result;
     if (stream != NULL)

@@ -142,9 +142,9 @@ void history_free(struct history *history);
  * handed out once, and those of one stream in their order. */
 int history_next(struct history *history, struct history_event *ret_event, struct problem *problem);
 
-/* From now on `size` bytes of the caller's are kept with each event at which an edge may begin, as long as one
- * may. To be called before the first event is asked for. */
-void history_keep_values(struct history *history, size_t size);
+/* From now on `size` bytes of the caller's are kept with each event of these types (EVENT_FLAG) at which an edge
+ * may begin, as long as one may. To be called before the first event is asked for. */
+void history_keep_values(struct history *history, size_t size, uint32_t event_flags);
 
 /* Who and what the events speak of; identities are noted when their record is handed out. Paths that are
  * closed and streams that have ended are known for a while, the latest 8,192 of them, and then forgotten. */

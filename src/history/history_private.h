@@ -126,7 +126,8 @@ struct end {
     uint32_t held;       /* records of streams held that speak of it ... */
     uint32_t first_kept; /* ... and of no stream, until those are handed out; index + 1 */
     uint32_t last_kept;
-    uint8_t kind;   /* enum path_kind */
+    uint8_t kind; /* enum path_kind */
+    uint8_t latest_room;
     bool doubtful;  /* where its positions lie in those of its partner is not known */
     bool may_doubt; /* its messages may say that their positions are doubtful */
     bool counted;   /* is_counted */
@@ -166,7 +167,8 @@ struct end {
     uint64_t in_low[2]; /* ... a moment ago, and a moment before that */
     uint64_t in_low_time;
     struct beginning
-        rooms[ROOMS]; /* the latest RECEIVEs here, or the CONNECT: what the other end waits for */
+        rooms[ROOMS]; /* the latest RECEIVEs here, or the CONNECT: what the other end waits for. The
+                         one before the latest has the place before, around */
     struct end *previous; /* unjoined ... */
     struct end *next;
     struct end *previous_orphan;
@@ -301,7 +303,7 @@ struct fading {
     struct beginning latest; /* its last event */
 };
 
-#define RECENT 4096u /* a power of two */
+#define RECENT 16384u /* a power of two */
 
 static inline uint32_t place_of_recent(uint32_t origin, uint32_t number)
 {
@@ -355,8 +357,9 @@ struct history {
     struct history_edge *edges;
     size_t edge_capacity;
     uint32_t edge_count;
-    struct pool values; /* of the caller; its size is 0 if there are none */
-    uint32_t *spent;    /* values that the event handed out last may show; index + 1 */
+    struct pool values;   /* of the caller ... */
+    uint32_t value_flags; /* ... for events of these types (EVENT_FLAG) */
+    uint32_t *spent;      /* values that the event handed out last may show; index + 1 */
     size_t spent_capacity;
     size_t spent_count;
     struct history_counts counts;

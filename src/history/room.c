@@ -23,12 +23,9 @@
 static int note(struct history *history, struct end *end, const struct stream *stream,
                 const struct record *record, struct history_event *event)
 {
-    struct beginning *latest = &end->rooms[0];
-    uint32_t value = end->rooms[ROOMS - 1].value;
-
-    for (unsigned i = ROOMS - 1; i > 0; i--)
-        end->rooms[i] = end->rooms[i - 1];
-    *latest = beginning_here(event, stream, record, value);
+    end->latest_room = (end->latest_room + 1) % ROOMS;
+    struct beginning *latest = &end->rooms[end->latest_room];
+    *latest = beginning_here(event, stream, record, latest->value);
     return values_take(history, &latest->value, event);
 }
 
@@ -46,7 +43,7 @@ static const struct beginning *find(const struct history *history, const struct 
     bool comparable = history_have_one_clock(history, other->origin, stream->origin);
 
     for (unsigned i = 0; i < ROOMS; i++) {
-        const struct beginning *room = &other->rooms[i];
+        const struct beginning *room = &other->rooms[(other->latest_room + ROOMS - i) % ROOMS];
         if (room->stream == 0 || room->id != id)
             continue;
         if (!comparable || (room->time >= from && room->when <= to))

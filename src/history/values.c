@@ -13,14 +13,15 @@
 
 #include <errno.h>
 
-void history_keep_values(struct history *history, size_t size)
+void history_keep_values(struct history *history, size_t size, uint32_t event_flags)
 {
     history->values.size = size;
+    history->value_flags = event_flags;
 }
 
 int values_take(struct history *history, uint32_t *index_and_1, struct history_event *event)
 {
-    if (history->values.size == 0)
+    if (!(history->value_flags >> event->event.header->id & 1))
         return 0;
     if (*index_and_1 == 0) {
         int64_t index = pool_take(&history->values);

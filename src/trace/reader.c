@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WINDOW_SIZE  (256u << 10) /* grows to TRACE_LAST_PACKET where a packet needs it */
+#define WINDOW_SIZE  TRACE_PACKET_SIZE /* grows to TRACE_LAST_PACKET where a packet needs it */
 #define ORIGINS_MOST 4096u
 #define TYPES        256
 
@@ -355,24 +355,29 @@ static unsigned record_id(const struct stream_file *file)
     return ((const struct record_header *)file->record)->id;
 }
 
-/* Chooses whose record is next. */
-static inline int choose_head(struct origin *origin, struct problem *problem)
+/* Whose record is next; NULL: none is left. Of the same time control comes first, but for END. */
+static inline struct stream_file *earlier(struct origin *origin)
 {
     struct stream_file *control = &origin->files[RING_CONTROL];
     struct stream_file *data = &origin->files[RING_DATA];
 
     if (control->record == NULL)
-        origin->head = data->record == NULL ? NULL : data;
-    else if (data->record == NULL || control->time < data->time)
-        origin->head = control;
-    else
-        origin->head =
-            control->time == data->time && record_id(control) != EVENT_END ? control : data;
-    if (origin->head == NULL)
+        return data->record == NULL ? NULL : data;
+    if (data->record == NULL || control->time < data->time)
+        return control;
+    return control->time > data->time || record_id(control) == EVENT_END ? data : control;
+}
+
+/* Chooses whose record is next. */
+static inline int choose_head(struct origin *origin, struct problem *problem)
+{
+    struct stream_file *head = origin->head = earlier(origin);
+
+    if (head == NULL)
         return 0;
     if (origin->ended)
-        return damaged(origin->head, record_offset(origin->head), "a record follows END", problem);
-    origin->wall = (int64_t)(origin->head->time + (uint64_t)origin->head->wall_offset);
+        return damaged(head, record_offset(head), "a record follows END", problem);
+    origin->wall = (int64_t)(head->time + (uint64_t)head->wall_offset);
     return 0;
 }
 
@@ -508,22 +513,32 @@ static void sift_down(struct trace_source *traces, uint32_t at)
     }
 }
 
+/* Packets tell what was lost so far, and END in the end. */
+static void note_lost(struct trace_source *traces, uint32_t number)
+{
+    const struct origin *origin = &traces->origins[number];
+
+    if (!origin->ended)
+        traces->source.states[number].lost = add_saturating(origin->files[RING_CONTROL].discarded,
+                                                            origin->files[RING_DATA].discarded);
+}
+
 /* Goes on from the record handed out last to the next one of its trace. */
 static int leave_record(struct trace_source *traces)
 {
     uint32_t number = traces->heap[0];
     struct origin *origin = &traces->origins[number];
-    struct source_state *state = &traces->source.states[number];
+    struct stream_file *left = origin->head;
+    uint64_t packets = left->packets;
 
     traces->handed = false;
-    int result = advance(origin->head, &traces->problem);
+    int result = advance(left, &traces->problem);
     if (result == 0)
         result = choose_head(origin, &traces->problem);
     if (result < 0)
         return result;
-    if (!origin->ended)
-        state->lost = add_saturating(origin->files[RING_CONTROL].discarded,
-                                     origin->files[RING_DATA].discarded);
+    if (left->packets != packets)
+        note_lost(traces, number);
     if (origin->head == NULL)
         traces->heap[0] = traces->heap[--traces->heap_count];
     if (traces->heap_count > 1)
@@ -612,6 +627,14 @@ static void make_heap(struct trace_source *traces)
         sift_down(traces, at);
 }
 
+/* Each trace is at its first record. */
+static void begin(struct trace_source *traces)
+{
+    make_heap(traces);
+    for (uint32_t number = 0; number < traces->source.origins; number++)
+        note_lost(traces, number);
+}
+
 /* Opens the first `rings` files of each trace; one that is not opened has no records. */
 static int open_traces(const char *const *paths, size_t count, unsigned rings,
                        struct source **ret_source, struct problem *problem)
@@ -629,7 +652,7 @@ static int open_traces(const char *const *paths, size_t count, unsigned rings,
         }
         traces->source.states[number].being_written = is_being_written(&traces->origins[number]);
     }
-    make_heap(traces);
+    begin(traces);
     *ret_source = &traces->source;
     return 0;
 }
@@ -664,7 +687,7 @@ int trace_rewind(struct source *source, struct problem *problem)
         if (result < 0)
             return traces->failed = result;
     }
-    make_heap(traces);
+    begin(traces);
     return 0;
 }
 
