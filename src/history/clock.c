@@ -464,7 +464,7 @@ static bool bring_forward(struct clock_pair *pair, struct clock_bound *bound)
     return true;
 }
 
-void clock_pair_add(struct clock_pair *pair, uint64_t time_a, uint64_t time_b,
+bool clock_pair_add(struct clock_pair *pair, uint64_t time_a, uint64_t time_b,
                     enum clock_direction direction)
 {
     unsigned index = direction == CLOCK_A_TO_B ? 0 : 1;
@@ -472,11 +472,11 @@ void clock_pair_add(struct clock_pair *pair, uint64_t time_a, uint64_t time_b,
     struct clock_bound bound = {time_a, 0};
 
     if (time_a >= TIME_END || time_b >= TIME_END)
-        return;
+        return false;
     bound.value = direction == CLOCK_A_TO_B ? (int64_t)time_b - (int64_t)time_a
                                             : (int64_t)time_a - (int64_t)time_b;
     if (!bring_forward(pair, &bound) || bound.value >= side_at(side, bound.time))
-        return;
+        return false;
     int64_t other = side_at(&pair->sides[!index], bound.time);
     if (other != NO_BOUND && bound.value + other < 0)
         split_at_jump(pair, index, bound);
@@ -486,6 +486,7 @@ void clock_pair_add(struct clock_pair *pair, uint64_t time_a, uint64_t time_b,
         make_room(pair, side);
     if (pair->sides[!index].count == CLOCK_BOUNDS)
         make_room(pair, &pair->sides[!index]);
+    return true;
 }
 
 /* ---- asking ---- */

@@ -71,8 +71,8 @@ struct clock_pair {
 enum clock_direction { CLOCK_A_TO_B, CLOCK_B_TO_A };
 
 /* A message: `time_a` is A's time when A sent or received it, `time_b` B's. Takes constant time, amortised,
- * whatever the order in which messages come; best is the order of time, about. */
-void clock_pair_add(struct clock_pair *pair, uint64_t time_a, uint64_t time_b,
+ * whatever the order in which messages come; best is the order of time, about. Returns whether more is known now. */
+bool clock_pair_add(struct clock_pair *pair, uint64_t time_a, uint64_t time_b,
                     enum clock_direction direction);
 
 /* What to add to A's time to have B's: *ret_offset ns, at most *ret_error ns wrong. UINT64_MAX: not known,
@@ -105,7 +105,8 @@ int clocks_add(struct clocks *clocks, uint32_t from, uint64_t sent, uint32_t to,
 
 /* What to add to a time of this origin to have that of origin 0, as with clock_pair_offset: directly or
  * through other machines, whichever is least uncertain. The way is looked for anew where time has gone on by
- * 100 ms, or messages have become more by an eighth. */
+ * 100 ms, or messages have become more by an eighth. As long as messages tell nothing new, what was found for one time
+ * serves for those within 100 us of it, and counts as that much less certain as clocks may part in between. */
 void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_t *ret_offset,
                    uint64_t *ret_error);
 

@@ -36,6 +36,11 @@ struct route {
     uint32_t known;    /* ... and links that are known */
     uint32_t count;
     uint32_t *links; /* [count], from the machine on */
+    /* what was found last */
+    uint64_t found_for; /* this time ... */
+    uint64_t changes;   /* ... when messages had told so much; 0: nothing was found */
+    int64_t offset;
+    uint64_t error;
 };
 
 /* A moment, in some machine's clock. */
@@ -61,6 +66,7 @@ struct clocks {
     uint32_t link_count;
     uint32_t known; /* links */
     uint64_t messages;
+    uint64_t changes; /* messages that told something new, and 1 */
 };
 
 int clocks_new(uint32_t count, struct clocks **ret_clocks)
@@ -70,6 +76,7 @@ int clocks_new(uint32_t count, struct clocks **ret_clocks)
     if (clocks == NULL)
         return -ENOMEM;
     clocks->count = count;
+    clocks->changes = 1;
     clocks->machines = calloc(count + 1UL, sizeof(*clocks->machines));
     clocks->routes = calloc(count + 1UL, sizeof(*clocks->routes));
     clocks->steps = calloc(count + 1UL, sizeof(*clocks->steps));
@@ -160,9 +167,9 @@ int clocks_add(struct clocks *clocks, uint32_t from, uint64_t sent, uint32_t to,
     }
     struct link *link = clocks->links[index];
     if (forward)
-        clock_pair_add(&link->pair, sent, received, CLOCK_A_TO_B);
+        clocks->changes += clock_pair_add(&link->pair, sent, received, CLOCK_A_TO_B);
     else
-        clock_pair_add(&link->pair, received, sent, CLOCK_B_TO_A);
+        clocks->changes += clock_pair_add(&link->pair, received, sent, CLOCK_B_TO_A);
     clocks->messages++;
     if (!link->known && link->pair.sides[0].count > 0 && link->pair.sides[1].count > 0) {
         link->known = true;
@@ -320,6 +327,16 @@ static struct moment follow(const struct clocks *clocks, const struct route *rou
     return moment;
 }
 
+#define NEAR_TIME 100000 /* ns */
+
+/* Whether what was found last holds for this time, too. */
+static bool is_found(const struct clocks *clocks, const struct route *route, uint64_t time,
+                     uint64_t *ret_distance)
+{
+    *ret_distance = time > route->found_for ? time - route->found_for : route->found_for - time;
+    return route->changes == clocks->changes && *ret_distance <= NEAR_TIME;
+}
+
 void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_t *ret_offset,
                    uint64_t *ret_error)
 {
@@ -330,6 +347,12 @@ void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_
     *ret_error = machine == 0 ? 0 : UINT64_MAX;
     if (machine == 0 || time >= (uint64_t)MOST_TIME || route->links == NULL)
         return;
+    uint64_t distance;
+    if (is_found(clocks, route, time, &distance)) {
+        *ret_offset = route->offset;
+        *ret_error = add_errors(route->error, (uint64_t)clock_growth(distance));
+        return;
+    }
     if (!is_current(clocks, route, time))
         find_route(clocks, machine, time);
     struct moment moment = follow(clocks, route, machine, time);
@@ -340,6 +363,8 @@ void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_
     }
     if (moment.error == UINT64_MAX)
         return;
-    *ret_offset = moment.time - (int64_t)time;
-    *ret_error = moment.error;
+    *ret_offset = route->offset = moment.time - (int64_t)time;
+    *ret_error = route->error = moment.error;
+    route->found_for = time;
+    route->changes = clocks->changes;
 }
