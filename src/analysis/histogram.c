@@ -44,21 +44,20 @@ static uint64_t place_begin(unsigned place)
     return octave > 63 ? UINT64_MAX : (1ULL << octave) + (part << (octave - PARTS_SHIFT));
 }
 
-/* Makes one of each two neighbouring places. */
-static void coarsen(struct histogram *histogram)
+/* Makes one of each two neighbouring places; returns how many buckets are left. */
+static unsigned coarsen(uint64_t *buckets, unsigned used)
 {
-    unsigned used = 0;
+    unsigned left = 0;
 
-    histogram->shift++;
-    for (unsigned i = 0; i < histogram->used; i++) {
-        uint64_t place = bucket_place(histogram->buckets[i]) >> 1;
-        uint64_t count = histogram->buckets[i] & COUNT_MASK;
-        if (used > 0 && bucket_place(histogram->buckets[used - 1]) == place)
-            histogram->buckets[used - 1] += count;
+    for (unsigned i = 0; i < used; i++) {
+        uint64_t place = bucket_place(buckets[i]) >> 1;
+        uint64_t count = buckets[i] & COUNT_MASK;
+        if (left > 0 && bucket_place(buckets[left - 1]) == place)
+            buckets[left - 1] += count;
         else
-            histogram->buckets[used++] = place << COUNT_BITS | count;
+            buckets[left++] = place << COUNT_BITS | count;
     }
-    histogram->used = (uint8_t)used;
+    return left;
 }
 
 static int resize(struct histogram *histogram, unsigned capacity)
@@ -70,6 +69,14 @@ static int resize(struct histogram *histogram, unsigned capacity)
     histogram->buckets = resized;
     histogram->capacity = (uint8_t)capacity;
     return 0;
+}
+
+/* Room for so many buckets, and some more. */
+static unsigned with_room(unsigned used, unsigned most)
+{
+    unsigned room = (used + 7) / 8 * 8;
+
+    return room < most ? room : most;
 }
 
 static int reserve(struct histogram *histogram, unsigned most)
@@ -126,7 +133,8 @@ static int add_at(struct histogram *histogram, unsigned place, uint64_t count, u
             histogram->used++;
             return 0;
         }
-        coarsen(histogram);
+        histogram->used = (uint8_t)coarsen(histogram->buckets, histogram->used);
+        histogram->shift++;
     }
 }
 
@@ -142,23 +150,22 @@ int histogram_add(struct histogram *histogram, uint64_t value, unsigned most)
     return add_at(histogram, place, 1, most);
 }
 
-/* The buckets of both, in order, with the same shift; returns how many. */
+/* The buckets of both, in order, with the same shift, which none of theirs is greater than; returns how many. */
 static unsigned interleave(const struct histogram *a, const struct histogram *b, unsigned shift,
                            uint64_t *buckets)
 {
     unsigned used = 0, i = 0, k = 0;
+    unsigned by_a = shift - a->shift, by_b = shift - b->shift;
 
     while (i < a->used || k < b->used) {
-        uint64_t left =
-            i < a->used ? (uint64_t)bucket_place(a->buckets[i]) << a->shift >> shift : UINT64_MAX;
-        uint64_t right =
-            k < b->used ? (uint64_t)bucket_place(b->buckets[k]) << b->shift >> shift : UINT64_MAX;
-        uint64_t place = left < right ? left : right;
-        uint64_t count = (left <= right ? a->buckets[i++] : b->buckets[k++]) & COUNT_MASK;
+        bool is_left = k == b->used || (i < a->used && bucket_place(a->buckets[i]) >> by_a <=
+                                                           bucket_place(b->buckets[k]) >> by_b);
+        uint64_t bucket = is_left ? a->buckets[i++] : b->buckets[k++];
+        uint64_t place = bucket_place(bucket) >> (is_left ? by_a : by_b);
         if (used > 0 && bucket_place(buckets[used - 1]) == place)
-            buckets[used - 1] += count;
+            buckets[used - 1] += bucket & COUNT_MASK;
         else
-            buckets[used++] = place << COUNT_BITS | count;
+            buckets[used++] = place << COUNT_BITS | (bucket & COUNT_MASK);
     }
     return used;
 }
@@ -176,6 +183,48 @@ static int copy(struct histogram *to, const struct histogram *from)
     return 0;
 }
 
+/* Index of the bucket with this place, not before `at`, of which others with smaller places are skipped. */
+static unsigned skip_to(const struct histogram *histogram, unsigned at, unsigned place)
+{
+    while (at < histogram->used && bucket_place(histogram->buckets[at]) < place)
+        at++;
+    return at;
+}
+
+/* Whether all of `from` is in buckets that `to` has. */
+static bool has_buckets(const struct histogram *to, const struct histogram *from)
+{
+    unsigned by = to->shift - from->shift, at = 0;
+
+    for (unsigned i = 0; i < from->used; i++) {
+        unsigned place = bucket_place(from->buckets[i]) >> by;
+        at = skip_to(to, at, place);
+        if (!is_bucket(to, at, place))
+            return false;
+    }
+    return true;
+}
+
+static void note_extent(struct histogram *to, const struct histogram *from)
+{
+    if (to->used == 0 || from->min < to->min)
+        to->min = from->min;
+    if (from->max > to->max)
+        to->max = from->max;
+    to->sum += from->sum;
+}
+
+static void add_to_buckets(struct histogram *to, const struct histogram *from)
+{
+    unsigned by = to->shift - from->shift, at = 0;
+
+    note_extent(to, from);
+    for (unsigned i = 0; i < from->used; i++) {
+        at = skip_to(to, at, bucket_place(from->buckets[i]) >> by);
+        to->buckets[at] += from->buckets[i] & COUNT_MASK;
+    }
+}
+
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most)
 {
     uint64_t buckets[2 * UINT8_MAX];
@@ -185,23 +234,54 @@ int histogram_merge(struct histogram *to, const struct histogram *from, unsigned
         return 0;
     if (to->used == 0 && from->used <= most)
         return copy(to, from);
-    merged.shift = to->shift > from->shift ? to->shift : from->shift;
-    for (;; merged.shift++) {
-        unsigned used = interleave(to, from, merged.shift, buckets);
-        merged.used = (uint8_t)used;
-        if (used <= most)
-            break;
+    if (to->shift >= from->shift && has_buckets(to, from)) {
+        add_to_buckets(to, from);
+        return 0;
     }
-    if (merged.used > to->capacity && resize(&merged, merged.used) < 0)
+    merged.shift = to->shift > from->shift ? to->shift : from->shift;
+    unsigned used = interleave(to, from, merged.shift, buckets);
+    for (; used > most; merged.shift++)
+        used = coarsen(buckets, used);
+    if (used > to->capacity && resize(&merged, with_room(used, most)) < 0)
         return -ENOMEM;
-    memcpy(merged.buckets, buckets, merged.used * sizeof(*buckets));
-    if (to->used == 0 || from->min < to->min)
-        merged.min = from->min;
-    if (from->max > to->max)
-        merged.max = from->max;
-    merged.sum += from->sum;
+    memcpy(merged.buckets, buckets, used * sizeof(*buckets));
+    merged.used = to->used; /* says whether there is an extent */
+    note_extent(&merged, from);
+    merged.used = (uint8_t)used;
     *to = merged;
     return 0;
+}
+
+static void sort_values(uint32_t *values, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++) {
+        uint32_t value = values[i];
+        unsigned at = i;
+        for (; at > 0 && values[at - 1] > value; at--)
+            values[at] = values[at - 1];
+        values[at] = value;
+    }
+}
+
+int histogram_add_all(struct histogram *histogram, uint32_t *values, unsigned count, unsigned most)
+{
+    uint64_t buckets[HISTOGRAM_TOGETHER];
+    struct histogram together = {.buckets = buckets};
+
+    if (count == 0)
+        return 0;
+    sort_values(values, count);
+    together.min = values[0];
+    together.max = values[count - 1];
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t place = place_of(values[i]);
+        together.sum += values[i];
+        if (together.used > 0 && bucket_place(buckets[together.used - 1]) == place)
+            buckets[together.used - 1]++;
+        else
+            buckets[together.used++] = place << COUNT_BITS | 1;
+    }
+    return histogram_merge(histogram, &together, most);
 }
 
 int histogram_take(struct histogram *to, struct histogram *from, unsigned most)

@@ -58,18 +58,34 @@ static enum value_kind kind_of(uint32_t latest)
     return latest % (1 << KIND_BITS);
 }
 
-static uint64_t value_of(uint32_t latest)
+static uint32_t value_of(uint32_t latest)
 {
     return latest >> KIND_BITS;
 }
 
-static int spill_latest(struct statistics_process *process, struct statistics_use *use)
+_Static_assert(LATEST_MOST <= HISTOGRAM_TOGETHER, "all of one kind can be added together");
+
+int statistics_spill(struct statistics_process *process, struct statistics_use *use)
 {
+    uint32_t values[VALUE_KINDS][LATEST_MOST];
+    unsigned counts[VALUE_KINDS] = {0};
     int result = 0;
 
-    for (unsigned i = 0; result == 0 && i < use->latest_count; i++)
-        result = add_to_histogram(process, use, kind_of(use->latest[i]), value_of(use->latest[i]));
+    for (unsigned i = 0; i < use->latest_count; i++) {
+        enum value_kind kind = kind_of(use->latest[i]);
+        values[kind][counts[kind]++] = value_of(use->latest[i]);
+        if (kind >= VALUE_ANSWER && result == 0)
+            result = histogram_add(times_of(&process->times, use, kind), value_of(use->latest[i]),
+                                   HISTOGRAM_MOST);
+    }
     use->latest_count = 0;
+    for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
+        struct histogram *own = counts[kind] == 0 ? NULL : make_use_histogram(use, kind);
+        if (counts[kind] > 0)
+            result = own == NULL
+                         ? -ENOMEM
+                         : histogram_add_all(own, values[kind], counts[kind], most_buckets(kind));
+    }
     return result;
 }
 
@@ -81,7 +97,7 @@ int statistics_add_value(struct statistics_process *process, struct statistics_u
     if (value >> VALUE_BITS != 0)
         return add_to_histogram(process, use, kind, value);
     if (use->latest_count == LATEST_MOST)
-        result = spill_latest(process, use);
+        result = statistics_spill(process, use);
     use->latest[use->latest_count++] = (uint32_t)value << KIND_BITS | kind;
     return result;
 }

@@ -500,6 +500,19 @@ static const struct statistics_use *likely_use(const struct statistics *statisti
     return use == 0 ? NULL : &statistics->uses[use - 1];
 }
 
+/* The queue that an event most likely changes; NULL: none, or nothing tells. */
+static const struct queue *likely_queue(const struct statistics *statistics,
+                                        const struct waiting_event *event)
+{
+    unsigned id = event->record.header.id;
+
+    if (event->path == NO_END || (id != EVENT_SEND && id != EVENT_RECEIVE))
+        return NULL;
+    uint32_t sender =
+        id == EVENT_SEND ? event->path : joiner_end(&statistics->joiner, event->path).partner;
+    return sender == NO_END ? NULL : statistics->paths[sender].outgoing;
+}
+
 static void fetch_uses(const struct statistics *statistics)
 {
     for (uint32_t i = 0; i < statistics->waiting.count; i++) {
@@ -507,6 +520,20 @@ static void fetch_uses(const struct statistics *statistics)
         for (size_t at = 0; use != NULL && at < offsetof(struct statistics_use, histograms);
              at += 64)
             __builtin_prefetch(use + at);
+        const struct queue *queue = likely_queue(statistics, &statistics->waiting.list[i]);
+        for (size_t at = 0; queue != NULL && at < sizeof(*queue); at += 64)
+            __builtin_prefetch((const char *)queue + at);
+    }
+}
+
+static void fetch_messages(const struct statistics *statistics)
+{
+    for (uint32_t i = 0; i < statistics->waiting.count; i++) {
+        const struct queue *queue = likely_queue(statistics, &statistics->waiting.list[i]);
+        if (queue != NULL && queue->messages != NULL) {
+            __builtin_prefetch(&queue->messages[queue->first]);
+            __builtin_prefetch(&queue->messages[queue->count]);
+        }
     }
 }
 
@@ -517,8 +544,10 @@ int statistics_bring_in(struct statistics *statistics)
 
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
         result = find_tables(statistics, &waiting->list[i]);
-    if (result == 0)
+    if (result == 0) {
         fetch_uses(statistics);
+        fetch_messages(statistics);
+    }
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
         result = add_event(statistics, &waiting->list[i]);
     waiting->count = 0;

@@ -346,6 +346,9 @@ const struct histogram *use_histogram(const struct statistics_use *use, enum val
 int statistics_add_latest(const struct statistics_use *use, enum value_kind kind,
                           struct histogram *histogram, unsigned most);
 
+/* Puts the latest values of a use into its histograms. Returns 0 or -ENOMEM. */
+int statistics_spill(struct statistics_process *process, struct statistics_use *use);
+
 /* Adds all values of a kind that a use has, to at most so many buckets. */
 int statistics_add_values(const struct statistics_use *use, enum value_kind kind,
                           struct histogram *histogram, unsigned most);
