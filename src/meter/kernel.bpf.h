@@ -479,4 +479,21 @@ enum {
     CALL32_WRITEV = 146,
 };
 
+/* ---- loading quickly ---- */
+
+enum bpf_type_flag___kernel { /* since Linux 6.2, as the next one */
+    PTR_TRUSTED___kernel = 1,
+};
+extern void *bpf_rdonly_cast(const void *object, uint32_t type) __ksym __weak;
+
+/* The same task, to read pointers from. Of each pointer that is read from an object which the verifier trusts, it
+ * looks for a name among all of the kernel's types, whether it may be trusted, too: half a millisecond, each time it
+ * comes by. To be read from, none need be. */
+static __always_inline struct task_struct *plain_task(struct task_struct *task)
+{
+    if (!bpf_core_enum_value_exists(enum bpf_type_flag___kernel, PTR_TRUSTED___kernel))
+        return task;
+    return bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
+}
+
 #endif

@@ -23,7 +23,7 @@ static __always_inline long caller_read(void *to, uint32_t size, uint64_t from)
 static __always_inline uint64_t user_pc(struct stream *stream, struct task_struct *task)
 {
     const struct pt_regs *registers;
-    struct mm_struct *memory = task->mm;
+    struct mm_struct *memory = plain_task(task)->mm;
     struct pc_memory *known;
     struct text text;
     uint64_t pc, ip;

@@ -159,7 +159,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
              unsigned int state)
 {
     struct stream *stream = stream_of(previous);
-    struct rq *queue = next->se.cfs_rq->rq;
+    struct rq *queue = plain_task(next)->se.cfs_rq->rq;
 
     uint64_t clock = *(volatile uint64_t *)&queue->clock;
 

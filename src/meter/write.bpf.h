@@ -121,7 +121,7 @@ static __always_inline void fill_header(struct record_header *header, struct str
                                         struct task_struct *task, uint32_t id, uint32_t flags,
                                         uint32_t sequence)
 {
-    struct rq *queue = task->se.cfs_rq->rq;
+    struct rq *queue = plain_task(task)->se.cfs_rq->rq;
     uint32_t load = queue->nr_running;
     uint64_t clock = coarse_time ? 0 : *(volatile uint64_t *)&queue->clock;
     uint64_t now = bpf_ktime_get_ns();
