@@ -482,7 +482,7 @@ enum {
 /* ---- loading quickly ---- */
 
 enum bpf_type_flag___kernel { /* since Linux 6.2, as the next one */
-    PTR_TRUSTED___kernel = 1,
+                              PTR_TRUSTED___kernel = 1,
 };
 extern void *bpf_rdonly_cast(const void *object, uint32_t type) __ksym __weak;
 
