@@ -481,8 +481,9 @@ enum {
 
 /* ---- loading quickly ---- */
 
-enum bpf_type_flag___kernel { /* since Linux 6.2, as the next one */
-                              PTR_TRUSTED___kernel = 1,
+/* Since Linux 6.2, both. */
+enum bpf_type_flag___kernel {
+    PTR_TRUSTED___kernel = 1,
 };
 extern void *bpf_rdonly_cast(const void *object, uint32_t type) __ksym __weak;
 
