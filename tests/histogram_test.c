@@ -75,6 +75,39 @@ static void bars_hold_the_values(void **state)
     }
 }
 
+/* Added together or one by one: the same buckets. */
+static void together_is_as_one_by_one(void **state)
+{
+    const unsigned most[] = {2, 3, HISTOGRAM_FEW, HISTOGRAM_SOME, HISTOGRAM_MOST};
+
+    (void)state;
+    seed = seed_of_run("together");
+    for (unsigned round = 0; round < 500; round++) {
+        struct histogram one_by_one = {0}, together = {0};
+        unsigned buckets = most[random_below(&seed, 5)];
+        unsigned octaves = (unsigned)random_below(&seed, 32);
+        for (unsigned turns = (unsigned)random_below(&seed, 20); turns > 0; turns--) {
+            uint32_t values[HISTOGRAM_TOGETHER];
+            unsigned count = (unsigned)random_below(&seed, HISTOGRAM_TOGETHER + 1);
+            for (unsigned i = 0; i < count; i++) {
+                values[i] = (uint32_t)random_below(&seed, 1ULL << octaves);
+                assert_int_equal(histogram_add(&one_by_one, values[i], buckets), 0);
+            }
+            assert_int_equal(histogram_add_all(&together, values, count, buckets), 0);
+        }
+        assert_int_equal(together.sum, one_by_one.sum);
+        assert_int_equal(together.min, one_by_one.min);
+        assert_int_equal(together.max, one_by_one.max);
+        assert_int_equal(together.shift, one_by_one.shift);
+        assert_int_equal(together.used, one_by_one.used);
+        assert_true(together.used <= together.capacity || together.used == 0);
+        assert_true(together.used == 0 || memcmp(together.buckets, one_by_one.buckets,
+                                                 together.used * sizeof(*together.buckets)) == 0);
+        histogram_done(&one_by_one);
+        histogram_done(&together);
+    }
+}
+
 /* With buckets enough a quantile is within a sixteenth of the value that has its rank. */
 static void quantiles_are_near(void **state)
 {
@@ -144,9 +177,8 @@ static void empty_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bars_hold_the_values),
-        cmocka_unit_test(quantiles_are_near),
-        cmocka_unit_test(merging_loses_nothing),
+        cmocka_unit_test(bars_hold_the_values), cmocka_unit_test(together_is_as_one_by_one),
+        cmocka_unit_test(quantiles_are_near),   cmocka_unit_test(merging_loses_nothing),
         cmocka_unit_test(empty_ones),
     };
 
