@@ -90,14 +90,14 @@ static int reserve(struct histogram *histogram, unsigned most)
     return resize(histogram, wanted);
 }
 
-/* Index of the first bucket whose place is not less. (Without a branch, which nobody could predict.) */
-static unsigned find_bucket(const struct histogram *histogram, unsigned place)
+/* Index of the first bucket, not before `at`, whose place is not less. (Without a branch, which nobody could
+ * predict.) */
+static unsigned find_bucket(const struct histogram *histogram, unsigned at, unsigned place)
 {
     const uint64_t *buckets = histogram->buckets;
     uint64_t wanted = (uint64_t)place << COUNT_BITS;
-    unsigned at = 0;
 
-    for (unsigned left = histogram->used; left > 0;) {
+    for (unsigned left = histogram->used - at; left > 0;) {
         unsigned half = (left + 1) / 2;
         at += (buckets[at + half - 1] < wanted) * half;
         left -= half;
@@ -118,7 +118,7 @@ static int add_at(struct histogram *histogram, unsigned place, uint64_t count, u
         return 0;
     }
     for (;;) {
-        unsigned at = find_bucket(histogram, place >> histogram->shift);
+        unsigned at = find_bucket(histogram, 0, place >> histogram->shift);
         histogram->latest = (uint8_t)at;
         if (is_bucket(histogram, at, place >> histogram->shift)) {
             histogram->buckets[at] += count;
@@ -183,24 +183,17 @@ static int copy(struct histogram *to, const struct histogram *from)
     return 0;
 }
 
-/* Index of the bucket with this place, not before `at`, of which others with smaller places are skipped. */
-static unsigned skip_to(const struct histogram *histogram, unsigned at, unsigned place)
-{
-    while (at < histogram->used && bucket_place(histogram->buckets[at]) < place)
-        at++;
-    return at;
-}
-
-/* Whether all of `from` is in buckets that `to` has. */
-static bool has_buckets(const struct histogram *to, const struct histogram *from)
+/* Finds the bucket of `to` for each one of `from`; false: it lacks some. */
+static bool find_buckets(const struct histogram *to, const struct histogram *from, uint8_t *found)
 {
     unsigned by = to->shift - from->shift, at = 0;
 
     for (unsigned i = 0; i < from->used; i++) {
         unsigned place = bucket_place(from->buckets[i]) >> by;
-        at = skip_to(to, at, place);
+        at = find_bucket(to, at, place);
         if (!is_bucket(to, at, place))
             return false;
+        found[i] = (uint8_t)at;
     }
     return true;
 }
@@ -214,28 +207,25 @@ static void note_extent(struct histogram *to, const struct histogram *from)
     to->sum += from->sum;
 }
 
-static void add_to_buckets(struct histogram *to, const struct histogram *from)
+static void add_to_buckets(struct histogram *to, const struct histogram *from, const uint8_t *found)
 {
-    unsigned by = to->shift - from->shift, at = 0;
-
     note_extent(to, from);
-    for (unsigned i = 0; i < from->used; i++) {
-        at = skip_to(to, at, bucket_place(from->buckets[i]) >> by);
-        to->buckets[at] += from->buckets[i] & COUNT_MASK;
-    }
+    for (unsigned i = 0; i < from->used; i++)
+        to->buckets[found[i]] += from->buckets[i] & COUNT_MASK;
 }
 
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most)
 {
     uint64_t buckets[2 * UINT8_MAX];
+    uint8_t found[UINT8_MAX];
     struct histogram merged = *to;
 
     if (from->used == 0)
         return 0;
     if (to->used == 0 && from->used <= most)
         return copy(to, from);
-    if (to->shift >= from->shift && has_buckets(to, from)) {
-        add_to_buckets(to, from);
+    if (to->shift >= from->shift && find_buckets(to, from, found)) {
+        add_to_buckets(to, from, found);
         return 0;
     }
     merged.shift = to->shift > from->shift ? to->shift : from->shift;
