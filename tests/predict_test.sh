@@ -60,9 +60,15 @@ holds 'the share of P is that of the streams' pipe.json \
 for delay in 100us 1ms 10ms; do
     "$dpm" parallelism --json --step delay --remote-delay $delay pipe.trace
 done > delays.json
-check_equal 'the more delay between machines, the less P' true "$(jq -s '[.[].rows[] |
+# Much less where head waited for room, at each turn; under ptrace it may be the slowest, and then only the last bytes
+# come later.
+check_equal 'the more delay between machines, the less P' true "$(jq -s '
+    (if .[0].trace.other_arcs > 100 then 0.9 else 1 end) as $less | [.[].rows[] |
     select(.assignment == "one-each" and .step == "delay").P] |
-    length == 3 and .[0] >= .[1] and .[1] >= .[2] and .[2] < 0.9 * .[0]' delays.json)"
+    length == 3 and .[0] >= .[1] and .[1] >= .[2] and .[2] < $less * .[0]' delays.json)"
+if [ "$meter" = kernel ]; then
+    holds '... where head waits for room' pipe.json '.trace.other_arcs > 100'
+fi
 check_equal '... on one machine it is the same' 1 "$(jq -s '[.[].rows[] |
     select(.assignment == "one-machine" and .step == "delay").P] | unique | length' delays.json)"
 holds 'all messages are exact' pipe.json \
