@@ -513,7 +513,7 @@ static const struct queue *likely_queue(const struct statistics *statistics,
     return sender == NO_END ? NULL : statistics->paths[sender].outgoing;
 }
 
-static void fetch_uses(const struct statistics *statistics)
+static void fetch_uses_and_queues(const struct statistics *statistics)
 {
     for (uint32_t i = 0; i < statistics->waiting.count; i++) {
         const char *use = (const char *)likely_use(statistics, &statistics->waiting.list[i]);
@@ -545,7 +545,7 @@ int statistics_bring_in(struct statistics *statistics)
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
         result = find_tables(statistics, &waiting->list[i]);
     if (result == 0) {
-        fetch_uses(statistics);
+        fetch_uses_and_queues(statistics);
         fetch_messages(statistics);
     }
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
