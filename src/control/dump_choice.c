@@ -17,10 +17,8 @@
 
 /* Types that speak of no stream. */
 #define STREAMLESS_TYPES                                                                           \
-    (EVENT_FLAG(EVENT_PATH) | EVENT_FLAG(EVENT_IMAGE) | EVENT_FLAG(EVENT_MODULE) |                 \
-     EVENT_FLAG(EVENT_PROCEDURE) | EVENT_FLAG(EVENT_NAME) | EVENT_FLAG(EVENT_MACHINE) |            \
-     EVENT_FLAG(EVENT_END) | EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK) |               \
-     EVENT_FLAG(EVENT_COST))
+    ((EVENT_IDENTITY_FLAGS & ~EVENT_FLAG(EVENT_STREAM)) | EVENT_FLAG(EVENT_END) |                  \
+     EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK) | EVENT_FLAG(EVENT_COST))
 
 /* ---- options ---- */
 

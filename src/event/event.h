@@ -53,6 +53,12 @@ size_t event_size(unsigned id);
 /* Value of an unsigned or hex field of a record of at least field->offset + field->size bytes. */
 uint64_t event_field_value(const struct event_field *field, const void *record);
 
+/* Types that say who or what others speak of (EVENT_FLAG). */
+#define EVENT_IDENTITY_FLAGS                                                                       \
+    (EVENT_FLAG(EVENT_STREAM) | EVENT_FLAG(EVENT_PATH) | EVENT_FLAG(EVENT_MACHINE) |               \
+     EVENT_FLAG(EVENT_IMAGE) | EVENT_FLAG(EVENT_MODULE) | EVENT_FLAG(EVENT_PROCEDURE) |            \
+     EVENT_FLAG(EVENT_NAME))
+
 /* ---- meter flags ---- */
 
 /* Flags of every event type that can be metered, and all flags there are. */

@@ -91,11 +91,6 @@ void history_free(struct history *history)
 
 #define MESSAGES (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVE))
 
-#define IDENTITIES                                                                                 \
-    (EVENT_FLAG(EVENT_STREAM) | EVENT_FLAG(EVENT_PATH) | EVENT_FLAG(EVENT_MACHINE) |               \
-     EVENT_FLAG(EVENT_IMAGE) | EVENT_FLAG(EVENT_MODULE) | EVENT_FLAG(EVENT_PROCEDURE) |            \
-     EVENT_FLAG(EVENT_NAME))
-
 _Static_assert(EVENT_ID_END <= 32, "each type has a bit, and sources only hand out known types");
 
 static inline bool is_any_of(unsigned id, uint32_t event_flags)
@@ -106,7 +101,7 @@ static inline bool is_any_of(unsigned id, uint32_t event_flags)
 static bool has_stream(const struct record_header *header)
 {
     return !(header->flags & RECORD_NO_STREAM) && header->stream != 0 &&
-           is_any_of(header->id, ~(IDENTITIES | EVENT_FLAG(EVENT_END)));
+           is_any_of(header->id, ~(EVENT_IDENTITY_FLAGS | EVENT_FLAG(EVENT_END)));
 }
 
 /* The end that an event happens at; NULL: at none, or at one of which nothing is known. */
@@ -351,7 +346,7 @@ static int take_record(struct history *history, const struct event *event,
 
     *ret_event = (struct history_event){0};
     history->edge_count = 0;
-    if (is_any_of(record->header.id, IDENTITIES)) {
+    if (is_any_of(record->header.id, EVENT_IDENTITY_FLAGS)) {
         result = note_identity(history, event);
         return result < 0 || (result = hand_out(history, NULL, NULL, event, ret_event)) < 0
                    ? result
