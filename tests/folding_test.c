@@ -193,7 +193,7 @@ static struct communication *live(struct life *life, uint64_t first_seed, unsign
     memset(life, 0, sizeof(*life));
     seed = first_seed;
     assert_int_equal(statistics_new(&life->statistics), 0);
-    life->statistics->lasting.limits = limits;
+    life->statistics->limits = limits;
     for (unsigned i = 0; i < steps; i++) {
         switch (pick(12)) {
         case 0:
@@ -222,7 +222,7 @@ static struct communication *live(struct life *life, uint64_t first_seed, unsign
 
 #define NO_LIMIT UINT32_MAX
 
-static const struct statistics_limits never = {NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT};
+static const struct statistics_limits never = {NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT};
 
 static void add_queue_line(struct lines *lines, const char *whose, const struct queue_length *queue,
                            const struct times *times)
@@ -338,7 +338,7 @@ static void memory_is_bounded(void **state)
     (void)state;
     assert_non_null(life);
     for (uint64_t round = 0; round < 6; round++) {
-        const struct statistics_limits few = {20, 16, 16, 16};
+        const struct statistics_limits few = {20, 16, 16, 4, 16};
         struct communication *result = live(life, first + round, 60000, few);
         uint64_t sums[5] = {0};
         for (size_t i = 0; i < result->pair_count; i++) {
@@ -372,7 +372,7 @@ static void memory_is_bounded(void **state)
         assert_in_range(life->statistics->path_numbers.numbers.count, 1, 2 * MOST_PATHS + 4 * 21);
         assert_in_range(life->statistics->process_numbers.numbers.count, 1,
                         MOST_PROCESSES + 4 * 21);
-        assert_in_range(life->statistics->past->piece_keys.count, 1, 1000);
+        assert_in_range(life->statistics->rows->piece_keys.count, 1, 1000);
         communication_free(result);
         statistics_free(life->statistics);
     }
@@ -391,7 +391,7 @@ static void processes_without_paths(void **state)
     assert_non_null(life);
     seed = seed_of_run("processes");
     assert_int_equal(statistics_new(&life->statistics), 0);
-    life->statistics->lasting.limits = (struct statistics_limits){20, 16, 16, 16};
+    life->statistics->limits = (struct statistics_limits){20, 16, 16, 4, 16};
     for (unsigned i = 0; i < 300; i++) {
         create_process(life);
         end_process(life);

@@ -3,10 +3,9 @@
  * communication.c: makes the communication statistics' result from what was collected, and reads a whole
  * history for it.
  *
- *      history --> statistics --> what lives --- processes, machines (here)
- *                     |               '--------- paths, pairs (connections.c)     --+
- *                     '---------> what has ended: rows already (folding.c)        --+--> with totals:
- *                                                                                        the result
+ *      history --> statistics --> rows so far, and what their uses counted (alike.c) --+
+ *                       '-------> connections in the tables (connections.c) ----------+--> with machines and
+ *                                                                                          totals: the result
  */
 #include "analysis/connections.h"
 
@@ -33,99 +32,89 @@ static void name_machine(struct communication *result, size_t index, const char 
     }
 }
 
-static int build_machines(struct builder *builder)
+static int build_machines(const struct statistics *statistics, struct communication *result)
 {
-    const struct statistics *statistics = builder->statistics;
-    struct communication *result = builder->result;
-
-    result->machine_count = statistics->lasting.machine_count;
+    result->machine_count = statistics->machine_count;
     result->machines = calloc(result->machine_count + 1, sizeof(*result->machines));
     if (result->machines == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < result->machine_count; i++) {
         char name[MACHINE_NAME_SIZE + 1] = "";
-        memcpy(name, statistics->lasting.machines[i].name, MACHINE_NAME_SIZE);
+        memcpy(name, statistics->machines[i].name, MACHINE_NAME_SIZE);
         name_machine(result, i, name[0] == '\0' ? "unknown" : name);
     }
     return 0;
 }
 
-static uint32_t parent_of(const struct statistics *statistics, uint32_t index)
+/* Of the process that a stream is of, or was the first of if it has left; NO_PROCESS: nobody knows. */
+static uint32_t process_of_stream(const struct statistics *statistics, uint32_t origin,
+                                  uint32_t number)
 {
-    const struct statistics_process *process = &statistics->processes[index];
+    uint32_t stream = number_table_find(&statistics->stream_numbers, origin, number);
 
-    if (process->parent == 0)
-        return NO_PROCESS;
-    int64_t stream = intern_find(&statistics->stream_numbers.numbers,
-                                 number_key(process->origin, process->parent));
-    if (stream < 0 || statistics->streams[stream].process == index)
-        return NO_PROCESS;
-    return statistics->streams[stream].process;
+    if (stream != LOOKUP_NONE)
+        return stream_at(statistics, stream)->process;
+    uint32_t process = number_table_find(&statistics->process_numbers, origin, number);
+    return process != LOOKUP_NONE && statistics->processes[process].left ? process : NO_PROCESS;
 }
 
-/* The result's copy of a text of the identities. No text: NULL. */
-static int copy_text(struct builder *builder, const char *text, const char **ret_copy)
+void find_parent(const struct statistics *statistics, struct communication *rows, uint32_t process)
+{
+    struct communication_process *row = &rows->processes[process];
+
+    if (row->parent != NO_PROCESS || row->parent_number == 0 || row->group != NULL ||
+        statistics->processes[process].left)
+        return;
+    uint32_t parent = process_of_stream(statistics, row->origin, row->parent_number);
+    row->parent = parent == process ? NO_PROCESS : parent;
+}
+
+/* The rows' copy of a text of the identities. No text: NULL. */
+static int copy_text(struct communication *rows, const char *text, const char **ret_copy)
 {
     if (text == NULL)
         return 0;
-    *ret_copy = communication_keep_text(builder->result, text);
+    *ret_copy = communication_keep_text(rows, text);
     return *ret_copy == NULL ? -ENOMEM : 0;
 }
 
-static int name_process(struct builder *builder, const struct statistics_process *from,
-                        struct communication_process *to)
+static int name_process(const struct identities *identities, struct communication *rows,
+                        uint32_t image, struct communication_process *row)
 {
-    const struct identities *identities = builder->statistics->identities;
+    int result =
+        copy_text(rows, identities_user_name(identities, row->origin, row->user), &row->user_name);
 
-    to->user = from->user;
-    to->pid_inside = from->pid_inside;
-    to->pid_namespace = from->pid_namespace;
-    to->cgroup = from->cgroup;
-    int result = copy_text(builder, identities_user_name(identities, from->origin, from->user),
-                           &to->user_name);
     if (result == 0)
-        result = copy_text(builder, identities_cgroup_name(identities, from->origin, from->cgroup),
-                           &to->cgroup_name);
+        result = copy_text(rows, identities_cgroup_name(identities, row->origin, row->cgroup),
+                           &row->cgroup_name);
     if (result == 0)
-        result = copy_text(builder, identities_program(identities, from->origin, from->image),
-                           &to->program);
+        result = copy_text(rows, identities_program(identities, row->origin, image), &row->program);
     return result;
 }
 
-static int build_processes(struct builder *builder)
+int describe_process(const struct statistics *statistics, struct communication *rows,
+                     uint32_t process)
 {
-    const struct statistics *statistics = builder->statistics;
-    struct communication *result = builder->result;
+    struct communication_process *row = &rows->processes[process];
 
-    uint32_t count = statistics->process_numbers.numbers.count;
+    if (row->group != NULL)
+        return 0;
+    row->ended = row->ended || statistics->processes[process].ended;
+    return row->pid == 0 ? 0
+                         : name_process(statistics->identities, rows,
+                                        statistics->processes[process].image, row);
+}
 
-    result->processes = calloc((size_t)count + 1, sizeof(*result->processes));
-    if (result->processes == NULL)
-        return -ENOMEM;
-    result->process_count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct statistics_process *from = &statistics->processes[i];
-        struct communication_process *to = &result->processes[i];
-        to->origin = from->origin;
-        to->machine = statistics->lasting.origins[from->origin].machine;
-        to->pid = from->pid;
-        to->stream = from->number;
-        to->parent = parent_of(statistics, i);
-        to->parent_number = from->parent;
-        memcpy(to->name, from->name, sizeof(to->name));
-        to->group_size = 1;
-        to->cpu = from->cpu;
-        to->failed_sends = from->failed_sends;
-        to->failed_receives = from->failed_receives;
-        to->ended = from->ended;
-        to->queue = from->queue;
-        if (builder->leaving)
-            to->queue.messages = to->queue.bytes = 0; /* they stay */
-        if (add_times(&to->times, &from->times) < 0 ||
-            (from->pid != 0 && name_process(builder, from, to) < 0))
-            return -ENOMEM;
+static int describe_processes(const struct statistics *statistics, struct communication *rows)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < rows->process_count; i++) {
+        find_parent(statistics, rows, i);
+        if (!statistics->processes[i].left)
+            result = describe_process(statistics, rows, i);
     }
-    return 0;
+    return result;
 }
 
 void add_traffic(struct traffic *sum, const struct traffic *more)
@@ -167,6 +156,19 @@ void add_queue(struct queue_length *sum, const struct queue_length *more)
     sum->unreceived += more->unreceived;
 }
 
+void add_path_sums(struct communication_path *sum, const struct communication_path *more)
+{
+    add_traffic(&sum->sent, &more->sent);
+    add_traffic(&sum->received, &more->received);
+    sum->connections += more->connections;
+    sum->ended += more->ended;
+    sum->reused += more->reused;
+    sum->dropped += more->dropped;
+    sum->duplicates += more->duplicates;
+    add_network(&sum->network, &more->network);
+    add_queue(&sum->queue, &more->queue);
+}
+
 int add_process_sums(struct communication_process *sum, const struct communication_process *more)
 {
     sum->cpu += more->cpu;
@@ -179,49 +181,19 @@ int add_process_sums(struct communication_process *sum, const struct communicati
     return result < 0 ? result : add_times(&sum->times, &more->times);
 }
 
-/* Of each kind of time. */
-static int add_latest_times(const struct statistics_use *use, struct times *times)
-{
-    int result = 0;
-
-    for (unsigned kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
-        result = statistics_add_latest(use, kind, times_of(times, use, kind), HISTOGRAM_MOST);
-    return result;
-}
-
-static int sum_processes(struct builder *builder)
-{
-    const struct statistics *statistics = builder->statistics;
-
-    for (uint32_t i = 0; i < statistics->use_keys.count; i++) {
-        const struct statistics_use *use = &statistics->uses[i];
-        struct communication_process *process = &builder->result->processes[use->process];
-        if (builder->leaving && !statistics->paths[use->path].leaves)
-            continue;
-        add_traffic(&process->sent, &use->sent);
-        add_traffic(&process->received, &use->received);
-        int result = statistics_add_values(use, VALUE_SENT, &process->sizes, HISTOGRAM_MOST);
-        if (result == 0)
-            result = add_latest_times(use, &process->times);
-        if (result < 0)
-            return result;
-    }
-    return 0;
-}
-
 /* ---- the recording as a whole ---- */
 
 /* One trace is measured by its own clock, which nobody sets; several only share wall time. */
 static uint64_t duration(const struct statistics *statistics)
 {
-    const struct statistics_origin *first = statistics->lasting.origins;
+    const struct statistics_origin *first = statistics->origins;
     int64_t begin = INT64_MAX;
     int64_t end = INT64_MIN;
 
-    if (statistics->lasting.origin_count == 1)
+    if (statistics->origin_count == 1)
         return first->last_time - first->first_time;
-    for (uint32_t i = 0; i < statistics->lasting.origin_count; i++) {
-        const struct statistics_origin *origin = &statistics->lasting.origins[i];
+    for (uint32_t i = 0; i < statistics->origin_count; i++) {
+        const struct statistics_origin *origin = &statistics->origins[i];
         if (origin->seen && origin->first_wall < begin)
             begin = origin->first_wall;
         if (origin->seen && origin->last_wall > end)
@@ -242,29 +214,6 @@ void add_totals(struct communication *sum, const struct communication *more)
     add_traffic(&sum->remote, &more->remote);
 }
 
-/* Puts the rows of what has ended before those of now. */
-static int add_past(const struct statistics *statistics, struct communication **now)
-{
-    struct communication *all = calloc(1, sizeof(*all));
-    int result = all == NULL ? -ENOMEM : communication_merge(all, statistics->past);
-
-    if (result == 0)
-        result = communication_take(all, *now);
-    if (result < 0) {
-        communication_free(all);
-        communication_free(*now);
-        return result;
-    }
-    all->machines = (*now)->machines;
-    all->machine_count = (*now)->machine_count;
-    add_totals(all, statistics->past);
-    add_totals(all, *now);
-    (*now)->machines = NULL;
-    communication_free(*now);
-    *now = all;
-    return 0;
-}
-
 static void add_meter(struct communication *result, const struct statistics_origin *origin)
 {
     result->kinds_left_out |= origin->kinds_left_out;
@@ -279,14 +228,14 @@ static void build_totals(const struct statistics *statistics, struct communicati
         add_traffic(&result->sent, &result->processes[i].sent);
     }
     result->traces = origins;
-    result->events = statistics->lasting.events;
-    result->unknown_streams = statistics->lasting.unknown_streams;
-    result->unseen_bytes = statistics->lasting.unseen_bytes;
-    result->unseen_sent_bytes = statistics->lasting.unseen_sent_bytes;
+    result->events = statistics->events;
+    result->unknown_streams = statistics->unknown_streams;
+    result->unseen_bytes = statistics->unseen_bytes;
+    result->unseen_sent_bytes = statistics->unseen_sent_bytes;
     result->duration = duration(statistics);
     result->complete = true;
-    for (uint32_t i = 0; i < statistics->lasting.origin_count; i++)
-        add_meter(result, &statistics->lasting.origins[i]);
+    for (uint32_t i = 0; i < statistics->origin_count; i++)
+        add_meter(result, &statistics->origins[i]);
     for (uint32_t i = 0; i < origins; i++) {
         result->lost += states[i].lost;
         result->complete =
@@ -294,61 +243,82 @@ static void build_totals(const struct statistics *statistics, struct communicati
     }
 }
 
-int statistics_build(const struct statistics *statistics, bool leaving,
-                     struct communication **ret_communication)
+static int copy_intervals(const struct statistics *statistics, struct communication *result)
 {
-    struct builder builder = {
-        .statistics = statistics, .leaving = leaving, .result = calloc(1, sizeof(*builder.result))};
-    int result = -ENOMEM;
+    size_t size = statistics->interval_count * sizeof(*result->intervals);
 
-    if (builder.result == NULL || build_machines(&builder) < 0 || build_processes(&builder) < 0)
-        goto done;
-    result = sum_processes(&builder);
-    if (result == 0)
-        result = build_connections(&builder);
-    if (result < 0)
-        goto done;
-    *ret_communication = builder.result;
-    builder.result = NULL;
-done:
-    communication_free(builder.result);
+    if (statistics->interval == 0)
+        return 0;
+    result->interval = statistics->interval;
+    result->interval_count = statistics->interval_count;
+    result->intervals = malloc(size + 1);
+    if (result->intervals != NULL && size > 0)
+        memcpy(result->intervals, statistics->intervals, size);
+    return result->intervals == NULL ? -ENOMEM : 0;
+}
+
+/* Adds a row. */
+static int build_connection(const struct statistics *statistics, struct communication *rows,
+                            const uint32_t paths[2], size_t *capacity)
+{
+    struct connection connection;
+    char addresses[2][ADDRESS_SIZE];
+
+    if (array_reserve(&rows->paths, capacity, rows->path_count + 1, sizeof(*rows->paths)) < 0 ||
+        describe_connection(statistics, rows, paths, &connection, addresses) < 0 ||
+        name_connection(rows, &connection, addresses[0], addresses[1]) < 0)
+        return -ENOMEM;
+    struct communication_path *row = &rows->paths[rows->path_count++];
+    *row = connection.sums;
+    return add_connection(statistics, rows, &connection, row);
+}
+
+/* Of what is in the tables. */
+static int build_connections(const struct statistics *statistics, struct communication *rows)
+{
+    size_t capacity = rows->path_count;
+    uint32_t paths[2];
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < statistics->paths.used; i++) {
+        if (!path_at(statistics, i)->present)
+            continue;
+        enum path_part part = connection_of(statistics, i, paths);
+        if (part == PART_FIRST)
+            result = build_connection(statistics, rows, paths, &capacity);
+        else if (part == PART_NONE)
+            result = add_path_alone(statistics, rows, i);
+    }
     return result;
 }
 
-static int copy_intervals(const struct statistics *statistics, struct communication *result)
+static int build_rows(const struct statistics *statistics, struct communication *rows)
 {
-    size_t size = statistics->lasting.interval_count * sizeof(*result->intervals);
-
-    if (statistics->lasting.interval == 0)
-        return 0;
-    result->interval = statistics->lasting.interval;
-    result->interval_count = statistics->lasting.interval_count;
-    result->intervals = malloc(size + 1);
-    if (result->intervals != NULL && size > 0)
-        memcpy(result->intervals, statistics->lasting.intervals, size);
-    return result->intervals == NULL ? -ENOMEM : 0;
+    if (build_machines(statistics, rows) < 0 || describe_processes(statistics, rows) < 0 ||
+        alike_build(statistics, rows) < 0 || build_connections(statistics, rows) < 0)
+        return -ENOMEM;
+    return 0;
 }
 
 int statistics_finish(struct statistics *statistics, const struct source_state *states,
                       uint32_t origins, struct communication **ret_communication)
 {
-    struct communication *now;
+    struct communication *rows;
     int result = statistics_bring_in(statistics);
 
     if (result == 0)
-        result = statistics_build(statistics, false, &now);
-
-    if (result == 0 && statistics->past != NULL)
-        result = add_past(statistics, &now);
+        result = communication_copy(statistics->rows, &rows);
     if (result < 0)
         return result;
-    build_totals(statistics, now, states, origins);
-    if (communication_arrange(now) < 0 || copy_intervals(statistics, now) < 0 ||
-        procedures_build(&statistics->lasting.procedures, statistics->identities, now) < 0) {
-        communication_free(now);
+    result = build_rows(statistics, rows);
+    if (result == 0)
+        build_totals(statistics, rows, states, origins);
+    if (result < 0 || communication_arrange(rows) < 0 || copy_intervals(statistics, rows) < 0 ||
+        procedures_build(&statistics->procedures, statistics->identities, rows) < 0) {
+        communication_free(rows);
         return -ENOMEM;
     }
-    *ret_communication = now;
+    *ret_communication = rows;
     return 0;
 }
 
@@ -378,7 +348,7 @@ static int add_history_event(struct statistics *statistics, const struct history
 static uint32_t latest_origin(const struct statistics *statistics, uint32_t origins,
                               uint32_t machine)
 {
-    const struct statistics_origin *all = statistics->lasting.origins;
+    const struct statistics_origin *all = statistics->origins;
     uint32_t latest = origins;
 
     for (uint32_t i = 0; i < origins; i++)
@@ -393,10 +363,10 @@ static uint32_t latest_origin(const struct statistics *statistics, uint32_t orig
 static void compare_clocks(const struct statistics *statistics, const struct history *history,
                            uint32_t origins, struct communication *result)
 {
-    const struct statistics_origin *all = statistics->lasting.origins;
+    const struct statistics_origin *all = statistics->origins;
 
-    if (origins > statistics->lasting.origin_count)
-        origins = statistics->lasting.origin_count;
+    if (origins > statistics->origin_count)
+        origins = statistics->origin_count;
     uint32_t first =
         origins > 0 && all[0].seen ? latest_origin(statistics, origins, all[0].machine) : 0;
     for (uint32_t i = 0; i < result->machine_count; i++) {

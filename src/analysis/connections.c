@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connections.c: makes the rows of paths and pairs. See connections.h.
+ * connections.c: what is to be counted of a connection, and adds it to its row, its pairs and its processes.
+ * See connections.h.
  *
  *      path 4  client's socket  uses: client 3 sends            \  one connection
  *      path 5  server's socket  uses: worker 1, worker 2 receive /
@@ -17,11 +18,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* One end of the connection that is being built: its path, or none if that end was not metered. */
+/* One end of a connection: its path, or none if that end was not metered. */
 struct connection_end {
-    uint32_t path; /* index into statistics->paths, or NO_END */
+    uint32_t path; /* index into paths, or NO_END */
     struct path_end end;
-    struct party party;
 };
 
 /* ---- the two ends of a connection ---- */
@@ -38,7 +38,7 @@ static struct connection_end connection_end(const struct statistics *statistics,
 /* The end that connected has the greater rank. */
 static int role_rank(const struct statistics *statistics, const struct connection_end *end)
 {
-    switch (statistics->paths[end->path].role) {
+    switch (path_at(statistics, end->path)->role) {
     case PATH_ROLE_CONNECTED:
     case PATH_ROLE_WRITES:
         return 2;
@@ -59,70 +59,83 @@ static bool is_local_end(const struct statistics *statistics, const struct conne
     int difference = role_rank(statistics, end) - role_rank(statistics, other);
     if (difference != 0)
         return difference > 0;
-    const struct statistics_path *a = &statistics->paths[end->path];
-    const struct statistics_path *b = &statistics->paths[other->path];
+    const struct statistics_path *a = path_at(statistics, end->path);
+    const struct statistics_path *b = path_at(statistics, other->path);
     return a->origin != b->origin ? a->origin < b->origin : a->number <= b->number;
 }
 
 /* The address of an end in the words of the end that knows it best: a UNIX socket without a name
  * may be known to its peer by one. */
-static const char *end_address(struct builder *builder, const struct connection_end *mine,
-                               const struct connection_end *other)
+static void end_address(const struct connection_end *mine, const struct connection_end *other,
+                        char text[ENDPOINT_SIZE])
 {
     const struct path_record *own = mine->end.record;
     const struct path_record *peer = other->end.record;
-    char text[ENDPOINT_SIZE];
 
     if (own != NULL && (own->family != AF_UNIX || own->name_end == PATH_NAME_LOCAL ||
                         peer == NULL || peer->name_end != PATH_NAME_REMOTE))
         endpoint_local(own, text);
     else
         endpoint_remote(peer, text);
-    return communication_keep_text(builder->result, text);
+}
+
+static uint32_t first_use(const struct statistics *statistics, uint32_t path)
+{
+    return path == NO_END ? 0 : path_at(statistics, path)->first_use;
 }
 
 /* A party of processes, which are in order. NULL in it: out of memory. */
-static struct party party_of(struct builder *builder, const uint32_t *processes, uint32_t count)
+static struct party party_of(struct communication *rows, const uint32_t *processes, uint32_t count)
 {
     return (struct party){
-        .processes = communication_keep(builder->result, processes, count * sizeof(*processes)),
+        .processes = communication_keep(rows, processes, count * sizeof(*processes)),
         .count = count,
     };
 }
 
-static uint32_t count_holders(const struct statistics *statistics, uint32_t path)
+static uint32_t count_uses(const struct statistics *statistics, uint32_t first)
 {
     uint32_t count = 0;
 
-    if (path != NO_END)
-        for (uint32_t use = statistics->paths[path].first_use; use != 0;
-             use = statistics->uses[use - 1].next)
-            count++;
+    for (const struct statistics_use *use = use_at(statistics, first); use != NULL;
+         use = next_use(statistics, use))
+        count++;
     return count;
+}
+
+/* Ascending numbers, each once from now on; returns how many. */
+static uint32_t drop_repeated(uint32_t *numbers, uint32_t count)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (kept == 0 || numbers[kept - 1] != numbers[i])
+            numbers[kept++] = numbers[i];
+    return kept;
 }
 
 #define FEW_HOLDERS 16
 
-/* Notes the processes that used the end as its party. */
-static int list_holders(struct builder *builder, struct connection_end *end)
+/* The processes that used an end are its party. */
+static int list_holders(const struct statistics *statistics, struct communication *rows,
+                        uint32_t first, struct party *ret_party)
 {
-    const struct statistics *statistics = builder->statistics;
-    uint32_t count = count_holders(statistics, end->path);
+    uint32_t count = count_uses(statistics, first);
     uint32_t few[FEW_HOLDERS];
     uint32_t *holders = count <= FEW_HOLDERS ? few : calloc(count, sizeof(*holders));
     uint32_t *at = holders;
 
     if (holders == NULL)
         return -ENOMEM;
-    if (count > 0)
-        for (uint32_t use = statistics->paths[end->path].first_use; use != 0;
-             use = statistics->uses[use - 1].next)
-            *at++ = statistics->uses[use - 1].process;
-    sort_numbers(holders, count);
-    end->party = party_of(builder, holders, count);
+    for (const struct statistics_use *use = use_at(statistics, first); use != NULL;
+         use = next_use(statistics, use))
+        *at++ = use->process;
+    if (count > 1)
+        sort_numbers(holders, count);
+    *ret_party = party_of(rows, holders, drop_repeated(holders, count));
     if (holders != few)
         free(holders);
-    return end->party.processes == NULL ? -ENOMEM : 0;
+    return ret_party->processes == NULL ? -ENOMEM : 0;
 }
 
 /* Whether a machine has an address, in its long form. */
@@ -150,7 +163,7 @@ static bool peer_is_local(const struct statistics *statistics, const struct conn
 {
     const struct path_record *record = end->end.record;
     const struct machine_record *machine =
-        identities_machine(statistics->identities, statistics->paths[end->path].origin);
+        identities_machine(statistics->identities, path_at(statistics, end->path)->origin);
     uint8_t local[16];
     uint8_t remote[16];
 
@@ -175,12 +188,196 @@ static bool is_local_connection(const struct statistics *statistics,
 /* ---- what went from one end to the other ---- */
 
 /* Sends are what is counted; where they are not recorded, receives must do. */
-static bool sends_are_metered(const struct statistics *statistics, const struct connection_end *end)
+static bool sends_are_metered(const struct statistics *statistics, uint32_t path)
 {
-    if (end->party.count == 0)
+    if (first_use(statistics, path) == 0)
         return false;
-    uint32_t flags = statistics->lasting.origins[statistics->paths[end->path].origin].meter_flags;
+    uint32_t flags = statistics->origins[path_at(statistics, path)->origin].meter_flags;
     return flags == 0 || flags & EVENT_FLAG(EVENT_SEND);
+}
+
+static void sum_direction(const struct statistics *statistics, uint32_t first, bool by_sends,
+                          struct traffic *sum)
+{
+    for (const struct statistics_use *use = use_at(statistics, first); use != NULL;
+         use = next_use(statistics, use))
+        add_traffic(sum, by_sends ? &use->sent : &use->received);
+}
+
+/* *there: what the local end has sent to the remote one. */
+static void sum_directions(const struct statistics *statistics, const uint32_t paths[2],
+                           struct traffic *there, struct traffic *back)
+{
+    for (int i = 0; i < (paths[0] == paths[1] ? 1 : 2); i++) {
+        bool by_sends = sends_are_metered(statistics, paths[i]);
+        uint32_t first = first_use(statistics, by_sends ? paths[i] : paths[1 - i]);
+        sum_direction(statistics, first, by_sends, i == 0 ? there : back);
+    }
+}
+
+struct traffic connection_traffic(const struct statistics *statistics, const uint32_t paths[2])
+{
+    struct traffic sum = {0};
+
+    sum_directions(statistics, paths, &sum, &sum);
+    return sum;
+}
+
+/* ---- which paths are a connection ---- */
+
+/* A UDP socket while it waited for anybody: nobody talked to anybody on this path. */
+static bool is_idle_without_peer(const struct statistics *statistics, uint32_t path)
+{
+    const struct path_record *record = joiner_end(&statistics->joiner, path).record;
+
+    return record->kind == PATH_UDP && record->remote_port == 0 &&
+           path_at(statistics, path)->messages == 0;
+}
+
+enum path_part connection_of(const struct statistics *statistics, uint32_t path,
+                             uint32_t ret_paths[2])
+{
+    if (!path_at(statistics, path)->known || is_idle_without_peer(statistics, path))
+        return PART_NONE;
+    struct connection_end mine = connection_end(statistics, path);
+    struct connection_end other = connection_end(statistics, mine.end.partner);
+    bool is_local = is_local_end(statistics, &mine, &other);
+    ret_paths[0] = is_local ? mine.path : other.path;
+    ret_paths[1] = is_local ? other.path : mine.path;
+    return is_local || other.path == NO_END ? PART_FIRST : PART_OTHER;
+}
+
+/* ---- what is to be counted ---- */
+
+/* Whether an end is closed; one that is not metered does not say. */
+static bool is_closed(const struct connection_end *end)
+{
+    return end->path == NO_END || end->end.destroyed;
+}
+
+/* What is left in a queue waits until its receiver's end is closed. What never was received is no process's
+ * any more when its path leaves. */
+static void add_queue_row(const struct statistics *statistics, struct communication *rows,
+                          const struct queue *queue, uint64_t closed,
+                          struct communication_path *sums)
+{
+    struct queue_length length;
+
+    if (queue == NULL)
+        return;
+    queue_result(queue, closed != 0 ? closed : statistics->latest, &length);
+    if (closed != 0)
+        length.messages = length.bytes = 0;
+    add_queue(&sums->queue, &length);
+    if (queue->owner == NO_PROCESS)
+        return;
+    struct queue_length *of_owner = &rows->processes[queue->owner].queue;
+    of_owner->wait += length.wait - queue->length.wait;
+    of_owner->unreceived += length.unreceived;
+}
+
+/* What both ends have counted. */
+static void sum_ends(const struct statistics *statistics, struct communication *rows,
+                     const uint32_t paths[2], struct communication_path *sums)
+{
+    for (int i = 0; i < 2; i++) {
+        if (paths[i] == NO_END || (i == 1 && paths[1] == paths[0]))
+            continue;
+        const struct statistics_path *mine = path_at(statistics, paths[i]);
+        /* whether somebody who is not metered has received what was sent nobody knows */
+        if (paths[1 - i] != NO_END)
+            add_queue_row(statistics, rows, mine->outgoing,
+                          path_at(statistics, paths[1 - i])->closed, sums);
+        add_queue_row(statistics, rows, mine->incoming, mine->closed, sums);
+        sums->dropped += mine->dropped;
+        sums->duplicates += mine->duplicates;
+        sums->reused = sums->reused || mine->reuses;
+        add_network(&sums->network, &mine->network);
+    }
+}
+
+static void add_to_totals(struct communication *rows, const struct communication_path *sums,
+                          bool local)
+{
+    struct traffic *traffic = local ? &rows->local : &rows->remote;
+
+    add_traffic(traffic, &sums->sent);
+    add_traffic(traffic, &sums->received);
+    rows->dropped += sums->dropped;
+    rows->duplicates += sums->duplicates;
+    rows->connections++;
+    rows->ended += sums->ended;
+    rows->reused += sums->reused;
+}
+
+int describe_connection(const struct statistics *statistics, struct communication *rows,
+                        const uint32_t paths[2], struct connection *ret_connection,
+                        char addresses[2][ADDRESS_SIZE])
+{
+    const struct connection_end ends[2] = {connection_end(statistics, paths[0]),
+                                           connection_end(statistics, paths[1])};
+    const struct connection_end *known = paths[0] != NO_END ? &ends[0] : &ends[1];
+    struct connection connection = {
+        .sums = {.kind = known->end.record->kind,
+                 .number = path_at(statistics, known->path)->number,
+                 .connections = 1,
+                 .ended = is_closed(&ends[0]) && is_closed(&ends[1])},
+        .local = is_local_connection(statistics, ends),
+        .to_itself = paths[0] == paths[1],
+    };
+
+    for (int i = 0; i < 2; i++) {
+        connection.first_use[i] = first_use(statistics, paths[i]);
+        connection.by_sends[i] = sends_are_metered(statistics, paths[i]);
+        end_address(&ends[i], &ends[1 - i], addresses[i]);
+        if (list_holders(statistics, rows, connection.first_use[i], &connection.sums.ends[i]) < 0)
+            return -ENOMEM;
+    }
+    sum_ends(statistics, rows, paths, &connection.sums);
+    sum_directions(statistics, paths, &connection.sums.sent, &connection.sums.received);
+    add_to_totals(rows, &connection.sums, connection.local);
+    *ret_connection = connection;
+    return 0;
+}
+
+int name_connection(struct communication *rows, struct connection *connection, const char *local,
+                    const char *remote)
+{
+    struct communication_path *sums = &connection->sums;
+
+    sums->local = communication_keep_text(rows, local);
+    sums->remote = communication_keep_text(rows, remote);
+    for (int i = 0; i < 2; i++) {
+        connection->parties[i] = sums->ends[i];
+        if (sums->ends[i].count == 0)
+            connection->parties[i].address = i == 0 ? sums->local : sums->remote;
+    }
+    return sums->local == NULL || sums->remote == NULL ? -ENOMEM : 0;
+}
+
+/* ---- what its uses have counted ---- */
+
+/* Its times are counted for the process already, but for the latest. */
+static int add_to_process(struct communication *rows, const struct statistics_use *use)
+{
+    struct communication_process *row = &rows->processes[use->process];
+    int result;
+
+    add_traffic(&row->sent, &use->sent);
+    add_traffic(&row->received, &use->received);
+    result = statistics_add_values(use, VALUE_SENT, &row->sizes, HISTOGRAM_MOST);
+    for (enum value_kind kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
+        result = statistics_add_latest(use, kind, times_of(&row->times, use, kind), HISTOGRAM_MOST);
+    return result;
+}
+
+static int add_times_of(const struct statistics_use *use, struct times *times)
+{
+    int result = 0;
+
+    for (enum value_kind kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
+        result = statistics_add_values(use, kind, times_of(times, use, kind), HISTOGRAM_MOST);
+    return result;
 }
 
 /* How long what a receiver took has waited, and he for it. */
@@ -196,14 +393,14 @@ static int add_waits(struct communication_pair *pair, const struct statistics_us
     return result;
 }
 
-static int add_pair(struct builder *builder, const struct party *from, const struct party *to,
+static int add_pair(struct communication *rows, const struct party *from, const struct party *to,
                     const struct statistics_use *use, enum value_kind kind, bool local)
 {
     const struct traffic *sent = kind == VALUE_SENT ? &use->sent : &use->received;
 
     if (sent->messages == 0 && sent->bytes == 0)
         return 0;
-    struct communication_pair *pair = communication_pair(builder->result, from, to);
+    struct communication_pair *pair = communication_pair(rows, from, to);
     if (pair == NULL)
         return -ENOMEM;
     add_traffic(&pair->sent, sent);
@@ -217,209 +414,100 @@ static bool sends(const struct statistics_use *use)
     return use->sent.messages > 0 || use->sent.bytes > 0;
 }
 
-/* What one process has sent took its receivers so long. Of several senders that is nobody's own. */
-static int add_waits_of_receivers(struct builder *builder, const struct connection_end *from,
-                                  const struct connection_end *to)
+/* The only process that has sent; NULL: nobody, or several. */
+static const struct statistics_use *only_sender(const struct statistics *statistics, uint32_t first)
 {
-    const struct statistics *statistics = builder->statistics;
     const struct statistics_use *sender = NULL;
+
+    for (const struct statistics_use *use = use_at(statistics, first); use != NULL;
+         use = next_use(statistics, use)) {
+        if (!sends(use))
+            continue;
+        if (sender != NULL && sender->process != use->process)
+            return NULL;
+        sender = use;
+    }
+    return sender;
+}
+
+/* What one process has sent took its receivers so long. Of several senders that is nobody's own. */
+static int add_waits_of_receivers(const struct statistics *statistics, struct communication *rows,
+                                  const struct connection *connection, int from)
+{
+    const struct statistics_use *sender = only_sender(statistics, connection->first_use[from]);
+    uint32_t first = connection->first_use[1 - from];
     int result = 0;
 
-    for (uint32_t at = statistics->paths[from->path].first_use; at != 0;
-         at = statistics->uses[at - 1].next) {
-        if (sender != NULL && sends(&statistics->uses[at - 1]))
-            return 0;
-        if (sends(&statistics->uses[at - 1]))
-            sender = &statistics->uses[at - 1];
-    }
-    if (sender == NULL || to->path == NO_END)
+    if (sender == NULL || first == 0)
         return 0;
-    struct party user = party_of(builder, &sender->process, 1);
+    struct party user = party_of(rows, &sender->process, 1);
     struct communication_pair *pair =
-        user.processes == NULL ? NULL : communication_pair(builder->result, &user, &to->party);
+        user.processes == NULL ? NULL
+                               : communication_pair(rows, &user, &connection->parties[1 - from]);
     if (pair == NULL)
         return -ENOMEM;
-    for (uint32_t at = statistics->paths[to->path].first_use; result == 0 && at != 0;
-         at = statistics->uses[at - 1].next)
-        result = add_waits(pair, &statistics->uses[at - 1]);
+    for (const struct statistics_use *use = use_at(statistics, first); result == 0 && use != NULL;
+         use = next_use(statistics, use))
+        result = add_waits(pair, use);
     return result;
 }
 
-/* Counts it for the row, in *sum and its sizes, and for the pairs that have sent so. */
-static int build_direction(struct builder *builder, const struct connection_end *from,
-                           const struct connection_end *to, bool local, struct traffic *sum,
-                           struct histogram *sizes)
+/* What end `from` has sent to the other one. */
+static int add_direction(const struct statistics *statistics, struct communication *rows,
+                         const struct connection *connection, int from, struct histogram *sizes)
 {
-    const struct statistics *statistics = builder->statistics;
-    bool by_sends = sends_are_metered(statistics, from);
+    bool by_sends = connection->by_sends[from];
     enum value_kind kind = by_sends ? VALUE_SENT : VALUE_RECEIVED;
-    uint32_t path = by_sends ? from->path : to->path;
+    uint32_t first = connection->first_use[by_sends ? from : 1 - from];
     int result = 0;
 
-    if (path == NO_END)
-        return 0;
-    for (uint32_t at = statistics->paths[path].first_use; result == 0 && at != 0;) {
-        const struct statistics_use *use = &statistics->uses[at - 1];
-        const struct traffic *traffic = by_sends ? &use->sent : &use->received;
-        struct party user = party_of(builder, &use->process, 1);
+    for (const struct statistics_use *use = use_at(statistics, first); result == 0 && use != NULL;
+         use = next_use(statistics, use)) {
+        struct party user = party_of(rows, &use->process, 1);
         if (user.processes == NULL)
             return -ENOMEM;
-        add_traffic(sum, traffic);
-        add_traffic(local ? &builder->result->local : &builder->result->remote, traffic);
         result = statistics_add_values(use, kind, sizes, HISTOGRAM_SOME);
         if (result == 0)
-            result = add_pair(builder, by_sends ? &user : &from->party,
-                              by_sends ? &to->party : &user, use, kind, local);
-        at = use->next;
+            result = add_pair(rows, by_sends ? &user : &connection->parties[from],
+                              by_sends ? &connection->parties[1 - from] : &user, use, kind,
+                              connection->local);
     }
-    return result < 0 || !by_sends ? result : add_waits_of_receivers(builder, from, to);
+    return result < 0 || !by_sends ? result
+                                   : add_waits_of_receivers(statistics, rows, connection, from);
 }
 
-/* ---- connections ---- */
-
-/* Makes room for a connection in the result, with its addresses and the holders of its ends. */
-static struct communication_path *new_path(struct builder *builder, struct connection_end ends[2])
+static int add_uses(const struct statistics *statistics, struct communication *rows, uint32_t first,
+                    struct times *times)
 {
-    struct communication *result = builder->result;
-
-    if (array_reserve(&result->paths, &builder->path_capacity, result->path_count + 1,
-                      sizeof(*result->paths)) < 0)
-        return NULL;
-    struct communication_path *path = &result->paths[result->path_count++];
-    *path = (struct communication_path){
-        .local = end_address(builder, &ends[0], &ends[1]),
-        .remote = end_address(builder, &ends[1], &ends[0]),
-        .connections = 1,
-    };
-    if (path->local == NULL || path->remote == NULL)
-        return NULL;
-    for (int i = 0; i < 2; i++) {
-        if (list_holders(builder, &ends[i]) < 0)
-            return NULL;
-        path->ends[i] = ends[i].party;
-        if (ends[i].party.count == 0)
-            ends[i].party.address = i == 0 ? path->local : path->remote;
-    }
-    return path;
-}
-
-/* Whether an end is closed; one that is not metered does not say. */
-static bool is_closed(const struct connection_end *end)
-{
-    return end->path == NO_END || end->end.destroyed;
-}
-
-static int sum_times(struct builder *builder, const struct connection_end ends[2],
-                     struct communication_path *path)
-{
-    const struct statistics *statistics = builder->statistics;
     int result = 0;
 
-    for (int i = 0; i < 2; i++) {
-        if (ends[i].path == NO_END || (i == 1 && ends[1].path == ends[0].path))
-            continue;
-        for (uint32_t at = statistics->paths[ends[i].path].first_use; result == 0 && at != 0;
-             at = statistics->uses[at - 1].next) {
-            const struct statistics_use *use = &statistics->uses[at - 1];
-            for (unsigned kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
-                result = statistics_add_values(use, kind, times_of(&path->times, use, kind),
-                                               HISTOGRAM_MOST);
-        }
+    for (const struct statistics_use *use = use_at(statistics, first); result == 0 && use != NULL;
+         use = next_use(statistics, use)) {
+        result = add_to_process(rows, use);
+        if (result == 0 && times != NULL)
+            result = add_times_of(use, times);
     }
     return result;
 }
 
-/* What is left in a queue waits until its receiver's end is closed. What never was received is no process's
- * any more when its path leaves. */
-static void add_queue_row(struct builder *builder, const struct queue *queue, uint64_t closed,
-                          struct communication_path *row)
+int add_connection(const struct statistics *statistics, struct communication *rows,
+                   const struct connection *connection, struct communication_path *path)
 {
-    struct queue_length length;
-
-    if (queue == NULL)
-        return;
-    queue_result(queue, closed != 0 ? closed : builder->statistics->lasting.latest, &length);
-    if (closed != 0)
-        length.messages = length.bytes = 0;
-    add_queue(&row->queue, &length);
-    if (queue->owner == NO_PROCESS)
-        return;
-    struct communication_process *owner = &builder->result->processes[queue->owner];
-    owner->queue.wait += length.wait - queue->length.wait;
-    owner->queue.unreceived += length.unreceived;
-}
-
-/* ends[0] is the local one. */
-static int build_connection(struct builder *builder, struct connection_end ends[2])
-{
-    const struct statistics *statistics = builder->statistics;
-    const struct connection_end *known = ends[0].path != NO_END ? &ends[0] : &ends[1];
-    struct communication_path *path = new_path(builder, ends);
-
-    if (path == NULL)
-        return -ENOMEM;
-    path->kind = known->end.record->kind;
-    path->number = statistics->paths[known->path].number;
-    path->ended = is_closed(&ends[0]) && is_closed(&ends[1]);
-    for (int i = 0; i < 2; i++)
-        if (ends[i].path != NO_END && (i == 0 || ends[0].path != ends[1].path)) {
-            /* whether somebody who is not metered has received what was sent nobody knows */
-            if (ends[1 - i].path != NO_END)
-                add_queue_row(builder, statistics->paths[ends[i].path].outgoing,
-                              statistics->paths[ends[1 - i].path].closed, path);
-            add_queue_row(builder, statistics->paths[ends[i].path].incoming,
-                          statistics->paths[ends[i].path].closed, path);
-            path->dropped += statistics->paths[ends[i].path].dropped;
-            path->duplicates += statistics->paths[ends[i].path].duplicates;
-            path->reused = path->reused || statistics->paths[ends[i].path].reuses;
-            add_network(&path->network, &statistics->paths[ends[i].path].network);
-        }
-    builder->result->dropped += path->dropped;
-    builder->result->duplicates += path->duplicates;
-    builder->result->connections++;
-    builder->result->ended += path->ended;
-    builder->result->reused += path->reused;
-    bool local = is_local_connection(statistics, ends);
-    int result = sum_times(builder, ends, path);
-    if (result == 0)
-        result = build_direction(builder, &ends[0], &ends[1], local, &path->sent, &path->sizes);
-    /* A socket that is connected to itself has one direction only. */
-    if (result == 0 && ends[0].path != ends[1].path)
-        result = build_direction(builder, &ends[1], &ends[0], local, &path->received, &path->sizes);
-    return result;
-}
-
-/* A UDP socket while it waited for anybody: nobody talked to anybody on this path. */
-static bool is_idle_without_peer(const struct statistics *statistics, uint32_t path)
-{
-    const struct path_record *record = joiner_end(&statistics->joiner, path).record;
-
-    return record->kind == PATH_UDP && record->remote_port == 0 &&
-           statistics->paths[path].messages == 0;
-}
-
-int build_connections(struct builder *builder)
-{
-    const struct statistics *statistics = builder->statistics;
+    int ends = connection->to_itself ? 1 : 2;
     int result = 0;
 
-    for (uint32_t i = 0; result == 0 && i < statistics->path_numbers.numbers.count; i++) {
-        if (builder->leaving && !statistics->paths[i].leaves)
-            continue;
-        if (!statistics->paths[i].known) {
-            builder->result->unknown_paths += statistics->paths[i].messages;
-            builder->result->dropped += statistics->paths[i].dropped;
-            continue;
-        }
-        if (is_idle_without_peer(statistics, i))
-            continue;
-        struct connection_end mine = connection_end(statistics, i);
-        struct connection_end other = connection_end(statistics, mine.end.partner);
-        if (is_local_end(statistics, &mine, &other))
-            result = build_connection(builder, (struct connection_end[2]){mine, other});
-        else if (other.path == NO_END)
-            result = build_connection(builder, (struct connection_end[2]){other, mine});
-        /* else its partner builds, or has built, the connection */
-    }
+    for (int i = 0; result == 0 && i < ends; i++)
+        result = add_uses(statistics, rows, connection->first_use[i], &path->times);
+    for (int i = 0; result == 0 && i < ends; i++)
+        result = add_direction(statistics, rows, connection, i, &path->sizes);
     return result;
+}
+
+int add_path_alone(const struct statistics *statistics, struct communication *rows, uint32_t path)
+{
+    if (!path_at(statistics, path)->known) {
+        rows->unknown_paths += path_at(statistics, path)->messages;
+        rows->dropped += path_at(statistics, path)->dropped;
+    }
+    return add_uses(statistics, rows, path_at(statistics, path)->first_use, NULL);
 }

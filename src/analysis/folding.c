@@ -2,15 +2,18 @@
 /*
  * folding.c: keeps the statistics in bounded memory, however long the recording.
  *
- *      tables of what lives and has ended
- *        |-- what has ended --> rows --> statistics->past, in which the small ones share rows
- *        '-- what lives ------> fresh tables
+ *      paths of a connection:   live       stay
+ *                               have ended, are among the largest      stay, too
+ *                               have ended                             counted with their like: alike.c
+ *      streams                  have ended                             forgotten
+ *      processes                have ended                             their rows stay
+ *      rows                     more than there may be                 the small ones share rows with their like
  *
  * It is done whenever enough has ended. A path has ended when both its ends have; one whose other
  * end is not known waits for it until the next folding. A process has ended when its last stream
- * has and no path that stays was used by it.
+ * has and no path that lives was used by it.
  */
-#include "analysis/statistics.h"
+#include "analysis/connections.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,8 +24,9 @@
 static bool users_have_ended(const struct statistics *statistics,
                              const struct statistics_path *path)
 {
-    for (uint32_t at = path->first_use; at != 0; at = statistics->uses[at - 1].next)
-        if (!statistics->processes[statistics->uses[at - 1].process].ended)
+    for (const struct statistics_use *use = use_at(statistics, path->first_use); use != NULL;
+         use = next_use(statistics, use))
+        if (!statistics->processes[use->process].ended)
             return false;
     return path->first_use != 0;
 }
@@ -30,232 +34,195 @@ static bool users_have_ended(const struct statistics *statistics,
 static bool has_ended(const struct statistics *statistics, uint32_t index)
 {
     return joiner_end(&statistics->joiner, index).destroyed ||
-           users_have_ended(statistics, &statistics->paths[index]);
+           users_have_ended(statistics, path_at(statistics, index));
+}
+
+static void choose_path(struct statistics *statistics, uint32_t index)
+{
+    struct statistics_path *path = path_at(statistics, index);
+    uint32_t partner = joiner_end(&statistics->joiner, index).partner;
+    bool ended = has_ended(statistics, index);
+
+    path->leaves = ended && (partner != NO_END ? has_ended(statistics, partner) : path->aged);
+    path->aged = ended;
+    if (path->leaves)
+        return;
+    for (const struct statistics_use *use = use_at(statistics, path->first_use); use != NULL;
+         use = next_use(statistics, use))
+        statistics->processes[use->process].leaves = false;
 }
 
 static void choose(struct statistics *statistics)
 {
-    uint32_t paths = statistics->path_numbers.numbers.count;
-
-    for (uint32_t i = 0; i < statistics->process_numbers.numbers.count; i++)
-        statistics->processes[i].leaves = statistics->processes[i].ended;
-    for (uint32_t i = 0; i < paths; i++) {
-        struct statistics_path *path = &statistics->paths[i];
-        uint32_t partner = joiner_end(&statistics->joiner, i).partner;
-        bool ended = has_ended(statistics, i);
-        path->leaves = ended && (partner != NO_END ? has_ended(statistics, partner) : path->aged);
-        path->aged = ended;
-        for (uint32_t at = path->first_use; !path->leaves && at != 0;
-             at = statistics->uses[at - 1].next)
-            statistics->processes[statistics->uses[at - 1].process].leaves = false;
-    }
+    for (uint32_t i = 0; i < statistics->rows->process_count; i++)
+        statistics->processes[i].leaves =
+            statistics->processes[i].ended && !statistics->processes[i].left;
+    for (uint32_t i = 0; i < statistics->paths.used; i++)
+        if (path_at(statistics, i)->present && !path_at(statistics, i)->settled)
+            choose_path(statistics, i);
 }
 
-/* The values of paths that leave go to several rows, and do so more quickly from histograms. */
-static int spill_leaving(struct statistics *statistics)
-{
-    int result = 0;
+/* ---- paths ---- */
 
-    for (uint32_t i = 0; result == 0 && i < statistics->use_keys.count; i++) {
-        struct statistics_use *use = &statistics->uses[i];
-        if (statistics->paths[use->path].leaves)
-            result = statistics_spill(&statistics->processes[use->process], use);
-    }
-    return result;
+static bool is_less(const struct traffic *a, const struct traffic *b)
+{
+    return a->bytes < b->bytes || (a->bytes == b->bytes && a->messages < b->messages);
 }
 
-/* ---- what stays ---- */
-
-static int add_identity(struct identities *identities, uint32_t origin,
-                        const struct record_header *record)
+/* What is in its queues is nobody's any more. */
+static void close_queues(struct statistics *statistics, uint32_t path)
 {
-    const struct event event = {record, origin, 0};
-
-    return record == NULL ? 0 : identities_add(identities, &event);
+    queue_leaves(statistics, path_at(statistics, path)->outgoing);
+    queue_leaves(statistics, path_at(statistics, path)->incoming);
 }
 
-static int keep_machines(struct statistics *from, struct statistics *to)
+static void remove_connection(struct statistics *statistics, const uint32_t paths[2])
 {
-    int result = 0;
-
-    to->lasting = from->lasting;
-    for (uint32_t i = 0; result == 0 && i < from->lasting.origin_count; i++) {
-        const struct machine_record *machine = identities_machine(from->identities, i);
-        result = add_identity(to->identities, i, machine == NULL ? NULL : &machine->header);
-    }
-    return result;
-}
-
-/* The number of the process that a stream is of; the stream may not stay, the process's number
- * is remembered by its row. */
-static uint32_t number_of_parent(const struct statistics *statistics,
-                                 const struct statistics_process *process)
-{
-    int64_t stream = intern_find(&statistics->stream_numbers.numbers,
-                                 number_key(process->origin, process->parent));
-
-    return process->parent == 0 || stream < 0
-               ? process->parent
-               : statistics->processes[statistics->streams[stream].process].number;
-}
-
-static int keep_image(const struct statistics *from, uint32_t origin, uint32_t number,
-                      struct statistics *to)
-{
-    const struct image_record *image = identities_image(from->identities, origin, number);
-
-    return add_identity(to->identities, origin, image == NULL ? NULL : &image->header);
-}
-
-static int keep_process(const struct statistics *from, const struct statistics_process *process,
-                        struct statistics *to)
-{
-    int64_t index = statistics_process_index(to, process->origin, process->number);
-
-    if (index < 0)
-        return (int)index;
-    struct statistics_process *kept = &to->processes[index];
-    *kept = *process;
-    kept->parent = number_of_parent(from, process);
-    kept->cpu = kept->failed_sends = kept->failed_receives = 0; /* that is past */
-    kept->times = (struct times){0};
-    kept->queue = (struct queue_length){
-        .messages = process->queue.messages,
-        .bytes = process->queue.bytes,
-        .messages_max = process->queue.messages,
-        .bytes_max = process->queue.bytes,
-    };
-    return keep_image(from, process->origin, process->image, to);
-}
-
-static int keep_streams(const struct statistics *from, struct statistics *to)
-{
-    for (uint32_t i = 0; i < from->stream_numbers.numbers.count; i++) {
-        const struct statistics_stream *stream = &from->streams[i];
-        const struct statistics_process *process = &from->processes[stream->process];
-        uint64_t key = from->stream_numbers.numbers.keys[i];
-        if (process->leaves || stream->ended)
-            continue;
-        int64_t index =
-            statistics_stream_index(to, (uint32_t)(key >> 32), (uint32_t)key, process->number);
-        if (index < 0)
-            return (int)index;
-        uint32_t kept = to->streams[index].process;
-        to->streams[index] = *stream;
-        to->streams[index].process = kept;
-    }
-    return 0;
-}
-
-/* The uses go over, with what they own. */
-static int keep_uses(struct statistics *from, uint32_t path, struct statistics *to, uint32_t kept)
-{
-    for (uint32_t at = from->paths[path].first_use; at != 0; at = from->uses[at - 1].next) {
-        struct statistics_use *use = &from->uses[at - 1];
-        const struct statistics_process *process = &from->processes[use->process];
-        int64_t index = statistics_process_index(to, process->origin, process->number);
-        struct statistics_use *copy =
-            index < 0 ? NULL : statistics_find_use(to, kept, (uint32_t)index);
-        if (copy == NULL)
-            return -ENOMEM;
-        uint32_t next = copy->next;
-        *copy = *use;
-        copy->path = kept;
-        copy->process = (uint32_t)index;
-        copy->next = next;
-        memset(use->histograms, 0, sizeof(use->histograms));
-        use->waits = NULL;
-        use->aside = NULL;
-    }
-    return 0;
-}
-
-/* The queue goes over; its owner stays, for he uses the path. */
-static int keep_queue(const struct statistics *from, struct queue *queue, struct statistics *to)
-{
-    if (queue == NULL || queue->owner == NO_PROCESS)
-        return 0;
-    const struct statistics_process *owner = &from->processes[queue->owner];
-    int64_t index = statistics_process_index(to, owner->origin, owner->number);
-    queue->owner = index < 0 ? NO_PROCESS : (uint32_t)index;
-    return index < 0 ? (int)index : 0;
-}
-
-static int keep_path(struct statistics *from, uint32_t path, struct statistics *to)
-{
-    struct statistics_path *old = &from->paths[path];
-    int64_t index = statistics_path_index(to, old->origin, old->number);
-
-    if (index < 0)
-        return (int)index;
-    to->paths[index] = *old;
-    old->outgoing = old->incoming = NULL;
-    to->paths[index].first_use = to->paths[index].last_used = 0;
-    const struct path_record *record = identities_path(from->identities, old->origin, old->number);
-    int result = add_identity(to->identities, old->origin, record == NULL ? NULL : &record->header);
-    if (result == 0)
-        result = keep_uses(from, path, to, (uint32_t)index);
-    if (result == 0)
-        result = keep_queue(from, to->paths[index].outgoing, to);
-    return result < 0 ? result : keep_queue(from, to->paths[index].incoming, to);
-}
-
-/* Index in the fresh tables of a path that stays. */
-static uint32_t kept_index(const struct statistics *from, uint32_t path,
-                           const struct statistics *to)
-{
-    if (path == NO_END)
-        return NO_END;
-    int64_t index = intern_find(&to->path_numbers.numbers,
-                                number_key(from->paths[path].origin, from->paths[path].number));
-    return index < 0 ? NO_END : (uint32_t)index;
-}
-
-static int keep_joined(const struct statistics *from, uint32_t path, struct statistics *to)
-{
-    const struct statistics_path *old = &from->paths[path];
-    struct path_end end = joiner_end(&from->joiner, path);
-
-    if (end.record == NULL)
-        return 0;
-    return joiner_restore(&to->joiner, kept_index(from, path, to), &end,
-                          identities_path(to->identities, old->origin, old->number),
-                          kept_index(from, end.partner, to));
-}
-
-/* What is in the queues of paths that leave is nobody's any more. */
-static void forget_queues(struct statistics *from)
-{
-    for (uint32_t i = 0; i < from->path_numbers.numbers.count; i++)
-        if (from->paths[i].leaves) {
-            queue_leaves(from, from->paths[i].outgoing);
-            queue_leaves(from, from->paths[i].incoming);
+    for (int i = 0; i < 2; i++)
+        if (paths[i] != NO_END && (i == 0 || paths[1] != paths[0])) {
+            close_queues(statistics, paths[i]);
+            statistics_remove_path(statistics, paths[i]);
         }
 }
 
-static int keep_what_lives(struct statistics *from, struct statistics *to)
+/* It stays, until there are larger ones. */
+static void settle(struct statistics *statistics, const uint32_t paths[2])
 {
-    uint32_t paths = from->path_numbers.numbers.count;
-    int result = keep_machines(from, to);
-
-    for (uint32_t i = 0; result == 0 && i < from->process_numbers.numbers.count; i++)
-        if (!from->processes[i].leaves)
-            result = keep_process(from, &from->processes[i], to);
-    if (result == 0)
-        result = keep_streams(from, to);
-    for (uint32_t i = 0; result == 0 && i < paths; i++)
-        if (!from->paths[i].leaves)
-            result = keep_path(from, i, to);
-    for (uint32_t i = 0; result == 0 && i < paths; i++)
-        if (!from->paths[i].leaves)
-            result = keep_joined(from, i, to);
-    for (uint32_t i = 0; result == 0 && i < from->lasting.procedures.keys.count; i++)
-        result = keep_image(from, from->lasting.procedures.counters[i].origin,
-                            from->lasting.procedures.counters[i].image, to);
-    return result < 0 ? result : identities_copy_names(from->identities, to->identities);
+    statistics->settled++;
+    for (int i = 0; i < 2; i++)
+        if (paths[i] != NO_END) {
+            close_queues(statistics, paths[i]);
+            statistics_hide_uses(statistics, paths[i]);
+            path_at(statistics, paths[i])->leaves = false;
+            path_at(statistics, paths[i])->settled = true;
+        }
 }
 
-/* ---- rows of the past ---- */
+static int leave(struct statistics *statistics, uint32_t path)
+{
+    uint32_t paths[2] = {path, NO_END};
+    int result;
+
+    switch (connection_of(statistics, path, paths)) {
+    case PART_OTHER:
+        return 0;
+    case PART_NONE:
+        result = add_path_alone(statistics, statistics->rows, path);
+        remove_connection(statistics, (uint32_t[2]){path, NO_END});
+        return result;
+    case PART_FIRST:
+        break;
+    }
+    struct traffic traffic = connection_traffic(statistics, paths);
+    if (!is_less(&traffic, &statistics->least)) {
+        settle(statistics, paths);
+        return 0;
+    }
+    result = alike_add(statistics, paths);
+    remove_connection(statistics, paths);
+    return result;
+}
+
+static int paths_leave(struct statistics *statistics)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < statistics->paths.used; i++)
+        if (path_at(statistics, i)->leaves)
+            result = leave(statistics, i);
+    return result;
+}
+
+/* ---- the largest ---- */
+
+struct settled {
+    struct traffic traffic;
+    uint32_t paths[2];
+};
+
+static int compare_settled(const void *left, const void *right)
+{
+    const struct settled *a = left;
+    const struct settled *b = right;
+
+    if (is_less(&a->traffic, &b->traffic))
+        return 1;
+    return is_less(&b->traffic, &a->traffic) ? -1 : 0;
+}
+
+/* Returns how many there are, at most `most`. */
+static uint32_t list_settled(const struct statistics *statistics, struct settled *list,
+                             uint32_t most)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < statistics->paths.used && count < most; i++) {
+        struct settled *settled = &list[count];
+        if (!path_at(statistics, i)->settled ||
+            connection_of(statistics, i, settled->paths) != PART_FIRST)
+            continue;
+        settled->traffic = connection_traffic(statistics, settled->paths);
+        count++;
+    }
+    return count;
+}
+
+/* Those that are not among the largest any more are counted with their like. */
+static int unsettle(struct statistics *statistics)
+{
+    uint32_t count = statistics->settled, most = statistics->limits.largest;
+    struct settled *list = calloc(count + 1UL, sizeof(*list));
+    int result = list == NULL ? -ENOMEM : 0;
+
+    if (result == 0) {
+        count = list_settled(statistics, list, count);
+        qsort(list, count, sizeof(*list), compare_settled);
+    }
+    for (uint32_t i = most; result == 0 && i < count; i++) {
+        result = alike_add(statistics, list[i].paths);
+        remove_connection(statistics, list[i].paths);
+        statistics->settled--;
+    }
+    if (result == 0 && most > 0 && count >= most)
+        statistics->least = list[most - 1].traffic;
+    free(list);
+    return result;
+}
+
+/* ---- streams and processes ---- */
+
+static void streams_leave(struct statistics *statistics)
+{
+    for (uint32_t i = 0; i < statistics->streams.used; i++) {
+        const struct statistics_stream *stream = stream_at(statistics, i);
+        if (stream->present && (stream->ended || statistics->processes[stream->process].leaves))
+            statistics_remove_stream(statistics, i);
+    }
+}
+
+static int processes_leave(struct statistics *statistics)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < statistics->rows->process_count; i++) {
+        struct statistics_process *process = &statistics->processes[i];
+        if (!process->leaves)
+            continue;
+        process->leaves = false;
+        process->left = true;
+        result = describe_process(statistics, statistics->rows, i);
+    }
+    return result;
+}
+
+/* Parents are found as long as their streams are there. */
+static void find_parents(const struct statistics *statistics)
+{
+    for (uint32_t i = 0; i < statistics->rows->process_count; i++)
+        find_parent(statistics, statistics->rows, i);
+}
+
+/* ---- rows ---- */
 
 static int compare_sizes(const void *left, const void *right)
 {
@@ -269,194 +236,141 @@ static int compare_sizes(const void *left, const void *right)
     return (a->cpu < b->cpu) - (a->cpu > b->cpu);
 }
 
-/* All that have ended share rows with their like, but for the largest. */
-static int fold_processes(struct communication **past, uint32_t most)
+/* Takes other rows in place of those that are; what stands beside them is the same. */
+static void replace_rows(struct statistics *statistics, struct communication *rows)
 {
-    size_t count = (*past)->process_count;
-    struct communication_process **order = calloc(count + 1, sizeof(*order));
-    bool *folds = calloc(count + 1, sizeof(*folds));
-    struct communication *folded;
-    int result = order == NULL || folds == NULL ? -ENOMEM : 0;
+    communication_free(statistics->rows);
+    statistics->rows = rows;
+    statistics->process_capacity = rows->process_count;
+    statistics->alike_rows.capacity = rows->path_count;
+}
 
-    for (size_t i = 0; result == 0 && i < count; i++)
-        order[i] = &(*past)->processes[i];
-    if (result == 0) {
-        qsort(order, count, sizeof(*order), compare_sizes);
-        for (size_t i = most / 2; i < count; i++)
-            folds[order[i] - (*past)->processes] = order[i]->ended;
-        result = communication_fold_processes(*past, folds, &folded);
-    }
-    if (result == 0) {
-        communication_free(*past);
-        *past = folded;
-    }
-    free(order);
-    free(folds);
+static void map_uses(struct statistics *statistics, uint32_t first_use, const uint32_t *map)
+{
+    for (struct statistics_use *use = use_at(statistics, first_use); use != NULL;
+         use = next_use(statistics, use))
+        use->process = map[use->process];
+}
+
+static void map_owner(struct queue *queue, const uint32_t *map)
+{
+    if (queue != NULL && queue->owner != NO_PROCESS)
+        queue->owner = map[queue->owner];
+}
+
+/* Uses that are found by their process are those of paths that live. */
+static int map_path(struct statistics *statistics, uint32_t index, const uint32_t *map)
+{
+    struct statistics_path *path = path_at(statistics, index);
+
+    map_uses(statistics, path->first_use, map);
+    map_owner(path->outgoing, map);
+    map_owner(path->incoming, map);
+    return path->settled ? 0 : statistics_find_uses(statistics, index);
+}
+
+/* Whatever knows process i knows it as map[i] from now on. */
+static int map_processes(struct statistics *statistics, const uint32_t *map)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; i < statistics->streams.used; i++)
+        if (stream_at(statistics, i)->present)
+            stream_at(statistics, i)->process = map[stream_at(statistics, i)->process];
+    lookup_done(&statistics->use_numbers);
+    for (uint32_t i = 0; result == 0 && i < statistics->paths.used; i++)
+        if (path_at(statistics, i)->present)
+            result = map_path(statistics, i, map);
+    for (uint32_t i = 0; i < statistics->rows->path_count; i++)
+        for (int end = 0; end < 2; end++)
+            map_uses(statistics, statistics->alike_rows.alike[i].first_use[end], map);
     return result;
 }
 
-static void add_to_row(struct communication_path *row, struct communication_path *more, int *error)
+/* Processes that share a row are not found by number any more. */
+static int find_processes(struct statistics *statistics)
 {
-    add_traffic(&row->sent, &more->sent);
-    add_traffic(&row->received, &more->received);
-    row->connections += more->connections;
-    row->ended += more->ended;
-    row->reused += more->reused;
-    row->dropped += more->dropped;
-    row->duplicates += more->duplicates;
-    add_network(&row->network, &more->network);
-    if (*error == 0)
-        *error = histogram_take(&row->sizes, &more->sizes, HISTOGRAM_SOME);
-    if (*error == 0)
-        *error = add_times(&row->times, &more->times);
-    add_queue(&row->queue, &more->queue);
-    histogram_done(&more->sizes);
-    times_done(&more->times);
-}
-
-static int compare_parties(const struct party *a, const struct party *b)
-{
-    /* lists and texts are kept once: equal ones are at the same place */
-    if (a->processes != b->processes)
-        return a->processes < b->processes ? -1 : 1;
-    return (a->address > b->address) - (a->address < b->address);
-}
-
-static int compare_like(const void *left, const void *right)
-{
-    const struct communication_path *a = left;
-    const struct communication_path *b = right;
-
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->local != b->local)
-        return a->local < b->local ? -1 : 1;
-    if (a->remote != b->remote)
-        return a->remote < b->remote ? -1 : 1;
-    int difference = compare_parties(&a->ends[0], &b->ends[0]);
-    return difference != 0 ? difference : compare_parties(&a->ends[1], &b->ends[1]);
-}
-
-/* An address without its port, which the kernel has chosen. */
-static const char *without_port(struct communication *past, const char *address)
-{
-    char text[ENDPOINT_SIZE + 2];
-    const char *colon = strrchr(address, ':');
-
-    if (colon == NULL)
-        return communication_keep_text(past, "*");
-    snprintf(text, sizeof(text), "%.*s:*", (int)(colon - address), address);
-    return communication_keep_text(past, text);
-}
-
-/* Whether connections share the row: it has the number of none. */
-static bool is_shared(const struct communication_path *path)
-{
-    return path->number == 0;
-}
-
-/* Makes a row say only what it has in common with others of the same parties. */
-static int share_with_parties(struct communication *past, struct communication_path *path)
-{
-    if (is_shared(path))
-        return 0;
-    path->number = 0;
-    path->local = without_port(past, path->local);
-    if (path->local == NULL)
-        return -ENOMEM;
-    for (int i = 0; i < 2; i++)
-        if (path->ends[i].count == 0)
-            path->ends[i].address = i == 0 ? path->local : path->remote;
-    return 0;
-}
-
-/* The same, of the same kind. */
-static int share_with_kind(struct communication *past, struct communication_path *path)
-{
-    path->number = 0;
-    path->local = path->remote = communication_keep_text(past, "*");
-    if (path->local == NULL)
-        return -ENOMEM;
-    for (int i = 0; i < 2; i++)
-        path->ends[i] = (struct party){.address = path->local};
-    return 0;
-}
-
-/* Rows from `first` on become one with their like, and are sorted; returns 0 or -ENOMEM. */
-static int unite_paths(struct communication *past, size_t first)
-{
-    size_t united = first;
-    int error = 0;
-
-    if (past->path_count == first)
-        return 0;
-    qsort(past->paths + first, past->path_count - first, sizeof(*past->paths), compare_like);
-    for (size_t i = first; i < past->path_count; i++) {
-        struct communication_path *row = united == first ? NULL : &past->paths[united - 1];
-        if (row != NULL && compare_like(row, &past->paths[i]) == 0)
-            add_to_row(row, &past->paths[i], &error);
-        else
-            past->paths[united++] = past->paths[i];
-    }
-    past->path_count = united;
-    communication_sort_paths(past->paths + first, united - first);
-    return error;
-}
-
-static void swap_paths(struct communication_path *a, struct communication_path *b)
-{
-    struct communication_path path = *a;
-
-    *a = *b;
-    *b = path;
-}
-
-/* Puts the `most` largest rows of one connection first; all others are shared. Returns how many there
- * are, or -ENOMEM. */
-static int64_t keep_largest(struct communication *past, size_t most)
-{
-    size_t kept = 0;
+    const struct communication *rows = statistics->rows;
     int result = 0;
 
-    communication_sort_paths(past->paths, past->path_count);
-    for (size_t i = 0; result == 0 && i < past->path_count; i++) {
-        if (kept < most && !is_shared(&past->paths[i]))
-            swap_paths(&past->paths[kept++], &past->paths[i]);
-        else
-            result = share_with_parties(past, &past->paths[i]);
-    }
-    return result < 0 ? result : (int64_t)kept;
+    number_table_clear(&statistics->process_numbers);
+    for (uint32_t i = 0; result == 0 && i < rows->process_count; i++)
+        if (rows->processes[i].group == NULL)
+            result = number_table_set(&statistics->process_numbers, rows->processes[i].origin,
+                                      rows->processes[i].stream, i);
+    return result;
 }
 
-/* A quarter of the rows is for the largest connections, a quarter for the largest of what the same
- * parties share: theirs are full of values. */
-static int fold_paths(struct communication *past, uint32_t most)
+/* All that have left share rows with their like, but for the largest. */
+static void choose_processes(const struct statistics *statistics,
+                             struct communication_process **order, bool *folds)
 {
-    int64_t first = keep_largest(past, most / 4);
-    int result = first < 0 ? (int)first : unite_paths(past, (size_t)first);
+    const struct communication *rows = statistics->rows;
+    size_t left = 0;
 
-    if (result < 0 || past->path_count <= most)
-        return result;
-    for (size_t i = (size_t)first + most / 4; result == 0 && i < past->path_count; i++)
-        result = share_with_kind(past, &past->paths[i]);
-    return result < 0 ? result : unite_paths(past, (size_t)first);
+    for (size_t i = 0; i < rows->process_count; i++)
+        if (statistics->processes[i].left)
+            order[left++] = &rows->processes[i];
+    qsort(order, left, sizeof(struct communication_process *), compare_sizes);
+    for (size_t i = statistics->limits.processes / 2; i < left; i++)
+        folds[order[i] - rows->processes] = true;
+}
+
+static int use_folded(struct statistics *statistics, struct communication *folded,
+                      const uint32_t *map, struct statistics_process *processes)
+{
+    for (size_t i = 0; i < statistics->rows->process_count; i++)
+        processes[map[i]] = statistics->processes[i];
+    free(statistics->processes);
+    statistics->processes = processes;
+    statistics->process_state_capacity = folded->process_count;
+    replace_rows(statistics, folded);
+    int result = map_processes(statistics, map);
+    if (result == 0)
+        result = find_processes(statistics);
+    return result < 0 ? result : alike_find(statistics);
+}
+
+static int fold_processes(struct statistics *statistics)
+{
+    size_t count = statistics->rows->process_count + 1;
+    struct communication_process **order = calloc(count, sizeof(*order));
+    bool *folds = calloc(count, sizeof(*folds));
+    uint32_t *map = calloc(count, sizeof(*map));
+    struct statistics_process *processes = calloc(count, sizeof(*processes));
+    struct communication *folded;
+    int result = -ENOMEM;
+
+    if (order != NULL && folds != NULL && map != NULL && processes != NULL) {
+        choose_processes(statistics, order, folds);
+        result = communication_fold_processes(statistics->rows, folds, map, &folded);
+    }
+    if (result == 0) {
+        result = use_folded(statistics, folded, map, processes);
+        processes = NULL;
+    }
+    free(order);
+    free(folds);
+    free(map);
+    free(processes);
+    return result;
 }
 
 /* The smallest pairs become one row. */
-static int fold_pairs(struct communication *past, uint32_t most)
+static int fold_pairs(struct communication *rows, uint32_t most)
 {
-    struct party others = {.address = communication_keep_text(past, "*")};
+    struct party others = {.address = communication_keep_text(rows, "*")};
     struct communication_pair *row;
-    size_t count = past->pair_count;
+    size_t count = rows->pair_count;
     int result = 0;
 
     if (others.address == NULL)
         return -ENOMEM;
-    communication_sort_pairs(past);
-    past->pair_count = most / 2;
+    communication_sort_pairs(rows);
+    rows->pair_count = most / 2;
     for (size_t i = most / 2; result == 0 && i < count; i++) {
-        struct communication_pair small = past->pairs[i];
-        row = communication_pair(past, &others, &others);
+        struct communication_pair small = rows->pairs[i];
+        row = communication_pair(rows, &others, &others);
         if (row == NULL)
             return -ENOMEM;
         add_traffic(&row->sent, &small.sent);
@@ -470,126 +384,56 @@ static int fold_pairs(struct communication *past, uint32_t most)
 }
 
 /* Leaves behind the texts and lists that no row points to any more, once they are the greater part. */
-static int drop_unused(struct communication **past)
+static int drop_unused(struct statistics *statistics)
 {
-    size_t rows = (*past)->process_count + (*past)->path_count + (*past)->pair_count;
+    const struct communication *rows = statistics->rows;
     struct communication *fresh;
 
-    if ((*past)->piece_keys.count < 3 * rows)
+    if (rows->piece_keys.count < 3 * (rows->process_count + rows->path_count + rows->pair_count))
         return 0;
-    fresh = calloc(1, sizeof(*fresh));
-    int result = fresh == NULL ? -ENOMEM : communication_take(fresh, *past);
-    if (result < 0) {
-        communication_free(fresh);
+    int result = communication_copy(rows, &fresh);
+    if (result < 0)
         return result;
-    }
-    add_totals(fresh, *past);
-    communication_free(*past);
-    *past = fresh;
-    return 0;
+    replace_rows(statistics, fresh);
+    return alike_find(statistics);
 }
 
-/* Processes that share rows now have made rows of paths alike. */
-static int unite_shared_paths(struct communication *past)
+static uint32_t count_left(const struct statistics *statistics)
 {
-    int64_t first = keep_largest(past, past->path_count);
+    uint32_t left = 0;
 
-    return first < 0 ? (int)first : unite_paths(past, (size_t)first);
+    for (size_t i = 0; i < statistics->rows->process_count; i++)
+        left += statistics->processes[i].left;
+    return left;
 }
 
 static int condense(struct statistics *statistics)
 {
-    const struct statistics_limits *limits = &statistics->lasting.limits;
+    const struct statistics_limits *limits = &statistics->limits;
     int result = 0;
 
-    if (statistics->past->process_count > limits->processes) {
-        result = fold_processes(&statistics->past, limits->processes);
-        if (result == 0)
-            result = unite_shared_paths(statistics->past);
-    }
-    if (result == 0 && statistics->past->path_count > limits->paths)
-        result = fold_paths(statistics->past, limits->paths);
-    if (result == 0 && statistics->past->pair_count > limits->pairs)
-        result = fold_pairs(statistics->past, limits->pairs);
-    return result < 0 ? result : drop_unused(&statistics->past);
+    if (statistics->settled / 2 > limits->largest)
+        result = unsettle(statistics);
+    if (result == 0 && count_left(statistics) > limits->processes)
+        result = fold_processes(statistics);
+    if (result == 0 && statistics->rows->path_count > limits->paths)
+        result = alike_fold(statistics);
+    if (result == 0 && statistics->rows->pair_count > limits->pairs)
+        result = fold_pairs(statistics->rows, limits->pairs);
+    return result < 0 ? result : drop_unused(statistics);
 }
 
 /* ---- all of it ---- */
 
-static int add_to_past(struct statistics *statistics)
-{
-    struct communication *leaving;
-    int result = statistics_build(statistics, true, &leaving);
-
-    if (result < 0)
-        return result;
-    if (statistics->past == NULL)
-        statistics->past = calloc(1, sizeof(*statistics->past));
-    result = statistics->past == NULL ? -ENOMEM : communication_take(statistics->past, leaving);
-    if (result == 0) {
-        add_totals(statistics->past, leaving);
-        result = condense(statistics);
-    }
-    communication_free(leaving);
-    return result;
-}
-
-/* Empty tables; those that were emptied by the folding before have their memory already. */
-static int take_spare(struct statistics *statistics, struct statistics **ret_spare)
-{
-    if (statistics->spare == NULL)
-        return statistics_new(ret_spare);
-    int result = identities_new(&statistics->spare->identities);
-    if (result < 0)
-        return result;
-    *ret_spare = statistics->spare;
-    statistics->spare = NULL;
-    return 0;
-}
-
-#define SPARE_MOST 65536 /* rows of a table */
-
-/* What was in `old` has gone over; its tables serve again, unless much more lived in them than ends
- * between two foldings. */
-static void keep_spare(struct statistics *statistics, struct statistics *old)
-{
-    identities_free(old->identities);
-    old->identities = NULL;
-    old->past = NULL;
-    old->spare = NULL;
-    memset(&old->lasting, 0, sizeof(old->lasting));
-    if (old->path_capacity > SPARE_MOST || old->use_capacity > SPARE_MOST ||
-        old->stream_capacity > SPARE_MOST || old->process_capacity > SPARE_MOST) {
-        statistics_free(old);
-        return;
-    }
-    statistics_clear(old);
-    statistics->spare = old;
-}
-
 int statistics_fold(struct statistics *statistics)
 {
-    struct statistics *fresh;
-
     choose(statistics);
-    int result = spill_leaving(statistics);
-    if (result == 0)
-        result = add_to_past(statistics);
-    if (result == 0)
-        result = take_spare(statistics, &fresh);
+    int result = paths_leave(statistics);
     if (result < 0)
         return result;
-    forget_queues(statistics);
-    result = keep_what_lives(statistics, fresh);
-    if (result < 0) {
-        memset(&fresh->lasting, 0, sizeof(fresh->lasting)); /* belongs to both */
-        statistics_free(fresh);
-        return result;
-    }
-    struct statistics old = *statistics;
-    *statistics = *fresh;
-    *fresh = old;
-    statistics->past = fresh->past;
-    keep_spare(statistics, fresh);
-    return 0;
+    find_parents(statistics);
+    streams_leave(statistics);
+    result = processes_leave(statistics);
+    statistics->ended = 0;
+    return result < 0 ? result : condense(statistics);
 }

@@ -355,7 +355,7 @@ static int copy_procedures(const struct communication *from, struct communicatio
 }
 
 static int group(const struct communication *communication, enum communication_by by,
-                 const bool *folds, struct communication **ret_groups)
+                 const bool *folds, uint32_t *map, struct communication **ret_groups)
 {
     size_t count = communication->process_count + 1;
     struct grouping grouping = {
@@ -378,6 +378,8 @@ static int group(const struct communication *communication, enum communication_b
     result = communication_transfer(grouping.result, grouping.group_of, communication);
     if (result < 0 || (result = copy_procedures(communication, grouping.result)) < 0)
         goto done;
+    if (map != NULL)
+        memcpy(map, grouping.group_of, communication->process_count * sizeof(*map));
     *ret_groups = grouping.result;
     grouping.result = NULL;
 done:
@@ -391,7 +393,7 @@ done:
 int communication_group(const struct communication *communication, enum communication_by by,
                         struct communication **ret_groups)
 {
-    int result = group(communication, by, NULL, ret_groups);
+    int result = group(communication, by, NULL, NULL, ret_groups);
 
     if (result == 0 && communication_arrange(*ret_groups) < 0) {
         communication_free(*ret_groups);
@@ -401,7 +403,7 @@ int communication_group(const struct communication *communication, enum communic
 }
 
 int communication_fold_processes(const struct communication *communication, const bool *folds,
-                                 struct communication **ret_folded)
+                                 uint32_t *map, struct communication **ret_folded)
 {
-    return group(communication, BY_PROCESS, folds, ret_folded);
+    return group(communication, BY_PROCESS, folds, map, ret_folded);
 }

@@ -25,27 +25,18 @@ struct histogram *times_of(struct times *times, const struct statistics_use *use
                                 : &times->of[TIME_MESSAGE_WAIT + (kind - VALUE_WAITS)];
 }
 
-const struct histogram *use_histogram(const struct statistics_use *use, enum value_kind kind)
+/* The use's own histogram of a kind, made if there is none; NULL: out of memory. */
+static struct histogram *own_histogram(struct statistics_use *use, enum value_kind kind)
 {
-    return kind < VALUE_WAITS   ? &use->histograms[kind]
-           : use->waits == NULL ? NULL
-                                : &use->waits[kind - VALUE_WAITS];
+    if (use->values == NULL)
+        use->values = calloc(1, sizeof(*use->values));
+    return use->values == NULL ? NULL : &use->values->of[kind];
 }
 
-/* The same, made if there is none; NULL: out of memory. */
-static struct histogram *make_use_histogram(struct statistics_use *use, enum value_kind kind)
-{
-    if (kind < VALUE_WAITS)
-        return &use->histograms[kind];
-    if (use->waits == NULL)
-        use->waits = calloc(VALUE_KINDS - VALUE_WAITS, sizeof(*use->waits));
-    return use->waits == NULL ? NULL : &use->waits[kind - VALUE_WAITS];
-}
-
-static int add_to_histogram(struct statistics_process *process, struct statistics_use *use,
+static int add_to_histogram(struct communication_process *process, struct statistics_use *use,
                             enum value_kind kind, uint64_t value)
 {
-    struct histogram *own = make_use_histogram(use, kind);
+    struct histogram *own = own_histogram(use, kind);
     int result = own == NULL ? -ENOMEM : histogram_add(own, value, most_buckets(kind));
 
     return result < 0 || kind < VALUE_ANSWER
@@ -65,31 +56,56 @@ static uint32_t value_of(uint32_t latest)
 
 _Static_assert(LATEST_MOST <= HISTOGRAM_TOGETHER, "all of one kind can be added together");
 
-int statistics_spill(struct statistics_process *process, struct statistics_use *use)
+/* Latest values by their kind. */
+struct sorted_values {
+    uint32_t of[VALUE_KINDS][LATEST_MOST];
+    uint8_t counts[VALUE_KINDS];
+};
+
+/* Times go to the process at once. */
+static int sort_latest(struct communication_process *process, const struct statistics_use *use,
+                       struct sorted_values *values)
 {
-    uint32_t values[VALUE_KINDS][LATEST_MOST];
-    unsigned counts[VALUE_KINDS] = {0};
     int result = 0;
 
-    for (unsigned i = 0; i < use->latest_count; i++) {
+    memset(values->counts, 0, sizeof(values->counts));
+    for (unsigned i = 0; result == 0 && i < use->latest_count; i++) {
         enum value_kind kind = kind_of(use->latest[i]);
-        values[kind][counts[kind]++] = value_of(use->latest[i]);
-        if (kind >= VALUE_ANSWER && result == 0)
-            result = histogram_add(times_of(&process->times, use, kind), value_of(use->latest[i]),
-                                   HISTOGRAM_MOST);
-    }
-    use->latest_count = 0;
-    for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
-        struct histogram *own = counts[kind] == 0 ? NULL : make_use_histogram(use, kind);
-        if (counts[kind] > 0)
-            result = own == NULL
-                         ? -ENOMEM
-                         : histogram_add_all(own, values[kind], counts[kind], most_buckets(kind));
+        uint32_t value = value_of(use->latest[i]);
+        values->of[kind][values->counts[kind]++] = value;
+        if (kind >= VALUE_ANSWER)
+            result = histogram_add(times_of(&process->times, use, kind), value, HISTOGRAM_MOST);
     }
     return result;
 }
 
-int statistics_add_value(struct statistics_process *process, struct statistics_use *use,
+/* Puts the latest values of `use` into the histograms of `into`. */
+static int spill(struct communication_process *process, const struct statistics_use *use,
+                 struct statistics_use *into, bool into_most)
+{
+    struct sorted_values values;
+    int result = sort_latest(process, use, &values);
+
+    for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
+        if (values.counts[kind] == 0)
+            continue;
+        struct histogram *to = own_histogram(into, kind);
+        result = to == NULL ? -ENOMEM
+                            : histogram_add_all(to, values.of[kind], values.counts[kind],
+                                                into_most ? HISTOGRAM_MOST : most_buckets(kind));
+    }
+    return result;
+}
+
+static int spill_own(struct communication_process *process, struct statistics_use *use)
+{
+    int result = spill(process, use, use, false);
+
+    use->latest_count = 0;
+    return result;
+}
+
+int statistics_add_value(struct communication_process *process, struct statistics_use *use,
                          enum value_kind kind, uint64_t value)
 {
     int result = 0;
@@ -97,7 +113,7 @@ int statistics_add_value(struct statistics_process *process, struct statistics_u
     if (value >> VALUE_BITS != 0)
         return add_to_histogram(process, use, kind, value);
     if (use->latest_count == LATEST_MOST)
-        result = statistics_spill(process, use);
+        result = spill_own(process, use);
     use->latest[use->latest_count++] = (uint32_t)value << KIND_BITS | kind;
     return result;
 }
@@ -128,19 +144,37 @@ static int add_open(const struct statistics_use *use, enum value_kind kind,
 int statistics_add_values(const struct statistics_use *use, enum value_kind kind,
                           struct histogram *histogram, unsigned most)
 {
-    const struct histogram *own = use_histogram(use, kind);
-    int result = own == NULL ? 0 : histogram_merge(histogram, own, most);
+    int result = use->values == NULL ? 0 : histogram_merge(histogram, &use->values->of[kind], most);
 
     if (result == 0)
         result = statistics_add_latest(use, kind, histogram, most);
     return result == 0 && kind < VALUE_ANSWER ? add_open(use, kind, histogram, most) : result;
 }
 
+int statistics_add_to_alike(struct communication_process *process, const struct statistics_use *use,
+                            struct statistics_use *alike)
+{
+    int result = spill(process, use, alike, true);
+
+    add_traffic(&alike->sent, &use->sent);
+    add_traffic(&alike->received, &use->received);
+    for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
+        struct histogram *to = own_histogram(alike, kind);
+        if (to == NULL)
+            return -ENOMEM;
+        if (use->values != NULL)
+            result = histogram_merge(to, &use->values->of[kind], HISTOGRAM_MOST);
+        if (result == 0 && kind < VALUE_ANSWER)
+            result = add_open(use, kind, to, HISTOGRAM_MOST);
+    }
+    return result;
+}
+
 /* ---- messages ---- */
 
 /* A server answers what it has received, a client is answered what it has sent. Who the server is the
  * path says; else it is who receives first. */
-static int note_answer(struct statistics_process *process, struct statistics_use *use,
+static int note_answer(struct communication_process *process, struct statistics_use *use,
                        const struct statistics_path *path, const struct record *record)
 {
     uint64_t time = record->header.time - record->message.span;
@@ -191,7 +225,7 @@ static struct open_message *find_open(struct statistics_use *use, enum value_kin
 }
 
 /* What is complete, or was there for so long that it is taken for it. */
-static int close_message(struct statistics_process *process, struct statistics_use *use,
+static int close_message(struct communication_process *process, struct statistics_use *use,
                          struct open_message *open)
 {
     bool any = open->any;
@@ -201,7 +235,7 @@ static int close_message(struct statistics_process *process, struct statistics_u
 }
 
 /* A place in the list, whose message is closed if it has one; NULL: out of memory. */
-static struct open_message *place_aside(struct statistics_process *process,
+static struct open_message *place_aside(struct communication_process *process,
                                         struct statistics_use *use)
 {
     if (use->aside == NULL)
@@ -214,7 +248,7 @@ static struct open_message *place_aside(struct statistics_process *process,
     return close_message(process, use, place) < 0 ? NULL : place;
 }
 
-static int open_message(struct statistics_process *process, struct statistics_use *use,
+static int open_message(struct communication_process *process, struct statistics_use *use,
                         struct open_message message)
 {
     struct open_message *latest = &use->open[message.kind];
@@ -232,7 +266,7 @@ static int open_message(struct statistics_process *process, struct statistics_us
 }
 
 /* What was sent is counted where it was sent, if that end is metered and used. */
-static int note_size(struct statistics_process *process, struct statistics_use *use,
+static int note_size(struct communication_process *process, struct statistics_use *use,
                      const struct statistics_path *path, const struct record *record)
 {
     enum value_kind kind = record->header.id == EVENT_SEND ? VALUE_SENT : VALUE_RECEIVED;
@@ -260,8 +294,8 @@ int statistics_add_use(struct statistics *statistics, const struct record *recor
 
     if (use == NULL)
         return -ENOMEM;
-    struct statistics_path *path = &statistics->paths[index];
-    struct statistics_process *user = &statistics->processes[process];
+    struct statistics_path *path = path_at(statistics, index);
+    struct communication_process *user = process_row(statistics, process);
     if (id != EVENT_SEND && id != EVENT_RECEIVE)
         return 0;
     path->messages++;
@@ -276,18 +310,18 @@ int statistics_add_use(struct statistics *statistics, const struct record *recor
 
 static void double_interval(struct statistics *statistics)
 {
-    for (size_t i = 0; i < statistics->lasting.interval_count; i++) {
-        struct traffic one = statistics->lasting.intervals[i];
+    for (size_t i = 0; i < statistics->interval_count; i++) {
+        struct traffic one = statistics->intervals[i];
         if (i % 2 == 0)
-            statistics->lasting.intervals[i / 2] = one;
+            statistics->intervals[i / 2] = one;
         else
-            add_traffic(&statistics->lasting.intervals[i / 2], &one);
+            add_traffic(&statistics->intervals[i / 2], &one);
     }
-    size_t left = (statistics->lasting.interval_count + 1) / 2;
-    memset(&statistics->lasting.intervals[left], 0,
-           (statistics->lasting.interval_count - left) * sizeof(*statistics->lasting.intervals));
-    statistics->lasting.interval_count = left;
-    statistics->lasting.interval *= 2;
+    size_t left = (statistics->interval_count + 1) / 2;
+    memset(&statistics->intervals[left], 0,
+           (statistics->interval_count - left) * sizeof(*statistics->intervals));
+    statistics->interval_count = left;
+    statistics->interval *= 2;
 }
 
 /* Traces of several machines may tell of times before the first record's: these count for the first
@@ -297,20 +331,19 @@ int statistics_count_in_time(struct statistics *statistics, const struct waiting
     const struct record *record = &event->record;
     int64_t wall = (int64_t)(record->header.time + (uint64_t)event->wall_offset);
 
-    if (statistics->lasting.interval_count == 0)
-        statistics->lasting.interval_begin = wall;
-    uint64_t since = wall > statistics->lasting.interval_begin
-                         ? (uint64_t)wall - (uint64_t)statistics->lasting.interval_begin
+    if (statistics->interval_count == 0)
+        statistics->interval_begin = wall;
+    uint64_t since = wall > statistics->interval_begin
+                         ? (uint64_t)wall - (uint64_t)statistics->interval_begin
                          : 0;
-    while (since / statistics->lasting.interval >= MOST_INTERVALS &&
-           statistics->lasting.interval_count > 0)
+    while (since / statistics->interval >= MOST_INTERVALS && statistics->interval_count > 0)
         double_interval(statistics);
-    size_t index = since / statistics->lasting.interval;
-    if (array_reserve(&statistics->lasting.intervals, &statistics->lasting.interval_capacity,
-                      index + 1, sizeof(*statistics->lasting.intervals)) < 0)
+    size_t index = since / statistics->interval;
+    if (array_reserve(&statistics->intervals, &statistics->interval_capacity, index + 1,
+                      sizeof(*statistics->intervals)) < 0)
         return -ENOMEM;
-    if (index >= statistics->lasting.interval_count)
-        statistics->lasting.interval_count = index + 1;
-    count_message(&statistics->lasting.intervals[index], record);
+    if (index >= statistics->interval_count)
+        statistics->interval_count = index + 1;
+    count_message(&statistics->intervals[index], record);
     return 0;
 }

@@ -49,12 +49,12 @@ static struct queue *queue_of(struct statistics *statistics, uint32_t path, stru
 
 static struct queue *outgoing(struct statistics *statistics, uint32_t path)
 {
-    return queue_of(statistics, path, &statistics->paths[path].outgoing);
+    return queue_of(statistics, path, &path_at(statistics, path)->outgoing);
 }
 
 static struct queue *incoming(struct statistics *statistics, uint32_t path)
 {
-    return queue_of(statistics, path, &statistics->paths[path].incoming);
+    return queue_of(statistics, path, &path_at(statistics, path)->incoming);
 }
 
 void queue_free(struct queue *queue)
@@ -73,8 +73,8 @@ static bool will_be_told(const struct statistics *statistics, const struct queue
 {
     if (!queue->travels || partner == NO_END)
         return queue->travels;
-    uint32_t origin = statistics->paths[partner].origin;
-    return statistics->lasting.origins[origin].meter_flags & EVENT_FLAG(EVENT_MESSAGEQUEUED);
+    uint32_t origin = path_at(statistics, partner)->origin;
+    return statistics->origins[origin].meter_flags & EVENT_FLAG(EVENT_MESSAGEQUEUED);
 }
 
 /* ---- lengths ---- */
@@ -104,8 +104,9 @@ static void note_operation(struct queue_length *length)
 static struct queue_length *length_of_owner(struct statistics *statistics,
                                             const struct queue *queue)
 {
-    return queue->owner == NO_PROCESS || queue->closed ? NULL
-                                                       : &statistics->processes[queue->owner].queue;
+    return queue->owner == NO_PROCESS || queue->closed
+               ? NULL
+               : &process_row(statistics, queue->owner)->queue;
 }
 
 /* Bytes of a message that were not received before it was told (of calls that go on). */
@@ -179,7 +180,7 @@ static void set_owner(struct statistics *statistics, struct queue *queue, uint32
         shorten(before, queue->length.messages, queue->length.bytes);
     queue->owner = process;
     queue->closed = false; /* what was received before may be told after */
-    lengthen(&statistics->processes[process].queue, queue->length.messages, queue->length.bytes);
+    lengthen(&process_row(statistics, process)->queue, queue->length.messages, queue->length.bytes);
 }
 
 void queue_leaves(struct statistics *statistics, struct queue *queue)
@@ -515,8 +516,9 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
     if (last == NULL)
         return -ENOMEM;
     uint64_t queued = queue->arrival_count == 0 ? 0 : arrival_of(queue, &message);
-    uint64_t adopted =
-        partner == NO_END ? 0 : adopt(statistics, statistics->paths[partner].incoming, message.end);
+    uint64_t adopted = partner == NO_END
+                           ? 0
+                           : adopt(statistics, path_at(statistics, partner)->incoming, message.end);
     if (queued == 0)
         queued = adopted;
     if (queued != 0)
@@ -532,7 +534,7 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
 static int taken(struct statistics *statistics, struct queue *queue, struct queue_message *message,
                  struct statistics_use *use, uint64_t time)
 {
-    struct statistics_process *process = &statistics->processes[use->process];
+    struct communication_process *process = process_row(statistics, use->process);
     int result = 0;
 
     if (message->queued == 0)
@@ -566,7 +568,7 @@ static int take_datagram(struct statistics *statistics, struct queue *queue,
     uint32_t number = record->message.offset - queue->shift, at = find_datagram(queue, number + 1);
 
     if (at == queue->count && queue->seen != NULL)
-        at = explain_number(statistics, queue, &statistics->paths[use->path], number);
+        at = explain_number(statistics, queue, path_at(statistics, use->path), number);
     if (at == queue->count)
         return 0;
     if (queue->seen != NULL)
@@ -629,7 +631,7 @@ static int watch_numbers(const struct statistics *statistics, struct queue *queu
                          const struct statistics_path *sender,
                          const struct statistics_path *receiver)
 {
-    const struct statistics_origin *origins = statistics->lasting.origins;
+    const struct statistics_origin *origins = statistics->origins;
 
     if (!queue->numbered || !queue->travels || queue->seen != NULL ||
         origins[sender->origin].machine == origins[receiver->origin].machine)
@@ -642,14 +644,14 @@ int queues_received(struct statistics *statistics, struct statistics_use *use,
                     const struct record *record, uint64_t time)
 {
     uint32_t partner = joiner_end(&statistics->joiner, use->path).partner;
-    struct queue *queue = statistics->paths[use->path].incoming;
+    struct queue *queue = path_at(statistics, use->path)->incoming;
     int result = queue == NULL ? 0 : take(statistics, queue, use, record, time);
 
     if (result < 0 || partner == NO_END)
         return result;
     queue = outgoing(statistics, partner);
-    if (queue == NULL || watch_numbers(statistics, queue, &statistics->paths[partner],
-                                       &statistics->paths[use->path]) < 0)
+    if (queue == NULL || watch_numbers(statistics, queue, path_at(statistics, partner),
+                                       path_at(statistics, use->path)) < 0)
         return -ENOMEM;
     return take(statistics, queue, use, record, time);
 }

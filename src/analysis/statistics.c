@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* statistics.c: collects the communication statistics, record by record. See statistics.h. */
-#include "analysis/statistics.h"
+#include "analysis/connections.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,12 +8,13 @@
 
 #define PROC_TIME_MASK 0xffffffffffffULL
 
-/* Some 2 MB of tables, twice; more of them leave the cache, and reading is slower. */
+/* What has ended is taken out soon, for more tables leave the cache, and reading is slower. */
 static const struct statistics_limits default_limits = {
-    .ended = 2048,
+    .ended = 512,
     .processes = 8192,
     .pairs = 16384,
-    .paths = 4096,
+    .largest = 512,
+    .paths = 8192,
 };
 
 int statistics_new(struct statistics **ret_statistics)
@@ -22,83 +23,36 @@ int statistics_new(struct statistics **ret_statistics)
 
     if (statistics == NULL)
         return -ENOMEM;
-    if (number_table_new(&statistics->process_numbers) < 0 ||
-        number_table_new(&statistics->stream_numbers) < 0 ||
-        number_table_new(&statistics->path_numbers) < 0 ||
+    statistics->limits = default_limits;
+    statistics->rows = calloc(1, sizeof(*statistics->rows));
+    if (statistics_tables_new(statistics) < 0 || statistics->rows == NULL ||
         identities_new(&statistics->identities) < 0) {
         statistics_free(statistics);
         return -ENOMEM;
     }
-    statistics->lasting.limits = default_limits;
     *ret_statistics = statistics;
     return 0;
 }
 
-static void use_done(struct statistics_use *use)
-{
-    for (unsigned kind = 0; kind < VALUE_WAITS; kind++)
-        histogram_done(&use->histograms[kind]);
-    for (unsigned kind = 0; use->waits != NULL && kind < VALUE_KINDS - VALUE_WAITS; kind++)
-        histogram_done(&use->waits[kind]);
-    free(use->waits);
-    free(use->aside);
-}
-
 void statistics_every(struct statistics *statistics, uint64_t interval)
 {
-    statistics->lasting.interval = interval;
-}
-
-/* What the rows of the tables own. */
-static void rows_done(struct statistics *statistics)
-{
-    for (uint32_t i = 0;
-         i < statistics->process_numbers.numbers.count && i < statistics->process_capacity; i++)
-        times_done(&statistics->processes[i].times);
-    for (uint32_t i = 0; i < statistics->use_keys.count && i < statistics->use_capacity; i++)
-        use_done(&statistics->uses[i]);
-    for (uint32_t i = 0;
-         i < statistics->path_numbers.numbers.count && i < statistics->path_capacity; i++) {
-        queue_free(statistics->paths[i].outgoing);
-        queue_free(statistics->paths[i].incoming);
-    }
-}
-
-void statistics_clear(struct statistics *statistics)
-{
-    rows_done(statistics);
-    number_table_clear(&statistics->process_numbers);
-    number_table_clear(&statistics->stream_numbers);
-    number_table_clear(&statistics->path_numbers);
-    intern_clear(&statistics->use_keys);
-    joiner_clear(&statistics->joiner);
-    statistics->ended = 0;
-    statistics->waiting.count = 0;
+    statistics->interval = interval;
 }
 
 void statistics_free(struct statistics *statistics)
 {
     if (statistics == NULL)
         return;
-    rows_done(statistics);
+    alike_done(statistics);
+    statistics_tables_done(statistics);
     identities_free(statistics->identities);
-    free(statistics->lasting.origins);
-    free(statistics->lasting.machines);
-    free(statistics->processes);
-    number_table_done(&statistics->process_numbers);
-    number_table_done(&statistics->stream_numbers);
-    free(statistics->streams);
-    number_table_done(&statistics->path_numbers);
-    free(statistics->paths);
-    free(statistics->uses);
-    intern_done(&statistics->use_keys);
-    joiner_done(&statistics->joiner);
-    communication_free(statistics->past);
-    free(statistics->lasting.intervals);
-    procedures_done(&statistics->lasting.procedures);
-    intern_done(&statistics->lasting.addresses.latest);
-    intern_done(&statistics->lasting.addresses.before);
-    statistics_free(statistics->spare);
+    free(statistics->origins);
+    free(statistics->machines);
+    free(statistics->intervals);
+    procedures_done(&statistics->procedures);
+    intern_done(&statistics->addresses.latest);
+    intern_done(&statistics->addresses.before);
+    communication_free(statistics->rows);
     free(statistics);
 }
 
@@ -106,12 +60,12 @@ void statistics_free(struct statistics *statistics)
 
 static struct statistics_origin *find_origin(struct statistics *statistics, uint32_t number)
 {
-    if (array_reserve(&statistics->lasting.origins, &statistics->lasting.origin_capacity,
-                      (size_t)number + 1, sizeof(*statistics->lasting.origins)) < 0)
+    if (array_reserve(&statistics->origins, &statistics->origin_capacity, (size_t)number + 1,
+                      sizeof(*statistics->origins)) < 0)
         return NULL;
-    if (number >= statistics->lasting.origin_count)
-        statistics->lasting.origin_count = number + 1;
-    return &statistics->lasting.origins[number];
+    if (number >= statistics->origin_count)
+        statistics->origin_count = number + 1;
+    return &statistics->origins[number];
 }
 
 static void note_time(struct statistics_origin *origin, const struct event *event)
@@ -155,14 +109,14 @@ static int note_machine(struct statistics *statistics, struct statistics_origin 
         memcpy(machine.boot_id, record->boot_id, sizeof(machine.boot_id));
         memcpy(machine.name, record->name, sizeof(machine.name));
     }
-    while (index < statistics->lasting.machine_count &&
-           !same_machine(&statistics->lasting.machines[index], &machine))
+    while (index < statistics->machine_count &&
+           !same_machine(&statistics->machines[index], &machine))
         index++;
-    if (array_reserve(&statistics->lasting.machines, &statistics->lasting.machine_capacity,
-                      (size_t)index + 1, sizeof(*statistics->lasting.machines)) < 0)
+    if (array_reserve(&statistics->machines, &statistics->machine_capacity, (size_t)index + 1,
+                      sizeof(*statistics->machines)) < 0)
         return -ENOMEM;
-    if (index == statistics->lasting.machine_count)
-        statistics->lasting.machines[statistics->lasting.machine_count++] = machine;
+    if (index == statistics->machine_count)
+        statistics->machines[statistics->machine_count++] = machine;
     origin->machine = index;
     origin->machine_known = true;
     return 0;
@@ -174,7 +128,7 @@ static int note_machine(struct statistics *statistics, struct statistics_origin 
 static int add_machine(struct statistics *statistics, const struct event *event)
 {
     const struct machine_record *record = (const struct machine_record *)event->header;
-    struct statistics_origin *origin = &statistics->lasting.origins[event->origin];
+    struct statistics_origin *origin = &statistics->origins[event->origin];
 
     if (origin->machine_known)
         return 0;
@@ -194,46 +148,56 @@ static void note_cpu_time(struct statistics *statistics, struct statistics_strea
 
     if (stream->running && more > PROC_TIME_MASK / 2)
         return;
-    statistics->processes[stream->process].cpu += stream->running ? more : proc_time;
+    process_row(statistics, stream->process)->cpu += stream->running ? more : proc_time;
     stream->proc_time = proc_time;
     stream->running = true;
 }
 
 /* The identity of the first stream speaks for its process, and that of another which has become its
  * main thread by an exec; any other only while the first one's is missing. */
+static void note_identity(struct statistics *statistics, uint32_t process,
+                          const struct stream_record *record)
+{
+    struct communication_process *row = process_row(statistics, process);
+    bool first = record->header.stream == record->process;
+
+    if (row->group != NULL)
+        return; /* it had ended before, and shares its row */
+    if (first || row->pid == 0 || record->tid == record->pid) {
+        row->pid = record->pid;
+        row->pid_inside = record->pid_inside;
+        row->pid_namespace = record->pid_namespace;
+        row->user = record->user;
+        statistics->processes[process].image = record->image;
+        row->cgroup = record->cgroup;
+        memcpy(row->name, record->name, sizeof(row->name));
+    }
+    if (first)
+        row->parent_number = record->parent;
+    find_parent(statistics, statistics->rows, process);
+}
+
 static int add_stream(struct statistics *statistics, const struct event *event)
 {
     const struct stream_record *record = (const struct stream_record *)event->header;
     int64_t process = statistics_process_index(statistics, event->origin, record->process);
-    int64_t stream =
+    int64_t index =
         statistics_stream_index(statistics, event->origin, record->header.stream, record->process);
 
-    if (process < 0 || stream < 0)
+    if (process < 0 || index < 0)
         return -ENOMEM;
-    statistics->streams[stream].process = (uint32_t)process;
-    statistics->streams[stream].known = true;
-    statistics->streams[stream].image = record->image;
-    struct statistics_process *named = &statistics->processes[process];
-    bool first = record->header.stream == record->process;
-    if (first || named->pid == 0 || record->tid == record->pid) {
-        named->pid = record->pid;
-        named->pid_inside = record->pid_inside;
-        named->pid_namespace = record->pid_namespace;
-        named->user = record->user;
-        named->image = record->image;
-        named->cgroup = record->cgroup;
-        memcpy(named->name, record->name, sizeof(named->name));
-    }
-    if (first)
-        named->parent = record->parent;
+    struct statistics_stream *stream = stream_at(statistics, (uint32_t)index);
+    stream->process = (uint32_t)process;
+    stream->known = true;
+    stream->image = record->image;
+    note_identity(statistics, (uint32_t)process, record);
     /* What the stream had used before it was metered does not count. Told again it may be the last
      * that is heard of it. */
-    struct statistics_stream *known = &statistics->streams[stream];
-    if (!known->running) {
-        known->proc_time = record_proc_time(&record->header);
-        known->running = true;
+    if (!stream->running) {
+        stream->proc_time = record_proc_time(&record->header);
+        stream->running = true;
     } else if (record_proc_time(&record->header) != 0) {
-        note_cpu_time(statistics, known, record_proc_time(&record->header));
+        note_cpu_time(statistics, stream, record_proc_time(&record->header));
     }
     return 0;
 }
@@ -289,13 +253,12 @@ static int add_path(struct statistics *statistics, const struct event *event)
 
     if (index < 0)
         return (int)index;
-    struct statistics_path *path = &statistics->paths[index];
+    struct statistics_path *path = path_at(statistics, (uint32_t)index);
     int result = identities_add(statistics->identities, event);
     if (result < 0)
         return result;
     if (!path->known && record->kind == PATH_TCP) {
-        result =
-            note_addresses(&statistics->lasting.addresses, hash_addresses(event->origin, record));
+        result = note_addresses(&statistics->addresses, hash_addresses(event->origin, record));
         if (result < 0)
             return result;
         path->reuses = result > 0;
@@ -305,7 +268,7 @@ static int add_path(struct statistics *statistics, const struct event *event)
     path->byte_stream = record->kind == PATH_TCP || record->kind == PATH_UNIX_STREAM;
     result = joiner_add(&statistics->joiner, (uint32_t)index,
                         identities_path(statistics->identities, event->origin, record->path),
-                        statistics->lasting.origins[event->origin].machine, event->origin);
+                        statistics->origins[event->origin].machine, event->origin);
     uint32_t partner = joiner_end(&statistics->joiner, (uint32_t)index).partner;
     if (result == 0 && partner != NO_END) {
         statistics_note_used(statistics, (uint32_t)index);
@@ -322,7 +285,7 @@ static int add_dropped(struct statistics *statistics, const struct event *event)
 
     if (index < 0)
         return (int)index;
-    struct statistics_path *path = &statistics->paths[index];
+    struct statistics_path *path = path_at(statistics, (uint32_t)index);
     path->dropped += (uint32_t)(record->dropped.count - path->last_dropped);
     path->last_dropped = record->dropped.count;
     return 0;
@@ -335,7 +298,7 @@ static int add_network_record(struct statistics *statistics, const struct event 
 
     if (index < 0)
         return (int)index;
-    statistics->paths[index].network = (struct network){
+    path_at(statistics, (uint32_t)index)->network = (struct network){
         .known = true,
         .retransmitted = record->network.retransmitted,
         .round_trip = record->network.round_trip * 1000ULL,
@@ -359,12 +322,13 @@ static void end_stream(struct statistics *statistics, struct statistics_stream *
                        const struct record *record)
 {
     struct statistics_process *process = &statistics->processes[stream->process];
+    struct communication_process *row = process_row(statistics, stream->process);
 
     stream->ended = true;
     process->ended = process->ended || record->termination.last;
     statistics->ended += record->termination.last;
-    process->failed_sends += record->termination.failed_sends;
-    process->failed_receives += record->termination.failed_receives;
+    row->failed_sends += record->termination.failed_sends;
+    row->failed_receives += record->termination.failed_receives;
 }
 
 /* Another machine's event may be older than the first one's boot, where its clock began: so that no time
@@ -388,17 +352,18 @@ static uint64_t common_time(const struct waiting_event *event)
 
 static void end_path(struct statistics *statistics, const struct waiting_event *event)
 {
-    int64_t path = intern_find(&statistics->path_numbers.numbers,
-                               number_key(event->origin, event->record.message.path));
+    uint32_t index =
+        number_table_find(&statistics->path_numbers, event->origin, event->record.message.path);
 
-    if (path < 0)
+    if (index == LOOKUP_NONE)
         return;
-    joiner_destroyed(&statistics->joiner, (uint32_t)path);
-    uint32_t partner = joiner_end(&statistics->joiner, (uint32_t)path).partner;
-    statistics->paths[path].closed = common_time(event);
-    queue_leaves(statistics, statistics->paths[path].incoming);
+    joiner_destroyed(&statistics->joiner, index);
+    uint32_t partner = joiner_end(&statistics->joiner, index).partner;
+    struct statistics_path *path = path_at(statistics, index);
+    path->closed = common_time(event);
+    queue_leaves(statistics, path->incoming);
     if (partner != NO_END)
-        queue_leaves(statistics, statistics->paths[partner].outgoing);
+        queue_leaves(statistics, path_at(statistics, partner)->outgoing);
     statistics->ended++;
 }
 
@@ -407,7 +372,7 @@ static int add_to_queues(struct statistics *statistics, const struct waiting_eve
 {
     const struct record *record = &event->record;
     uint64_t time = common_time(event);
-    struct statistics_stream *stream = &statistics->streams[event->stream];
+    struct statistics_stream *stream = stream_at(statistics, event->stream);
     struct statistics_use *use =
         event->path == NO_END ? NULL
                               : statistics_find_use(statistics, event->path, stream->process);
@@ -427,30 +392,30 @@ static int add_event(struct statistics *statistics, const struct waiting_event *
     const struct record_header *header = &record->header;
     bool is_message = header->id == EVENT_SEND || header->id == EVENT_RECEIVE;
 
-    statistics->lasting.events++;
+    statistics->events++;
     if (header->id == EVENT_DESTROYPATH)
         end_path(statistics, event);
-    if (common_time(event) > statistics->lasting.latest)
-        statistics->lasting.latest = common_time(event);
+    if (common_time(event) > statistics->latest)
+        statistics->latest = common_time(event);
     if (event->stream == NO_END) {
         if (header->id == EVENT_MESSAGEQUEUED)
             return queues_arrived(statistics, event->path, record, common_time(event));
         if (header->id == EVENT_RECEIVE)
-            statistics->lasting.unseen_bytes += record->message.bytes;
+            statistics->unseen_bytes += record->message.bytes;
         else if (header->id == EVENT_SEND)
-            statistics->lasting.unseen_sent_bytes += record->message.bytes;
+            statistics->unseen_sent_bytes += record->message.bytes;
         return 0;
     }
-    struct statistics_stream *stream = &statistics->streams[event->stream];
+    struct statistics_stream *stream = stream_at(statistics, event->stream);
     note_cpu_time(statistics, stream, record_proc_time(header));
     if (header->id == EVENT_TERMINATION)
         end_stream(statistics, stream, record);
-    statistics->lasting.unknown_streams += is_message && !stream->known;
-    if (is_message && procedures_count(&statistics->lasting.procedures,
-                                       &stream->recent[header->id == EVENT_RECEIVE], event->origin,
-                                       stream->image, record) < 0)
+    statistics->unknown_streams += is_message && !stream->known;
+    if (is_message &&
+        procedures_count(&statistics->procedures, &stream->recent[header->id == EVENT_RECEIVE],
+                         event->origin, stream->image, record) < 0)
         return -ENOMEM;
-    if (header->id == EVENT_SEND && statistics->lasting.interval != 0 &&
+    if (header->id == EVENT_SEND && statistics->interval != 0 &&
         statistics_count_in_time(statistics, event) < 0)
         return -ENOMEM;
     int result = event->path == NO_END
@@ -487,7 +452,7 @@ static int find_tables(struct statistics *statistics, struct waiting_event *even
     if (index < 0)
         return (int)index;
     event->path = (uint32_t)index;
-    __builtin_prefetch(&statistics->paths[index]);
+    __builtin_prefetch(path_at(statistics, (uint32_t)index));
     return 0;
 }
 
@@ -495,9 +460,8 @@ static int find_tables(struct statistics *statistics, struct waiting_event *even
 static const struct statistics_use *likely_use(const struct statistics *statistics,
                                                const struct waiting_event *event)
 {
-    uint32_t use = event->path == NO_END ? 0 : statistics->paths[event->path].last_used;
-
-    return use == 0 ? NULL : &statistics->uses[use - 1];
+    return event->path == NO_END ? NULL
+                                 : use_at(statistics, path_at(statistics, event->path)->last_used);
 }
 
 /* The queue that an event most likely changes; NULL: none, or nothing tells. */
@@ -510,14 +474,14 @@ static const struct queue *likely_queue(const struct statistics *statistics,
         return NULL;
     uint32_t sender =
         id == EVENT_SEND ? event->path : joiner_end(&statistics->joiner, event->path).partner;
-    return sender == NO_END ? NULL : statistics->paths[sender].outgoing;
+    return sender == NO_END ? NULL : path_at(statistics, sender)->outgoing;
 }
 
 static void fetch_uses_and_queues(const struct statistics *statistics)
 {
     for (uint32_t i = 0; i < statistics->waiting.count; i++) {
         const char *use = (const char *)likely_use(statistics, &statistics->waiting.list[i]);
-        for (size_t at = 0; use != NULL && at < offsetof(struct statistics_use, histograms);
+        for (size_t at = 0; use != NULL && at < sizeof(struct statistics_use);
              at += 64)
             __builtin_prefetch(use + at);
         const struct queue *queue = likely_queue(statistics, &statistics->waiting.list[i]);
@@ -537,6 +501,14 @@ static void fetch_messages(const struct statistics *statistics)
     }
 }
 
+/* The more lives the dearer it is to look for what does not. */
+static bool has_ended_enough(const struct statistics *statistics)
+{
+    uint32_t present = statistics->path_numbers.numbers.count;
+
+    return statistics->ended > statistics->limits.ended && statistics->ended > present / 8;
+}
+
 int statistics_bring_in(struct statistics *statistics)
 {
     struct waiting_events *waiting = &statistics->waiting;
@@ -551,7 +523,7 @@ int statistics_bring_in(struct statistics *statistics)
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
         result = add_event(statistics, &waiting->list[i]);
     waiting->count = 0;
-    if (result == 0 && statistics->ended > statistics->lasting.limits.ended)
+    if (result == 0 && has_ended_enough(statistics))
         result = statistics_fold(statistics);
     return result;
 }
@@ -591,7 +563,7 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
     int result = statistics_bring_in(statistics);
     if (result < 0)
         return result;
-    origin = &statistics->lasting.origins[event->origin];
+    origin = &statistics->origins[event->origin];
     if (event->header->id == EVENT_MACHINE)
         return add_machine(statistics, event);
     if (!origin->machine_known) {

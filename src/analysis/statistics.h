@@ -2,14 +2,18 @@
 /*
  * statistics.h: what the communication statistics remember while they read. Private to analysis/.
  *
- *      (origin, stream number)  --> streams[]   --process--> processes[]
- *      (origin, path number)    --> paths[]     --first_use--> uses[] --next--> uses[] ...
- *      (path, process)          --> uses[]      one process at one end of a path: its counters
+ *      what lives                                                          the result so far
+ *      (origin, stream number)  --> stream  --process------------------>  rows->processes
+ *      (origin, path number)    --> path    --first_use--> use --next--> use ...
+ *      (path, process)          --> use     one process at one end of a path: its counters
+ *                                            '-- when both ends have ended, and they are not among the largest
+ *                                                --> alike, and what it counts together: rows->paths
  */
 #ifndef DPM_STATISTICS_H
 #define DPM_STATISTICS_H
 
 #include "analysis/analysis.h"
+#include "base/lookup.h"
 #include "history/joining.h"
 
 struct statistics_origin {
@@ -32,24 +36,12 @@ struct statistics_machine {
     bool known; /* there was a MACHINE record */
 };
 
+/* What a process has done stands in its row of the result; this is beside it, at the same index. */
 struct statistics_process {
-    uint32_t origin;
-    uint32_t number; /* of its first stream */
-    uint32_t parent; /* number of the stream that created it, 0: not known */
-    uint32_t pid;    /* 0: no identity record yet */
-    uint32_t pid_inside;
-    uint32_t pid_namespace;
-    uint32_t user;
     uint32_t image;
-    uint64_t cgroup;
-    char name[STREAM_NAME_SIZE];
-    uint64_t cpu;
-    uint64_t failed_sends;
-    uint64_t failed_receives;
-    struct times times;
-    struct queue_length queue;
     bool ended;
     bool leaves; /* folding: it has ended, and no path that stays knows it */
+    bool left;   /* it did: its row says all that is known */
 };
 
 /* What was sent and received at a program counter. */
@@ -82,8 +74,11 @@ struct statistics_stream {
     uint64_t waits_since;   /* its last RECEIVECALL, if nothing else was told since; or 0 */
     uint64_t blocked_since; /* the first SENDCALL of a call that goes on; or 0 */
     uint32_t process;       /* index into processes */
-    bool known;             /* its identity record was seen */
-    bool running;           /* proc_time is set */
+    uint32_t origin;
+    uint32_t number;
+    bool present; /* false: it is not in use */
+    bool known;   /* its identity record was seen */
+    bool running; /* proc_time is set */
     bool ended;
     uint64_t proc_time;         /* the last one seen, 48 bits */
     uint32_t image;             /* that it executes */
@@ -128,10 +123,15 @@ struct open_messages {
     struct open_message list[ASIDE_MOST];
 };
 
-/* One process at one end of a path. What each record changes comes first. */
+/* How the values of a use are distributed. */
+struct use_values {
+    struct histogram of[VALUE_KINDS];
+};
+
+/* One process at one end of a path, or of the connections that share a row. What each record changes comes first. */
 struct statistics_use {
     uint32_t path;    /* index into paths */
-    uint32_t process; /* index into processes */
+    uint32_t process; /* index into rows->processes */
     uint32_t next;    /* index into uses + 1 of the same path, 0: last */
     uint8_t last;     /* EVENT_SEND, EVENT_RECEIVE, 0: nothing yet */
     bool serves;      /* a server */
@@ -141,9 +141,8 @@ struct statistics_use {
     struct traffic received;
     struct open_message open[VALUE_ANSWER]; /* the latest message of each kind */
     struct open_messages *aside;            /* NULL: one stream at a time has used it so far */
-    uint32_t latest[LATEST_MOST]; /* value << KIND_BITS | kind: not in the histograms yet */
-    struct histogram *waits;      /* [VALUE_KINDS - VALUE_WAITS], or NULL: they have none */
-    struct histogram histograms[VALUE_WAITS];
+    struct use_values *values;              /* NULL: it has had few so far */
+    uint32_t latest[LATEST_MOST];           /* value << KIND_BITS | kind: not in `values` yet */
 };
 
 /* A message on its way to the other end of a path, or in its queue: queues.c. */
@@ -201,11 +200,13 @@ struct statistics_path {
     uint32_t number;
     uint32_t first_use; /* index into uses + 1 */
     uint32_t last_used; /* the same, of the use that was looked up last */
+    bool present;       /* false: it is not in use */
     bool known;
     bool byte_stream;  /* 0 bytes received are the end of file */
     uint8_t role;      /* enum path_role, of this end; guessed from the ports if need be */
     bool partner_used; /* the other end is metered, and somebody uses it */
     bool leaves;       /* folding: it has ended, and so has its other end */
+    bool settled;      /* it did, and stays: it is one of the largest */
     bool aged;         /* it had ended when the folding before came */
     bool reuses;       /* an earlier one had its addresses and ports */
     uint64_t messages; /* SEND and RECEIVE records */
@@ -220,19 +221,14 @@ struct statistics_path {
 
 #define RECENT_NUMBERS 16384 /* a power of two */
 
-/* Numbers of an origin, found by number; those found lately are found again without a look-up. */
+/* Numbers of origins to indexes; those asked for lately are found without a look-up. */
 struct number_table {
-    struct intern numbers;
+    struct lookup numbers;
     struct recent_number {
         uint64_t key;
         uint32_t index_and_1; /* 0: none */
     } * recent;               /* [RECENT_NUMBERS] */
 };
-
-/* Return 0 or -ENOMEM; one that is all zero is done already. */
-int number_table_new(struct number_table *table);
-void number_table_clear(struct number_table *table);
-void number_table_done(struct number_table *table);
 
 #define WAITING_MOST 32
 
@@ -252,10 +248,11 @@ struct waiting_events {
 
 /* When what has ended is taken out of the tables, and how many rows it may have then. */
 struct statistics_limits {
-    uint32_t ended; /* paths and processes in the tables */
+    uint32_t ended; /* paths and processes in the tables, beside a share of what lives */
     uint32_t processes;
     uint32_t pairs;
-    uint32_t paths;
+    uint32_t largest; /* connections that keep rows of their own */
+    uint32_t paths;   /* rows that others share */
 };
 
 #define ADDRESSES_KNOWN 65536
@@ -267,8 +264,27 @@ struct addresses_had {
     struct intern before; /* full: replaced when the latest are */
 };
 
-/* What does not grow with the paths and processes: a folding leaves it as it is. */
-struct statistics_lasting {
+/* What else connections have in common that share a row, and who used them. */
+struct alike {
+    uint32_t first_use[2]; /* of the local end, of the remote one */
+    bool by_sends[2];      /* connections.h */
+    bool local;
+    bool to_itself;
+    bool
+        of_kind; /* all that is common is the kind: what the uses had counted is distributed already */
+};
+
+/* Rows of connections that have ended and are not among the largest: alike.c. */
+struct alike_rows {
+    struct alike *alike; /* beside each of rows->paths */
+    size_t alike_capacity;
+    size_t capacity;    /* of rows->paths */
+    struct intern keys; /* of what they have in common: an index into `found` */
+    uint32_t *found;    /* indexes into rows->paths */
+    size_t found_capacity;
+};
+
+struct statistics {
     struct statistics_limits limits;
     struct statistics_origin *origins;
     size_t origin_capacity;
@@ -288,28 +304,28 @@ struct statistics_lasting {
     uint64_t unknown_streams;
     uint64_t unseen_bytes;
     uint64_t unseen_sent_bytes;
-};
 
-struct statistics {
-    struct statistics_lasting lasting;
-    uint32_t ended;                /* paths and processes that have ended since the last folding */
-    struct communication *past;    /* what was taken out; NULL: nothing yet */
-    struct statistics *spare;      /* tables for the next folding, empty; NULL: none yet */
+    /* what lives, what has ended lately, and the largest of what has ended */
     struct identities *identities; /* of paths, machines, images, users and cgroups */
-    struct number_table process_numbers;
-    struct statistics_process *processes;
-    size_t process_capacity;
     struct number_table stream_numbers;
-    struct statistics_stream *streams;
-    size_t stream_capacity;
+    struct pool streams;
     struct number_table path_numbers;
-    struct statistics_path *paths;
-    size_t path_capacity;
-    struct intern use_keys;
-    struct statistics_use *uses;
-    size_t use_capacity;
+    struct pool paths;
+    struct lookup use_numbers; /* by path and process */
+    struct pool uses;
     struct joiner joiner; /* ends are numbered like paths */
+    uint32_t ended;       /* paths and processes that have ended since the last folding */
+    uint32_t settled;     /* connections */
+    struct traffic least; /* of the smallest that is settled since there were too many */
     struct waiting_events waiting;
+
+    /* the result so far: all processes, connections that share rows */
+    struct communication *rows;
+    struct number_table process_numbers; /* of rows, but for those that are shared */
+    size_t process_capacity;
+    struct statistics_process *processes; /* beside each of rows->processes */
+    size_t process_state_capacity;
+    struct alike_rows alike_rows;
 };
 
 /* ---- the tables: index of a number of an origin, new or known; a negative errno: out of memory ---- */
@@ -321,6 +337,60 @@ int64_t statistics_process_index(struct statistics *statistics, uint32_t origin,
 int64_t statistics_stream_index(struct statistics *statistics, uint32_t origin, uint32_t number,
                                 uint32_t process_number);
 int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, uint32_t number);
+
+/* They stay where they are until they are removed. */
+static inline struct statistics_stream *stream_at(const struct statistics *statistics,
+                                                  uint32_t index)
+{
+    return pool_at(&statistics->streams, index);
+}
+
+static inline struct statistics_path *path_at(const struct statistics *statistics, uint32_t index)
+{
+    return pool_at(&statistics->paths, index);
+}
+
+/* `index_and_1`: a first_use, or a use's next. NULL: there is none. */
+static inline struct statistics_use *use_at(const struct statistics *statistics,
+                                            uint32_t index_and_1)
+{
+    return index_and_1 == 0 ? NULL : pool_at(&statistics->uses, index_and_1 - 1);
+}
+
+static inline struct statistics_use *next_use(const struct statistics *statistics,
+                                              const struct statistics_use *use)
+{
+    return use_at(statistics, use->next);
+}
+
+/* What a process has done so far; valid until the next process is known. */
+static inline struct communication_process *process_row(const struct statistics *statistics,
+                                                        uint32_t process)
+{
+    return &statistics->rows->processes[process];
+}
+
+/* What is known already; LOOKUP_NONE. */
+uint32_t number_table_find(const struct number_table *table, uint32_t origin, uint32_t number);
+
+/* Return 0 or -ENOMEM. */
+int number_table_set(struct number_table *table, uint32_t origin, uint32_t number, uint32_t index);
+int statistics_tables_new(struct statistics *statistics);
+
+void number_table_remove(struct number_table *table, uint32_t origin, uint32_t number);
+void number_table_clear(struct number_table *table);
+void statistics_tables_done(struct statistics *statistics);
+
+/* Takes one out; a path with its uses and queues. */
+void statistics_remove_stream(struct statistics *statistics, uint32_t index);
+void statistics_remove_path(struct statistics *statistics, uint32_t index);
+
+/* Frees a list of uses, which are in no table. */
+void statistics_free_uses(struct statistics *statistics, uint32_t *first_use);
+
+/* The uses of a path are found by it and their process; or not any more. */
+int statistics_find_uses(struct statistics *statistics, uint32_t path);
+void statistics_hide_uses(struct statistics *statistics, uint32_t path);
 
 /* The counters of a process at an end of a path, or NULL: out of memory. */
 struct statistics_use *statistics_find_use(struct statistics *statistics, uint32_t path_number,
@@ -339,22 +409,21 @@ int statistics_add_use(struct statistics *statistics, const struct record *recor
 struct histogram *times_of(struct times *times, const struct statistics_use *use,
                            enum value_kind kind);
 
-/* The use's own histogram of a kind; NULL: it has none. */
-const struct histogram *use_histogram(const struct statistics_use *use, enum value_kind kind);
-
 /* Adds those of a kind that are not in the use's histograms yet, nor times in its process's. */
 int statistics_add_latest(const struct statistics_use *use, enum value_kind kind,
                           struct histogram *histogram, unsigned most);
 
-/* Puts the latest values of a use into its histograms. Returns 0 or -ENOMEM. */
-int statistics_spill(struct statistics_process *process, struct statistics_use *use);
+/* Adds all that a use has counted to one of connections that share a row, and its latest times to its process.
+ * Returns 0 or -ENOMEM. */
+int statistics_add_to_alike(struct communication_process *process, const struct statistics_use *use,
+                            struct statistics_use *alike);
 
 /* Adds all values of a kind that a use has, to at most so many buckets. */
 int statistics_add_values(const struct statistics_use *use, enum value_kind kind,
                           struct histogram *histogram, unsigned most);
 
 /* Adds a value to the use, and if it is a time to its process. */
-int statistics_add_value(struct statistics_process *process, struct statistics_use *use,
+int statistics_add_value(struct communication_process *process, struct statistics_use *use,
                          enum value_kind kind, uint64_t value);
 
 /* Counts a SEND in its stretch of time. */
@@ -415,16 +484,15 @@ void procedures_done(struct procedures *procedures);
 /* Brings what waits into the tables. Returns 0 or -ENOMEM. */
 int statistics_bring_in(struct statistics *statistics);
 
-/* Empties the tables, and keeps their memory; the rest is as it was. */
-void statistics_clear(struct statistics *statistics);
-
-/* Takes what has ended out of the tables; its rows are in statistics->past from then on.
- * Returns 0 or -ENOMEM. */
+/* Takes what has ended out of the tables: it is in the rows from then on. Returns 0 or -ENOMEM. */
 int statistics_fold(struct statistics *statistics);
 
-/* The rows of what is in the tables: all of it, or (`leaving`) of paths those that leave. */
-int statistics_build(const struct statistics *statistics, bool leaving,
-                     struct communication **ret_communication);
+/* Says in a process's row what is known of it but stands elsewhere. Returns 0 or -ENOMEM. */
+int describe_process(const struct statistics *statistics, struct communication *rows,
+                     uint32_t process);
+
+/* Its parent's row, if that is known by now. */
+void find_parent(const struct statistics *statistics, struct communication *rows, uint32_t process);
 
 /* The pair of these parties, a new one if there is none: valid until the next is asked for. NULL: out
  * of memory. */
@@ -457,11 +525,11 @@ int add_process_sums(struct communication_process *sum, const struct communicati
 int communication_transfer(struct communication *result, const uint32_t *map,
                            const struct communication *from);
 
-/* Adds all rows of `from`, but none of its totals. */
-int communication_merge(struct communication *into, const struct communication *from);
+/* A copy of the rows of processes, pairs and paths, and of their totals. */
+int communication_copy(const struct communication *from, struct communication **ret_copy);
 
-/* The same, and quicker: `from` can only be freed then. */
-int communication_take(struct communication *into, struct communication *from);
+/* Adds all sums of a row of connections, but for what is distributed. */
+void add_path_sums(struct communication_path *sum, const struct communication_path *more);
 
 /* Adds those totals that are sums over rows. */
 void add_totals(struct communication *sum, const struct communication *more);
@@ -470,9 +538,10 @@ void add_totals(struct communication *sum, const struct communication *more);
 int copy_process(struct communication *result, const struct communication_process *from,
                  struct communication_process *to);
 
-/* The same result, in which those processes for which folds[] is true share rows with their like. */
+/* The same result, in which those processes for which folds[] is true share rows with their like: number i
+ * is map[i] then. */
 int communication_fold_processes(const struct communication *communication, const bool *folds,
-                                 struct communication **ret_folded);
+                                 uint32_t *map, struct communication **ret_folded);
 
 /* What processes that may share a row have in common: machine, program, user, container. */
 uint64_t fold_key(const struct communication_process *process);

@@ -10,7 +10,8 @@
 int waits_note(struct statistics *statistics, struct statistics_stream *stream,
                struct statistics_use *use, const struct record *record, uint64_t time)
 {
-    struct statistics_process *process = use == NULL ? NULL : &statistics->processes[use->process];
+    struct communication_process *process =
+        use == NULL ? NULL : process_row(statistics, use->process);
     uint64_t begin;
 
     switch (record->header.id) {
