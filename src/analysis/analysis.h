@@ -60,7 +60,7 @@ struct histogram_bar {
 
 /* Return 0, or -ENOMEM: then the value, all of `values` or the rest of `from` is not counted. To a histogram of few
  * values they are added more quickly together, at most HISTOGRAM_TOGETHER of them; `values` is in another order then. */
-#define HISTOGRAM_TOGETHER 64
+#define HISTOGRAM_TOGETHER 72
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most);
 int histogram_add_all(struct histogram *histogram, uint32_t *values, unsigned count, unsigned most);
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most);

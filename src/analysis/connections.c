@@ -258,9 +258,9 @@ static bool is_closed(const struct connection_end *end)
 /* What is left in a queue waits until its receiver's end is closed. What never was received is no process's
  * any more when its path leaves. */
 static void add_queue_row(const struct statistics *statistics, struct communication *rows,
-                          const struct queue *queue, uint64_t closed,
-                          struct communication_path *sums)
+                          uint32_t index_and_1, uint64_t closed, struct communication_path *sums)
 {
+    const struct queue *queue = queue_at(statistics, index_and_1);
     struct queue_length length;
 
     if (queue == NULL)

@@ -40,7 +40,7 @@ static bool has_ended(const struct statistics *statistics, uint32_t index)
 static void choose_path(struct statistics *statistics, uint32_t index)
 {
     struct statistics_path *path = path_at(statistics, index);
-    uint32_t partner = joiner_end(&statistics->joiner, index).partner;
+    uint32_t partner = path->partner;
     bool ended = has_ended(statistics, index);
 
     path->leaves = ended && (partner != NO_END ? has_ended(statistics, partner) : path->aged);
@@ -72,8 +72,8 @@ static bool is_less(const struct traffic *a, const struct traffic *b)
 /* What is in its queues is nobody's any more. */
 static void close_queues(struct statistics *statistics, uint32_t path)
 {
-    queue_leaves(statistics, path_at(statistics, path)->outgoing);
-    queue_leaves(statistics, path_at(statistics, path)->incoming);
+    queue_leaves(statistics, queue_at(statistics, path_at(statistics, path)->outgoing));
+    queue_leaves(statistics, queue_at(statistics, path_at(statistics, path)->incoming));
 }
 
 static void remove_connection(struct statistics *statistics, const uint32_t paths[2])
@@ -264,8 +264,8 @@ static int map_path(struct statistics *statistics, uint32_t index, const uint32_
     struct statistics_path *path = path_at(statistics, index);
 
     map_uses(statistics, path->first_use, map);
-    map_owner(path->outgoing, map);
-    map_owner(path->incoming, map);
+    map_owner(queue_at(statistics, path->outgoing), map);
+    map_owner(queue_at(statistics, path->incoming), map);
     return path->settled ? 0 : statistics_find_uses(statistics, index);
 }
 

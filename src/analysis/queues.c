@@ -30,21 +30,22 @@ static bool counts_messages(unsigned kind)
 
 /* What one end of a path sends is kept with it, for its other end may be told of later. What comes from
  * somebody who is not metered is kept with the end that it comes to. NULL: out of memory. */
-static struct queue *queue_of(struct statistics *statistics, uint32_t path, struct queue **queue)
+static struct queue *queue_of(struct statistics *statistics, uint32_t path, uint32_t *index_and_1)
 {
+    if (*index_and_1 != 0)
+        return queue_at(statistics, *index_and_1);
     const struct path_record *record = joiner_end(&statistics->joiner, path).record;
-
-    if (*queue != NULL)
-        return *queue;
-    *queue = calloc(1, sizeof(**queue));
-    if (*queue == NULL)
+    int64_t index = pool_take(&statistics->queues);
+    if (index < 0)
         return NULL;
-    (*queue)->owner = NO_PROCESS;
+    *index_and_1 = (uint32_t)index + 1;
+    struct queue *queue = queue_at(statistics, *index_and_1);
+    queue->owner = NO_PROCESS;
     if (record == NULL)
-        return *queue;
-    (*queue)->numbered = counts_messages(record->kind);
-    (*queue)->travels = record->kind == PATH_TCP || record->kind == PATH_UDP;
-    return *queue;
+        return queue;
+    queue->numbered = counts_messages(record->kind);
+    queue->travels = record->kind == PATH_TCP || record->kind == PATH_UDP;
+    return queue;
 }
 
 static struct queue *outgoing(struct statistics *statistics, uint32_t path)
@@ -57,14 +58,16 @@ static struct queue *incoming(struct statistics *statistics, uint32_t path)
     return queue_of(statistics, path, &path_at(statistics, path)->incoming);
 }
 
-void queue_free(struct queue *queue)
+void queue_free(struct statistics *statistics, uint32_t index_and_1)
 {
+    struct queue *queue = queue_at(statistics, index_and_1);
+
     if (queue == NULL)
         return;
     free(queue->messages);
     free(queue->arrivals);
     free(queue->seen);
-    free(queue);
+    pool_give(&statistics->queues, index_and_1 - 1);
 }
 
 /* Whether the coming of what has just been sent may still be told, by the machine of the other end. */
@@ -382,7 +385,7 @@ static bool put_in_arrived(struct statistics *statistics, struct queue *queue, u
 int queues_arrived(struct statistics *statistics, uint32_t path, const struct record *record,
                    uint64_t time)
 {
-    uint32_t partner = joiner_end(&statistics->joiner, path).partner;
+    uint32_t partner = path_at(statistics, path)->partner;
     struct queue *queue =
         partner == NO_END ? incoming(statistics, path) : outgoing(statistics, partner);
 
@@ -487,7 +490,7 @@ static uint64_t adopt(struct statistics *statistics, struct queue *strangers, ui
 int queues_sent(struct statistics *statistics, uint32_t path, const struct record *record,
                 uint64_t time)
 {
-    uint32_t partner = joiner_end(&statistics->joiner, path).partner;
+    uint32_t partner = path_at(statistics, path)->partner;
     struct queue *queue = outgoing(statistics, path);
 
     if (queue == NULL)
@@ -643,8 +646,8 @@ static int watch_numbers(const struct statistics *statistics, struct queue *queu
 int queues_received(struct statistics *statistics, struct statistics_use *use,
                     const struct record *record, uint64_t time)
 {
-    uint32_t partner = joiner_end(&statistics->joiner, use->path).partner;
-    struct queue *queue = path_at(statistics, use->path)->incoming;
+    uint32_t partner = path_at(statistics, use->path)->partner;
+    struct queue *queue = queue_at(statistics, path_at(statistics, use->path)->incoming);
     int result = queue == NULL ? 0 : take(statistics, queue, use, record, time);
 
     if (result < 0 || partner == NO_END)

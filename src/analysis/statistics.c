@@ -271,6 +271,8 @@ static int add_path(struct statistics *statistics, const struct event *event)
                         statistics->origins[event->origin].machine, event->origin);
     uint32_t partner = joiner_end(&statistics->joiner, (uint32_t)index).partner;
     if (result == 0 && partner != NO_END) {
+        path->partner = partner;
+        path_at(statistics, partner)->partner = (uint32_t)index;
         statistics_note_used(statistics, (uint32_t)index);
         statistics_note_used(statistics, partner);
     }
@@ -358,12 +360,12 @@ static void end_path(struct statistics *statistics, const struct waiting_event *
     if (index == LOOKUP_NONE)
         return;
     joiner_destroyed(&statistics->joiner, index);
-    uint32_t partner = joiner_end(&statistics->joiner, index).partner;
     struct statistics_path *path = path_at(statistics, index);
+    uint32_t partner = path->partner;
     path->closed = common_time(event);
-    queue_leaves(statistics, path->incoming);
+    queue_leaves(statistics, queue_at(statistics, path->incoming));
     if (partner != NO_END)
-        queue_leaves(statistics, path_at(statistics, partner)->outgoing);
+        queue_leaves(statistics, queue_at(statistics, path_at(statistics, partner)->outgoing));
     statistics->ended++;
 }
 
@@ -472,17 +474,15 @@ static const struct queue *likely_queue(const struct statistics *statistics,
 
     if (event->path == NO_END || (id != EVENT_SEND && id != EVENT_RECEIVE))
         return NULL;
-    uint32_t sender =
-        id == EVENT_SEND ? event->path : joiner_end(&statistics->joiner, event->path).partner;
-    return sender == NO_END ? NULL : path_at(statistics, sender)->outgoing;
+    uint32_t sender = id == EVENT_SEND ? event->path : path_at(statistics, event->path)->partner;
+    return sender == NO_END ? NULL : queue_at(statistics, path_at(statistics, sender)->outgoing);
 }
 
 static void fetch_uses_and_queues(const struct statistics *statistics)
 {
     for (uint32_t i = 0; i < statistics->waiting.count; i++) {
         const char *use = (const char *)likely_use(statistics, &statistics->waiting.list[i]);
-        for (size_t at = 0; use != NULL && at < sizeof(struct statistics_use);
-             at += 64)
+        for (size_t at = 0; use != NULL && at < sizeof(struct statistics_use); at += 64)
             __builtin_prefetch(use + at);
         const struct queue *queue = likely_queue(statistics, &statistics->waiting.list[i]);
         for (size_t at = 0; queue != NULL && at < sizeof(*queue); at += 64)

@@ -99,7 +99,7 @@ enum value_kind {
 };
 
 /* A path of some hundred messages needs no histograms: more would cost more memory than it saves time. */
-#define LATEST_MOST 40
+#define LATEST_MOST 70
 #define KIND_BITS   3
 #define VALUE_BITS  (32 - KIND_BITS)
 
@@ -128,7 +128,8 @@ struct use_values {
     struct histogram of[VALUE_KINDS];
 };
 
-/* One process at one end of a path, or of the connections that share a row. What each record changes comes first. */
+/* One process at one end of a path, or of the connections that share a row. What each record changes comes first:
+ * whole lines of the processor's cache. */
 struct statistics_use {
     uint32_t path;    /* index into paths */
     uint32_t process; /* index into rows->processes */
@@ -139,11 +140,11 @@ struct statistics_use {
     uint64_t last_time; /* of its last message */
     struct traffic sent;
     struct traffic received;
+    struct use_values *values;              /* NULL: it has had few so far */
     struct open_message open[VALUE_ANSWER]; /* the latest message of each kind */
     struct open_messages *aside;            /* NULL: one stream at a time has used it so far */
-    struct use_values *values;              /* NULL: it has had few so far */
     uint32_t latest[LATEST_MOST];           /* value << KIND_BITS | kind: not in `values` yet */
-};
+} __attribute__((aligned(64)));
 
 /* A message on its way to the other end of a path, or in its queue: queues.c. */
 struct queue_message {
@@ -169,16 +170,19 @@ struct queue_arrival {
     uint32_t end; /* up to this position */
 };
 
+/* What each record changes comes first: two lines. */
 struct queue {
     struct queue_message *messages; /* [first .. count), in the order of their positions */
+    size_t capacity;
     uint32_t first;
     uint32_t count;
-    size_t capacity;
-    struct queue_arrival *arrivals; /* of what no SEND has told yet */
-    uint32_t arrival_count;
-    size_t arrival_capacity;
     uint32_t taken; /* up to this position */
     uint32_t owner; /* index of the process that received last, or NO_PROCESS */
+    uint32_t arrival_count;
+    uint32_t sent_last; /* position after the latest message */
+    uint32_t
+        shift; /* to be subtracted from the receiver's numbers: both ends count identifications of IPv4
+                       from 65,536 on by themselves */
     bool has_taken;
     bool numbered; /* positions are numbers of messages */
     bool closed;   /* its receiver's end is: it is in its owner's length no more */
@@ -186,38 +190,38 @@ struct queue {
     bool
         repeats; /* some number was a multiple of 65,536 more than the one before: identifications of
                       IPv4 that say nothing */
-    uint32_t sent_last; /* position after the latest message */
-    uint32_t
-        shift; /* to be subtracted from the receiver's numbers: both ends count identifications of IPv4
-                       from 65,536 on by themselves */
-    struct numbers_seen *seen; /* of UDP between machines; else NULL */
-    uint64_t lost;             /* messages that were given up: nobody received them */
+    uint64_t lost; /* messages that were given up: nobody received them */
     struct queue_length length;
-};
+    struct queue_arrival *arrivals; /* of what no SEND has told yet */
+    size_t arrival_capacity;
+    struct numbers_seen *seen; /* of UDP between machines; else NULL */
+} __attribute__((aligned(64)));
 
+/* What each record looks at comes first. */
 struct statistics_path {
-    uint32_t origin;
-    uint32_t number;
     uint32_t first_use; /* index into uses + 1 */
     uint32_t last_used; /* the same, of the use that was looked up last */
-    bool present;       /* false: it is not in use */
+    uint32_t partner;   /* index of the other end, NO_END: it is not metered, or not known yet */
+    uint8_t role;       /* enum path_role, of this end; guessed from the ports if need be */
     bool known;
     bool byte_stream;  /* 0 bytes received are the end of file */
-    uint8_t role;      /* enum path_role, of this end; guessed from the ports if need be */
     bool partner_used; /* the other end is metered, and somebody uses it */
-    bool leaves;       /* folding: it has ended, and so has its other end */
-    bool settled;      /* it did, and stays: it is one of the largest */
-    bool aged;         /* it had ended when the folding before came */
-    bool reuses;       /* an earlier one had its addresses and ports */
     uint64_t messages; /* SEND and RECEIVE records */
+    uint32_t outgoing; /* index into queues + 1, of what it sends; 0: nothing yet */
+    uint32_t incoming; /* of what comes from somebody who is not metered; likewise */
+    uint32_t origin;
+    uint32_t number;
+    bool present; /* false: it is not in use */
+    bool leaves;  /* folding: it has ended, and so has its other end */
+    bool settled; /* it did, and stays: it is one of the largest */
+    bool aged;    /* it had ended when the folding before came */
+    bool reuses;  /* an earlier one had its addresses and ports */
     uint64_t dropped;
-    uint64_t closed;        /* when it was, by the first origin's clock; 0: it is not */
-    uint64_t duplicates;    /* datagrams that were received once more */
-    uint32_t last_dropped;  /* the last count that DROPPED told, modulo 2^32 */
-    struct queue *outgoing; /* of what it sends; NULL: nothing yet */
-    struct queue *incoming; /* of what comes from somebody who is not metered; likewise */
+    uint64_t closed;       /* when it was, by the first origin's clock; 0: it is not */
+    uint64_t duplicates;   /* datagrams that were received once more */
+    uint32_t last_dropped; /* the last count that DROPPED told, modulo 2^32 */
     struct network network;
-};
+} __attribute__((aligned(64)));
 
 #define RECENT_NUMBERS 16384 /* a power of two */
 
@@ -313,6 +317,7 @@ struct statistics {
     struct pool paths;
     struct lookup use_numbers; /* by path and process */
     struct pool uses;
+    struct pool queues;
     struct joiner joiner; /* ends are numbered like paths */
     uint32_t ended;       /* paths and processes that have ended since the last folding */
     uint32_t settled;     /* connections */
@@ -361,6 +366,12 @@ static inline struct statistics_use *next_use(const struct statistics *statistic
                                               const struct statistics_use *use)
 {
     return use_at(statistics, use->next);
+}
+
+/* `index_and_1`: a path's outgoing or incoming. NULL: there is none. */
+static inline struct queue *queue_at(const struct statistics *statistics, uint32_t index_and_1)
+{
+    return index_and_1 == 0 ? NULL : pool_at(&statistics->queues, index_and_1 - 1);
 }
 
 /* What a process has done so far; valid until the next process is known. */
@@ -446,7 +457,8 @@ void queue_leaves(struct statistics *statistics, struct queue *queue);
 /* What it comes to, `now` being the latest time. */
 void queue_result(const struct queue *queue, uint64_t now, struct queue_length *ret_length);
 
-void queue_free(struct queue *queue);
+/* Frees it, if there is one. */
+void queue_free(struct statistics *statistics, uint32_t index_and_1);
 
 /* ---- duplicates.c ---- */
 

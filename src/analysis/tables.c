@@ -147,8 +147,8 @@ int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, ui
         return known;
     int64_t index = add_numbered(&statistics->path_numbers, &statistics->paths, origin, number);
     if (index >= 0)
-        *path_at(statistics, (uint32_t)index) =
-            (struct statistics_path){.origin = origin, .number = number, .present = true};
+        *path_at(statistics, (uint32_t)index) = (struct statistics_path){
+            .origin = origin, .number = number, .partner = NO_END, .present = true};
     return index;
 }
 
@@ -156,7 +156,7 @@ int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, ui
 
 void statistics_note_used(struct statistics *statistics, uint32_t path)
 {
-    uint32_t partner = joiner_end(&statistics->joiner, path).partner;
+    uint32_t partner = path_at(statistics, path)->partner;
 
     if (partner != NO_END && partner != path && path_at(statistics, path)->first_use != 0)
         path_at(statistics, partner)->partner_used = true;
@@ -249,8 +249,8 @@ void statistics_free_uses(struct statistics *statistics, uint32_t *first_use)
 static void free_path(struct statistics *statistics, struct statistics_path *path)
 {
     statistics_free_uses(statistics, &path->first_use);
-    queue_free(path->outgoing);
-    queue_free(path->incoming);
+    queue_free(statistics, path->outgoing);
+    queue_free(statistics, path->incoming);
 }
 
 void statistics_remove_path(struct statistics *statistics, uint32_t index)
@@ -259,6 +259,8 @@ void statistics_remove_path(struct statistics *statistics, uint32_t index)
 
     statistics_hide_uses(statistics, index);
     free_path(statistics, path);
+    if (path->partner != NO_END)
+        path_at(statistics, path->partner)->partner = NO_END;
     joiner_forget(&statistics->joiner, index);
     identities_fade_path(statistics->identities, path->origin, path->number);
     number_table_remove(&statistics->path_numbers, path->origin, path->number);
@@ -278,6 +280,7 @@ int statistics_tables_new(struct statistics *statistics)
     statistics->streams.size = sizeof(struct statistics_stream);
     statistics->paths.size = sizeof(struct statistics_path);
     statistics->uses.size = sizeof(struct statistics_use);
+    statistics->queues.size = sizeof(struct queue);
     return number_table_new(&statistics->process_numbers) < 0 ||
                    number_table_new(&statistics->stream_numbers) < 0 ||
                    number_table_new(&statistics->path_numbers) < 0
@@ -295,6 +298,7 @@ void statistics_tables_done(struct statistics *statistics)
     pool_done(&statistics->streams);
     pool_done(&statistics->paths);
     pool_done(&statistics->uses);
+    pool_done(&statistics->queues);
     lookup_done(&statistics->use_numbers);
     free(statistics->processes);
     joiner_done(&statistics->joiner);
