@@ -131,9 +131,7 @@ static int add_uses(struct statistics *statistics, uint32_t row, const uint32_t 
         for (const struct statistics_use *use = use_at(statistics, first_use[i]);
              result == 0 && use != NULL; use = next_use(statistics, use)) {
             struct statistics_use *to = use_of(statistics, &alike->first_use[i], use);
-            result = to == NULL
-                         ? -ENOMEM
-                         : statistics_add_to_alike(process_row(statistics, use->process), use, to);
+            result = to == NULL ? -ENOMEM : statistics_add_to_alike(statistics, use, to);
         }
     return result;
 }

@@ -58,15 +58,29 @@ struct histogram_bar {
     uint64_t from, to, count;
 };
 
-/* Return 0, or -ENOMEM: then the value, all of `values` or the rest of `from` is not counted. To a histogram of few
- * values they are added more quickly together, at most HISTOGRAM_TOGETHER of them; `values` is in another order then. */
-#define HISTOGRAM_TOGETHER 72
+/* Return 0, or -ENOMEM: then the value, or the rest of `from`, is not counted. */
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most);
-int histogram_add_all(struct histogram *histogram, uint32_t *values, unsigned count, unsigned most);
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most);
 
 /* The same; `from` is empty then. */
 int histogram_take(struct histogram *to, struct histogram *from, unsigned most);
+
+/* A few values that are added to several histograms: more quickly together than one by one. */
+#define HISTOGRAM_TOGETHER 72
+struct histogram_together {
+    struct histogram histogram; /* to be merged into others, and not to be done with */
+    uint64_t buckets[HISTOGRAM_TOGETHER];
+};
+
+/* Where they are gathered: all zero before, and afterwards again. */
+struct histogram_gathering {
+    uint64_t marks[16];
+    uint8_t counts[16 * 64];
+};
+
+/* At most HISTOGRAM_TOGETHER values. */
+void histogram_gather(struct histogram_gathering *gathering, const uint32_t *values, unsigned count,
+                      struct histogram_together *ret_together);
 
 uint64_t histogram_count(const struct histogram *histogram);
 

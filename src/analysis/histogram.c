@@ -242,36 +242,28 @@ int histogram_merge(struct histogram *to, const struct histogram *from, unsigned
     return 0;
 }
 
-static void sort_values(uint32_t *values, unsigned count)
-{
-    for (unsigned i = 1; i < count; i++) {
-        uint32_t value = values[i];
-        unsigned at = i;
-        for (; at > 0 && values[at - 1] > value; at--)
-            values[at] = values[at - 1];
-        values[at] = value;
-    }
-}
+_Static_assert(HISTOGRAM_TOGETHER <= UINT8_MAX, "a count of values gathered has room");
 
-int histogram_add_all(struct histogram *histogram, uint32_t *values, unsigned count, unsigned most)
+void histogram_gather(struct histogram_gathering *gathering, const uint32_t *values, unsigned count,
+                      struct histogram_together *ret_together)
 {
-    uint64_t buckets[HISTOGRAM_TOGETHER];
-    struct histogram together = {.buckets = buckets};
+    struct histogram *histogram = &ret_together->histogram;
 
-    if (count == 0)
-        return 0;
-    sort_values(values, count);
-    together.min = values[0];
-    together.max = values[count - 1];
+    *histogram = (struct histogram){.min = UINT64_MAX, .buckets = ret_together->buckets};
     for (unsigned i = 0; i < count; i++) {
-        uint64_t place = place_of(values[i]);
-        together.sum += values[i];
-        if (together.used > 0 && bucket_place(buckets[together.used - 1]) == place)
-            buckets[together.used - 1]++;
-        else
-            buckets[together.used++] = place << COUNT_BITS | 1;
+        unsigned place = place_of(values[i]);
+        gathering->marks[place / 64] |= 1ULL << place % 64;
+        gathering->counts[place]++;
+        histogram->sum += values[i];
+        histogram->min = values[i] < histogram->min ? values[i] : histogram->min;
+        histogram->max = values[i] > histogram->max ? values[i] : histogram->max;
     }
-    return histogram_merge(histogram, &together, most);
+    for (unsigned word = 0; word < ARRAY_SIZE(gathering->marks); word++)
+        for (; gathering->marks[word] != 0; gathering->marks[word] &= gathering->marks[word] - 1) {
+            uint64_t place = word * 64 + (unsigned)__builtin_ctzll(gathering->marks[word]);
+            histogram->buckets[histogram->used++] = place << COUNT_BITS | gathering->counts[place];
+            gathering->counts[place] = 0;
+        }
 }
 
 int histogram_take(struct histogram *to, struct histogram *from, unsigned most)

@@ -56,64 +56,52 @@ static uint32_t value_of(uint32_t latest)
 
 _Static_assert(LATEST_MOST <= HISTOGRAM_TOGETHER, "all of one kind can be added together");
 
-/* Latest values by their kind. */
-struct sorted_values {
-    uint32_t of[VALUE_KINDS][LATEST_MOST];
-    uint8_t counts[VALUE_KINDS];
-};
-
-/* Times go to the process at once. */
-static int sort_latest(struct communication_process *process, const struct statistics_use *use,
-                       struct sorted_values *values)
+/* Puts the latest values of `use` into the histograms of `into`, and times into those of the process. */
+static int spill(struct histogram_gathering *gathering, struct communication_process *process,
+                 const struct statistics_use *use, struct statistics_use *into, bool into_most)
 {
+    uint32_t values[VALUE_KINDS][LATEST_MOST];
+    uint8_t counts[VALUE_KINDS] = {0};
+    struct histogram_together together;
     int result = 0;
 
-    memset(values->counts, 0, sizeof(values->counts));
-    for (unsigned i = 0; result == 0 && i < use->latest_count; i++) {
+    for (unsigned i = 0; i < use->latest_count; i++) {
         enum value_kind kind = kind_of(use->latest[i]);
-        uint32_t value = value_of(use->latest[i]);
-        values->of[kind][values->counts[kind]++] = value;
-        if (kind >= VALUE_ANSWER)
-            result = histogram_add(times_of(&process->times, use, kind), value, HISTOGRAM_MOST);
+        values[kind][counts[kind]++] = value_of(use->latest[i]);
     }
-    return result;
-}
-
-/* Puts the latest values of `use` into the histograms of `into`. */
-static int spill(struct communication_process *process, const struct statistics_use *use,
-                 struct statistics_use *into, bool into_most)
-{
-    struct sorted_values values;
-    int result = sort_latest(process, use, &values);
-
     for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
-        if (values.counts[kind] == 0)
+        if (counts[kind] == 0)
             continue;
         struct histogram *to = own_histogram(into, kind);
+        histogram_gather(gathering, values[kind], counts[kind], &together);
         result = to == NULL ? -ENOMEM
-                            : histogram_add_all(to, values.of[kind], values.counts[kind],
-                                                into_most ? HISTOGRAM_MOST : most_buckets(kind));
+                            : histogram_merge(to, &together.histogram,
+                                              into_most ? HISTOGRAM_MOST : most_buckets(kind));
+        if (result == 0 && kind >= VALUE_ANSWER)
+            result = histogram_merge(times_of(&process->times, use, kind), &together.histogram,
+                                     HISTOGRAM_MOST);
     }
     return result;
 }
 
-static int spill_own(struct communication_process *process, struct statistics_use *use)
+static int spill_own(struct statistics *statistics, struct statistics_use *use)
 {
-    int result = spill(process, use, use, false);
+    int result =
+        spill(&statistics->gathering, process_row(statistics, use->process), use, use, false);
 
     use->latest_count = 0;
     return result;
 }
 
-int statistics_add_value(struct communication_process *process, struct statistics_use *use,
+int statistics_add_value(struct statistics *statistics, struct statistics_use *use,
                          enum value_kind kind, uint64_t value)
 {
     int result = 0;
 
     if (value >> VALUE_BITS != 0)
-        return add_to_histogram(process, use, kind, value);
+        return add_to_histogram(process_row(statistics, use->process), use, kind, value);
     if (use->latest_count == LATEST_MOST)
-        result = spill_own(process, use);
+        result = spill_own(statistics, use);
     use->latest[use->latest_count++] = (uint32_t)value << KIND_BITS | kind;
     return result;
 }
@@ -151,10 +139,11 @@ int statistics_add_values(const struct statistics_use *use, enum value_kind kind
     return result == 0 && kind < VALUE_ANSWER ? add_open(use, kind, histogram, most) : result;
 }
 
-int statistics_add_to_alike(struct communication_process *process, const struct statistics_use *use,
+int statistics_add_to_alike(struct statistics *statistics, const struct statistics_use *use,
                             struct statistics_use *alike)
 {
-    int result = spill(process, use, alike, true);
+    int result =
+        spill(&statistics->gathering, process_row(statistics, use->process), use, alike, true);
 
     add_traffic(&alike->sent, &use->sent);
     add_traffic(&alike->received, &use->received);
@@ -174,7 +163,7 @@ int statistics_add_to_alike(struct communication_process *process, const struct 
 
 /* A server answers what it has received, a client is answered what it has sent. Who the server is the
  * path says; else it is who receives first. */
-static int note_answer(struct communication_process *process, struct statistics_use *use,
+static int note_answer(struct statistics *statistics, struct statistics_use *use,
                        const struct statistics_path *path, const struct record *record)
 {
     uint64_t time = record->header.time - record->message.span;
@@ -185,7 +174,7 @@ static int note_answer(struct communication_process *process, struct statistics_
                       (path->role == PATH_ROLE_UNKNOWN && record->header.id == EVENT_RECEIVE);
     else if (use->last == (use->serves ? EVENT_RECEIVE : EVENT_SEND) &&
              use->last != record->header.id && time >= use->last_time)
-        result = statistics_add_value(process, use, VALUE_ANSWER, time - use->last_time);
+        result = statistics_add_value(statistics, use, VALUE_ANSWER, time - use->last_time);
     use->last = record->header.id;
     use->last_time = time;
     return result;
@@ -225,18 +214,17 @@ static struct open_message *find_open(struct statistics_use *use, enum value_kin
 }
 
 /* What is complete, or was there for so long that it is taken for it. */
-static int close_message(struct communication_process *process, struct statistics_use *use,
+static int close_message(struct statistics *statistics, struct statistics_use *use,
                          struct open_message *open)
 {
     bool any = open->any;
 
     open->any = false;
-    return any ? statistics_add_value(process, use, open->kind, open->size) : 0;
+    return any ? statistics_add_value(statistics, use, open->kind, open->size) : 0;
 }
 
 /* A place in the list, whose message is closed if it has one; NULL: out of memory. */
-static struct open_message *place_aside(struct communication_process *process,
-                                        struct statistics_use *use)
+static struct open_message *place_aside(struct statistics *statistics, struct statistics_use *use)
 {
     if (use->aside == NULL)
         use->aside = calloc(1, sizeof(*use->aside));
@@ -245,18 +233,18 @@ static struct open_message *place_aside(struct communication_process *process,
     if (use->aside->count < ASIDE_MOST)
         return &use->aside->list[use->aside->count++];
     struct open_message *place = &use->aside->list[use->aside->next++ % ASIDE_MOST];
-    return close_message(process, use, place) < 0 ? NULL : place;
+    return close_message(statistics, use, place) < 0 ? NULL : place;
 }
 
-static int open_message(struct communication_process *process, struct statistics_use *use,
+static int open_message(struct statistics *statistics, struct statistics_use *use,
                         struct open_message message)
 {
     struct open_message *latest = &use->open[message.kind];
     struct open_message *own = find_open(use, message.kind, message.stream);
-    int result = own == NULL ? 0 : close_message(process, use, own);
+    int result = own == NULL ? 0 : close_message(statistics, use, own);
 
     if (result == 0 && latest->any) { /* another stream's, which may be in its call still */
-        own = own == NULL ? place_aside(process, use) : own;
+        own = own == NULL ? place_aside(statistics, use) : own;
         if (own == NULL)
             return -ENOMEM;
         *own = *latest;
@@ -266,7 +254,7 @@ static int open_message(struct communication_process *process, struct statistics
 }
 
 /* What was sent is counted where it was sent, if that end is metered and used. */
-static int note_size(struct communication_process *process, struct statistics_use *use,
+static int note_size(struct statistics *statistics, struct statistics_use *use,
                      const struct statistics_path *path, const struct record *record)
 {
     enum value_kind kind = record->header.id == EVENT_SEND ? VALUE_SENT : VALUE_RECEIVED;
@@ -279,7 +267,7 @@ static int note_size(struct communication_process *process, struct statistics_us
             open->size += record->message.bytes;
         return 0;
     }
-    return open_message(process, use,
+    return open_message(statistics, use,
                         (struct open_message){.size = record->message.bytes,
                                               .stream = record->header.stream,
                                               .kind = (uint8_t)kind,
@@ -295,15 +283,14 @@ int statistics_add_use(struct statistics *statistics, const struct record *recor
     if (use == NULL)
         return -ENOMEM;
     struct statistics_path *path = path_at(statistics, index);
-    struct communication_process *user = process_row(statistics, process);
     if (id != EVENT_SEND && id != EVENT_RECEIVE)
         return 0;
     path->messages++;
     if (!is_message(path, record))
         return 0;
     count_message(id == EVENT_SEND ? &use->sent : &use->received, record);
-    int result = note_size(user, use, path, record);
-    return result < 0 ? result : note_answer(user, use, path, record);
+    int result = note_size(statistics, use, path, record);
+    return result < 0 ? result : note_answer(statistics, use, path, record);
 }
 
 /* ---- over time ---- */

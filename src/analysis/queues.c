@@ -519,9 +519,11 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
     if (last == NULL)
         return -ENOMEM;
     uint64_t queued = queue->arrival_count == 0 ? 0 : arrival_of(queue, &message);
-    uint64_t adopted = partner == NO_END
-                           ? 0
-                           : adopt(statistics, path_at(statistics, partner)->incoming, message.end);
+    uint64_t adopted =
+        partner == NO_END
+            ? 0
+            : adopt(statistics, queue_at(statistics, path_at(statistics, partner)->incoming),
+                    message.end);
     if (queued == 0)
         queued = adopted;
     if (queued != 0)
@@ -537,7 +539,6 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
 static int taken(struct statistics *statistics, struct queue *queue, struct queue_message *message,
                  struct statistics_use *use, uint64_t time)
 {
-    struct communication_process *process = process_row(statistics, use->process);
     int result = 0;
 
     if (message->queued == 0)
@@ -545,9 +546,9 @@ static int taken(struct statistics *statistics, struct queue *queue, struct queu
     uint64_t wait = time_since(message->queued, time);
     take_out_bytes(statistics, queue, bytes_left(queue, message));
     take_out(statistics, queue, wait);
-    result = statistics_add_value(process, use, VALUE_MESSAGE_WAIT, wait);
+    result = statistics_add_value(statistics, use, VALUE_MESSAGE_WAIT, wait);
     if (result == 0 && message->told && message->sent != 0)
-        result = statistics_add_value(process, use, VALUE_DELIVERY,
+        result = statistics_add_value(statistics, use, VALUE_DELIVERY,
                                       time_since(message->sent, message->queued));
     return result;
 }

@@ -459,45 +459,60 @@ static int find_tables(struct statistics *statistics, struct waiting_event *even
 }
 
 /* The use that an event most likely belongs to; NULL: nothing tells. */
-static const struct statistics_use *likely_use(const struct statistics *statistics,
-                                               const struct waiting_event *event)
+static struct statistics_use *likely_use(const struct statistics *statistics,
+                                         const struct waiting_event *event)
 {
     return event->path == NO_END ? NULL
                                  : use_at(statistics, path_at(statistics, event->path)->last_used);
 }
 
-/* The queue that an event most likely changes; NULL: none, or nothing tells. */
-static const struct queue *likely_queue(const struct statistics *statistics,
-                                        const struct waiting_event *event)
+/* The end that sent what an event is about; NULL: it is not metered, or nothing is sent. */
+static struct statistics_path *sender_of(const struct statistics *statistics,
+                                         const struct waiting_event *event)
 {
     unsigned id = event->record.header.id;
 
     if (event->path == NO_END || (id != EVENT_SEND && id != EVENT_RECEIVE))
         return NULL;
     uint32_t sender = id == EVENT_SEND ? event->path : path_at(statistics, event->path)->partner;
-    return sender == NO_END ? NULL : queue_at(statistics, path_at(statistics, sender)->outgoing);
+    return sender == NO_END ? NULL : path_at(statistics, sender);
 }
 
-static void fetch_uses_and_queues(const struct statistics *statistics)
+/* The queue that an event most likely changes; NULL: none, or nothing tells. */
+static struct queue *likely_queue(const struct statistics *statistics,
+                                  const struct waiting_event *event)
 {
-    for (uint32_t i = 0; i < statistics->waiting.count; i++) {
-        const char *use = (const char *)likely_use(statistics, &statistics->waiting.list[i]);
-        for (size_t at = 0; use != NULL && at < sizeof(struct statistics_use); at += 64)
-            __builtin_prefetch(use + at);
-        const struct queue *queue = likely_queue(statistics, &statistics->waiting.list[i]);
-        for (size_t at = 0; queue != NULL && at < sizeof(*queue); at += 64)
-            __builtin_prefetch((const char *)queue + at);
+    const struct statistics_path *sender = sender_of(statistics, event);
+
+    return sender == NULL ? NULL : queue_at(statistics, sender->outgoing);
+}
+
+#define LINE 64 /* bytes, of the processor's cache */
+
+static void fetch_lines(const void *object, size_t lines)
+{
+    for (size_t i = 0; object != NULL && i < lines; i++)
+        __builtin_prefetch((const char *)object + i * LINE, 1);
+}
+
+/* What is behind what was fetched before, for all that wait. */
+static void fetch(const struct statistics *statistics)
+{
+    const struct waiting_events *waiting = &statistics->waiting;
+
+    for (uint32_t i = 0; i < waiting->count; i++) {
+        fetch_lines(sender_of(statistics, &waiting->list[i]), 1);
+        fetch_lines(likely_use(statistics, &waiting->list[i]), 2);
     }
-}
-
-static void fetch_messages(const struct statistics *statistics)
-{
-    for (uint32_t i = 0; i < statistics->waiting.count; i++) {
-        const struct queue *queue = likely_queue(statistics, &statistics->waiting.list[i]);
-        if (queue != NULL && queue->messages != NULL) {
-            __builtin_prefetch(&queue->messages[queue->first]);
-            __builtin_prefetch(&queue->messages[queue->count]);
-        }
+    for (uint32_t i = 0; i < waiting->count; i++) {
+        const struct statistics_use *use = likely_use(statistics, &waiting->list[i]);
+        fetch_lines(use == NULL ? NULL : &use->latest[use->latest_count], 1);
+        fetch_lines(likely_queue(statistics, &waiting->list[i]), 2);
+    }
+    for (uint32_t i = 0; i < waiting->count; i++) {
+        const struct queue *queue = likely_queue(statistics, &waiting->list[i]);
+        if (queue != NULL && queue->messages != NULL)
+            fetch_lines(&queue->messages[queue->first], 1);
     }
 }
 
@@ -516,10 +531,8 @@ int statistics_bring_in(struct statistics *statistics)
 
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
         result = find_tables(statistics, &waiting->list[i]);
-    if (result == 0) {
-        fetch_uses_and_queues(statistics);
-        fetch_messages(statistics);
-    }
+    if (result == 0)
+        fetch(statistics);
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
         result = add_event(statistics, &waiting->list[i]);
     waiting->count = 0;

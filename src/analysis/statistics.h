@@ -323,6 +323,7 @@ struct statistics {
     uint32_t settled;     /* connections */
     struct traffic least; /* of the smallest that is settled since there were too many */
     struct waiting_events waiting;
+    struct histogram_gathering gathering;
 
     /* the result so far: all processes, connections that share rows */
     struct communication *rows;
@@ -426,7 +427,7 @@ int statistics_add_latest(const struct statistics_use *use, enum value_kind kind
 
 /* Adds all that a use has counted to one of connections that share a row, and its latest times to its process.
  * Returns 0 or -ENOMEM. */
-int statistics_add_to_alike(struct communication_process *process, const struct statistics_use *use,
+int statistics_add_to_alike(struct statistics *statistics, const struct statistics_use *use,
                             struct statistics_use *alike);
 
 /* Adds all values of a kind that a use has, to at most so many buckets. */
@@ -434,7 +435,7 @@ int statistics_add_values(const struct statistics_use *use, enum value_kind kind
                           struct histogram *histogram, unsigned most);
 
 /* Adds a value to the use, and if it is a time to its process. */
-int statistics_add_value(struct communication_process *process, struct statistics_use *use,
+int statistics_add_value(struct statistics *statistics, struct statistics_use *use,
                          enum value_kind kind, uint64_t value);
 
 /* Counts a SEND in its stretch of time. */

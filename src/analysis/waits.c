@@ -10,8 +10,6 @@
 int waits_note(struct statistics *statistics, struct statistics_stream *stream,
                struct statistics_use *use, const struct record *record, uint64_t time)
 {
-    struct communication_process *process =
-        use == NULL ? NULL : process_row(statistics, use->process);
     uint64_t begin;
 
     switch (record->header.id) {
@@ -21,9 +19,10 @@ int waits_note(struct statistics *statistics, struct statistics_stream *stream,
     case EVENT_RECEIVE:
         begin = stream->waits_since;
         stream->waits_since = 0;
-        return begin == 0 || use == NULL ? 0
-                                         : statistics_add_value(process, use, VALUE_RECEIVER_WAIT,
-                                                                time_since(begin, time));
+        return begin == 0 || use == NULL
+                   ? 0
+                   : statistics_add_value(statistics, use, VALUE_RECEIVER_WAIT,
+                                          time_since(begin, time));
     case EVENT_SENDCALL:
         stream->waits_since = 0;
         if (stream->blocked_since == 0)
@@ -32,9 +31,10 @@ int waits_note(struct statistics *statistics, struct statistics_stream *stream,
     case EVENT_SEND:
         begin = stream->blocked_since;
         stream->waits_since = stream->blocked_since = 0;
-        return begin == 0 || use == NULL ? 0
-                                         : statistics_add_value(process, use, VALUE_SENDER_BLOCKED,
-                                                                time_since(begin, time));
+        return begin == 0 || use == NULL
+                   ? 0
+                   : statistics_add_value(statistics, use, VALUE_SENDER_BLOCKED,
+                                          time_since(begin, time));
     case EVENT_BLOCK:
     case EVENT_STOPPROCESS:
     case EVENT_STARTPROCESS:
