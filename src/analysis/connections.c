@@ -265,7 +265,7 @@ static void add_queue_row(const struct statistics *statistics, struct communicat
 
     if (queue == NULL)
         return;
-    queue_result(queue, closed != 0 ? closed : statistics->latest, &length);
+    queue_result(queue, closed != 0 ? closed : statistics->latest_time, &length);
     if (closed != 0)
         length.messages = length.bytes = 0;
     add_queue(&sums->queue, &length);
@@ -358,42 +358,48 @@ int name_connection(struct communication *rows, struct connection *connection, c
 /* ---- what its uses have counted ---- */
 
 /* Its times are counted for the process already, but for the latest. */
-static int add_to_process(struct communication *rows, const struct statistics_use *use)
+static int add_to_process(const struct statistics *statistics, struct communication *rows,
+                          const struct statistics_use *use)
 {
     struct communication_process *row = &rows->processes[use->process];
     int result;
 
     add_traffic(&row->sent, &use->sent);
     add_traffic(&row->received, &use->received);
-    result = statistics_add_values(use, VALUE_SENT, &row->sizes, HISTOGRAM_MOST);
+    result = statistics_add_values(statistics, use, VALUE_SENT, &row->sizes, HISTOGRAM_MOST);
     for (enum value_kind kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
-        result = statistics_add_latest(use, kind, times_of(&row->times, use, kind), HISTOGRAM_MOST);
+        result = statistics_add_latest(statistics, use, kind, times_of(&row->times, use, kind),
+                                       HISTOGRAM_MOST);
     return result;
 }
 
-static int add_times_of(const struct statistics_use *use, struct times *times)
+static int add_times_of(const struct statistics *statistics, const struct statistics_use *use,
+                        struct times *times)
 {
     int result = 0;
 
     for (enum value_kind kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
-        result = statistics_add_values(use, kind, times_of(times, use, kind), HISTOGRAM_MOST);
+        result = statistics_add_values(statistics, use, kind, times_of(times, use, kind),
+                                       HISTOGRAM_MOST);
     return result;
 }
 
 /* How long what a receiver took has waited, and he for it. */
-static int add_waits(struct communication_pair *pair, const struct statistics_use *receiver)
+static int add_waits(const struct statistics *statistics, struct communication_pair *pair,
+                     const struct statistics_use *receiver)
 {
     static const enum value_kind kinds[] = {VALUE_MESSAGE_WAIT, VALUE_RECEIVER_WAIT,
                                             VALUE_DELIVERY};
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < ARRAY_SIZE(kinds); i++)
-        result = statistics_add_values(receiver, kinds[i],
+        result = statistics_add_values(statistics, receiver, kinds[i],
                                        times_of(&pair->times, receiver, kinds[i]), HISTOGRAM_MOST);
     return result;
 }
 
-static int add_pair(struct communication *rows, const struct party *from, const struct party *to,
+static int add_pair(const struct statistics *statistics, struct communication *rows,
+                    const struct party *from, const struct party *to,
                     const struct statistics_use *use, enum value_kind kind, bool local)
 {
     const struct traffic *sent = kind == VALUE_SENT ? &use->sent : &use->received;
@@ -405,8 +411,8 @@ static int add_pair(struct communication *rows, const struct party *from, const 
         return -ENOMEM;
     add_traffic(&pair->sent, sent);
     pair->local = pair->local && local;
-    int result = statistics_add_values(use, kind, &pair->sizes, HISTOGRAM_MOST);
-    return result < 0 || kind == VALUE_SENT ? result : add_waits(pair, use);
+    int result = statistics_add_values(statistics, use, kind, &pair->sizes, HISTOGRAM_MOST);
+    return result < 0 || kind == VALUE_SENT ? result : add_waits(statistics, pair, use);
 }
 
 static bool sends(const struct statistics_use *use)
@@ -448,7 +454,7 @@ static int add_waits_of_receivers(const struct statistics *statistics, struct co
         return -ENOMEM;
     for (const struct statistics_use *use = use_at(statistics, first); result == 0 && use != NULL;
          use = next_use(statistics, use))
-        result = add_waits(pair, use);
+        result = add_waits(statistics, pair, use);
     return result;
 }
 
@@ -466,9 +472,9 @@ static int add_direction(const struct statistics *statistics, struct communicati
         struct party user = party_of(rows, &use->process, 1);
         if (user.processes == NULL)
             return -ENOMEM;
-        result = statistics_add_values(use, kind, sizes, HISTOGRAM_SOME);
+        result = statistics_add_values(statistics, use, kind, sizes, HISTOGRAM_SOME);
         if (result == 0)
-            result = add_pair(rows, by_sends ? &user : &connection->parties[from],
+            result = add_pair(statistics, rows, by_sends ? &user : &connection->parties[from],
                               by_sends ? &connection->parties[1 - from] : &user, use, kind,
                               connection->local);
     }
@@ -483,9 +489,9 @@ static int add_uses(const struct statistics *statistics, struct communication *r
 
     for (const struct statistics_use *use = use_at(statistics, first); result == 0 && use != NULL;
          use = next_use(statistics, use)) {
-        result = add_to_process(rows, use);
+        result = add_to_process(statistics, rows, use);
         if (result == 0 && times != NULL)
-            result = add_times_of(use, times);
+            result = add_times_of(statistics, use, times);
     }
     return result;
 }

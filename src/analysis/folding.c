@@ -37,29 +37,54 @@ static bool has_ended(const struct statistics *statistics, uint32_t index)
            users_have_ended(statistics, path_at(statistics, index));
 }
 
-static void choose_path(struct statistics *statistics, uint32_t index)
+/* Whether it has is said in `leaves`. */
+static int choose_path(struct statistics *statistics, uint32_t index)
 {
     struct statistics_path *path = path_at(statistics, index);
     uint32_t partner = path->partner;
-    bool ended = has_ended(statistics, index);
 
+    if (!path->present || path->settled || path->leaves)
+        return 0;
+    bool ended = has_ended(statistics, index);
     path->leaves = ended && (partner != NO_END ? has_ended(statistics, partner) : path->aged);
     path->aged = ended;
     if (path->leaves)
-        return;
+        return indexes_add(&statistics->leaving, index);
     for (const struct statistics_use *use = use_at(statistics, path->first_use); use != NULL;
          use = next_use(statistics, use))
         statistics->processes[use->process].leaves = false;
+    return ended && partner == NO_END ? indexes_add(&statistics->ended_paths, index) : 0;
 }
 
-static void choose(struct statistics *statistics)
+/* Processes that have ended have not closed all their paths, and leave only if no path that lives knows them. */
+static int choose_among_all(struct statistics *statistics)
 {
+    int result = 0;
+
+    statistics->ended_paths.count = 0;
     for (uint32_t i = 0; i < statistics->rows->process_count; i++)
         statistics->processes[i].leaves =
             statistics->processes[i].ended && !statistics->processes[i].left;
-    for (uint32_t i = 0; i < statistics->paths.used; i++)
-        if (path_at(statistics, i)->present && !path_at(statistics, i)->settled)
-            choose_path(statistics, i);
+    for (uint32_t i = 0; result == 0 && i < statistics->paths.used; i++)
+        result = choose_path(statistics, i);
+    return result;
+}
+
+/* No process has ended: paths have only if they were closed. */
+static int choose_among_ended(struct statistics *statistics)
+{
+    uint32_t count = statistics->ended_paths.count;
+    int result = 0;
+
+    statistics->ended_paths.count = 0; /* at most those that were looked at are put back */
+    for (uint32_t i = 0; result == 0 && i < count; i++) {
+        uint32_t index = statistics->ended_paths.list[i];
+        uint32_t partner = path_at(statistics, index)->partner;
+        result = choose_path(statistics, index);
+        if (result == 0 && path_at(statistics, index)->leaves && partner != NO_END)
+            result = choose_path(statistics, partner);
+    }
+    return result;
 }
 
 /* ---- paths ---- */
@@ -127,9 +152,10 @@ static int paths_leave(struct statistics *statistics)
 {
     int result = 0;
 
-    for (uint32_t i = 0; result == 0 && i < statistics->paths.used; i++)
-        if (path_at(statistics, i)->leaves)
-            result = leave(statistics, i);
+    for (uint32_t i = 0; result == 0 && i < statistics->leaving.count; i++)
+        if (path_at(statistics, statistics->leaving.list[i])->leaves)
+            result = leave(statistics, statistics->leaving.list[i]);
+    statistics->leaving.count = 0;
     return result;
 }
 
@@ -210,6 +236,7 @@ static int processes_leave(struct statistics *statistics)
             continue;
         process->leaves = false;
         process->left = true;
+        statistics->lingering--;
         result = describe_process(statistics, statistics->rows, i);
     }
     return result;
@@ -427,8 +454,11 @@ static int condense(struct statistics *statistics)
 
 int statistics_fold(struct statistics *statistics)
 {
-    choose(statistics);
-    int result = paths_leave(statistics);
+    int result =
+        statistics->lingering > 0 ? choose_among_all(statistics) : choose_among_ended(statistics);
+
+    if (result == 0)
+        result = paths_leave(statistics);
     if (result < 0)
         return result;
     find_parents(statistics);

@@ -57,23 +57,25 @@ static uint32_t value_of(uint32_t latest)
 _Static_assert(LATEST_MOST <= HISTOGRAM_TOGETHER, "all of one kind can be added together");
 
 /* Puts the latest values of `use` into the histograms of `into`, and times into those of the process. */
-static int spill(struct histogram_gathering *gathering, struct communication_process *process,
-                 const struct statistics_use *use, struct statistics_use *into, bool into_most)
+static int spill(struct statistics *statistics, const struct statistics_use *use,
+                 struct statistics_use *into, bool into_most)
 {
+    struct communication_process *process = process_row(statistics, use->process);
+    const struct use_latest *latest = latest_of(statistics, use);
     uint32_t values[VALUE_KINDS][LATEST_MOST];
     uint8_t counts[VALUE_KINDS] = {0};
     struct histogram_together together;
     int result = 0;
 
     for (unsigned i = 0; i < use->latest_count; i++) {
-        enum value_kind kind = kind_of(use->latest[i]);
-        values[kind][counts[kind]++] = value_of(use->latest[i]);
+        enum value_kind kind = kind_of(latest->values[i]);
+        values[kind][counts[kind]++] = value_of(latest->values[i]);
     }
     for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
         if (counts[kind] == 0)
             continue;
         struct histogram *to = own_histogram(into, kind);
-        histogram_gather(gathering, values[kind], counts[kind], &together);
+        histogram_gather(&statistics->gathering, values[kind], counts[kind], &together);
         result = to == NULL ? -ENOMEM
                             : histogram_merge(to, &together.histogram,
                                               into_most ? HISTOGRAM_MOST : most_buckets(kind));
@@ -86,8 +88,7 @@ static int spill(struct histogram_gathering *gathering, struct communication_pro
 
 static int spill_own(struct statistics *statistics, struct statistics_use *use)
 {
-    int result =
-        spill(&statistics->gathering, process_row(statistics, use->process), use, use, false);
+    int result = spill(statistics, use, use, false);
 
     use->latest_count = 0;
     return result;
@@ -102,48 +103,51 @@ int statistics_add_value(struct statistics *statistics, struct statistics_use *u
         return add_to_histogram(process_row(statistics, use->process), use, kind, value);
     if (use->latest_count == LATEST_MOST)
         result = spill_own(statistics, use);
-    use->latest[use->latest_count++] = (uint32_t)value << KIND_BITS | kind;
+    latest_of(statistics, use)->values[use->latest_count++] = (uint32_t)value << KIND_BITS | kind;
     return result;
 }
 
-int statistics_add_latest(const struct statistics_use *use, enum value_kind kind,
-                          struct histogram *histogram, unsigned most)
+int statistics_add_latest(const struct statistics *statistics, const struct statistics_use *use,
+                          enum value_kind kind, struct histogram *histogram, unsigned most)
 {
+    const struct use_latest *latest = latest_of(statistics, use);
     int result = 0;
 
     for (unsigned i = 0; result == 0 && i < use->latest_count; i++)
-        if (kind_of(use->latest[i]) == kind)
-            result = histogram_add(histogram, value_of(use->latest[i]), most);
+        if (kind_of(latest->values[i]) == kind)
+            result = histogram_add(histogram, value_of(latest->values[i]), most);
     return result;
 }
 
-static int add_open(const struct statistics_use *use, enum value_kind kind,
+static int add_open(const struct use_latest *latest, enum value_kind kind,
                     struct histogram *histogram, unsigned most)
 {
-    uint32_t aside = use->aside == NULL ? 0 : use->aside->count;
-    int result = use->open[kind].any ? histogram_add(histogram, use->open[kind].size, most) : 0;
+    uint32_t aside = latest->aside == NULL ? 0 : latest->aside->count;
+    int result =
+        latest->open[kind].any ? histogram_add(histogram, latest->open[kind].size, most) : 0;
 
     for (uint32_t i = 0; result == 0 && i < aside; i++)
-        if (use->aside->list[i].kind == kind && use->aside->list[i].any)
-            result = histogram_add(histogram, use->aside->list[i].size, most);
+        if (latest->aside->list[i].kind == kind && latest->aside->list[i].any)
+            result = histogram_add(histogram, latest->aside->list[i].size, most);
     return result;
 }
 
-int statistics_add_values(const struct statistics_use *use, enum value_kind kind,
-                          struct histogram *histogram, unsigned most)
+int statistics_add_values(const struct statistics *statistics, const struct statistics_use *use,
+                          enum value_kind kind, struct histogram *histogram, unsigned most)
 {
     int result = use->values == NULL ? 0 : histogram_merge(histogram, &use->values->of[kind], most);
 
     if (result == 0)
-        result = statistics_add_latest(use, kind, histogram, most);
-    return result == 0 && kind < VALUE_ANSWER ? add_open(use, kind, histogram, most) : result;
+        result = statistics_add_latest(statistics, use, kind, histogram, most);
+    return result == 0 && kind < VALUE_ANSWER && use->latest != 0
+               ? add_open(latest_of(statistics, use), kind, histogram, most)
+               : result;
 }
 
 int statistics_add_to_alike(struct statistics *statistics, const struct statistics_use *use,
                             struct statistics_use *alike)
 {
-    int result =
-        spill(&statistics->gathering, process_row(statistics, use->process), use, alike, true);
+    int result = spill(statistics, use, alike, true);
 
     add_traffic(&alike->sent, &use->sent);
     add_traffic(&alike->received, &use->received);
@@ -153,8 +157,8 @@ int statistics_add_to_alike(struct statistics *statistics, const struct statisti
             return -ENOMEM;
         if (use->values != NULL)
             result = histogram_merge(to, &use->values->of[kind], HISTOGRAM_MOST);
-        if (result == 0 && kind < VALUE_ANSWER)
-            result = add_open(use, kind, to, HISTOGRAM_MOST);
+        if (result == 0 && kind < VALUE_ANSWER && use->latest != 0)
+            result = add_open(latest_of(statistics, use), kind, to, HISTOGRAM_MOST);
     }
     return result;
 }
@@ -202,14 +206,14 @@ static bool is_of(const struct open_message *open, enum value_kind kind, uint32_
 }
 
 /* NULL: the stream has none, as far as is known. */
-static struct open_message *find_open(struct statistics_use *use, enum value_kind kind,
+static struct open_message *find_open(struct use_latest *latest, enum value_kind kind,
                                       uint32_t stream)
 {
-    if (is_of(&use->open[kind], kind, stream))
-        return &use->open[kind];
-    for (uint32_t i = 0; use->aside != NULL && i < use->aside->count; i++)
-        if (is_of(&use->aside->list[i], kind, stream))
-            return &use->aside->list[i];
+    if (is_of(&latest->open[kind], kind, stream))
+        return &latest->open[kind];
+    for (uint32_t i = 0; latest->aside != NULL && i < latest->aside->count; i++)
+        if (is_of(&latest->aside->list[i], kind, stream))
+            return &latest->aside->list[i];
     return NULL;
 }
 
@@ -226,30 +230,34 @@ static int close_message(struct statistics *statistics, struct statistics_use *u
 /* A place in the list, whose message is closed if it has one; NULL: out of memory. */
 static struct open_message *place_aside(struct statistics *statistics, struct statistics_use *use)
 {
-    if (use->aside == NULL)
-        use->aside = calloc(1, sizeof(*use->aside));
-    if (use->aside == NULL)
+    struct use_latest *latest = latest_of(statistics, use);
+
+    if (latest->aside == NULL)
+        latest->aside = calloc(1, sizeof(*latest->aside));
+    struct open_messages *aside = latest->aside;
+    if (aside == NULL)
         return NULL;
-    if (use->aside->count < ASIDE_MOST)
-        return &use->aside->list[use->aside->count++];
-    struct open_message *place = &use->aside->list[use->aside->next++ % ASIDE_MOST];
+    if (aside->count < ASIDE_MOST)
+        return &aside->list[aside->count++];
+    struct open_message *place = &aside->list[aside->next++ % ASIDE_MOST];
     return close_message(statistics, use, place) < 0 ? NULL : place;
 }
 
 static int open_message(struct statistics *statistics, struct statistics_use *use,
                         struct open_message message)
 {
-    struct open_message *latest = &use->open[message.kind];
-    struct open_message *own = find_open(use, message.kind, message.stream);
+    struct use_latest *latest = latest_of(statistics, use);
+    struct open_message *before = &latest->open[message.kind];
+    struct open_message *own = find_open(latest, message.kind, message.stream);
     int result = own == NULL ? 0 : close_message(statistics, use, own);
 
-    if (result == 0 && latest->any) { /* another stream's, which may be in its call still */
+    if (result == 0 && before->any) { /* another stream's, which may be in its call still */
         own = own == NULL ? place_aside(statistics, use) : own;
         if (own == NULL)
             return -ENOMEM;
-        *own = *latest;
+        *own = *before;
     }
-    *latest = message;
+    *before = message;
     return result;
 }
 
@@ -262,7 +270,8 @@ static int note_size(struct statistics *statistics, struct statistics_use *use,
     if (kind == VALUE_RECEIVED && path->partner_used)
         return 0;
     if (record->header.flags & RECORD_CONTINUED) {
-        struct open_message *open = find_open(use, kind, record->header.stream);
+        struct open_message *open =
+            find_open(latest_of(statistics, use), kind, record->header.stream);
         if (open != NULL)
             open->size += record->message.bytes;
         return 0;

@@ -65,9 +65,26 @@ void queue_free(struct statistics *statistics, uint32_t index_and_1)
     if (queue == NULL)
         return;
     free(queue->messages);
-    free(queue->arrivals);
-    free(queue->seen);
+    if (queue->rest != NULL) {
+        free(queue->rest->arrivals);
+        free(queue->rest->seen);
+    }
+    free(queue->rest);
     pool_give(&statistics->queues, index_and_1 - 1);
+}
+
+/* Made if there is none; NULL: out of memory. */
+static struct queue_rest *rest_of(struct queue *queue)
+{
+    if (queue->rest == NULL)
+        queue->rest = calloc(1, sizeof(*queue->rest));
+    return queue->rest;
+}
+
+/* Which datagrams were received; NULL: nobody watches. */
+static struct numbers_seen *seen_by(const struct queue *queue)
+{
+    return queue->rest == NULL ? NULL : queue->rest->seen;
 }
 
 /* Whether the coming of what has just been sent may still be told, by the machine of the other end. */
@@ -221,6 +238,7 @@ static void give_up_first(struct statistics *statistics, struct queue *queue)
     drop_first(queue);
 }
 
+/* Most queues never have more than one message: room begins with two. */
 static int make_room(struct queue *queue)
 {
     if (queue->first > 64 && queue->first * 2 > queue->count) {
@@ -229,8 +247,15 @@ static int make_room(struct queue *queue)
         queue->count -= queue->first;
         queue->first = 0;
     }
-    return array_reserve(&queue->messages, &queue->capacity, queue->count + 1,
-                         sizeof(*queue->messages));
+    if (queue->count < queue->capacity)
+        return 0;
+    uint32_t capacity = queue->capacity == 0 ? 2 : 2 * queue->capacity;
+    struct queue_message *messages = realloc(queue->messages, capacity * sizeof(*messages));
+    if (messages == NULL)
+        return -ENOMEM;
+    queue->messages = messages;
+    queue->capacity = capacity;
+    return 0;
 }
 
 /* Where a message belongs: calls that overlap in time are told in the order of their ends. Numbers that
@@ -317,8 +342,8 @@ static void drop_arrivals(struct queue *queue, uint32_t up_to)
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < queue->arrival_count; i++)
-        if ((int32_t)(queue->arrivals[i].end - up_to) > 0)
-            queue->arrivals[kept++] = queue->arrivals[i];
+        if ((int32_t)(queue->rest->arrivals[i].end - up_to) > 0)
+            queue->rest->arrivals[kept++] = queue->rest->arrivals[i];
     queue->arrival_count = kept;
 }
 
@@ -330,12 +355,12 @@ static uint64_t arrival_of(struct queue *queue, const struct queue_message *mess
     uint64_t time = 0;
 
     for (uint32_t i = 0; i < queue->arrival_count; i++) {
-        struct queue_arrival arrival = queue->arrivals[i];
+        struct queue_arrival arrival = queue->rest->arrivals[i];
         bool has_come = covers(queue, arrival.end, message->end);
         if (has_come && time == 0)
             time = arrival.time;
         if (queue->numbered ? !has_come : (int32_t)(arrival.end - begin) > 0)
-            queue->arrivals[kept++] = arrival;
+            queue->rest->arrivals[kept++] = arrival;
     }
     queue->arrival_count = kept;
     return time;
@@ -343,15 +368,19 @@ static uint64_t arrival_of(struct queue *queue, const struct queue_message *mess
 
 static int note_arrival(struct queue *queue, uint32_t end, uint64_t time)
 {
+    struct queue_rest *rest = rest_of(queue);
+
+    if (rest == NULL)
+        return -ENOMEM;
     if (queue->arrival_count >= LOOK_AHEAD) {
-        memmove(queue->arrivals, queue->arrivals + 1,
-                (queue->arrival_count - 1) * sizeof(*queue->arrivals));
+        memmove(rest->arrivals, rest->arrivals + 1,
+                (queue->arrival_count - 1) * sizeof(*rest->arrivals));
         queue->arrival_count--;
     }
-    if (array_reserve(&queue->arrivals, &queue->arrival_capacity, queue->arrival_count + 1,
-                      sizeof(*queue->arrivals)) < 0)
+    if (array_reserve(&rest->arrivals, &rest->arrival_capacity, queue->arrival_count + 1,
+                      sizeof(*rest->arrivals)) < 0)
         return -ENOMEM;
-    queue->arrivals[queue->arrival_count++] = (struct queue_arrival){time, end};
+    rest->arrivals[queue->arrival_count++] = (struct queue_arrival){time, end};
     return 0;
 }
 
@@ -420,9 +449,10 @@ static void shift_numbers(struct statistics *statistics, struct queue *queue, ui
 
     queue->shift += by;
     for (uint32_t i = 0; i < queue->arrival_count; i++) {
-        struct queue_arrival arrival = {queue->arrivals[i].time, queue->arrivals[i].end - by};
+        struct queue_arrival arrival = {queue->rest->arrivals[i].time,
+                                        queue->rest->arrivals[i].end - by};
         if (!put_in_arrived(statistics, queue, arrival.end, arrival.time))
-            queue->arrivals[kept++] = arrival;
+            queue->rest->arrivals[kept++] = arrival;
     }
     queue->arrival_count = kept;
 }
@@ -446,7 +476,7 @@ static uint32_t find_alike(struct statistics *statistics, struct queue *queue, u
 static uint32_t explain_number(struct statistics *statistics, struct queue *queue,
                                struct statistics_path *receiver, uint32_t number)
 {
-    struct numbers_seen *seen = queue->seen;
+    struct numbers_seen *seen = seen_by(queue);
     bool again = seen->any && !queue->repeats && number == seen->last + 65536;
 
     if (again)
@@ -571,12 +601,12 @@ static int take_datagram(struct statistics *statistics, struct queue *queue,
 {
     uint32_t number = record->message.offset - queue->shift, at = find_datagram(queue, number + 1);
 
-    if (at == queue->count && queue->seen != NULL)
+    if (at == queue->count && seen_by(queue) != NULL)
         at = explain_number(statistics, queue, path_at(statistics, use->path), number);
     if (at == queue->count)
         return 0;
-    if (queue->seen != NULL)
-        numbers_note(queue->seen, queue->messages[at].end - 1);
+    if (seen_by(queue) != NULL)
+        numbers_note(seen_by(queue), queue->messages[at].end - 1);
     give_up_before(statistics, queue, at);
     struct queue_message message = queue->messages[at];
     memmove(&queue->messages[queue->first + 1], &queue->messages[queue->first],
@@ -637,11 +667,13 @@ static int watch_numbers(const struct statistics *statistics, struct queue *queu
 {
     const struct statistics_origin *origins = statistics->origins;
 
-    if (!queue->numbered || !queue->travels || queue->seen != NULL ||
+    if (!queue->numbered || !queue->travels || seen_by(queue) != NULL ||
         origins[sender->origin].machine == origins[receiver->origin].machine)
         return 0;
-    queue->seen = calloc(1, sizeof(*queue->seen));
-    return queue->seen == NULL ? -ENOMEM : 0;
+    struct queue_rest *rest = rest_of(queue);
+    if (rest != NULL)
+        rest->seen = calloc(1, sizeof(*rest->seen));
+    return rest == NULL || rest->seen == NULL ? -ENOMEM : 0;
 }
 
 int queues_received(struct statistics *statistics, struct statistics_use *use,

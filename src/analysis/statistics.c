@@ -327,6 +327,7 @@ static void end_stream(struct statistics *statistics, struct statistics_stream *
     struct communication_process *row = process_row(statistics, stream->process);
 
     stream->ended = true;
+    statistics->lingering += record->termination.last && !process->ended;
     process->ended = process->ended || record->termination.last;
     statistics->ended += record->termination.last;
     row->failed_sends += record->termination.failed_sends;
@@ -352,13 +353,13 @@ static uint64_t common_time(const struct waiting_event *event)
     return told_time(event) - (has_span ? record->message.span : 0);
 }
 
-static void end_path(struct statistics *statistics, const struct waiting_event *event)
+static int end_path(struct statistics *statistics, const struct waiting_event *event)
 {
     uint32_t index =
         number_table_find(&statistics->path_numbers, event->origin, event->record.message.path);
 
     if (index == LOOKUP_NONE)
-        return;
+        return 0;
     joiner_destroyed(&statistics->joiner, index);
     struct statistics_path *path = path_at(statistics, index);
     uint32_t partner = path->partner;
@@ -367,6 +368,7 @@ static void end_path(struct statistics *statistics, const struct waiting_event *
     if (partner != NO_END)
         queue_leaves(statistics, queue_at(statistics, path_at(statistics, partner)->outgoing));
     statistics->ended++;
+    return indexes_add(&statistics->ended_paths, index);
 }
 
 /* What it means for those who wait, and for the queues. */
@@ -395,10 +397,10 @@ static int add_event(struct statistics *statistics, const struct waiting_event *
     bool is_message = header->id == EVENT_SEND || header->id == EVENT_RECEIVE;
 
     statistics->events++;
-    if (header->id == EVENT_DESTROYPATH)
-        end_path(statistics, event);
-    if (common_time(event) > statistics->latest)
-        statistics->latest = common_time(event);
+    if (header->id == EVENT_DESTROYPATH && end_path(statistics, event) < 0)
+        return -ENOMEM;
+    if (common_time(event) > statistics->latest_time)
+        statistics->latest_time = common_time(event);
     if (event->stream == NO_END) {
         if (header->id == EVENT_MESSAGEQUEUED)
             return queues_arrived(statistics, event->path, record, common_time(event));
@@ -502,11 +504,15 @@ static void fetch(const struct statistics *statistics)
 
     for (uint32_t i = 0; i < waiting->count; i++) {
         fetch_lines(sender_of(statistics, &waiting->list[i]), 1);
-        fetch_lines(likely_use(statistics, &waiting->list[i]), 2);
+        fetch_lines(likely_use(statistics, &waiting->list[i]), 1);
     }
     for (uint32_t i = 0; i < waiting->count; i++) {
         const struct statistics_use *use = likely_use(statistics, &waiting->list[i]);
-        fetch_lines(use == NULL ? NULL : &use->latest[use->latest_count], 1);
+        if (use != NULL) {
+            const struct use_latest *latest = latest_of(statistics, use);
+            fetch_lines(latest, 1);
+            fetch_lines(&latest->values[use->latest_count], 1);
+        }
         fetch_lines(likely_queue(statistics, &waiting->list[i]), 2);
     }
     for (uint32_t i = 0; i < waiting->count; i++) {
@@ -516,12 +522,12 @@ static void fetch(const struct statistics *statistics)
     }
 }
 
-/* The more lives the dearer it is to look for what does not. */
+/* The more lives the dearer it is to look at all of it, which is done once processes have ended. */
 static bool has_ended_enough(const struct statistics *statistics)
 {
-    uint32_t present = statistics->path_numbers.numbers.count;
+    uint32_t looked_at = statistics->lingering == 0 ? 0 : statistics->path_numbers.numbers.count;
 
-    return statistics->ended > statistics->limits.ended && statistics->ended > present / 8;
+    return statistics->ended > statistics->limits.ended && statistics->ended > looked_at / 8;
 }
 
 int statistics_bring_in(struct statistics *statistics)

@@ -128,22 +128,26 @@ struct use_values {
     struct histogram of[VALUE_KINDS];
 };
 
-/* One process at one end of a path, or of the connections that share a row. What each record changes comes first:
- * whole lines of the processor's cache. */
+/* Of a use that lives: messages that are not complete, and values that are not distributed yet. */
+struct use_latest {
+    struct open_message open[VALUE_ANSWER]; /* the latest message of each kind */
+    struct open_messages *aside;            /* NULL: one stream at a time has used it so far */
+    uint32_t values[LATEST_MOST];           /* value << KIND_BITS | kind */
+} __attribute__((aligned(64)));
+
+/* One process at one end of a path, or of the connections that share a row. */
 struct statistics_use {
     uint32_t path;    /* index into paths */
     uint32_t process; /* index into rows->processes */
     uint32_t next;    /* index into uses + 1 of the same path, 0: last */
+    uint32_t latest;  /* index into latest + 1, 0: it shares a row */
     uint8_t last;     /* EVENT_SEND, EVENT_RECEIVE, 0: nothing yet */
     bool serves;      /* a server */
     uint8_t latest_count;
     uint64_t last_time; /* of its last message */
     struct traffic sent;
     struct traffic received;
-    struct use_values *values;              /* NULL: it has had few so far */
-    struct open_message open[VALUE_ANSWER]; /* the latest message of each kind */
-    struct open_messages *aside;            /* NULL: one stream at a time has used it so far */
-    uint32_t latest[LATEST_MOST];           /* value << KIND_BITS | kind: not in `values` yet */
+    struct use_values *values; /* NULL: it has had few so far */
 } __attribute__((aligned(64)));
 
 /* A message on its way to the other end of a path, or in its queue: queues.c. */
@@ -170,10 +174,16 @@ struct queue_arrival {
     uint32_t end; /* up to this position */
 };
 
-/* What each record changes comes first: two lines. */
+/* What few queues need. */
+struct queue_rest {
+    struct queue_arrival *arrivals; /* of what no SEND has told yet */
+    size_t arrival_capacity;
+    struct numbers_seen *seen; /* of UDP between machines; else NULL */
+};
+
 struct queue {
     struct queue_message *messages; /* [first .. count), in the order of their positions */
-    size_t capacity;
+    uint32_t capacity;
     uint32_t first;
     uint32_t count;
     uint32_t taken; /* up to this position */
@@ -190,11 +200,9 @@ struct queue {
     bool
         repeats; /* some number was a multiple of 65,536 more than the one before: identifications of
                       IPv4 that say nothing */
-    uint64_t lost; /* messages that were given up: nobody received them */
+    uint64_t lost;           /* messages that were given up: nobody received them */
+    struct queue_rest *rest; /* NULL: nothing */
     struct queue_length length;
-    struct queue_arrival *arrivals; /* of what no SEND has told yet */
-    size_t arrival_capacity;
-    struct numbers_seen *seen; /* of UDP between machines; else NULL */
 } __attribute__((aligned(64)));
 
 /* What each record looks at comes first. */
@@ -288,6 +296,13 @@ struct alike_rows {
     size_t found_capacity;
 };
 
+/* Of paths. */
+struct indexes {
+    uint32_t *list;
+    size_t capacity;
+    uint32_t count;
+};
+
 struct statistics {
     struct statistics_limits limits;
     struct statistics_origin *origins;
@@ -303,7 +318,7 @@ struct statistics {
     size_t interval_capacity;
     uint64_t interval;      /* ns, 0: not asked for */
     int64_t interval_begin; /* of the first, wall time */
-    uint64_t latest;        /* time of an event, by the first origin's clock; statistics.c */
+    uint64_t latest_time;   /* of an event, by the first origin's clock; statistics.c */
     uint64_t events;
     uint64_t unknown_streams;
     uint64_t unseen_bytes;
@@ -317,11 +332,15 @@ struct statistics {
     struct pool paths;
     struct lookup use_numbers; /* by path and process */
     struct pool uses;
+    struct pool latest; /* of those of paths */
     struct pool queues;
-    struct joiner joiner; /* ends are numbered like paths */
-    uint32_t ended;       /* paths and processes that have ended since the last folding */
-    uint32_t settled;     /* connections */
-    struct traffic least; /* of the smallest that is settled since there were too many */
+    struct joiner joiner;       /* ends are numbered like paths */
+    uint32_t ended;             /* paths and processes that have ended since the last folding */
+    uint32_t lingering;         /* processes that have ended, and have not left */
+    struct indexes ended_paths; /* that may leave */
+    struct indexes leaving;     /* while it is folded */
+    uint32_t settled;           /* connections */
+    struct traffic least;       /* of the smallest that is settled since there were too many */
     struct waiting_events waiting;
     struct histogram_gathering gathering;
 
@@ -369,6 +388,13 @@ static inline struct statistics_use *next_use(const struct statistics *statistic
     return use_at(statistics, use->next);
 }
 
+/* NULL: it shares a row. */
+static inline struct use_latest *latest_of(const struct statistics *statistics,
+                                           const struct statistics_use *use)
+{
+    return use->latest == 0 ? NULL : pool_at(&statistics->latest, use->latest - 1);
+}
+
 /* `index_and_1`: a path's outgoing or incoming. NULL: there is none. */
 static inline struct queue *queue_at(const struct statistics *statistics, uint32_t index_and_1)
 {
@@ -392,6 +418,9 @@ int statistics_tables_new(struct statistics *statistics);
 void number_table_remove(struct number_table *table, uint32_t origin, uint32_t number);
 void number_table_clear(struct number_table *table);
 void statistics_tables_done(struct statistics *statistics);
+
+/* Adds one more. Returns 0 or -ENOMEM. */
+int indexes_add(struct indexes *indexes, uint32_t index);
 
 /* Takes one out; a path with its uses and queues. */
 void statistics_remove_stream(struct statistics *statistics, uint32_t index);
@@ -422,8 +451,8 @@ struct histogram *times_of(struct times *times, const struct statistics_use *use
                            enum value_kind kind);
 
 /* Adds those of a kind that are not in the use's histograms yet, nor times in its process's. */
-int statistics_add_latest(const struct statistics_use *use, enum value_kind kind,
-                          struct histogram *histogram, unsigned most);
+int statistics_add_latest(const struct statistics *statistics, const struct statistics_use *use,
+                          enum value_kind kind, struct histogram *histogram, unsigned most);
 
 /* Adds all that a use has counted to one of connections that share a row, and its latest times to its process.
  * Returns 0 or -ENOMEM. */
@@ -431,8 +460,8 @@ int statistics_add_to_alike(struct statistics *statistics, const struct statisti
                             struct statistics_use *alike);
 
 /* Adds all values of a kind that a use has, to at most so many buckets. */
-int statistics_add_values(const struct statistics_use *use, enum value_kind kind,
-                          struct histogram *histogram, unsigned most);
+int statistics_add_values(const struct statistics *statistics, const struct statistics_use *use,
+                          enum value_kind kind, struct histogram *histogram, unsigned most);
 
 /* Adds a value to the use, and if it is a time to its process. */
 int statistics_add_value(struct statistics *statistics, struct statistics_use *use,

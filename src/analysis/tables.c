@@ -118,6 +118,7 @@ int64_t statistics_process_index(struct statistics *statistics, uint32_t origin,
 
     if (index == LOOKUP_NONE)
         return add_process(statistics, origin, number);
+    statistics->lingering += statistics->processes[index].left;
     statistics->processes[index].left = false; /* there is more to tell */
     return index;
 }
@@ -173,14 +174,13 @@ static struct statistics_use *new_use(struct statistics *statistics, uint32_t pa
 {
     struct statistics_path *path = path_at(statistics, path_index);
     int64_t index = pool_take(&statistics->uses);
+    int64_t latest = pool_take(&statistics->latest);
 
-    if (index < 0)
-        return NULL;
-    if (lookup_set(&statistics->use_numbers, use_key(path_index, process), (uint32_t)index) < 0) {
-        pool_give(&statistics->uses, (uint32_t)index);
-        return NULL;
-    }
+    if (index < 0 || latest < 0 ||
+        lookup_set(&statistics->use_numbers, use_key(path_index, process), (uint32_t)index) < 0)
+        return NULL; /* what was taken is lost: nothing but freeing all of it will follow */
     struct statistics_use *use = pool_at(&statistics->uses, (uint32_t)index);
+    use->latest = (uint32_t)latest + 1;
     use->path = path_index;
     use->process = process;
     use->next = path->first_use;
@@ -226,6 +226,15 @@ void statistics_hide_uses(struct statistics *statistics, uint32_t path)
 
 /* ---- what ends ---- */
 
+int indexes_add(struct indexes *indexes, uint32_t index)
+{
+    if (array_reserve(&indexes->list, &indexes->capacity, indexes->count + 1UL,
+                      sizeof(*indexes->list)) < 0)
+        return -ENOMEM;
+    indexes->list[indexes->count++] = index;
+    return 0;
+}
+
 static void free_values(struct use_values *values)
 {
     for (unsigned kind = 0; values != NULL && kind < VALUE_KINDS; kind++)
@@ -240,7 +249,10 @@ void statistics_free_uses(struct statistics *statistics, uint32_t *first_use)
         uint32_t index = *first_use - 1;
         *first_use = use->next;
         free_values(use->values);
-        free(use->aside);
+        if (use->latest != 0) {
+            free(latest_of(statistics, use)->aside);
+            pool_give(&statistics->latest, use->latest - 1);
+        }
         pool_give(&statistics->uses, index);
     }
 }
@@ -280,6 +292,7 @@ int statistics_tables_new(struct statistics *statistics)
     statistics->streams.size = sizeof(struct statistics_stream);
     statistics->paths.size = sizeof(struct statistics_path);
     statistics->uses.size = sizeof(struct statistics_use);
+    statistics->latest.size = sizeof(struct use_latest);
     statistics->queues.size = sizeof(struct queue);
     return number_table_new(&statistics->process_numbers) < 0 ||
                    number_table_new(&statistics->stream_numbers) < 0 ||
@@ -298,8 +311,11 @@ void statistics_tables_done(struct statistics *statistics)
     pool_done(&statistics->streams);
     pool_done(&statistics->paths);
     pool_done(&statistics->uses);
+    pool_done(&statistics->latest);
     pool_done(&statistics->queues);
     lookup_done(&statistics->use_numbers);
     free(statistics->processes);
+    free(statistics->ended_paths.list);
+    free(statistics->leaving.list);
     joiner_done(&statistics->joiner);
 }
