@@ -302,6 +302,78 @@ static void folding_is_not_seen(void **state)
     free(life);
 }
 
+static bool both_metered(const struct communication_pair *pair)
+{
+    return pair->from.count > 0 && pair->to.count > 0;
+}
+
+/* Of processes, and of pairs of which both are metered: others are called by addresses, and those that share a row
+ * leave out ports. */
+static void parties_lines(const struct communication *result, struct lines *lines)
+{
+    char from[300], to[300];
+
+    lines->count = 0;
+    for (uint32_t i = 0; i < result->process_count; i++) {
+        const struct communication_process *process = &result->processes[i];
+        line(lines, "process %u: %s parent %u cpu %" PRIu64 " " TRAFFIC " " TRAFFIC, i,
+             process->name, process->parent, process->cpu, TRAFFIC_OF(process->sent),
+             TRAFFIC_OF(process->received));
+        snprintf(from, sizeof(from), "process %u", i);
+        add_size_line(lines, from, &process->sizes);
+        add_queue_line(lines, from, &process->queue, &process->times);
+    }
+    for (size_t i = 0; i < result->pair_count; i++) {
+        const struct communication_pair *pair = &result->pairs[i];
+        if (!both_metered(pair))
+            continue;
+        party_text(&pair->from, from);
+        party_text(&pair->to, to);
+        line(lines, "pair %s > %s " TRAFFIC " %d, waits %" PRIu64 "/%" PRIu64, from, to,
+             TRAFFIC_OF(pair->sent), pair->shared,
+             histogram_count(&pair->times.of[TIME_MESSAGE_WAIT]),
+             pair->times.of[TIME_MESSAGE_WAIT].sum);
+        add_size_line(lines, from, &pair->sizes);
+    }
+    qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
+}
+
+/* Connections that share rows are counted for their processes and pairs as if they had their own. */
+static void sharing_is_not_seen(void **state)
+{
+    struct lines *expected = malloc(sizeof(*expected));
+    struct lines *found = malloc(sizeof(*found));
+    struct life *life = malloc(sizeof(*life));
+    uint64_t first = seed_of_run("sharing");
+
+    (void)state;
+    assert_true(expected != NULL && found != NULL && life != NULL);
+    for (uint64_t round = 0; round < 60; round++) {
+        struct statistics_limits shared = never;
+        struct communication *result = live(life, first + round, 1500, never);
+        uint64_t connections = result->connections;
+        parties_lines(result, expected);
+        communication_free(result);
+        statistics_free(life->statistics);
+        shared.ended = (uint32_t)round % 7;
+        shared.largest = (uint32_t)round % 3;
+        result = live(life, first + round, 1500, shared);
+        assert_int_equal(result->connections, connections);
+        assert_in_range(result->path_count, 1, connections - 1);
+        parties_lines(result, found);
+        communication_free(result);
+        statistics_free(life->statistics);
+        for (size_t i = 0; i < found->count && i < expected->count; i++)
+            if (strcmp(found->text[i], expected->text[i]) != 0)
+                fail_msg("DPM_SEED=%" PRIu64 ": found '%s', expected '%s'", first + round,
+                         found->text[i], expected->text[i]);
+        assert_int_equal(found->count, expected->count);
+    }
+    free(expected);
+    free(found);
+    free(life);
+}
+
 static bool same_party(const struct party *a, const struct party *b)
 {
     return a->count == b->count && a->processes == b->processes &&
@@ -410,6 +482,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folding_is_not_seen),
+        cmocka_unit_test(sharing_is_not_seen),
         cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(processes_without_paths),
     };

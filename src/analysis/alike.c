@@ -144,12 +144,14 @@ static void free_uses(struct statistics *statistics, struct alike *alike)
 
 /* ---- one more ---- */
 
-/* An address without its port, which the kernel has chosen. */
-static void drop_port(char address[ADDRESS_SIZE])
+/* What the kernel has chosen is not common: the port of who connects, the number of a socket without a name. */
+static void keep_common(char local[ADDRESS_SIZE], char remote[ADDRESS_SIZE])
 {
-    char *colon = strrchr(address, ':');
+    char *colon = strrchr(local, ':');
 
-    snprintf(colon == NULL ? address : colon + 1, 2, "*");
+    strcpy(colon == NULL ? local : colon + 1, "*");
+    if (strncmp(remote, "socket#", strlen("socket#")) == 0)
+        strcpy(remote, "*");
 }
 
 int alike_add(struct statistics *statistics, const uint32_t paths[2])
@@ -159,7 +161,7 @@ int alike_add(struct statistics *statistics, const uint32_t paths[2])
 
     if (describe_connection(statistics, statistics->rows, paths, &connection, addresses) < 0)
         return -ENOMEM;
-    drop_port(addresses[0]);
+    keep_common(addresses[0], addresses[1]);
     if (name_connection(statistics->rows, &connection, addresses[0], addresses[1]) < 0)
         return -ENOMEM;
     const struct alike alike = {

@@ -50,7 +50,7 @@ struct histogram {
 /* The most buckets of a histogram: of what there is much of, few. A bucket is a sixteenth of an octave,
  * if there are enough for that, else an eighth ... Within a bucket values are taken as evenly spread. */
 #define HISTOGRAM_FEW  12
-#define HISTOGRAM_SOME 24
+#define HISTOGRAM_SOME 32
 #define HISTOGRAM_MOST 160
 
 /* Values `from` to `to`, both included. */
@@ -61,9 +61,6 @@ struct histogram_bar {
 /* Return 0, or -ENOMEM: then the value, or the rest of `from`, is not counted. */
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most);
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most);
-
-/* The same; `from` is empty then. */
-int histogram_take(struct histogram *to, struct histogram *from, unsigned most);
 
 /* A few values that are added to several histograms: more quickly together than one by one. */
 #define HISTOGRAM_TOGETHER 72

@@ -402,9 +402,10 @@ static int fold_pairs(struct communication *rows, uint32_t most)
             return -ENOMEM;
         add_traffic(&row->sent, &small.sent);
         row->local = row->local && small.local;
-        result = histogram_take(&row->sizes, &small.sizes, HISTOGRAM_MOST);
+        result = histogram_merge(&row->sizes, &small.sizes, HISTOGRAM_MOST);
         if (result == 0)
             result = add_times(&row->times, &small.times);
+        histogram_done(&small.sizes);
         times_done(&small.times);
     }
     return result;

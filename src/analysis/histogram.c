@@ -266,21 +266,6 @@ void histogram_gather(struct histogram_gathering *gathering, const uint32_t *val
         }
 }
 
-int histogram_take(struct histogram *to, struct histogram *from, unsigned most)
-{
-    int result = 0;
-
-    if (to->used == 0 && from->used <= most) {
-        free(to->buckets);
-        *to = *from;
-        *from = (struct histogram){0};
-    } else {
-        result = histogram_merge(to, from, most);
-    }
-    histogram_done(from);
-    return result;
-}
-
 uint64_t histogram_count(const struct histogram *histogram)
 {
     uint64_t count = 0;

@@ -58,7 +58,7 @@ _Static_assert(LATEST_MOST <= HISTOGRAM_TOGETHER, "all of one kind can be added 
 
 /* Puts the latest values of `use` into the histograms of `into`, and times into those of the process. */
 static int spill(struct statistics *statistics, const struct statistics_use *use,
-                 struct statistics_use *into, bool into_most)
+                 struct statistics_use *into, bool into_alike)
 {
     struct communication_process *process = process_row(statistics, use->process);
     const struct use_latest *latest = latest_of(statistics, use);
@@ -78,7 +78,7 @@ static int spill(struct statistics *statistics, const struct statistics_use *use
         histogram_gather(&statistics->gathering, values[kind], counts[kind], &together);
         result = to == NULL ? -ENOMEM
                             : histogram_merge(to, &together.histogram,
-                                              into_most ? HISTOGRAM_MOST : most_buckets(kind));
+                                              into_alike ? HISTOGRAM_SOME : most_buckets(kind));
         if (result == 0 && kind >= VALUE_ANSWER)
             result = histogram_merge(times_of(&process->times, use, kind), &together.histogram,
                                      HISTOGRAM_MOST);
@@ -156,9 +156,9 @@ int statistics_add_to_alike(struct statistics *statistics, const struct statisti
         if (to == NULL)
             return -ENOMEM;
         if (use->values != NULL)
-            result = histogram_merge(to, &use->values->of[kind], HISTOGRAM_MOST);
+            result = histogram_merge(to, &use->values->of[kind], HISTOGRAM_SOME);
         if (result == 0 && kind < VALUE_ANSWER && use->latest != 0)
-            result = add_open(latest_of(statistics, use), kind, to, HISTOGRAM_MOST);
+            result = add_open(latest_of(statistics, use), kind, to, HISTOGRAM_SOME);
     }
     return result;
 }

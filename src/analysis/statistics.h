@@ -244,8 +244,7 @@ struct number_table {
 
 #define WAITING_MOST 32
 
-/* Records of events that are not in the tables yet. What each needs of these is somewhere else in
- * memory: when all of them wait for it at the same time, it takes hardly longer than for one. */
+/* Records of events that are not in the tables yet: waiting.c. */
 struct waiting_events {
     struct waiting_event {
         struct record record;
@@ -440,6 +439,20 @@ struct statistics_use *statistics_find_use(struct statistics *statistics, uint32
 /* Tells the other end of a path that this one is used. */
 void statistics_note_used(struct statistics *statistics, uint32_t path);
 
+/* ---- waiting.c: these return 0 or -ENOMEM ---- */
+
+/* The record of an event waits to be brought into the tables. */
+int statistics_let_wait(struct statistics *statistics, const struct event *event,
+                        int64_t clock_offset);
+
+/* Brings what waits into the tables. */
+int statistics_bring_in(struct statistics *statistics);
+
+/* ---- statistics.c ---- */
+
+/* Counts an event, whose stream and path are known. Returns 0 or -ENOMEM. */
+int statistics_add_event(struct statistics *statistics, const struct waiting_event *event);
+
 /* ---- messages.c: these return 0 or -ENOMEM ---- */
 
 /* Counts a record in which a process uses a path, both known by their index. */
@@ -522,9 +535,6 @@ int procedures_build(const struct procedures *procedures, const struct identitie
 void procedures_done(struct procedures *procedures);
 
 /* ---- what makers of a result share ---- */
-
-/* Brings what waits into the tables. Returns 0 or -ENOMEM. */
-int statistics_bring_in(struct statistics *statistics);
 
 /* Takes what has ended out of the tables: it is in the rows from then on. Returns 0 or -ENOMEM. */
 int statistics_fold(struct statistics *statistics);

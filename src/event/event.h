@@ -172,10 +172,6 @@ const char *identities_cgroup_name(const struct identities *identities, uint32_t
 /* The last part of the file name of an image; NULL and pointers as above. */
 const char *identities_program(const struct identities *identities, uint32_t origin,
                                uint32_t image);
-/* Adds to `to` all names: of users, cgroups, modules, and of procedures whose module or, in a library,
- * whose image is known there. Returns 0 or -ENOMEM. */
-int identities_copy_names(const struct identities *from, struct identities *to);
-
 /* The procedure that a PC of this stream lies in, and in *ret_module (which may be NULL) the file
  * that it stands in; NULL: not known. Valid until the next identities_add. */
 const struct procedure_record *identities_procedure(const struct identities *identities,

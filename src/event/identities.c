@@ -434,37 +434,6 @@ const char *identities_cgroup_name(const struct identities *identities, uint32_t
     return find_name(identities, NAME_CGROUP, origin, cgroup);
 }
 
-static uint32_t origin_of_key(uint64_t key)
-{
-    return (uint32_t)(key >> 32) & 0xffffff;
-}
-
-int identities_copy_names(const struct identities *from, struct identities *to)
-{
-    const struct entries *numbered = &from->numbered;
-    const struct entries *procedures = &from->procedures;
-    int result = 0;
-
-    for (uint32_t i = 0; result == 0 && i < numbered->keys.count; i++) {
-        uint64_t key = numbered->keys.keys[i];
-        if ((key >> 56 != EVENT_NAME && key >> 56 != EVENT_MODULE) || i >= numbered->capacity ||
-            numbered->records[i] == NULL)
-            continue;
-        const struct event event = {numbered->records[i], origin_of_key(key), 0};
-        result = identities_add(to, &event);
-    }
-    /* the key of a procedure has the place of what it is in, key_of_address */
-    for (uint32_t i = 0; result == 0 && i < procedures->keys.count; i++) {
-        uint64_t place = procedures->keys.keys[i] >> 48;
-        if (i >= procedures->capacity || procedures->records[i] == NULL)
-            continue;
-        const struct event event = {procedures->records[i],
-                                    origin_of_key(numbered->keys.keys[place]), 0};
-        result = identities_add(to, &event);
-    }
-    return result;
-}
-
 const char *identities_program(const struct identities *identities, uint32_t origin, uint32_t image)
 {
     const struct image_record *record = identities_image(identities, origin, image);

@@ -437,22 +437,6 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
     return 0;
 }
 
-int joiner_restore(struct joiner *joiner, uint32_t index, const struct path_end *end,
-                   const struct path_record *record, uint32_t partner)
-{
-    int result = reserve_ends(joiner, index);
-
-    if (result < 0)
-        return result;
-    joiner->ends[index] = *end;
-    joiner->ends[index].record = record;
-    joiner->ends[index].partner = partner;
-    if (partner != NO_END || has_no_peer(&joiner->ends[index]))
-        return 0;
-    return is_internet(end) ? wait_for_internet_partner(joiner, index)
-                            : wait_for_unix_partner(joiner, index);
-}
-
 void joiner_destroyed(struct joiner *joiner, uint32_t index)
 {
     if (index < joiner->end_capacity && joiner->ends[index].record != NULL)
@@ -475,16 +459,6 @@ struct path_end joiner_end(const struct joiner *joiner, uint32_t index)
     if (index < joiner->end_capacity)
         return joiner->ends[index];
     return (struct path_end){.partner = NO_END};
-}
-
-void joiner_clear(struct joiner *joiner)
-{
-    for (size_t i = 0; i < joiner->end_capacity; i++)
-        joiner->ends[i] = (struct path_end){.partner = NO_END};
-    if (joiner->heads != NULL)
-        memset(joiner->heads, 0, joiner->head_capacity * sizeof(*joiner->heads));
-    intern_clear(&joiner->keys);
-    joiner->waiting_count = 0;
 }
 
 void joiner_done(struct joiner *joiner)

@@ -47,11 +47,6 @@ struct joiner {
 int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *record,
                uint32_t machine, uint32_t origin);
 
-/* Takes an end over from another joiner: `partner` is the other end's index here, or NO_END.
- * `record` must stay where it is. Returns 0 or -ENOMEM. */
-int joiner_restore(struct joiner *joiner, uint32_t index, const struct path_end *end,
-                   const struct path_record *record, uint32_t partner);
-
 /* Whether its starting positions tell it from all other connections. */
 bool joiner_knows_starts(const struct path_record *record);
 
@@ -70,9 +65,6 @@ void long_address(unsigned family, const uint8_t *address, uint8_t to[16]);
 
 /* Whether a long address means the host itself. */
 bool is_loopback(const uint8_t address[16]);
-
-/* Forgets all ends, and keeps the memory. */
-void joiner_clear(struct joiner *joiner);
 
 void joiner_done(struct joiner *joiner);
 
