@@ -584,6 +584,11 @@ static void test_identities_fade(void **unused)
     assert_int_equal(identities_path(identities, 2, 7)->path, 7);
     identities_fade_stream(identities, 1, 99);
     assert_null(identities_path(identities, 2, 7));
+    assert_int_equal(identities_add(identities, &of_path), 0);
+    identities_forget_path(identities, 1, 7); /* another origin's */
+    assert_int_equal(identities_path(identities, 2, 7)->path, 7);
+    identities_forget_path(identities, 2, 7);
+    assert_null(identities_path(identities, 2, 7));
     identities_free(identities);
 }
 

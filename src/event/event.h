@@ -152,6 +152,9 @@ int identities_add(struct identities *identities, const struct event *event);
 void identities_fade_path(struct identities *identities, uint32_t origin, uint32_t path);
 void identities_fade_stream(struct identities *identities, uint32_t origin, uint32_t stream);
 
+/* Nothing will be told of it any more: forgets it at once. */
+void identities_forget_path(struct identities *identities, uint32_t origin, uint32_t path);
+
 /* The latest identity record with that number, or NULL. Valid until the next identities_add. */
 const struct machine_record *identities_machine(const struct identities *identities,
                                                 uint32_t origin);

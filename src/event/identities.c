@@ -237,6 +237,11 @@ static void fade(struct identities *identities, uint64_t key)
     *oldest = key;
 }
 
+void identities_forget_path(struct identities *identities, uint32_t origin, uint32_t path)
+{
+    forget_key(identities, key_of(EVENT_PATH, origin, path));
+}
+
 void identities_fade_path(struct identities *identities, uint32_t origin, uint32_t path)
 {
     fade(identities, key_of(EVENT_PATH, origin, path));
