@@ -283,21 +283,15 @@ static int note_size(struct statistics *statistics, struct statistics_use *use,
                                               .any = true});
 }
 
-int statistics_add_use(struct statistics *statistics, const struct record *record, uint32_t index,
-                       uint32_t process)
+int statistics_add_message(struct statistics *statistics, struct statistics_use *use,
+                           const struct record *record)
 {
-    unsigned id = record->header.id;
-    struct statistics_use *use = statistics_find_use(statistics, index, process);
+    struct statistics_path *path = path_at(statistics, use->path);
 
-    if (use == NULL)
-        return -ENOMEM;
-    struct statistics_path *path = path_at(statistics, index);
-    if (id != EVENT_SEND && id != EVENT_RECEIVE)
-        return 0;
     path->messages++;
     if (!is_message(path, record))
         return 0;
-    count_message(id == EVENT_SEND ? &use->sent : &use->received, record);
+    count_message(record->header.id == EVENT_SEND ? &use->sent : &use->received, record);
     int result = note_size(statistics, use, path, record);
     return result < 0 ? result : note_answer(statistics, use, path, record);
 }
@@ -322,9 +316,9 @@ static void double_interval(struct statistics *statistics)
 
 /* Traces of several machines may tell of times before the first record's: these count for the first
  * stretch. */
-int statistics_count_in_time(struct statistics *statistics, const struct waiting_event *event)
+int statistics_count_in_time(struct statistics *statistics, const struct event *event)
 {
-    const struct record *record = &event->record;
+    const struct record *record = (const struct record *)event->header;
     int64_t wall = (int64_t)(record->header.time + (uint64_t)event->wall_offset);
 
     if (statistics->interval_count == 0)

@@ -141,8 +141,8 @@ static int add_machine(struct statistics *statistics, const struct event *event)
 
 /* procTime has 48 bits and only grows: a difference of more than half of the range is not two days
  * of work but a record that overtook another. */
-static void note_cpu_time(struct statistics *statistics, struct statistics_stream *stream,
-                          uint64_t proc_time)
+void note_cpu_time(struct statistics *statistics, struct statistics_stream *stream,
+                   uint64_t proc_time)
 {
     uint64_t more = (proc_time - stream->proc_time) & PROC_TIME_MASK;
 
@@ -309,115 +309,6 @@ static int add_network_record(struct statistics *statistics, const struct event 
     return 0;
 }
 
-static void end_stream(struct statistics *statistics, struct statistics_stream *stream,
-                       const struct record *record)
-{
-    struct statistics_process *process = &statistics->processes[stream->process];
-    struct communication_process *row = process_row(statistics, stream->process);
-
-    stream->ended = true;
-    statistics->lingering += record->termination.last && !process->ended;
-    process->ended = process->ended || record->termination.last;
-    statistics->ended += record->termination.last;
-    row->failed_sends += record->termination.failed_sends;
-    row->failed_receives += record->termination.failed_receives;
-}
-
-/* Another machine's event may be older than the first one's boot, where its clock began: so that no time
- * is negative, all are counted from here. */
-#define CLOCK_BASE (1ULL << 62)
-
-/* When it was told, by the first origin's clock. */
-static uint64_t told_time(const struct waiting_event *event)
-{
-    return CLOCK_BASE + event->record.header.time + (uint64_t)event->clock_offset;
-}
-
-/* When it happened. */
-static uint64_t common_time(const struct waiting_event *event)
-{
-    const struct record *record = &event->record;
-    bool has_span = record->header.id <= EVENT_RECEIVE;
-
-    return told_time(event) - (has_span ? record->message.span : 0);
-}
-
-static int end_path(struct statistics *statistics, const struct waiting_event *event)
-{
-    uint32_t index =
-        number_table_find(&statistics->path_numbers, event->origin, event->record.message.path);
-
-    if (index == LOOKUP_NONE)
-        return 0;
-    joiner_destroyed(&statistics->joiner, index);
-    struct statistics_path *path = path_at(statistics, index);
-    uint32_t partner = path->partner;
-    path->closed = common_time(event);
-    queue_leaves(statistics, queue_at(statistics, path->incoming));
-    if (partner != NO_END)
-        queue_leaves(statistics, queue_at(statistics, path_at(statistics, partner)->outgoing));
-    statistics->ended++;
-    return indexes_add(&statistics->ended_paths, index);
-}
-
-/* What it means for those who wait, and for the queues. */
-static int add_to_queues(struct statistics *statistics, const struct waiting_event *event)
-{
-    const struct record *record = &event->record;
-    uint64_t time = common_time(event);
-    struct statistics_stream *stream = stream_at(statistics, event->stream);
-    struct statistics_use *use =
-        event->path == NO_END ? NULL
-                              : statistics_find_use(statistics, event->path, stream->process);
-    int result = waits_note(statistics, stream, use, record,
-                            record->header.id == EVENT_SEND ? told_time(event) : time);
-
-    if (result < 0 || use == NULL)
-        return result;
-    if (record->header.id == EVENT_SEND)
-        return queues_sent(statistics, event->path, record, time);
-    return record->header.id == EVENT_RECEIVE ? queues_received(statistics, use, record, time) : 0;
-}
-
-int statistics_add_event(struct statistics *statistics, const struct waiting_event *event)
-{
-    const struct record *record = &event->record;
-    const struct record_header *header = &record->header;
-    bool is_message = header->id == EVENT_SEND || header->id == EVENT_RECEIVE;
-
-    statistics->events++;
-    if (header->id == EVENT_DESTROYPATH && end_path(statistics, event) < 0)
-        return -ENOMEM;
-    if (common_time(event) > statistics->latest_time)
-        statistics->latest_time = common_time(event);
-    if (event->stream == NO_END) {
-        if (header->id == EVENT_MESSAGEQUEUED)
-            return queues_arrived(statistics, event->path, record, common_time(event));
-        if (header->id == EVENT_RECEIVE)
-            statistics->unseen_bytes += record->message.bytes;
-        else if (header->id == EVENT_SEND)
-            statistics->unseen_sent_bytes += record->message.bytes;
-        return 0;
-    }
-    struct statistics_stream *stream = stream_at(statistics, event->stream);
-    note_cpu_time(statistics, stream, record_proc_time(header));
-    if (header->id == EVENT_TERMINATION)
-        end_stream(statistics, stream, record);
-    statistics->unknown_streams += is_message && !stream->known;
-    if (is_message &&
-        procedures_count(&statistics->procedures, &stream->recent[header->id == EVENT_RECEIVE],
-                         event->origin, stream->image, record) < 0)
-        return -ENOMEM;
-    if (header->id == EVENT_SEND && statistics->interval != 0 &&
-        statistics_count_in_time(statistics, event) < 0)
-        return -ENOMEM;
-    int result = event->path == NO_END
-                     ? 0
-                     : statistics_add_use(statistics, record, event->path, stream->process);
-    return result < 0 ? result : add_to_queues(statistics, event);
-}
-
-/* What tells of events, by and by; all else may say what they mean, and comes after those before. */
 static bool is_event(unsigned id)
 {
     return id >= EVENT_SEND && id <= EVENT_TERMINATION;
@@ -437,15 +328,11 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
         return -ENOMEM;
     note_time(origin, event);
     if (is_event(event->header->id) && origin->machine_known)
-        return statistics_let_wait(statistics, event, clock_offset);
-    int result = statistics_bring_in(statistics);
-    if (result < 0)
-        return result;
-    origin = &statistics->origins[event->origin];
+        return statistics_add_event(statistics, event, clock_offset);
     if (event->header->id == EVENT_MACHINE)
         return add_machine(statistics, event);
     if (!origin->machine_known) {
-        result = note_machine(statistics, origin, NULL);
+        int result = note_machine(statistics, origin, NULL);
         if (result < 0)
             return result;
     }
@@ -469,6 +356,6 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
     case EVENT_END:
         return 0;
     default:
-        return statistics_let_wait(statistics, event, clock_offset);
+        return statistics_add_event(statistics, event, clock_offset);
     }
 }

@@ -242,21 +242,6 @@ struct number_table {
     } * recent;               /* [RECENT_NUMBERS] */
 };
 
-#define WAITING_MOST 32
-
-/* Records of events that are not in the tables yet: waiting.c. */
-struct waiting_events {
-    struct waiting_event {
-        struct record record;
-        uint32_t origin;
-        int64_t wall_offset;
-        int64_t clock_offset; /* to be added to its time for that of the first origin's clock */
-        uint32_t stream;      /* index into streams ... */
-        uint32_t path;        /* ... and into paths; NO_END: it has none */
-    } list[WAITING_MOST];
-    uint32_t count;
-};
-
 /* When what has ended is taken out of the tables, and how many rows it may have then. */
 struct statistics_limits {
     uint32_t ended; /* paths and processes in the tables, beside a share of what lives */
@@ -340,7 +325,6 @@ struct statistics {
     struct indexes leaving;     /* while it is folded */
     uint32_t settled;           /* connections */
     struct traffic least;       /* of the smallest that is settled since there were too many */
-    struct waiting_events waiting;
     struct histogram_gathering gathering;
 
     /* the result so far: all processes, connections that share rows */
@@ -439,25 +423,22 @@ struct statistics_use *statistics_find_use(struct statistics *statistics, uint32
 /* Tells the other end of a path that this one is used. */
 void statistics_note_used(struct statistics *statistics, uint32_t path);
 
-/* ---- waiting.c: these return 0 or -ENOMEM ---- */
+/* ---- statistics.c, events.c ---- */
 
-/* The record of an event waits to be brought into the tables. */
-int statistics_let_wait(struct statistics *statistics, const struct event *event,
-                        int64_t clock_offset);
+/* Counts an event: any record that says neither who or what others speak of nor how the recording went. Returns 0
+ * or -ENOMEM. */
+int statistics_add_event(struct statistics *statistics, const struct event *event,
+                         int64_t clock_offset);
 
-/* Brings what waits into the tables. */
-int statistics_bring_in(struct statistics *statistics);
-
-/* ---- statistics.c ---- */
-
-/* Counts an event, whose stream and path are known. Returns 0 or -ENOMEM. */
-int statistics_add_event(struct statistics *statistics, const struct waiting_event *event);
+/* CPU time that a stream had used by then. */
+void note_cpu_time(struct statistics *statistics, struct statistics_stream *stream,
+                   uint64_t proc_time);
 
 /* ---- messages.c: these return 0 or -ENOMEM ---- */
 
-/* Counts a record in which a process uses a path, both known by their index. */
-int statistics_add_use(struct statistics *statistics, const struct record *record, uint32_t index,
-                       uint32_t process);
+/* Counts a SEND or RECEIVE of a use. */
+int statistics_add_message(struct statistics *statistics, struct statistics_use *use,
+                           const struct record *record);
 
 /* To which times the values of a use belong, by their kind. An answer is a server's or a client's. */
 struct histogram *times_of(struct times *times, const struct statistics_use *use,
@@ -481,7 +462,7 @@ int statistics_add_value(struct statistics *statistics, struct statistics_use *u
                          enum value_kind kind, uint64_t value);
 
 /* Counts a SEND in its stretch of time. */
-int statistics_count_in_time(struct statistics *statistics, const struct waiting_event *event);
+int statistics_count_in_time(struct statistics *statistics, const struct event *event);
 
 /* ---- queues.c; `time` is when it happened, by the first origin's clock; these return 0 or -ENOMEM ---- */
 
