@@ -304,8 +304,10 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
                       uint32_t origins, struct communication **ret_communication)
 {
     struct communication *rows;
-    int result = communication_copy(statistics->rows, &rows);
+    int result = statistics_bring_in(statistics);
 
+    if (result == 0)
+        result = communication_copy(statistics->rows, &rows);
     if (result < 0)
         return result;
     result = build_rows(statistics, rows);

@@ -328,11 +328,15 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
         return -ENOMEM;
     note_time(origin, event);
     if (is_event(event->header->id) && origin->machine_known)
-        return statistics_add_event(statistics, event, clock_offset);
+        return statistics_let_wait(statistics, event, clock_offset);
+    int result = statistics_bring_in(statistics);
+    if (result < 0)
+        return result;
+    origin = &statistics->origins[event->origin];
     if (event->header->id == EVENT_MACHINE)
         return add_machine(statistics, event);
     if (!origin->machine_known) {
-        int result = note_machine(statistics, origin, NULL);
+        result = note_machine(statistics, origin, NULL);
         if (result < 0)
             return result;
     }
@@ -356,6 +360,6 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
     case EVENT_END:
         return 0;
     default:
-        return statistics_add_event(statistics, event, clock_offset);
+        return statistics_let_wait(statistics, event, clock_offset);
     }
 }

@@ -242,6 +242,19 @@ struct number_table {
     } * recent;               /* [RECENT_NUMBERS] */
 };
 
+#define WAITING_MOST 32
+
+/* Records of events that are not counted yet: waiting.c. */
+struct waiting_events {
+    struct waiting_event {
+        struct record record;
+        uint32_t origin;
+        int64_t wall_offset;
+        int64_t clock_offset; /* to be added to its time for that of the first origin's clock */
+    } list[WAITING_MOST];
+    uint32_t count;
+};
+
 /* When what has ended is taken out of the tables, and how many rows it may have then. */
 struct statistics_limits {
     uint32_t ended; /* paths and processes in the tables, beside a share of what lives */
@@ -325,6 +338,7 @@ struct statistics {
     struct indexes leaving;     /* while it is folded */
     uint32_t settled;           /* connections */
     struct traffic least;       /* of the smallest that is settled since there were too many */
+    struct waiting_events waiting;
     struct histogram_gathering gathering;
 
     /* the result so far: all processes, connections that share rows */
@@ -422,6 +436,15 @@ struct statistics_use *statistics_find_use(struct statistics *statistics, uint32
 
 /* Tells the other end of a path that this one is used. */
 void statistics_note_used(struct statistics *statistics, uint32_t path);
+
+/* ---- waiting.c: these return 0 or -ENOMEM ---- */
+
+/* An event waits to be counted. */
+int statistics_let_wait(struct statistics *statistics, const struct event *event,
+                        int64_t clock_offset);
+
+/* Counts all that waits: before a record that is no event, and before a result. */
+int statistics_bring_in(struct statistics *statistics);
 
 /* ---- statistics.c, events.c ---- */
 
