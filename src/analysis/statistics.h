@@ -2,12 +2,12 @@
 /*
  * statistics.h: what the communication statistics remember while they read. Private to analysis/.
  *
- *      what lives                                                          the result so far
- *      (origin, stream number)  --> stream  --process------------------>  rows->processes
- *      (origin, path number)    --> path    --first_use--> use --next--> use ...
- *      (path, process)          --> use     one process at one end of a path: its counters
- *                                            '-- when both ends have ended, and they are not among the largest
- *                                                --> alike, and what it counts together: rows->paths
+ *      (origin, stream number)  --> stream ------process-----> row of the result so far
+ *      (origin, path number)    --> path --first_use--> use --next--> use ...
+ *      (path, process)          --> use      one process at one end of a path: its counters
+ *
+ * When both ends of a connection have ended, and it is not among the largest, what its uses have counted is added
+ * to those of the row of its like: alike.c.
  */
 #ifndef DPM_STATISTICS_H
 #define DPM_STATISTICS_H
@@ -279,8 +279,7 @@ struct alike {
     bool by_sends[2];      /* connections.h */
     bool local;
     bool to_itself;
-    bool
-        of_kind; /* all that is common is the kind: what the uses had counted is distributed already */
+    bool of_kind; /* only the kind is common: what the uses had counted is distributed already */
 };
 
 /* Rows of connections that have ended and are not among the largest: alike.c. */
@@ -315,7 +314,7 @@ struct statistics {
     size_t interval_capacity;
     uint64_t interval;      /* ns, 0: not asked for */
     int64_t interval_begin; /* of the first, wall time */
-    uint64_t latest_time;   /* of an event, by the first origin's clock; statistics.c */
+    uint64_t latest_time;   /* of an event, by the first origin's clock: events.c */
     uint64_t events;
     uint64_t unknown_streams;
     uint64_t unseen_bytes;
