@@ -1635,6 +1635,34 @@ static void test_a_trace_is_read_again_as_far_as_before(void **unused)
     remove_tree(path);
 }
 
+/* What is wrong with a file is said with its name, the second time, too. */
+static void test_a_file_has_its_name_when_it_is_read_again(void **unused)
+{
+    struct maker maker = {.state = seed_of_run("name")};
+    struct list model = {0};
+    const char *path = in_scratch("name");
+    struct trace_writer *writer = begin(path, NO_LIMIT, &model);
+    char data[PATH_MAX];
+    struct problem problem;
+    struct source *source;
+
+    (void)unused;
+    append_random(writer, &maker, 30000, &model);
+    finish(writer, END_COMPLETE);
+    assert_int_equal(trace_open(&path, 1, &source, &problem), 0);
+    snprintf(data, sizeof(data), "%s/%s", path, trace_file_names[RING_DATA]);
+    assert_int_equal(truncate(data, 100), 0);
+    struct reading first = read_source(source);
+    assert_int_equal(first.result, -ENODATA);
+    assert_non_null(strstr(first.problem.text, data));
+    reading_done(&first);
+    assert_int_equal(trace_rewind(source, &problem), -ENODATA);
+    assert_non_null(strstr(problem.text, data));
+    trace_close(source);
+    list_done(&model);
+    remove_tree(path);
+}
+
 /* ---- kill -9 ---- */
 
 /* Writes SENDs numbered 0, 1, 2 ... until it is killed; stops at a size that is quickly read. */
@@ -1904,6 +1932,7 @@ int main(void)
         cmocka_unit_test(test_repair_leaves_damage_alone),
         cmocka_unit_test(test_a_trace_being_written_is_read_but_not_repaired),
         cmocka_unit_test(test_a_trace_is_read_again_as_far_as_before),
+        cmocka_unit_test(test_a_file_has_its_name_when_it_is_read_again),
         cmocka_unit_test(test_a_killed_writer_leaves_a_trace),
         cmocka_unit_test(test_babeltrace_reads_every_type_and_value),
         cmocka_unit_test(test_no_descriptor_is_left_open),

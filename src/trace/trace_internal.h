@@ -49,7 +49,7 @@ struct trace_packet_context *trace_packet_finish(void *packet, const uint8_t uui
                                                  enum ring_id ring, size_t content, size_t size,
                                                  uint64_t last_time);
 
-/* ---- reader.c ---- */
+/* ---- stream_file.c ---- */
 
 /* Opens a regular file of a trace's directory; `flags` as open(2) has them. Returns a descriptor
  * and its size, or a negative errno. */
@@ -58,6 +58,8 @@ int trace_file_open(int directory, const char *path, const char *name, int flags
 
 /* Reads `size` bytes at `offset`. Returns 0, -ENODATA if the file is shorter, or a negative errno. */
 int trace_file_read(int file, void *buffer, size_t size, uint64_t offset);
+
+/* ---- reader.c ---- */
 
 /* What is known of a stream file once the source has ended. */
 struct trace_tail {

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream_file.c: reads one file of a trace. See stream_file.h.
+ *
+ *      file:    | packet | packet | packet | packet | partial |
+ *                        |<-- window -->|                        pread, at most 1 MiB
+ *                          ^record                               the file's next record
+ *
+ * Nothing a file says is believed before it is checked: every packet's header when it is entered,
+ * every record's type, size and time when it becomes the file's next record.
+ */
+#include "trace/stream_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WINDOW_SIZE TRACE_PACKET_SIZE /* grows to TRACE_LAST_PACKET where a packet needs it */
+
+/* ---- files ---- */
+
+int trace_file_open(int directory, const char *path, const char *name, int flags,
+                    uint64_t *ret_size, struct problem *problem)
+{
+    struct stat status;
+    /* O_NONBLOCK: the name may lead to a FIFO, whose opening would wait for a writer. */
+    int file = openat(directory, name, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int error;
+
+    if (file < 0) {
+        error = -errno;
+        return problem_set(problem, error, "%s/%s: cannot be opened: %s%s", path, name,
+                           strerror(-error),
+                           error == -ENOENT ? "; is this a trace, and all of it?" : "");
+    }
+    if (fstat(file, &status) < 0) {
+        error = problem_set(problem, -errno, "%s/%s: cannot be examined: %s", path, name,
+                            strerror(errno));
+        close(file);
+        return error;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        close(file);
+        return problem_set(problem, -EINVAL,
+                           "%s/%s: is not a regular file: this is no trace of dpm; name a "
+                           "directory that dpm made",
+                           path, name);
+    }
+    *ret_size = (uint64_t)status.st_size;
+    return file;
+}
+
+int trace_file_read(int file, void *buffer, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t got = pread(file, (char *)buffer + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            return -ENODATA;
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+int stream_file_damaged(const struct stream_file *file, uint64_t offset, const char *what,
+                        struct problem *problem)
+{
+    return problem_set(problem, -EBADMSG,
+                       "%s: at byte %" PRIu64 ": %s: the file is damaged here; restore it from a "
+                       "copy",
+                       file->name, offset, what);
+}
+
+/* ---- windows ---- */
+
+static int grow_window(struct stream_file *file, size_t size)
+{
+    size_t capacity = size > WINDOW_SIZE ? TRACE_LAST_PACKET : WINDOW_SIZE;
+
+    /* A small file needs no large window. */
+    if (capacity > file->size)
+        capacity = (size_t)file->size;
+    if (capacity <= file->capacity)
+        return 0;
+    free(file->window);
+    file->window = malloc(capacity);
+    file->capacity = file->window == NULL ? 0 : capacity;
+    file->filled = 0;
+    return file->window == NULL ? -ENOMEM : 0;
+}
+
+/* Brings bytes offset .. offset + size, which the file has, into the window; gives where they are.
+ * What the window showed before is gone. */
+static int show(struct stream_file *file, uint64_t offset, size_t size,
+                const unsigned char **ret_bytes, struct problem *problem)
+{
+    if (offset < file->window_offset || offset + size > file->window_offset + file->filled) {
+        int result = grow_window(file, size);
+        if (result < 0)
+            return problem_set(problem, result, "%s: out of memory", file->name);
+        uint64_t left = file->size - offset;
+        file->filled = 0;
+        file->window_offset = offset;
+        size_t wanted = left < file->capacity ? (size_t)left : file->capacity;
+        result = trace_file_read(file->file, file->window, wanted, offset);
+        if (result == -ENODATA)
+            return problem_set(problem, result,
+                               "%s: has become shorter while it was read; try again", file->name);
+        if (result < 0)
+            return problem_set(problem, result, "%s: at byte %" PRIu64 ": cannot be read: %s",
+                               file->name, offset, strerror(-result));
+        file->filled = wanted;
+    }
+    *ret_bytes = file->window + (offset - file->window_offset);
+    return 0;
+}
+
+/* ---- packets ---- */
+
+/* Whether everything from `offset` to the file's end is zero; 1, 0 or a negative errno. A machine
+ * that loses power can leave such a tail. Holes are skipped, however large they are. */
+static int is_zero_to_end(struct stream_file *file, uint64_t offset, struct problem *problem)
+{
+    while (offset < file->size) {
+        off_t data = lseek(file->file, (off_t)offset, SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            return 1;
+        if (data >= 0)
+            offset = (uint64_t)data;
+        if (offset >= file->size)
+            return 1;
+        uint64_t left = file->size - offset;
+        size_t size = left < TRACE_PAGE_SIZE ? (size_t)left : TRACE_PAGE_SIZE;
+        const unsigned char *bytes;
+        int result = show(file, offset, size, &bytes, problem);
+        if (result < 0)
+            return result;
+        for (size_t i = 0; i < size; i++)
+            if (bytes[i] != 0)
+                return 0;
+        offset += size;
+    }
+    return 1;
+}
+
+static const char *wrong_header(const unsigned char *bytes, const unsigned char *expected)
+{
+    size_t at = 0;
+
+    while (bytes[at] == expected[at])
+        at++;
+    if (at < offsetof(struct trace_packet_header, uuid))
+        return "packet magic is wrong";
+    if (at < offsetof(struct trace_packet_header, stream))
+        return "the packet's uuid is not the trace's";
+    return "the packet is of another stream";
+}
+
+static const char *wrong_context(const struct stream_file *file,
+                                 const struct trace_packet_context *context)
+{
+    if (context->packet_size % 64 != 0 || context->packet_size < TRACE_CONTENT * 8 ||
+        context->packet_size > (uint64_t)TRACE_LAST_PACKET * 8)
+        return "the packet's size is impossible";
+    if (context->content_size % 64 != 0 || context->content_size < TRACE_CONTENT * 8 ||
+        context->content_size > context->packet_size)
+        return "the packet's content size is impossible";
+    if (context->packet_seq_num != file->packets)
+        return "the packet does not have the next packet number";
+    return NULL;
+}
+
+/* What is left at file->next is no whole packet: notes it as the partial tail. */
+static int end_file(struct stream_file *file)
+{
+    file->partial = file->size - file->next;
+    file->record = NULL;
+    file->record_size = 0;
+    return 0;
+}
+
+static void enter_packet(struct stream_file *file, const unsigned char *bytes,
+                         const struct trace_packet_context *context)
+{
+    if (context->events_discarded > file->discarded)
+        file->discarded = context->events_discarded;
+    file->wall_offset = (int64_t)(context->real_time - context->monotonic);
+    file->packets++;
+    file->next += context->packet_size / 8;
+    file->record = bytes + TRACE_CONTENT;
+    file->content = bytes + context->content_size / 8;
+}
+
+/* Enters the packet at file->next. Returns 1, 0 at the file's end, or a negative errno. */
+static int load_packet(struct stream_file *file, struct problem *problem)
+{
+    uint64_t left = file->size - file->next;
+    size_t size = left < TRACE_CONTENT ? (size_t)left : TRACE_CONTENT;
+    size_t head = size < sizeof(file->header) ? size : sizeof(file->header);
+    const unsigned char *bytes;
+    int result;
+
+    if (left == 0)
+        return end_file(file);
+    result = show(file, file->next, size, &bytes, problem);
+    if (result < 0)
+        return result;
+    if (memcmp(bytes, &file->header, head) != 0) {
+        const char *what = wrong_header(bytes, (const unsigned char *)&file->header);
+        result = is_zero_to_end(file, file->next, problem);
+        if (result < 0)
+            return result;
+        return result == 0 ? stream_file_damaged(file, file->next, what, problem) : end_file(file);
+    }
+    if (size < TRACE_CONTENT)
+        return end_file(file);
+    struct trace_packet_context context;
+    memcpy(&context, bytes + sizeof(file->header), sizeof(context));
+    const char *wrong = wrong_context(file, &context);
+    if (wrong != NULL)
+        return stream_file_damaged(file, file->next, wrong, problem);
+    if (context.packet_size / 8 > left)
+        return end_file(file);
+    result = show(file, file->next, (size_t)(context.packet_size / 8), &bytes, problem);
+    if (result < 0)
+        return result;
+    enter_packet(file, bytes, &context);
+    return 1;
+}
+
+/* ---- records ---- */
+
+uint64_t stream_file_offset(const struct stream_file *file)
+{
+    return file->window_offset + (uint64_t)(file->record - file->window);
+}
+
+static int record_damaged(const struct stream_file *file, struct problem *problem)
+{
+    const struct record_header *header = (const struct record_header *)file->record;
+    size_t left = (size_t)(file->content - file->record);
+    char what[100];
+
+    if (left < sizeof(*header) || file->sizes[header->id] > left)
+        snprintf(what, sizeof(what), "the packet ends within a record");
+    else if (file->sizes[header->id] == 0)
+        snprintf(what, sizeof(what), "a record has type %u, which does not belong here",
+                 header->id);
+    else
+        snprintf(what, sizeof(what), "time goes back from %" PRIu64 " to %" PRIu64, file->time,
+                 header->time);
+    return stream_file_damaged(file, stream_file_offset(file), what, problem);
+}
+
+/* Checks the record at file->record. */
+static inline int take_record(struct stream_file *file, struct problem *problem)
+{
+    const struct record_header *header = (const struct record_header *)file->record;
+    size_t left = (size_t)(file->content - file->record);
+
+    if (left < sizeof(*header))
+        return record_damaged(file, problem);
+    size_t size = file->sizes[header->id];
+    if (size == 0 || size > left || header->time < file->time)
+        return record_damaged(file, problem);
+    file->record_size = size;
+    file->time = header->time;
+    return 0;
+}
+
+int stream_file_begin(struct stream_file *file, struct problem *problem)
+{
+    int result;
+
+    if (file->record_size != 0)
+        file->last = stream_file_offset(file) - file->record_size;
+    do /* a packet without records is allowed */
+        result = load_packet(file, problem);
+    while (result > 0 && file->record == file->content);
+    return result <= 0 ? result : take_record(file, problem);
+}
+
+int stream_file_next(struct stream_file *file, struct problem *problem)
+{
+    file->record += file->record_size;
+    if (file->record == file->content)
+        return stream_file_begin(file, problem);
+    return take_record(file, problem);
+}
+
+/* ---- the file ---- */
+
+int stream_file_open(struct stream_file *file, int directory, const char *trace, enum ring_id ring,
+                     const uint8_t uuid[TRACE_UUID_SIZE], struct problem *problem)
+{
+    snprintf(file->name, sizeof(file->name), "%s/%s", trace, trace_file_names[ring]);
+    file->file =
+        trace_file_open(directory, trace, trace_file_names[ring], O_RDONLY, &file->size, problem);
+    if (file->file < 0)
+        return file->file;
+    if (file->size > INT64_MAX - TRACE_LAST_PACKET)
+        return problem_set(problem, -EFBIG, "%s: is too large", file->name);
+    file->header.magic = TRACE_MAGIC;
+    file->header.stream = ring;
+    memcpy(file->header.uuid, uuid, TRACE_UUID_SIZE);
+    return 0;
+}
+
+void stream_file_rewind(struct stream_file *file)
+{
+    struct stream_file begun = {
+        .sizes = file->sizes,
+        .window = file->window,
+        .capacity = file->capacity,
+        .size = file->size,
+        .header = file->header,
+        .file = file->file,
+    };
+
+    memcpy(begun.name, file->name, sizeof(begun.name));
+    *file = begun;
+}
+
+void stream_file_close(struct stream_file *file)
+{
+    if (file->file >= 0)
+        close(file->file);
+    free(file->window);
+}
