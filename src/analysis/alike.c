@@ -216,15 +216,16 @@ static struct connection connection_of_row(const struct statistics *statistics, 
     };
 }
 
-int alike_build(const struct statistics *statistics, struct communication *rows)
+int alike_build(const struct statistics *statistics, struct communication *rows, uint32_t index)
 {
-    int result = 0;
+    struct connection connection = connection_of_row(statistics, index, &rows->paths[index]);
 
-    for (uint32_t i = 0; result == 0 && i < statistics->rows->path_count; i++) {
-        struct connection connection = connection_of_row(statistics, i, &rows->paths[i]);
-        result = add_connection(statistics, rows, &connection, &rows->paths[i]);
-    }
-    return result;
+    return add_connection(statistics, rows, &connection, &rows->paths[index]);
+}
+
+void alike_forget(struct statistics *statistics, uint32_t index)
+{
+    free_uses(statistics, &statistics->alike_rows.alike[index]);
 }
 
 /* Adds a row to that of its kind. */

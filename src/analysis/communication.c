@@ -295,7 +295,20 @@ static int build_connections(const struct statistics *statistics, struct communi
 static int build_rows(const struct statistics *statistics, struct communication *rows)
 {
     if (build_machines(statistics, rows) < 0 || describe_processes(statistics, rows) < 0 ||
-        alike_build(statistics, rows) < 0 || build_connections(statistics, rows) < 0)
+        build_connections(statistics, rows) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
+/* What is the same of a result that is asked for now and then, and of the last one. */
+static int finish_rows(const struct statistics *statistics, struct communication *rows,
+                       const struct source_state *states, uint32_t origins)
+{
+    if (build_rows(statistics, rows) < 0)
+        return -ENOMEM;
+    build_totals(statistics, rows, states, origins);
+    if (communication_arrange(rows) < 0 || copy_intervals(statistics, rows) < 0 ||
+        procedures_build(&statistics->procedures, statistics->identities, rows) < 0)
         return -ENOMEM;
     return 0;
 }
@@ -310,14 +323,35 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
         result = communication_copy(statistics->rows, &rows);
     if (result < 0)
         return result;
-    result = build_rows(statistics, rows);
+    uint32_t shared = (uint32_t)rows->path_count;
+    for (uint32_t i = 0; result == 0 && i < shared; i++)
+        result = alike_build(statistics, rows, i);
     if (result == 0)
-        build_totals(statistics, rows, states, origins);
-    if (result < 0 || communication_arrange(rows) < 0 || copy_intervals(statistics, rows) < 0 ||
-        procedures_build(&statistics->procedures, statistics->identities, rows) < 0) {
+        result = finish_rows(statistics, rows, states, origins);
+    if (result < 0) {
         communication_free(rows);
-        return -ENOMEM;
+        return result;
     }
+    *ret_communication = rows;
+    return 0;
+}
+
+/* The same for the last time, in less memory: the statistics can only be freed then. */
+static int finish_last(struct statistics *statistics, const struct source_state *states,
+                       uint32_t origins, struct communication **ret_communication)
+{
+    int result = statistics_bring_in(statistics);
+    struct communication *rows = statistics->rows;
+
+    for (uint32_t i = 0; result == 0 && i < rows->path_count; i++) {
+        result = alike_build(statistics, rows, i);
+        alike_forget(statistics, i);
+    }
+    if (result == 0)
+        result = finish_rows(statistics, rows, states, origins);
+    if (result < 0)
+        return result;
+    statistics->rows = NULL;
     *ret_communication = rows;
     return 0;
 }
@@ -391,7 +425,7 @@ static int finish_history(struct statistics *statistics, const struct history *h
     for (uint32_t i = 0; states != NULL && i < origins; i++)
         states[i] = *history_state(history, i);
     if (states != NULL)
-        result = statistics_finish(statistics, states, origins, ret_communication);
+        result = finish_last(statistics, states, origins, ret_communication);
     free(states);
     if (result < 0)
         return result;

@@ -68,8 +68,11 @@ int alike_fold(struct statistics *statistics);
  * one. */
 int alike_find(struct statistics *statistics);
 
-/* Adds what the uses of all these rows have counted to `rows`, which are a copy of the statistics'. */
-int alike_build(const struct statistics *statistics, struct communication *rows);
+/* Adds what the uses of this row have counted to `rows`: the statistics' own, or a copy. */
+int alike_build(const struct statistics *statistics, struct communication *rows, uint32_t index);
+
+/* Frees the uses of a row. */
+void alike_forget(struct statistics *statistics, uint32_t index);
 
 void alike_done(struct statistics *statistics);
 

@@ -62,7 +62,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return text == NULL ? hash_bytes(hash, "", 1) : hash_bytes(hash, text, strlen(text) + 1);
 }
 
-uint64_t fold_key(const struct communication_process *process)
+/* What processes that may share a row have in common: machine, program, user, container. */
+static uint64_t fold_key(const struct communication_process *process)
 {
     uint64_t hash = hash_bytes(0, &process->machine, sizeof(process->machine));
 
@@ -73,7 +74,7 @@ uint64_t fold_key(const struct communication_process *process)
     hash = hash_text(hash, process->cgroup_name);
     if (process->program == NULL)
         hash = hash_bytes(hash, process->name, sizeof(process->name));
-    return hash | 1ULL << 63; /* no number of a process, merging.c */
+    return hash;
 }
 
 /* For rows that are folded. */

@@ -598,7 +598,4 @@ int copy_process(struct communication *result, const struct communication_proces
 int communication_fold_processes(const struct communication *communication, const bool *folds,
                                  uint32_t *map, struct communication **ret_folded);
 
-/* What processes that may share a row have in common: machine, program, user, container. */
-uint64_t fold_key(const struct communication_process *process);
-
 #endif
