@@ -343,15 +343,18 @@ static int finish_last(struct statistics *statistics, const struct source_state 
     int result = statistics_bring_in(statistics);
     struct communication *rows = statistics->rows;
 
-    for (uint32_t i = 0; result == 0 && i < rows->path_count; i++) {
-        result = alike_build(statistics, rows, i);
+    for (uint32_t i = 0; i < rows->path_count; i++) {
+        if (result == 0)
+            result = alike_build(statistics, rows, i);
         alike_forget(statistics, i);
     }
+    statistics->rows = NULL;
     if (result == 0)
         result = finish_rows(statistics, rows, states, origins);
-    if (result < 0)
+    if (result < 0) {
+        communication_free(rows);
         return result;
-    statistics->rows = NULL;
+    }
     *ret_communication = rows;
     return 0;
 }
