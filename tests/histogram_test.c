@@ -51,13 +51,13 @@ static void check_bars(const struct histogram *histogram, const uint64_t *sorted
 static void bars_hold_the_values(void **state)
 {
     static uint64_t values[MOST_VALUES];
-    const unsigned most[] = {2, 3, HISTOGRAM_FEW, HISTOGRAM_SOME, HISTOGRAM_MOST};
+    const unsigned most[] = {2, 3, HISTOGRAM_FEW, HISTOGRAM_SOME, HISTOGRAM_MANY, HISTOGRAM_MOST};
 
     (void)state;
     seed = seed_of_run("bars");
     for (unsigned round = 0; round < 300; round++) {
         struct histogram histogram = {0};
-        unsigned buckets = most[random_below(&seed, 5)];
+        unsigned buckets = most[random_below(&seed, ARRAY_SIZE(most))];
         size_t count = random_values(values, (unsigned)random_below(&seed, 63));
         uint64_t sum = 0;
         for (size_t i = 0; i < count; i++) {
@@ -78,7 +78,7 @@ static void bars_hold_the_values(void **state)
 /* Added together or one by one: the same buckets. */
 static void together_is_as_one_by_one(void **state)
 {
-    const unsigned most[] = {2, 3, HISTOGRAM_FEW, HISTOGRAM_SOME, HISTOGRAM_MOST};
+    const unsigned most[] = {2, 3, HISTOGRAM_FEW, HISTOGRAM_SOME, HISTOGRAM_MANY, HISTOGRAM_MOST};
     struct histogram_gathering gathering = {0};
     struct histogram_together gathered;
 
@@ -86,7 +86,7 @@ static void together_is_as_one_by_one(void **state)
     seed = seed_of_run("together");
     for (unsigned round = 0; round < 500; round++) {
         struct histogram one_by_one = {0}, together = {0};
-        unsigned buckets = most[random_below(&seed, 5)];
+        unsigned buckets = most[random_below(&seed, ARRAY_SIZE(most))];
         unsigned octaves = (unsigned)random_below(&seed, 32);
         for (unsigned turns = (unsigned)random_below(&seed, 20); turns > 0; turns--) {
             uint32_t values[HISTOGRAM_TOGETHER];

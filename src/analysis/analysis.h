@@ -50,7 +50,8 @@ struct histogram {
 /* The most buckets of a histogram: of what there is much of, few. A bucket is a sixteenth of an octave,
  * if there are enough for that, else an eighth ... Within a bucket values are taken as evenly spread. */
 #define HISTOGRAM_FEW  12
-#define HISTOGRAM_SOME 32
+#define HISTOGRAM_SOME 24
+#define HISTOGRAM_MANY 64
 #define HISTOGRAM_MOST 160
 
 /* Values `from` to `to`, both included. */

@@ -78,7 +78,7 @@ static int spill(struct statistics *statistics, const struct statistics_use *use
         histogram_gather(&statistics->gathering, values[kind], counts[kind], &together);
         result = to == NULL ? -ENOMEM
                             : histogram_merge(to, &together.histogram,
-                                              into_alike ? HISTOGRAM_SOME : most_buckets(kind));
+                                              into_alike ? HISTOGRAM_MANY : most_buckets(kind));
         if (result == 0 && kind >= VALUE_ANSWER)
             result = histogram_merge(times_of(&process->times, use, kind), &together.histogram,
                                      HISTOGRAM_MOST);
@@ -156,9 +156,9 @@ int statistics_add_to_alike(struct statistics *statistics, const struct statisti
         if (to == NULL)
             return -ENOMEM;
         if (use->values != NULL)
-            result = histogram_merge(to, &use->values->of[kind], HISTOGRAM_SOME);
+            result = histogram_merge(to, &use->values->of[kind], HISTOGRAM_MANY);
         if (result == 0 && kind < VALUE_ANSWER && use->latest != 0)
-            result = add_open(latest_of(statistics, use), kind, to, HISTOGRAM_SOME);
+            result = add_open(latest_of(statistics, use), kind, to, HISTOGRAM_MANY);
     }
     return result;
 }
