@@ -303,7 +303,7 @@ struct fading {
     struct beginning latest; /* its last event */
 };
 
-#define RECENT 65536u /* a power of two */
+#define RECENT 16384u /* a power of two */
 
 static inline uint32_t place_of_recent(uint32_t origin, uint32_t number)
 {

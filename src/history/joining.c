@@ -315,7 +315,7 @@ static int clear_chains(struct joiner *joiner)
     return result;
 }
 
-#define CLEARED_AT 1024 /* that wait, or waited */
+#define CLEARED_AT 8192 /* that wait, or waited */
 
 static int wait_under(struct joiner *joiner, uint32_t index, const struct key *key)
 {
