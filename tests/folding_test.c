@@ -268,38 +268,11 @@ static void add_details(const struct communication *result, struct lines *lines)
     qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
 }
 
-/* As long as there are rows for all, nobody sees that it was folded. */
-static void folding_is_not_seen(void **state)
+/* All that a result says. */
+static void all_lines(const struct communication *result, struct lines *lines)
 {
-    struct lines *expected = malloc(sizeof(*expected));
-    struct lines *found = malloc(sizeof(*found));
-    struct life *life = malloc(sizeof(*life));
-    uint64_t first = seed_of_run("folding");
-
-    (void)state;
-    assert_true(expected != NULL && found != NULL && life != NULL);
-    for (uint64_t round = 0; round < 60; round++) {
-        struct statistics_limits often = never;
-        struct communication *result = live(life, first + round, 1500, never);
-        result_lines(result, expected);
-        add_details(result, expected);
-        communication_free(result);
-        statistics_free(life->statistics);
-        often.ended = (uint32_t)round % 7;
-        result = live(life, first + round, 1500, often);
-        result_lines(result, found);
-        add_details(result, found);
-        communication_free(result);
-        statistics_free(life->statistics);
-        for (size_t i = 0; i < found->count && i < expected->count; i++)
-            if (strcmp(found->text[i], expected->text[i]) != 0)
-                fail_msg("DPM_SEED=%" PRIu64 ": found '%s', expected '%s'", first + round,
-                         found->text[i], expected->text[i]);
-        assert_int_equal(found->count, expected->count);
-    }
-    free(expected);
-    free(found);
-    free(life);
+    result_lines(result, lines);
+    add_details(result, lines);
 }
 
 static bool both_metered(const struct communication_pair *pair)
@@ -338,40 +311,82 @@ static void parties_lines(const struct communication *result, struct lines *line
     qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
 }
 
-/* Connections that share rows are counted for their processes and pairs as if they had their own. */
-static void sharing_is_not_seen(void **state)
+#define ROUNDS 60
+
+/* One life after the other, with limits that hang on the number of its round, and without: the same lines. */
+static void limits_are_not_seen(const char *name,
+                                struct statistics_limits limits_of(unsigned round),
+                                void to_lines(const struct communication *, struct lines *),
+                                void check(const struct communication *limited,
+                                           const struct communication *free_of_limits))
 {
     struct lines *expected = malloc(sizeof(*expected));
     struct lines *found = malloc(sizeof(*found));
-    struct life *life = malloc(sizeof(*life));
-    uint64_t first = seed_of_run("sharing");
+    struct life *lives = malloc(2 * sizeof(*lives));
+    uint64_t first = seed_of_run(name);
 
-    (void)state;
-    assert_true(expected != NULL && found != NULL && life != NULL);
-    for (uint64_t round = 0; round < 60; round++) {
-        struct statistics_limits shared = never;
-        struct communication *result = live(life, first + round, 1500, never);
-        uint64_t connections = result->connections;
-        parties_lines(result, expected);
-        communication_free(result);
-        statistics_free(life->statistics);
-        shared.ended = (uint32_t)round % 7;
-        shared.largest = (uint32_t)round % 3;
-        result = live(life, first + round, 1500, shared);
-        assert_int_equal(result->connections, connections);
-        assert_in_range(result->path_count, 1, connections - 1);
-        parties_lines(result, found);
-        communication_free(result);
-        statistics_free(life->statistics);
+    assert_true(expected != NULL && found != NULL && lives != NULL);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct communication *whole = live(&lives[0], first + round, 1500, never);
+        struct communication *limited = live(&lives[1], first + round, 1500, limits_of(round));
+        check(limited, whole);
+        to_lines(whole, expected);
+        to_lines(limited, found);
         for (size_t i = 0; i < found->count && i < expected->count; i++)
             if (strcmp(found->text[i], expected->text[i]) != 0)
                 fail_msg("DPM_SEED=%" PRIu64 ": found '%s', expected '%s'", first + round,
                          found->text[i], expected->text[i]);
         assert_int_equal(found->count, expected->count);
+        communication_free(whole);
+        communication_free(limited);
+        statistics_free(lives[0].statistics);
+        statistics_free(lives[1].statistics);
     }
     free(expected);
     free(found);
-    free(life);
+    free(lives);
+}
+
+static struct statistics_limits rows_for_all(unsigned round)
+{
+    struct statistics_limits limits = never;
+
+    limits.ended = round % 7;
+    return limits;
+}
+
+static void check_rows(const struct communication *limited, const struct communication *whole)
+{
+    assert_int_equal(limited->path_count, whole->path_count);
+}
+
+/* As long as there are rows for all, nobody sees that it was folded. */
+static void folding_is_not_seen(void **state)
+{
+    (void)state;
+    limits_are_not_seen("folding", rows_for_all, all_lines, check_rows);
+}
+
+static struct statistics_limits few_rows(unsigned round)
+{
+    struct statistics_limits limits = never;
+
+    limits.ended = round % 7;
+    limits.largest = round % 3;
+    return limits;
+}
+
+static void check_shared(const struct communication *limited, const struct communication *whole)
+{
+    assert_int_equal(limited->connections, whole->connections);
+    assert_in_range(limited->path_count, 1, whole->connections - 1);
+}
+
+/* Connections that share rows are counted for their processes and pairs as if they had their own. */
+static void sharing_is_not_seen(void **state)
+{
+    (void)state;
+    limits_are_not_seen("sharing", few_rows, parties_lines, check_shared);
 }
 
 static bool same_party(const struct party *a, const struct party *b)

@@ -21,17 +21,11 @@
 
 /* ---- what rows have in common ---- */
 
-/* Lists and texts are kept once: equal ones are at the same place. */
-static const void *party_place(const struct party *party)
-{
-    return party->count > 0 ? (const void *)party->processes : party->address;
-}
-
 static bool same_ends(const struct communication_path *a, const struct communication_path *b)
 {
     return a->kind == b->kind && a->local == b->local && a->remote == b->remote &&
-           party_place(&a->ends[0]) == party_place(&b->ends[0]) &&
-           party_place(&a->ends[1]) == party_place(&b->ends[1]);
+           party_identity(&a->ends[0]) == party_identity(&b->ends[0]) &&
+           party_identity(&a->ends[1]) == party_identity(&b->ends[1]);
 }
 
 static bool counted_alike(const struct alike *a, const struct alike *b)
@@ -42,10 +36,10 @@ static bool counted_alike(const struct alike *a, const struct alike *b)
 
 static uint64_t key_of(const struct communication_path *path)
 {
-    const void *places[] = {path->local, path->remote, party_place(&path->ends[0]),
-                            party_place(&path->ends[1])};
+    const void *common[] = {path->local, path->remote, party_identity(&path->ends[0]),
+                            party_identity(&path->ends[1])};
 
-    return hash_bytes(path->kind, places, sizeof(places));
+    return hash_bytes(path->kind, common, sizeof(common));
 }
 
 #define NO_ROW UINT32_MAX
@@ -254,10 +248,9 @@ static int compare_rows(const void *left, const void *right)
 {
     const struct communication_path *a = *(const struct communication_path *const *)left;
     const struct communication_path *b = *(const struct communication_path *const *)right;
-    uint64_t a_bytes = a->sent.bytes + a->received.bytes;
-    uint64_t b_bytes = b->sent.bytes + b->received.bytes;
+    int difference = compare_both_ways(a, b);
 
-    return a_bytes != b_bytes ? (a_bytes < b_bytes) - (a_bytes > b_bytes) : (a > b) - (a < b);
+    return difference != 0 ? difference : (a > b) - (a < b);
 }
 
 /* Rows that were added to others are gone. */

@@ -20,9 +20,16 @@ static int compare_numbers(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-void sort_numbers(uint32_t *numbers, size_t count)
+uint32_t sort_numbers(uint32_t *numbers, uint32_t count)
 {
-    qsort(numbers, count, sizeof(*numbers), compare_numbers);
+    uint32_t kept = 0;
+
+    if (count > 1)
+        qsort(numbers, count, sizeof(*numbers), compare_numbers);
+    for (uint32_t i = 0; i < count; i++)
+        if (kept == 0 || numbers[kept - 1] != numbers[i])
+            numbers[kept++] = numbers[i];
+    return kept;
 }
 
 static int compare_parties(const struct party *a, const struct party *b)
@@ -44,20 +51,27 @@ static int compare_pair_names(const void *left, const void *right)
     return difference != 0 ? difference : compare_parties(&a->to, &b->to);
 }
 
-static int compare_traffic(uint64_t a_bytes, uint64_t a_messages, uint64_t b_bytes,
-                           uint64_t b_messages)
+int compare_traffic(const struct traffic *a, const struct traffic *b)
 {
-    if (a_bytes != b_bytes)
-        return a_bytes > b_bytes ? -1 : 1;
-    return (a_messages < b_messages) - (a_messages > b_messages);
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return (a->messages < b->messages) - (a->messages > b->messages);
+}
+
+int compare_both_ways(const struct communication_path *a, const struct communication_path *b)
+{
+    struct traffic of_a = a->sent, of_b = b->sent;
+
+    add_traffic(&of_a, &a->received);
+    add_traffic(&of_b, &b->received);
+    return compare_traffic(&of_a, &of_b);
 }
 
 static int compare_pairs(const void *left, const void *right)
 {
     const struct communication_pair *a = left;
     const struct communication_pair *b = right;
-    int difference =
-        compare_traffic(a->sent.bytes, a->sent.messages, b->sent.bytes, b->sent.messages);
+    int difference = compare_traffic(&a->sent, &b->sent);
 
     return difference != 0 ? difference : compare_pair_names(left, right);
 }
@@ -66,9 +80,7 @@ static int compare_paths(const void *left, const void *right)
 {
     const struct communication_path *a = left;
     const struct communication_path *b = right;
-    int difference =
-        compare_traffic(a->sent.bytes + a->received.bytes, a->sent.messages + a->received.messages,
-                        b->sent.bytes + b->received.bytes, b->sent.messages + b->received.messages);
+    int difference = compare_both_ways(a, b);
 
     if (difference == 0)
         difference = (a->number > b->number) - (a->number < b->number);
@@ -77,8 +89,7 @@ static int compare_paths(const void *left, const void *right)
 
 /* ---- pairs by their parties ---- */
 
-/* Texts and lists are kept once: equal parties have the same. */
-static const void *party_identity(const struct party *party)
+const void *party_identity(const struct party *party)
 {
     return party->count > 0 ? (const void *)party->processes : party->address;
 }

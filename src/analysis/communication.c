@@ -313,19 +313,31 @@ static int finish_rows(const struct statistics *statistics, struct communication
     return 0;
 }
 
-int statistics_finish(struct statistics *statistics, const struct source_state *states,
-                      uint32_t origins, struct communication **ret_communication)
+/* Of connections that share rows. */
+static int build_shared(struct statistics *statistics, struct communication *rows)
 {
-    struct communication *rows;
-    int result = statistics_bring_in(statistics);
-
-    if (result == 0)
-        result = communication_copy(statistics->rows, &rows);
-    if (result < 0)
-        return result;
     uint32_t shared = (uint32_t)rows->path_count;
-    for (uint32_t i = 0; result == 0 && i < shared; i++)
-        result = alike_build(statistics, rows, i);
+    int result = 0;
+
+    for (uint32_t i = 0; i < shared; i++) {
+        if (result == 0)
+            result = alike_build(statistics, rows, i);
+        if (rows == statistics->rows)
+            alike_forget(statistics, i);
+    }
+    return result;
+}
+
+/* `rows`: a copy of the statistics' own, or these: they are taken over then, which takes less memory, and the
+ * statistics can only be freed. */
+static int finish(struct statistics *statistics, struct communication *rows,
+                  const struct source_state *states, uint32_t origins,
+                  struct communication **ret_communication)
+{
+    int result = build_shared(statistics, rows);
+
+    if (rows == statistics->rows)
+        statistics->rows = NULL;
     if (result == 0)
         result = finish_rows(statistics, rows, states, origins);
     if (result < 0) {
@@ -336,27 +348,25 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
     return 0;
 }
 
-/* The same for the last time, in less memory: the statistics can only be freed then. */
+int statistics_finish(struct statistics *statistics, const struct source_state *states,
+                      uint32_t origins, struct communication **ret_communication)
+{
+    struct communication *rows;
+    int result = statistics_bring_in(statistics);
+
+    if (result == 0)
+        result = communication_copy(statistics->rows, &rows);
+    return result < 0 ? result : finish(statistics, rows, states, origins, ret_communication);
+}
+
+/* The same for the last time. */
 static int finish_last(struct statistics *statistics, const struct source_state *states,
                        uint32_t origins, struct communication **ret_communication)
 {
     int result = statistics_bring_in(statistics);
-    struct communication *rows = statistics->rows;
 
-    for (uint32_t i = 0; i < rows->path_count; i++) {
-        if (result == 0)
-            result = alike_build(statistics, rows, i);
-        alike_forget(statistics, i);
-    }
-    statistics->rows = NULL;
-    if (result == 0)
-        result = finish_rows(statistics, rows, states, origins);
-    if (result < 0) {
-        communication_free(rows);
-        return result;
-    }
-    *ret_communication = rows;
-    return 0;
+    return result < 0 ? result
+                      : finish(statistics, statistics->rows, states, origins, ret_communication);
 }
 
 /* ---- reading ---- */

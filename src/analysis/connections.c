@@ -103,17 +103,6 @@ static uint32_t count_uses(const struct statistics *statistics, uint32_t first)
     return count;
 }
 
-/* Ascending numbers, each once from now on; returns how many. */
-static uint32_t drop_repeated(uint32_t *numbers, uint32_t count)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        if (kept == 0 || numbers[kept - 1] != numbers[i])
-            numbers[kept++] = numbers[i];
-    return kept;
-}
-
 #define FEW_HOLDERS 16
 
 /* The processes that used an end are its party. */
@@ -130,9 +119,7 @@ static int list_holders(const struct statistics *statistics, struct communicatio
     for (const struct statistics_use *use = use_at(statistics, first); use != NULL;
          use = next_use(statistics, use))
         *at++ = use->process;
-    if (count > 1)
-        sort_numbers(holders, count);
-    *ret_party = party_of(rows, holders, drop_repeated(holders, count));
+    *ret_party = party_of(rows, holders, sort_numbers(holders, count));
     if (holders != few)
         free(holders);
     return ret_party->processes == NULL ? -ENOMEM : 0;

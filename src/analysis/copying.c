@@ -15,20 +15,6 @@
 
 /* ---- parties ---- */
 
-/* Writes what the processes of a party are mapped to, each once, ascending; returns how many. */
-static uint32_t map_processes(const uint32_t *map, const struct party *party, uint32_t *mapped)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < party->count; i++)
-        mapped[i] = map[party->processes[i]];
-    sort_numbers(mapped, party->count);
-    for (uint32_t i = 0; i < party->count; i++)
-        if (count == 0 || mapped[count - 1] != mapped[i])
-            mapped[count++] = mapped[i];
-    return count;
-}
-
 static int map_party(struct communication *result, const uint32_t *map, const struct party *from,
                      struct party *to)
 {
@@ -43,7 +29,9 @@ static int map_party(struct communication *result, const uint32_t *map, const st
     uint32_t *mapped = calloc(from->count, sizeof(*mapped));
     if (mapped == NULL)
         return -ENOMEM;
-    to->count = map_processes(map, from, mapped);
+    for (uint32_t i = 0; i < from->count; i++)
+        mapped[i] = map[from->processes[i]];
+    to->count = sort_numbers(mapped, from->count);
     to->processes = communication_keep(result, mapped, to->count * sizeof(*mapped));
     free(mapped);
     return to->processes == NULL ? -ENOMEM : 0;

@@ -89,11 +89,6 @@ static int choose_among_ended(struct statistics *statistics)
 
 /* ---- paths ---- */
 
-static bool is_less(const struct traffic *a, const struct traffic *b)
-{
-    return a->bytes < b->bytes || (a->bytes == b->bytes && a->messages < b->messages);
-}
-
 /* What is in its queues is nobody's any more. */
 static void close_queues(struct statistics *statistics, uint32_t path)
 {
@@ -139,7 +134,7 @@ static int leave(struct statistics *statistics, uint32_t path)
         break;
     }
     struct traffic traffic = connection_traffic(statistics, paths);
-    if (!is_less(&traffic, &statistics->least)) {
+    if (compare_traffic(&traffic, &statistics->least) <= 0) { /* no smaller */
         settle(statistics, paths);
         return 0;
     }
@@ -171,9 +166,7 @@ static int compare_settled(const void *left, const void *right)
     const struct settled *a = left;
     const struct settled *b = right;
 
-    if (is_less(&a->traffic, &b->traffic))
-        return 1;
-    return is_less(&b->traffic, &a->traffic) ? -1 : 0;
+    return compare_traffic(&a->traffic, &b->traffic);
 }
 
 /* Returns how many there are, at most `most`. */

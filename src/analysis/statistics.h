@@ -209,8 +209,10 @@ struct queue {
 struct statistics_path {
     uint32_t first_use; /* index into uses + 1 */
     uint32_t last_used; /* the same, of the use that was looked up last */
-    uint32_t partner;   /* index of the other end, NO_END: it is not metered, or not known yet */
-    uint8_t role;       /* enum path_role, of this end; guessed from the ports if need be */
+    uint32_t
+        partner; /* index of the other end, NO_END: it is not metered, or not known yet. The joiner has it,
+                           too, but in another line of the cache */
+    uint8_t role; /* enum path_role, of this end; guessed from the ports if need be */
     bool known;
     bool byte_stream;  /* 0 bytes received are the end of file */
     bool partner_used; /* the other end is metered, and somebody uses it */
@@ -561,8 +563,15 @@ void communication_sort_paths(struct communication_path *paths, size_t count);
 /* Both, and what each has sent in all: the last step to a result. Returns 0 or -ENOMEM. */
 int communication_arrange(struct communication *communication);
 
-/* Ascending: how a party lists its processes. */
-void sort_numbers(uint32_t *numbers, size_t count);
+/* How a party lists its processes: ascending, each once. Returns how many are left. */
+uint32_t sort_numbers(uint32_t *numbers, uint32_t count);
+
+/* Texts and lists are kept once: parties are equal if these are. */
+const void *party_identity(const struct party *party);
+
+/* For qsort: most bytes first, of as many most messages; of paths what went both ways. */
+int compare_traffic(const struct traffic *a, const struct traffic *b);
+int compare_both_ways(const struct communication_path *a, const struct communication_path *b);
 
 void add_traffic(struct traffic *sum, const struct traffic *more);
 
