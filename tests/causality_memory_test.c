@@ -5,7 +5,7 @@
  *
  *      flood: | MACHINE STREAM ... PATH ... | round | round | round ... (made as they are asked for)
  */
-#include "analysis/causality.h"
+#include "causality/causality.h"
 
 #include "tapes.h"
 

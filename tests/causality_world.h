@@ -7,7 +7,7 @@
 #ifndef DPM_CAUSALITY_WORLD_H
 #define DPM_CAUSALITY_WORLD_H
 
-#include "analysis/causality.h"
+#include "causality/causality.h"
 
 #include "tapes.h"
 

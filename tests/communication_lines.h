@@ -4,7 +4,7 @@
 #ifndef DPM_COMMUNICATION_LINES_H
 #define DPM_COMMUNICATION_LINES_H
 
-#include "analysis/analysis.h"
+#include "statistics/statistics.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* histogram_test.c: histograms against the values themselves, sorted. */
-#include "analysis/analysis.h"
+#include "base/histogram.h"
 
 #include "seeded.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * joining_test.c: which ends belong together. The statistics' test compares the joining of TCP and UNIX
- * sockets with a naive one (analysis_test.c); this one has examples of what that does not know.
+ * sockets with a naive one (statistics_test.c); this one has examples of what that does not know.
  */
 #include "history/joining.h"
 

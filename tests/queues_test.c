@@ -7,7 +7,7 @@
  *                                         |
  *                                         '--> a row of the paths, rows of the processes
  */
-#include "analysis/analysis.h"
+#include "statistics/statistics.h"
 
 #include "seeded.h"
 

@@ -13,8 +13,8 @@
 #ifndef DPM_PLACEMENTS_H
 #define DPM_PLACEMENTS_H
 
-#include "analysis/parallelism.h"
 #include "control/command.h"
+#include "parallelism/parallelism.h"
 
 struct placements {
     struct assignment *assignments;

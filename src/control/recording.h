@@ -16,7 +16,7 @@
 
 #include "control/metering.h"
 
-#include "analysis/analysis.h"
+#include "statistics/statistics.h"
 #include "symbols/symbols.h"
 #include "trace/trace.h"
 

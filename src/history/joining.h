@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * joining.h: which two PATH records are the two ends of one connection. Used by history/ and analysis/.
+ * joining.h: which two PATH records are the two ends of one connection. Used by history/ and statistics/.
  */
 #ifndef DPM_JOINING_H
 #define DPM_JOINING_H

@@ -6,7 +6,7 @@
 #ifndef DPM_JSON_H
 #define DPM_JSON_H
 
-#include "analysis/analysis.h"
+#include "statistics/statistics.h"
 
 #include <jansson.h>
 

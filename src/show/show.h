@@ -17,12 +17,12 @@
 #ifndef DPM_SHOW_H
 #define DPM_SHOW_H
 
-#include "analysis/analysis.h"
-#include "analysis/causality.h"
-#include "analysis/critical_path.h"
-#include "analysis/parallelism.h"
+#include "causality/causality.h"
 #include "event/event.h"
 #include "history/history.h"
+#include "parallelism/critical_path.h"
+#include "parallelism/parallelism.h"
+#include "statistics/statistics.h"
 
 #include <stdio.h>
 

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph_arcs.c: what leads to an event besides its own stream's processor time: edges of the history, answers from
+ * outside, and time asleep that nothing metered explains.
+ *
+ *      edges    --+
+ *      outside  --+--> how far along each longest path the event is (graph->arrive), and stretches that wait
+ *      asleep   --+
+ */
+#include "parallelism/graph_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- arcs ---- */
+
+/* An arc: whatever it makes longer. `bytes`: MESSAGE; `time`: SINCE. */
+static int add_arc(struct graph *graph, struct arrival *arrival, const struct reached *from,
+                   enum stretch_wait wait, uint64_t weight)
+{
+    const struct parallelism_options *options = graph->options;
+    uint64_t most[2] = {from->length[0], 0};
+
+    most[1] = wait == STRETCH_SINCE ? weight : 0;
+    if (most[0] + most[1] > graph->arrive[0])
+        graph->arrive[0] = most[0] + most[1];
+    for (uint32_t i = 1; i < graph->lengths; i++) {
+        const struct placed *placed = &graph->placed[i - 1];
+        uint64_t delay = most[1];
+        if (wait == STRETCH_MESSAGE || wait == STRETCH_SIGNAL)
+            delay = placed_delay(placed, &options->delays,
+                                 graph_machine_of(graph, placed, from->process),
+                                 graph_machine_of(graph, placed, arrival->chain->process),
+                                 wait == STRETCH_MESSAGE ? weight : 0);
+        if (from->length[i] + delay > graph->arrive[i])
+            graph->arrive[i] = from->length[i] + delay;
+    }
+    if (from->stretch == 0)
+        return 0;
+    int64_t added = graph_add_stretch(graph, arrival->chain, wait, from->stretch - 1, weight);
+    return added < 0 ? (int)added : 0;
+}
+
+static int add_message_arc(struct graph *graph, struct arrival *arrival,
+                           const struct history_edge *edge)
+{
+    const struct reached *from = edge->value;
+
+    graph->result->messages++;
+    graph->result->ordered += edge->kind == EDGE_ORDERED;
+    graph->result->inferred += edge->kind == EDGE_INFERRED;
+    return add_arc(graph, arrival, from, STRETCH_MESSAGE, edge->bytes);
+}
+
+/* The end of a file, from the latest event of who sent it. */
+static int add_end_arc(struct graph *graph, struct arrival *arrival,
+                       const struct history_edge *edge)
+{
+    struct graph_stream *sender = graph_find_stream(graph, edge->origin, edge->stream);
+
+    graph->result->other_arcs++;
+    if (sender->ended)
+        return add_arc(graph, arrival, &sender->at, STRETCH_ORDER, 0);
+    int64_t last = graph_end_here(graph, graph_chain_of(graph, sender));
+    if (last < 0)
+        return (int)last;
+    graph_reach(graph, graph->here, graph_chain_of(graph, sender), (uint32_t)last);
+    return add_arc(graph, arrival, graph->here, STRETCH_ORDER, 0);
+}
+
+/* The first event of a chain that another one has created: it begins there. */
+static void begin_after(struct graph *graph, const struct arrival *arrival,
+                        const struct reached *from)
+{
+    uint32_t number = arrival->chain->number;
+
+    if (from->stretch == 0 || graph->starts[number].first != NO_STRETCH ||
+        graph->stretches.at[from->stretch - 1].chain == number)
+        return;
+    graph->stretches.at[from->stretch - 1].weight = number + 1;
+    graph->starts[number].created = true;
+}
+
+static void add_creation(struct graph *graph, const struct arrival *arrival,
+                         const struct reached *from)
+{
+    graph->result->other_arcs++;
+    for (uint32_t i = 0; i < graph->lengths; i++)
+        if (from->length[i] > arrival->chain->length[i])
+            arrival->chain->length[i] = from->length[i];
+    if (graph->keeps && graph->see == NULL)
+        begin_after(graph, arrival, from);
+}
+
+static int add_other_arc(struct graph *graph, struct arrival *arrival,
+                         const struct history_edge *edge)
+{
+    bool signal = edge->kind == EDGE_ROOM || edge->kind == EDGE_CONNECTION;
+
+    graph->result->other_arcs++;
+    return add_arc(graph, arrival, edge->value, signal ? STRETCH_SIGNAL : STRETCH_ORDER, 0);
+}
+
+#define SOON 1000000 /* ns; a message may be a little older than the wait that it ends */
+
+/* Whether a wait for any of several paths can have been ended by this. */
+static bool may_have_woken(const struct arrival *arrival, const struct history_edge *edge)
+{
+    return arrival->stream->sleeps != WAITS_FOR_ANY || edge->origin != arrival->stream->origin ||
+           edge->time + SOON >= arrival->stream->since;
+}
+
+/* Whether it is an arc of the graph. */
+static bool counts(struct graph *graph, const struct arrival *arrival,
+                   const struct history_edge *edge)
+{
+    const struct reached *from = edge->value;
+    bool messages_only = graph->options->messages_only;
+
+    if (edge->kind == EDGE_END) {
+        const struct graph_stream *sender =
+            messages_only ? NULL : graph_find_stream(graph, edge->origin, edge->stream);
+        return sender != NULL && (sender->chain != 0 || sender->ended) && sender != arrival->stream;
+    }
+    return from != NULL && from->process != NO_PROCESS_NUMBER &&
+           (edge->kind <= EDGE_INFERRED || !messages_only);
+}
+
+bool graph_explains(struct graph *graph, const struct arrival *arrival)
+{
+    const struct history_event *event = arrival->event;
+
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        if (event->edges[i].kind != EDGE_CREATION && counts(graph, arrival, &event->edges[i]) &&
+            may_have_woken(arrival, &event->edges[i]))
+            return true;
+    return false;
+}
+
+void graph_add_creation(struct graph *graph, const struct arrival *arrival)
+{
+    const struct history_event *event = arrival->event;
+
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        if (event->edges[i].kind == EDGE_CREATION && counts(graph, arrival, &event->edges[i]))
+            add_creation(graph, arrival, event->edges[i].value);
+}
+
+int graph_add_edges(struct graph *graph, struct arrival *arrival)
+{
+    const struct history_event *event = arrival->event;
+    int result = 0;
+
+    for (uint32_t i = 0; i < event->edge_count && result >= 0; i++) {
+        const struct history_edge *edge = &event->edges[i];
+        graph->edge = i;
+        if (edge->kind == EDGE_CREATION || !counts(graph, arrival, edge))
+            continue;
+        if (edge->kind == EDGE_END)
+            result = add_end_arc(graph, arrival, edge);
+        else if (edge->kind <= EDGE_INFERRED)
+            result = add_message_arc(graph, arrival, edge);
+        else
+            result = add_other_arc(graph, arrival, edge);
+    }
+    graph->edge = UINT32_MAX;
+    return result;
+}
+
+/* ---- outside ---- */
+
+static struct request *find_request(const struct graph *graph, uint32_t origin, uint32_t path)
+{
+    uint32_t found = lookup_find(&graph->paths, graph_key(origin, path));
+
+    return found == LOOKUP_NONE ? NULL : pool_at(&graph->requests, found);
+}
+
+int graph_note_request(struct graph *graph, const struct arrival *arrival)
+{
+    const struct record *record = (const struct record *)arrival->event->event.header;
+    uint32_t origin = arrival->stream->origin, path = record->message.path;
+    struct request *request = find_request(graph, origin, path);
+    int64_t stretch = graph_end_here(graph, arrival->chain);
+
+    if (stretch < 0)
+        return (int)stretch;
+    if (request == NULL) {
+        int64_t index = pool_take(&graph->requests);
+        if (index < 0 || lookup_set(&graph->paths, graph_key(origin, path), (uint32_t)index) < 0)
+            return -ENOMEM;
+        request = pool_at(&graph->requests, (uint32_t)index);
+    }
+    request->time = record->header.time;
+    graph_reach(graph, &request->at, arrival->chain, (uint32_t)stretch);
+    return 0;
+}
+
+void graph_forget_path(struct graph *graph, uint32_t origin, uint32_t path)
+{
+    uint32_t found = lookup_find(&graph->paths, graph_key(origin, path));
+
+    if (found == LOOKUP_NONE)
+        return;
+    pool_give(&graph->requests, found);
+    lookup_remove(&graph->paths, graph_key(origin, path));
+}
+
+/* A RECEIVE from outside: since the same process has sent something there, this time has passed (thesis,
+ * figure 5.3). */
+int graph_add_outside(struct graph *graph, struct arrival *arrival)
+{
+    const struct record *record = (const struct record *)arrival->event->event.header;
+    const struct request *request =
+        find_request(graph, arrival->stream->origin, record->message.path);
+
+    if (request == NULL || request->at.process != arrival->chain->process ||
+        record->header.time < request->time)
+        return 0;
+    uint64_t time = stretch_whole_time(record->header.time - request->time);
+    graph->result->outside.count++;
+    graph->result->outside.time += time;
+    arrival->explained = true;
+    return add_arc(graph, arrival, &request->at, STRETCH_SINCE, time);
+}
+
+/* Nothing explains why it slept: an arc of that time, from where it fell asleep. */
+int graph_add_sleep(struct graph *graph, struct arrival *arrival, uint64_t time)
+{
+    struct graph_stream *stream = arrival->stream;
+    int64_t added = 0;
+
+    graph->result->asleep.count++;
+    graph->result->asleep.time += time;
+    for (uint32_t i = 0; i < graph->lengths; i++)
+        if (stream->at.length[i] + time > graph->arrive[i])
+            graph->arrive[i] = stream->at.length[i] + time;
+    if (graph->options->threads || arrival->chain->last == 0)
+        added = graph_add_stretch(graph, arrival->chain, STRETCH_SLEEP, NO_STRETCH, time);
+    else if (stream->at.stretch != 0)
+        added =
+            graph_add_stretch(graph, arrival->chain, STRETCH_SINCE, stream->at.stretch - 1, time);
+    return added < 0 ? (int)added : 0;
+}

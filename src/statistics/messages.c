@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * messages.c: counts a message: what a process has sent and received on a path, how long it took to
+ * answer, and how much was sent in each stretch of time. See statistics.h.
+ */
+#include "statistics/statistics_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values: the latest wait until there are many, which short paths do not live to see ---- */
+
+static unsigned most_buckets(enum value_kind kind)
+{
+    return kind == VALUE_ANSWER ? HISTOGRAM_SOME : HISTOGRAM_FEW;
+}
+
+_Static_assert(VALUE_KINDS - VALUE_WAITS == TIME_KINDS - TIME_MESSAGE_WAIT, "both in one order");
+
+struct histogram *times_of(struct times *times, const struct statistics_use *use,
+                           enum value_kind kind)
+{
+    return kind == VALUE_ANSWER ? &times->of[use->serves ? TIME_RESPONSE : TIME_REQUEST]
+                                : &times->of[TIME_MESSAGE_WAIT + (kind - VALUE_WAITS)];
+}
+
+/* The use's own histogram of a kind, made if there is none; NULL: out of memory. */
+static struct histogram *own_histogram(struct statistics_use *use, enum value_kind kind)
+{
+    if (use->values == NULL)
+        use->values = calloc(1, sizeof(*use->values));
+    return use->values == NULL ? NULL : &use->values->of[kind];
+}
+
+static int add_to_histogram(struct communication_process *process, struct statistics_use *use,
+                            enum value_kind kind, uint64_t value)
+{
+    struct histogram *own = own_histogram(use, kind);
+    int result = own == NULL ? -ENOMEM : histogram_add(own, value, most_buckets(kind));
+
+    return result < 0 || kind < VALUE_ANSWER
+               ? result
+               : histogram_add(times_of(&process->times, use, kind), value, HISTOGRAM_MOST);
+}
+
+static enum value_kind kind_of(uint32_t latest)
+{
+    return latest % (1 << KIND_BITS);
+}
+
+static uint32_t value_of(uint32_t latest)
+{
+    return latest >> KIND_BITS;
+}
+
+_Static_assert(LATEST_MOST <= HISTOGRAM_TOGETHER, "all of one kind can be added together");
+
+/* Puts the latest values of `use` into the histograms of `into`, and times into those of the process. */
+static int spill(struct statistics *statistics, const struct statistics_use *use,
+                 struct statistics_use *into, bool into_alike)
+{
+    struct communication_process *process = process_row(statistics, use->process);
+    const struct use_latest *latest = latest_of(statistics, use);
+    uint32_t values[VALUE_KINDS][LATEST_MOST];
+    uint8_t counts[VALUE_KINDS] = {0};
+    struct histogram_together together;
+    int result = 0;
+
+    for (unsigned i = 0; i < use->latest_count; i++) {
+        enum value_kind kind = kind_of(latest->values[i]);
+        values[kind][counts[kind]++] = value_of(latest->values[i]);
+    }
+    for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
+        if (counts[kind] == 0)
+            continue;
+        struct histogram *to = own_histogram(into, kind);
+        histogram_gather(&statistics->gathering, values[kind], counts[kind], &together);
+        result = to == NULL ? -ENOMEM
+                            : histogram_merge(to, &together.histogram,
+                                              into_alike ? HISTOGRAM_MANY : most_buckets(kind));
+        if (result == 0 && kind >= VALUE_ANSWER)
+            result = histogram_merge(times_of(&process->times, use, kind), &together.histogram,
+                                     HISTOGRAM_MOST);
+    }
+    return result;
+}
+
+static int spill_own(struct statistics *statistics, struct statistics_use *use)
+{
+    int result = spill(statistics, use, use, false);
+
+    use->latest_count = 0;
+    return result;
+}
+
+int statistics_add_value(struct statistics *statistics, struct statistics_use *use,
+                         enum value_kind kind, uint64_t value)
+{
+    int result = 0;
+
+    if (value >> VALUE_BITS != 0)
+        return add_to_histogram(process_row(statistics, use->process), use, kind, value);
+    if (use->latest_count == LATEST_MOST)
+        result = spill_own(statistics, use);
+    latest_of(statistics, use)->values[use->latest_count++] = (uint32_t)value << KIND_BITS | kind;
+    return result;
+}
+
+int statistics_add_latest(const struct statistics *statistics, const struct statistics_use *use,
+                          enum value_kind kind, struct histogram *histogram, unsigned most)
+{
+    const struct use_latest *latest = latest_of(statistics, use);
+    int result = 0;
+
+    for (unsigned i = 0; result == 0 && i < use->latest_count; i++)
+        if (kind_of(latest->values[i]) == kind)
+            result = histogram_add(histogram, value_of(latest->values[i]), most);
+    return result;
+}
+
+static int add_open(const struct use_latest *latest, enum value_kind kind,
+                    struct histogram *histogram, unsigned most)
+{
+    uint32_t aside = latest->aside == NULL ? 0 : latest->aside->count;
+    int result =
+        latest->open[kind].any ? histogram_add(histogram, latest->open[kind].size, most) : 0;
+
+    for (uint32_t i = 0; result == 0 && i < aside; i++)
+        if (latest->aside->list[i].kind == kind && latest->aside->list[i].any)
+            result = histogram_add(histogram, latest->aside->list[i].size, most);
+    return result;
+}
+
+int statistics_add_values(const struct statistics *statistics, const struct statistics_use *use,
+                          enum value_kind kind, struct histogram *histogram, unsigned most)
+{
+    int result = use->values == NULL ? 0 : histogram_merge(histogram, &use->values->of[kind], most);
+
+    if (result == 0)
+        result = statistics_add_latest(statistics, use, kind, histogram, most);
+    return result == 0 && kind < VALUE_ANSWER && use->latest != 0
+               ? add_open(latest_of(statistics, use), kind, histogram, most)
+               : result;
+}
+
+int statistics_add_to_alike(struct statistics *statistics, const struct statistics_use *use,
+                            struct statistics_use *alike)
+{
+    int result = spill(statistics, use, alike, true);
+
+    add_traffic(&alike->sent, &use->sent);
+    add_traffic(&alike->received, &use->received);
+    for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
+        struct histogram *to = own_histogram(alike, kind);
+        if (to == NULL)
+            return -ENOMEM;
+        if (use->values != NULL)
+            result = histogram_merge(to, &use->values->of[kind], HISTOGRAM_MANY);
+        if (result == 0 && kind < VALUE_ANSWER && use->latest != 0)
+            result = add_open(latest_of(statistics, use), kind, to, HISTOGRAM_MANY);
+    }
+    return result;
+}
+
+/* ---- messages ---- */
+
+/* A server answers what it has received, a client is answered what it has sent. Who the server is the
+ * path says; else it is who receives first. */
+static int note_answer(struct statistics *statistics, struct statistics_use *use,
+                       const struct statistics_path *path, const struct record *record)
+{
+    uint64_t time = record->header.time - record->message.span;
+    int result = 0;
+
+    if (use->last == 0)
+        use->serves = path->role == PATH_ROLE_ACCEPTED ||
+                      (path->role == PATH_ROLE_UNKNOWN && record->header.id == EVENT_RECEIVE);
+    else if (use->last == (use->serves ? EVENT_RECEIVE : EVENT_SEND) &&
+             use->last != record->header.id && time >= use->last_time)
+        result = statistics_add_value(statistics, use, VALUE_ANSWER, time - use->last_time);
+    use->last = record->header.id;
+    use->last_time = time;
+    return result;
+}
+
+/* Of a path that was never described the kind is not known: 0 bytes are then taken for the end of
+ * file, which is the commoner case by far. */
+static bool is_message(const struct statistics_path *path, const struct record *record)
+{
+    return record->header.id == EVENT_SEND || record->message.bytes != 0 ||
+           ((record->header.flags & RECORD_END_OF_FILE) == 0 && path->known && !path->byte_stream);
+}
+
+static void count_message(struct traffic *traffic, const struct record *record)
+{
+    traffic->bytes += record->message.bytes;
+    traffic->messages += (record->header.flags & RECORD_CONTINUED) == 0;
+}
+
+/* ---- sizes: pieces of one call are one message, known when its stream begins the next one ---- */
+
+static bool is_of(const struct open_message *open, enum value_kind kind, uint32_t stream)
+{
+    return open->any && open->stream == stream && open->kind == kind;
+}
+
+/* NULL: the stream has none, as far as is known. */
+static struct open_message *find_open(struct use_latest *latest, enum value_kind kind,
+                                      uint32_t stream)
+{
+    if (is_of(&latest->open[kind], kind, stream))
+        return &latest->open[kind];
+    for (uint32_t i = 0; latest->aside != NULL && i < latest->aside->count; i++)
+        if (is_of(&latest->aside->list[i], kind, stream))
+            return &latest->aside->list[i];
+    return NULL;
+}
+
+/* What is complete, or was there for so long that it is taken for it. */
+static int close_message(struct statistics *statistics, struct statistics_use *use,
+                         struct open_message *open)
+{
+    bool any = open->any;
+
+    open->any = false;
+    return any ? statistics_add_value(statistics, use, open->kind, open->size) : 0;
+}
+
+/* A place in the list, whose message is closed if it has one; NULL: out of memory. */
+static struct open_message *place_aside(struct statistics *statistics, struct statistics_use *use)
+{
+    struct use_latest *latest = latest_of(statistics, use);
+
+    if (latest->aside == NULL)
+        latest->aside = calloc(1, sizeof(*latest->aside));
+    struct open_messages *aside = latest->aside;
+    if (aside == NULL)
+        return NULL;
+    if (aside->count < ASIDE_MOST)
+        return &aside->list[aside->count++];
+    struct open_message *place = &aside->list[aside->next++ % ASIDE_MOST];
+    return close_message(statistics, use, place) < 0 ? NULL : place;
+}
+
+static int open_message(struct statistics *statistics, struct statistics_use *use,
+                        struct open_message message)
+{
+    struct use_latest *latest = latest_of(statistics, use);
+    struct open_message *before = &latest->open[message.kind];
+    struct open_message *own = find_open(latest, message.kind, message.stream);
+    int result = own == NULL ? 0 : close_message(statistics, use, own);
+
+    if (result == 0 && before->any) { /* another stream's, which may be in its call still */
+        own = own == NULL ? place_aside(statistics, use) : own;
+        if (own == NULL)
+            return -ENOMEM;
+        *own = *before;
+    }
+    *before = message;
+    return result;
+}
+
+/* What was sent is counted where it was sent, if that end is metered and used. */
+static int note_size(struct statistics *statistics, struct statistics_use *use,
+                     const struct statistics_path *path, const struct record *record)
+{
+    enum value_kind kind = record->header.id == EVENT_SEND ? VALUE_SENT : VALUE_RECEIVED;
+
+    if (kind == VALUE_RECEIVED && path->partner_used)
+        return 0;
+    if (record->header.flags & RECORD_CONTINUED) {
+        struct open_message *open =
+            find_open(latest_of(statistics, use), kind, record->header.stream);
+        if (open != NULL)
+            open->size += record->message.bytes;
+        return 0;
+    }
+    return open_message(statistics, use,
+                        (struct open_message){.size = record->message.bytes,
+                                              .stream = record->header.stream,
+                                              .kind = (uint8_t)kind,
+                                              .any = true});
+}
+
+int statistics_add_message(struct statistics *statistics, struct statistics_use *use,
+                           const struct record *record)
+{
+    struct statistics_path *path = path_at(statistics, use->path);
+
+    path->messages++;
+    if (!is_message(path, record))
+        return 0;
+    count_message(record->header.id == EVENT_SEND ? &use->sent : &use->received, record);
+    int result = note_size(statistics, use, path, record);
+    return result < 0 ? result : note_answer(statistics, use, path, record);
+}
+
+/* ---- over time ---- */
+
+static void double_interval(struct statistics *statistics)
+{
+    for (size_t i = 0; i < statistics->interval_count; i++) {
+        struct traffic one = statistics->intervals[i];
+        if (i % 2 == 0)
+            statistics->intervals[i / 2] = one;
+        else
+            add_traffic(&statistics->intervals[i / 2], &one);
+    }
+    size_t left = (statistics->interval_count + 1) / 2;
+    memset(&statistics->intervals[left], 0,
+           (statistics->interval_count - left) * sizeof(*statistics->intervals));
+    statistics->interval_count = left;
+    statistics->interval *= 2;
+}
+
+/* Traces of several machines may tell of times before the first record's: these count for the first
+ * stretch. */
+int statistics_count_in_time(struct statistics *statistics, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    int64_t wall = (int64_t)(record->header.time + (uint64_t)event->wall_offset);
+
+    if (statistics->interval_count == 0)
+        statistics->interval_begin = wall;
+    uint64_t since = wall > statistics->interval_begin
+                         ? (uint64_t)wall - (uint64_t)statistics->interval_begin
+                         : 0;
+    while (since / statistics->interval >= MOST_INTERVALS && statistics->interval_count > 0)
+        double_interval(statistics);
+    size_t index = since / statistics->interval;
+    if (array_reserve(&statistics->intervals, &statistics->interval_capacity, index + 1,
+                      sizeof(*statistics->intervals)) < 0)
+        return -ENOMEM;
+    if (index >= statistics->interval_count)
+        statistics->interval_count = index + 1;
+    count_message(&statistics->intervals[index], record);
+    return 0;
+}

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * statistics_private.h: what the communication statistics remember while they read. Private to statistics/.
+ *
+ *      (origin, stream number)  --> stream ------process-----> row of the result so far
+ *      (origin, path number)    --> path --first_use--> use --next--> use ...
+ *      (path, process)          --> use      one process at one end of a path: its counters
+ *
+ * When both ends of a connection have ended, and it is not among the largest, what its uses have counted is added
+ * to those of the row of its like: alike.c.
+ */
+#ifndef DPM_STATISTICS_PRIVATE_H
+#define DPM_STATISTICS_PRIVATE_H
+
+#include "base/lookup.h"
+#include "history/joining.h"
+#include "statistics/statistics.h"
+
+struct statistics_origin {
+    bool seen;
+    bool machine_known;
+    uint32_t machine; /* index into machines */
+    uint32_t meter_flags;
+    uint32_t kinds_left_out;
+    uint32_t meter;      /* enum meter_kind */
+    uint64_t first_time; /* of its records, ns monotonic */
+    uint64_t last_time;
+    int64_t first_wall; /* the same, ns since 1970 */
+    int64_t last_wall;
+};
+
+struct statistics_machine {
+    uint8_t machine_id[16];
+    uint8_t boot_id[16];
+    char name[MACHINE_NAME_SIZE];
+    bool known; /* there was a MACHINE record */
+};
+
+/* What a process has done stands in its row of the result; this is beside it, at the same index. */
+struct statistics_process {
+    uint32_t image;
+    bool ended;
+    bool leaves; /* folding: it has ended, and no path that stays knows it */
+    bool left;   /* it did: its row says all that is known */
+};
+
+/* What was sent and received at a program counter. */
+struct statistics_pc {
+    uint32_t origin;
+    uint32_t image;
+    uint64_t pc;
+    struct traffic sent;
+    struct traffic received;
+};
+
+#define MOST_PCS 65536
+
+struct procedures {
+    struct intern keys;
+    struct statistics_pc *counters; /* by index */
+    size_t capacity;
+    struct statistics_pc others; /* beyond MOST_PCS */
+};
+
+/* The counter a stream used last for one type of record. */
+struct recent_pc {
+    uint64_t pc;
+    uint32_t image;
+    uint32_t index;
+    bool known;
+};
+
+struct statistics_stream {
+    uint64_t waits_since;   /* its last RECEIVECALL, if nothing else was told since; or 0 */
+    uint64_t blocked_since; /* the first SENDCALL of a call that goes on; or 0 */
+    uint32_t process;       /* index into processes */
+    uint32_t origin;
+    uint32_t number;
+    bool present; /* false: it is not in use */
+    bool known;   /* its identity record was seen */
+    bool running; /* proc_time is set */
+    bool ended;
+    uint64_t proc_time;         /* the last one seen, 48 bits */
+    uint32_t image;             /* that it executes */
+    struct recent_pc recent[2]; /* of its sends, of its receives */
+};
+
+/* What there is a histogram of. */
+enum value_kind {
+    VALUE_SENT,     /* bytes of a message */
+    VALUE_RECEIVED, /* the same, only where sends are not metered: what the others sent */
+    VALUE_ANSWER,   /* ns; of a server or a client */
+    VALUE_WAITS,    /* from here on ns, in the order of enum time_kind: */
+    VALUE_MESSAGE_WAIT = VALUE_WAITS,
+    VALUE_RECEIVER_WAIT,
+    VALUE_SENDER_BLOCKED,
+    VALUE_DELIVERY,
+    VALUE_KINDS,
+};
+
+/* A path of some hundred messages needs no histograms: more would cost more memory than it saves time. */
+#define LATEST_MOST 70
+#define KIND_BITS   3
+#define VALUE_BITS  (32 - KIND_BITS)
+
+_Static_assert(VALUE_KINDS <= 1 << KIND_BITS && LATEST_MOST <= UINT8_MAX, "latest has room");
+
+/* A message of which pieces may still come: it is not among the values yet. Threads of one process use a
+ * path at the same time, so it is a stream's. */
+struct open_message {
+    uint64_t size;   /* bytes so far */
+    uint32_t stream; /* its number, which a folding does not change */
+    uint8_t kind;    /* enum value_kind */
+    bool any;        /* there is one */
+};
+
+#define ASIDE_MOST 16
+
+/* Those of streams before the latest one. */
+struct open_messages {
+    uint32_t count;
+    uint32_t next; /* once the list is full: which is taken for complete next */
+    struct open_message list[ASIDE_MOST];
+};
+
+/* How the values of a use are distributed. */
+struct use_values {
+    struct histogram of[VALUE_KINDS];
+};
+
+/* Of a use that lives: messages that are not complete, and values that are not distributed yet. */
+struct use_latest {
+    struct open_message open[VALUE_ANSWER]; /* the latest message of each kind */
+    struct open_messages *aside;            /* NULL: one stream at a time has used it so far */
+    uint32_t values[LATEST_MOST];           /* value << KIND_BITS | kind */
+} __attribute__((aligned(64)));
+
+/* One process at one end of a path, or of the connections that share a row. */
+struct statistics_use {
+    uint32_t path;    /* index into paths */
+    uint32_t process; /* index into rows->processes */
+    uint32_t next;    /* index into uses + 1 of the same path, 0: last */
+    uint32_t latest;  /* index into latest + 1, 0: it shares a row */
+    uint8_t last;     /* EVENT_SEND, EVENT_RECEIVE, 0: nothing yet */
+    bool serves;      /* a server */
+    uint8_t latest_count;
+    uint64_t last_time; /* of its last message */
+    struct traffic sent;
+    struct traffic received;
+    struct use_values *values; /* NULL: it has had few so far */
+} __attribute__((aligned(64)));
+
+/* A message on its way to the other end of a path, or in its queue: queues.c. */
+struct queue_message {
+    uint64_t sent;        /* 0: by somebody who is not metered */
+    uint64_t queued : 63; /* 0: not yet, as far as is known */
+    uint64_t told : 1;    /* MESSAGEQUEUED has told when; else it is said to be when it was sent */
+    uint32_t end;         /* position after it */
+    uint32_t bytes;
+};
+
+#define NUMBERS_SEEN 1024
+
+/* Which datagrams were received lately: duplicates.c. */
+struct numbers_seen {
+    uint64_t bits[NUMBERS_SEEN / 64];
+    uint32_t highest;
+    uint32_t last; /* received */
+    bool any;
+};
+
+struct queue_arrival {
+    uint64_t time;
+    uint32_t end; /* up to this position */
+};
+
+/* What few queues need. */
+struct queue_rest {
+    struct queue_arrival *arrivals; /* of what no SEND has told yet */
+    size_t arrival_capacity;
+    struct numbers_seen *seen; /* of UDP between machines; else NULL */
+};
+
+struct queue {
+    struct queue_message *messages; /* [first .. count), in the order of their positions */
+    uint32_t capacity;
+    uint32_t first;
+    uint32_t count;
+    uint32_t taken; /* up to this position */
+    uint32_t owner; /* index of the process that received last, or NO_PROCESS */
+    uint32_t arrival_count;
+    uint32_t sent_last; /* position after the latest message */
+    uint32_t
+        shift; /* to be subtracted from the receiver's numbers: both ends count identifications of IPv4
+                       from 65,536 on by themselves */
+    bool has_taken;
+    bool numbered; /* positions are numbers of messages */
+    bool closed;   /* its receiver's end is: it is in its owner's length no more */
+    bool travels;  /* it is queued after it was sent: TCP, UDP */
+    bool
+        repeats; /* some number was a multiple of 65,536 more than the one before: identifications of
+                      IPv4 that say nothing */
+    uint64_t lost;           /* messages that were given up: nobody received them */
+    struct queue_rest *rest; /* NULL: nothing */
+    struct queue_length length;
+} __attribute__((aligned(64)));
+
+/* What each record looks at comes first. */
+struct statistics_path {
+    uint32_t first_use; /* index into uses + 1 */
+    uint32_t last_used; /* the same, of the use that was looked up last */
+    uint32_t
+        partner; /* index of the other end, NO_END: it is not metered, or not known yet. The joiner has it,
+                           too, but in another line of the cache */
+    uint8_t role; /* enum path_role, of this end; guessed from the ports if need be */
+    bool known;
+    bool byte_stream;  /* 0 bytes received are the end of file */
+    bool partner_used; /* the other end is metered, and somebody uses it */
+    uint64_t messages; /* SEND and RECEIVE records */
+    uint32_t outgoing; /* index into queues + 1, of what it sends; 0: nothing yet */
+    uint32_t incoming; /* of what comes from somebody who is not metered; likewise */
+    uint32_t origin;
+    uint32_t number;
+    bool present; /* false: it is not in use */
+    bool leaves;  /* folding: it has ended, and so has its other end */
+    bool settled; /* it did, and stays: it is one of the largest */
+    bool aged;    /* it had ended when the folding before came */
+    bool reuses;  /* an earlier one had its addresses and ports */
+    uint64_t dropped;
+    uint64_t closed;       /* when it was, by the first origin's clock; 0: it is not */
+    uint64_t duplicates;   /* datagrams that were received once more */
+    uint32_t last_dropped; /* the last count that DROPPED told, modulo 2^32 */
+    struct network network;
+} __attribute__((aligned(64)));
+
+#define RECENT_NUMBERS 16384 /* a power of two */
+
+/* Numbers of origins to indexes; those asked for lately are found without a look-up. */
+struct number_table {
+    struct lookup numbers;
+    struct recent_number {
+        uint64_t key;
+        uint32_t index_and_1; /* 0: none */
+    } * recent;               /* [RECENT_NUMBERS] */
+};
+
+#define WAITING_MOST 32
+
+/* Records of events that are not counted yet: waiting.c. */
+struct waiting_events {
+    struct waiting_event {
+        struct record record;
+        uint32_t origin;
+        int64_t wall_offset;
+        int64_t clock_offset; /* to be added to its time for that of the first origin's clock */
+    } list[WAITING_MOST];
+    uint32_t count;
+};
+
+/* When what has ended is taken out of the tables, and how many rows it may have then. */
+struct statistics_limits {
+    uint32_t ended; /* paths and processes in the tables, beside a share of what lives */
+    uint32_t processes;
+    uint32_t pairs;
+    uint32_t largest; /* connections that keep rows of their own */
+    uint32_t paths;   /* rows that others share */
+};
+
+#define ADDRESSES_KNOWN 65536
+
+/* Hashes of addresses and ports that connections had: of the latest ADDRESSES_KNOWN at least, for a machine has
+ * no more ports than that to choose from. */
+struct addresses_had {
+    struct intern latest;
+    struct intern before; /* full: replaced when the latest are */
+};
+
+/* What else connections have in common that share a row, and who used them. */
+struct alike {
+    uint32_t first_use[2]; /* of the local end, of the remote one */
+    bool by_sends[2];      /* connections.h */
+    bool local;
+    bool to_itself;
+    bool of_kind; /* only the kind is common: what the uses had counted is distributed already */
+};
+
+/* Rows of connections that have ended and are not among the largest: alike.c. */
+struct alike_rows {
+    struct alike *alike; /* beside each of rows->paths */
+    size_t alike_capacity;
+    size_t capacity;    /* of rows->paths */
+    struct intern keys; /* of what they have in common: an index into `found` */
+    uint32_t *found;    /* indexes into rows->paths */
+    size_t found_capacity;
+};
+
+/* Of paths. */
+struct indexes {
+    uint32_t *list;
+    size_t capacity;
+    uint32_t count;
+};
+
+struct statistics {
+    struct statistics_limits limits;
+    struct statistics_origin *origins;
+    size_t origin_capacity;
+    uint32_t origin_count;
+    struct statistics_machine *machines;
+    size_t machine_capacity;
+    uint32_t machine_count;
+    struct procedures procedures;
+    struct addresses_had addresses;
+    struct traffic *intervals;
+    size_t interval_count;
+    size_t interval_capacity;
+    uint64_t interval;      /* ns, 0: not asked for */
+    int64_t interval_begin; /* of the first, wall time */
+    uint64_t latest_time;   /* of an event, by the first origin's clock: events.c */
+    uint64_t events;
+    uint64_t unknown_streams;
+    uint64_t unseen_bytes;
+    uint64_t unseen_sent_bytes;
+
+    /* what lives, what has ended lately, and the largest of what has ended */
+    struct identities *identities; /* of paths, machines, images, users and cgroups */
+    struct number_table stream_numbers;
+    struct pool streams;
+    struct number_table path_numbers;
+    struct pool paths;
+    struct lookup use_numbers; /* by path and process */
+    struct pool uses;
+    struct pool latest; /* of those of paths */
+    struct pool queues;
+    struct joiner joiner;       /* ends are numbered like paths */
+    uint32_t ended;             /* paths and processes that have ended since the last folding */
+    uint32_t lingering;         /* processes that have ended, and have not left */
+    struct indexes ended_paths; /* that may leave */
+    struct indexes leaving;     /* while it is folded */
+    uint32_t settled;           /* connections */
+    struct traffic least;       /* of the smallest that is settled since there were too many */
+    struct waiting_events waiting;
+    struct histogram_gathering gathering;
+
+    /* the result so far: all processes, connections that share rows */
+    struct communication *rows;
+    struct number_table process_numbers; /* of rows, but for those that are shared */
+    size_t process_capacity;
+    struct statistics_process *processes; /* beside each of rows->processes */
+    size_t process_state_capacity;
+    struct alike_rows alike_rows;
+};
+
+/* ---- the tables: index of a number of an origin, new or known; a negative errno: out of memory ---- */
+
+uint64_t number_key(uint32_t origin,
+                    uint32_t number); /* by which they are found in a number_table */
+
+int64_t statistics_process_index(struct statistics *statistics, uint32_t origin, uint32_t number);
+int64_t statistics_stream_index(struct statistics *statistics, uint32_t origin, uint32_t number,
+                                uint32_t process_number);
+int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, uint32_t number);
+
+/* They stay where they are until they are removed. */
+static inline struct statistics_stream *stream_at(const struct statistics *statistics,
+                                                  uint32_t index)
+{
+    return pool_at(&statistics->streams, index);
+}
+
+static inline struct statistics_path *path_at(const struct statistics *statistics, uint32_t index)
+{
+    return pool_at(&statistics->paths, index);
+}
+
+/* `index_and_1`: a first_use, or a use's next. NULL: there is none. */
+static inline struct statistics_use *use_at(const struct statistics *statistics,
+                                            uint32_t index_and_1)
+{
+    return index_and_1 == 0 ? NULL : pool_at(&statistics->uses, index_and_1 - 1);
+}
+
+static inline struct statistics_use *next_use(const struct statistics *statistics,
+                                              const struct statistics_use *use)
+{
+    return use_at(statistics, use->next);
+}
+
+/* NULL: it shares a row. */
+static inline struct use_latest *latest_of(const struct statistics *statistics,
+                                           const struct statistics_use *use)
+{
+    return use->latest == 0 ? NULL : pool_at(&statistics->latest, use->latest - 1);
+}
+
+/* `index_and_1`: a path's outgoing or incoming. NULL: there is none. */
+static inline struct queue *queue_at(const struct statistics *statistics, uint32_t index_and_1)
+{
+    return index_and_1 == 0 ? NULL : pool_at(&statistics->queues, index_and_1 - 1);
+}
+
+/* What a process has done so far; valid until the next process is known. */
+static inline struct communication_process *process_row(const struct statistics *statistics,
+                                                        uint32_t process)
+{
+    return &statistics->rows->processes[process];
+}
+
+/* What is known already; LOOKUP_NONE. */
+uint32_t number_table_find(const struct number_table *table, uint32_t origin, uint32_t number);
+
+/* Return 0 or -ENOMEM. */
+int number_table_set(struct number_table *table, uint32_t origin, uint32_t number, uint32_t index);
+int statistics_tables_new(struct statistics *statistics);
+
+void number_table_remove(struct number_table *table, uint32_t origin, uint32_t number);
+void number_table_clear(struct number_table *table);
+void statistics_tables_done(struct statistics *statistics);
+
+/* Adds one more. Returns 0 or -ENOMEM. */
+int indexes_add(struct indexes *indexes, uint32_t index);
+
+/* Takes one out; a path with its uses and queues. */
+void statistics_remove_stream(struct statistics *statistics, uint32_t index);
+void statistics_remove_path(struct statistics *statistics, uint32_t index);
+
+/* Frees a list of uses, which are in no table. */
+void statistics_free_uses(struct statistics *statistics, uint32_t *first_use);
+
+/* The uses of a path are found by it and their process; or not any more. */
+int statistics_find_uses(struct statistics *statistics, uint32_t path);
+void statistics_hide_uses(struct statistics *statistics, uint32_t path);
+
+/* The counters of a process at an end of a path, or NULL: out of memory. */
+struct statistics_use *statistics_find_use(struct statistics *statistics, uint32_t path_number,
+                                           uint32_t process);
+
+/* Tells the other end of a path that this one is used. */
+void statistics_note_used(struct statistics *statistics, uint32_t path);
+
+/* ---- waiting.c: these return 0 or -ENOMEM ---- */
+
+/* An event waits to be counted. */
+int statistics_let_wait(struct statistics *statistics, const struct event *event,
+                        int64_t clock_offset);
+
+/* Counts all that waits: before a record that is no event, and before a result. */
+int statistics_bring_in(struct statistics *statistics);
+
+/* ---- statistics.c, events.c ---- */
+
+/* Counts an event: any record that says neither who or what others speak of nor how the recording went. Returns 0
+ * or -ENOMEM. */
+int statistics_add_event(struct statistics *statistics, const struct event *event,
+                         int64_t clock_offset);
+
+/* CPU time that a stream had used by then. */
+void note_cpu_time(struct statistics *statistics, struct statistics_stream *stream,
+                   uint64_t proc_time);
+
+/* ---- messages.c: these return 0 or -ENOMEM ---- */
+
+/* Counts a SEND or RECEIVE of a use. */
+int statistics_add_message(struct statistics *statistics, struct statistics_use *use,
+                           const struct record *record);
+
+/* To which times the values of a use belong, by their kind. An answer is a server's or a client's. */
+struct histogram *times_of(struct times *times, const struct statistics_use *use,
+                           enum value_kind kind);
+
+/* Adds those of a kind that are not in the use's histograms yet, nor times in its process's. */
+int statistics_add_latest(const struct statistics *statistics, const struct statistics_use *use,
+                          enum value_kind kind, struct histogram *histogram, unsigned most);
+
+/* Adds all that a use has counted to one of connections that share a row, and its latest times to its process.
+ * Returns 0 or -ENOMEM. */
+int statistics_add_to_alike(struct statistics *statistics, const struct statistics_use *use,
+                            struct statistics_use *alike);
+
+/* Adds all values of a kind that a use has, to at most so many buckets. */
+int statistics_add_values(const struct statistics *statistics, const struct statistics_use *use,
+                          enum value_kind kind, struct histogram *histogram, unsigned most);
+
+/* Adds a value to the use, and if it is a time to its process. */
+int statistics_add_value(struct statistics *statistics, struct statistics_use *use,
+                         enum value_kind kind, uint64_t value);
+
+/* Counts a SEND in its stretch of time. */
+int statistics_count_in_time(struct statistics *statistics, const struct event *event);
+
+/* ---- queues.c; `time` is when it happened, by the first origin's clock; these return 0 or -ENOMEM ---- */
+
+/* A MESSAGEQUEUED of a path; a SEND on it; a RECEIVE by a use. */
+int queues_arrived(struct statistics *statistics, uint32_t path, const struct record *record,
+                   uint64_t time);
+int queues_sent(struct statistics *statistics, uint32_t path, const struct record *record,
+                uint64_t time);
+int queues_received(struct statistics *statistics, struct statistics_use *use,
+                    const struct record *record, uint64_t time);
+
+/* Its path leaves the tables, or nobody can receive from it any more: what is in it is its owner's no
+ * more. */
+void queue_leaves(struct statistics *statistics, struct queue *queue);
+
+/* What it comes to, `now` being the latest time. */
+void queue_result(const struct queue *queue, uint64_t now, struct queue_length *ret_length);
+
+/* Frees it, if there is one. */
+void queue_free(struct statistics *statistics, uint32_t index_and_1);
+
+/* ---- duplicates.c ---- */
+
+/* Whether a number is among the latest; and received. */
+bool numbers_cover(const struct numbers_seen *seen, uint32_t number);
+bool numbers_have(struct numbers_seen *seen, uint32_t number);
+void numbers_note(struct numbers_seen *seen, uint32_t number);
+
+/* ---- waits.c ---- */
+
+static inline uint64_t time_since(uint64_t begin, uint64_t now)
+{
+    return now > begin ? now - begin : 0;
+}
+
+/* Any record of a stream: how long it has waited by then. `use`: of the path that it speaks of, or NULL.
+ * Returns 0 or -ENOMEM. */
+int waits_note(struct statistics *statistics, struct statistics_stream *stream,
+               struct statistics_use *use, const struct record *record, uint64_t time);
+
+/* ---- procedures.c ---- */
+
+/* Counts a SEND or RECEIVE where it was made; `recent` is the stream's. */
+int procedures_count(struct procedures *procedures, struct recent_pc *recent, uint32_t origin,
+                     uint32_t image, const struct record *record);
+
+/* Makes the result's rows. */
+int procedures_build(const struct procedures *procedures, const struct identities *identities,
+                     struct communication *result);
+
+void procedures_done(struct procedures *procedures);
+
+/* ---- what makers of a result share ---- */
+
+/* Takes what has ended out of the tables: it is in the rows from then on. Returns 0 or -ENOMEM. */
+int statistics_fold(struct statistics *statistics);
+
+/* Says in a process's row what is known of it but stands elsewhere. Returns 0 or -ENOMEM. */
+int describe_process(const struct statistics *statistics, struct communication *rows,
+                     uint32_t process);
+
+/* Its parent's row, if that is known by now. */
+void find_parent(const struct statistics *statistics, struct communication *rows, uint32_t process);
+
+/* The pair of these parties, a new one if there is none: valid until the next is asked for. NULL: out
+ * of memory. */
+struct communication_pair *communication_pair(struct communication *communication,
+                                              const struct party *from, const struct party *to);
+
+/* Most bytes first. */
+void communication_sort_pairs(struct communication *communication);
+void communication_sort_paths(struct communication_path *paths, size_t count);
+
+/* Both, and what each has sent in all: the last step to a result. Returns 0 or -ENOMEM. */
+int communication_arrange(struct communication *communication);
+
+/* How a party lists its processes: ascending, each once. Returns how many are left. */
+uint32_t sort_numbers(uint32_t *numbers, uint32_t count);
+
+/* Texts and lists are kept once: parties are equal if these are. */
+const void *party_identity(const struct party *party);
+
+/* For qsort: most bytes first, of as many most messages; of paths what went both ways. */
+int compare_traffic(const struct traffic *a, const struct traffic *b);
+int compare_both_ways(const struct communication_path *a, const struct communication_path *b);
+
+void add_traffic(struct traffic *sum, const struct traffic *more);
+
+void add_network(struct network *sum, const struct network *more);
+
+void add_queue(struct queue_length *sum, const struct queue_length *more);
+
+void times_done(struct times *times);
+
+/* These return 0 or -ENOMEM. */
+int add_times(struct times *sum, const struct times *more);
+int add_process_sums(struct communication_process *sum, const struct communication_process *more);
+
+/* Adds the pairs and paths of `from`, of whose processes number i is map[i] in the result. */
+int communication_transfer(struct communication *result, const uint32_t *map,
+                           const struct communication *from);
+
+/* A copy of the rows of processes, pairs and paths, and of their totals. */
+int communication_copy(const struct communication *from, struct communication **ret_copy);
+
+/* Adds all sums of a row of connections, but for what is distributed. */
+void add_path_sums(struct communication_path *sum, const struct communication_path *more);
+
+/* Adds those totals that are sums over rows. */
+void add_totals(struct communication *sum, const struct communication *more);
+
+/* A copy with texts and histograms that belong to `result`. */
+int copy_process(struct communication *result, const struct communication_process *from,
+                 struct communication_process *to);
+
+/* The same result, in which those processes for which folds[] is true share rows with their like: number i
+ * is map[i] then. */
+int communication_fold_processes(const struct communication *communication, const bool *folds,
+                                 uint32_t *map, struct communication **ret_folded);
+
+#endif

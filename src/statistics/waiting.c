@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waiting.c: lets events wait for each other, some at a time, before they are counted. See statistics.h.
+ *
+ *      all that wait:  path --> use and other end --> latest values and queue --> messages    fetched
+ *      each:           counted (events.c)
+ *
+ * What each of them needs stands somewhere else in memory: when it is fetched for all at the same time, that takes
+ * hardly longer than for one.
+ */
+#include "statistics/statistics_private.h"
+
+#include <string.h>
+
+#define LINE 64 /* bytes, of the processor's cache */
+
+static void fetch(const void *object, size_t lines)
+{
+    for (size_t i = 0; object != NULL && i < lines; i++)
+        __builtin_prefetch((const char *)object + i * LINE, 1);
+}
+
+/* The path that an event speaks of; NULL: none that is known. */
+static struct statistics_path *path_of(const struct statistics *statistics,
+                                       const struct waiting_event *event)
+{
+    const struct record *record = &event->record;
+
+    if (record->header.id > EVENT_RECEIVE || record->message.path == 0)
+        return NULL;
+    uint32_t index =
+        number_table_find(&statistics->path_numbers, event->origin, record->message.path);
+    return index == LOOKUP_NONE ? NULL : path_at(statistics, index);
+}
+
+_Static_assert(EVENT_SEND < EVENT_RECEIVE && EVENT_SENDCALL < EVENT_RECEIVE &&
+                   EVENT_RECEIVECALL < EVENT_RECEIVE,
+               "records of messages come first");
+
+/* The queue that a message is put into or taken from, most likely. */
+static struct queue *queue_of(const struct statistics *statistics,
+                              const struct statistics_path *path, const struct record *record)
+{
+    if (path == NULL || (record->header.id == EVENT_RECEIVE && path->partner == NO_END))
+        return NULL;
+    const struct statistics_path *sender =
+        record->header.id == EVENT_RECEIVE ? path_at(statistics, path->partner) : path;
+    return queue_at(statistics, sender->outgoing);
+}
+
+/* Each step reads what the one before has fetched. */
+static void fetch_all(const struct statistics *statistics)
+{
+    const struct waiting_events *waiting = &statistics->waiting;
+    const struct statistics_path *paths[WAITING_MOST];
+    const struct queue *queues[WAITING_MOST];
+
+    for (uint32_t i = 0; i < waiting->count; i++) {
+        paths[i] = path_of(statistics, &waiting->list[i]);
+        fetch(paths[i], 1);
+    }
+    for (uint32_t i = 0; i < waiting->count; i++) {
+        const struct statistics_path *path = paths[i];
+        fetch(path == NULL ? NULL : use_at(statistics, path->last_used), 1);
+        fetch(path == NULL || path->partner == NO_END ? NULL : path_at(statistics, path->partner),
+              1);
+    }
+    for (uint32_t i = 0; i < waiting->count; i++) {
+        const struct statistics_use *use =
+            paths[i] == NULL ? NULL : use_at(statistics, paths[i]->last_used);
+        const struct use_latest *latest = use == NULL ? NULL : latest_of(statistics, use);
+        fetch(latest, 1);
+        fetch(latest == NULL ? NULL : &latest->values[use->latest_count], 1);
+        queues[i] = queue_of(statistics, paths[i], &waiting->list[i].record);
+        fetch(queues[i], 2);
+    }
+    for (uint32_t i = 0; i < waiting->count; i++)
+        if (queues[i] != NULL && queues[i]->messages != NULL)
+            fetch(&queues[i]->messages[queues[i]->first], 1);
+}
+
+int statistics_bring_in(struct statistics *statistics)
+{
+    struct waiting_events *waiting = &statistics->waiting;
+    int result = 0;
+
+    fetch_all(statistics);
+    for (uint32_t i = 0; result == 0 && i < waiting->count; i++) {
+        const struct waiting_event *one = &waiting->list[i];
+        const struct event event = {&one->record.header, one->origin, one->wall_offset};
+        result = statistics_add_event(statistics, &event, one->clock_offset);
+    }
+    waiting->count = 0;
+    return result;
+}
+
+int statistics_let_wait(struct statistics *statistics, const struct event *event,
+                        int64_t clock_offset)
+{
+    struct waiting_event *last = &statistics->waiting.list[statistics->waiting.count++];
+
+    memcpy(&last->record, event->header, sizeof(last->record));
+    last->origin = event->origin;
+    last->wall_offset = event->wall_offset;
+    last->clock_offset = clock_offset;
+    return statistics->waiting.count < WAITING_MOST ? 0 : statistics_bring_in(statistics);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waits.c: how long streams wait: receivers for messages, senders for room. See statistics.h.
+ *
+ *      RECEIVECALL ----- BLOCK, STOP ... ----- RECEIVE      a receiver's wait; any other record ends it
+ *      SENDCALL -- SENDCALL ------------------ SEND         a sender's, from the first SENDCALL on
+ */
+#include "statistics/statistics_private.h"
+
+int waits_note(struct statistics *statistics, struct statistics_stream *stream,
+               struct statistics_use *use, const struct record *record, uint64_t time)
+{
+    uint64_t begin;
+
+    switch (record->header.id) {
+    case EVENT_RECEIVECALL:
+        stream->waits_since = time;
+        return 0;
+    case EVENT_RECEIVE:
+        begin = stream->waits_since;
+        stream->waits_since = 0;
+        return begin == 0 || use == NULL
+                   ? 0
+                   : statistics_add_value(statistics, use, VALUE_RECEIVER_WAIT,
+                                          time_since(begin, time));
+    case EVENT_SENDCALL:
+        stream->waits_since = 0;
+        if (stream->blocked_since == 0)
+            stream->blocked_since = time;
+        return 0;
+    case EVENT_SEND:
+        begin = stream->blocked_since;
+        stream->waits_since = stream->blocked_since = 0;
+        return begin == 0 || use == NULL
+                   ? 0
+                   : statistics_add_value(statistics, use, VALUE_SENDER_BLOCKED,
+                                          time_since(begin, time));
+    case EVENT_BLOCK:
+    case EVENT_STOPPROCESS:
+    case EVENT_STARTPROCESS:
+        return 0;
+    default:
+        stream->waits_since = 0;
+        return 0;
+    }
+}
