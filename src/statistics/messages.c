@@ -26,17 +26,23 @@ struct histogram *times_of(struct times *times, const struct statistics_use *use
 }
 
 /* The use's own histogram of a kind, made if there is none; NULL: out of memory. */
-static struct histogram *own_histogram(struct statistics_use *use, enum value_kind kind)
+static struct histogram *own_histogram(struct statistics *statistics, struct statistics_use *use,
+                                       enum value_kind kind)
 {
-    if (use->values == NULL)
-        use->values = calloc(1, sizeof(*use->values));
-    return use->values == NULL ? NULL : &use->values->of[kind];
+    if (use->values == 0) {
+        int64_t index = pool_take(&statistics->values);
+        if (index < 0)
+            return NULL;
+        use->values = (uint32_t)index + 1;
+    }
+    return &values_of(statistics, use)->of[kind];
 }
 
-static int add_to_histogram(struct communication_process *process, struct statistics_use *use,
+static int add_to_histogram(struct statistics *statistics, struct statistics_use *use,
                             enum value_kind kind, uint64_t value)
 {
-    struct histogram *own = own_histogram(use, kind);
+    struct communication_process *process = process_row(statistics, use->process);
+    struct histogram *own = own_histogram(statistics, use, kind);
     int result = own == NULL ? -ENOMEM : histogram_add(own, value, most_buckets(kind));
 
     return result < 0 || kind < VALUE_ANSWER
@@ -74,7 +80,7 @@ static int spill(struct statistics *statistics, const struct statistics_use *use
     for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
         if (counts[kind] == 0)
             continue;
-        struct histogram *to = own_histogram(into, kind);
+        struct histogram *to = own_histogram(statistics, into, kind);
         histogram_gather(&statistics->gathering, values[kind], counts[kind], &together);
         result = to == NULL ? -ENOMEM
                             : histogram_merge(to, &together.histogram,
@@ -100,7 +106,7 @@ int statistics_add_value(struct statistics *statistics, struct statistics_use *u
     int result = 0;
 
     if (value >> VALUE_BITS != 0)
-        return add_to_histogram(process_row(statistics, use->process), use, kind, value);
+        return add_to_histogram(statistics, use, kind, value);
     if (use->latest_count == LATEST_MOST)
         result = spill_own(statistics, use);
     latest_of(statistics, use)->values[use->latest_count++] = (uint32_t)value << KIND_BITS | kind;
@@ -135,7 +141,8 @@ static int add_open(const struct use_latest *latest, enum value_kind kind,
 int statistics_add_values(const struct statistics *statistics, const struct statistics_use *use,
                           enum value_kind kind, struct histogram *histogram, unsigned most)
 {
-    int result = use->values == NULL ? 0 : histogram_merge(histogram, &use->values->of[kind], most);
+    const struct use_values *values = values_of(statistics, use);
+    int result = values == NULL ? 0 : histogram_merge(histogram, &values->of[kind], most);
 
     if (result == 0)
         result = statistics_add_latest(statistics, use, kind, histogram, most);
@@ -147,16 +154,17 @@ int statistics_add_values(const struct statistics *statistics, const struct stat
 int statistics_add_to_alike(struct statistics *statistics, const struct statistics_use *use,
                             struct statistics_use *alike)
 {
+    const struct use_values *values = values_of(statistics, use);
     int result = spill(statistics, use, alike, true);
 
     add_traffic(&alike->sent, &use->sent);
     add_traffic(&alike->received, &use->received);
     for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
-        struct histogram *to = own_histogram(alike, kind);
+        struct histogram *to = own_histogram(statistics, alike, kind);
         if (to == NULL)
             return -ENOMEM;
-        if (use->values != NULL)
-            result = histogram_merge(to, &use->values->of[kind], HISTOGRAM_MANY);
+        if (values != NULL)
+            result = histogram_merge(to, &values->of[kind], HISTOGRAM_MANY);
         if (result == 0 && kind < VALUE_ANSWER && use->latest != 0)
             result = add_open(latest_of(statistics, use), kind, to, HISTOGRAM_MANY);
     }

@@ -141,14 +141,16 @@ struct statistics_use {
     uint32_t process; /* index into rows->processes */
     uint32_t next;    /* index into uses + 1 of the same path, 0: last */
     uint32_t latest;  /* index into latest + 1, 0: it shares a row */
+    uint32_t values;  /* index into values + 1, 0: it has had few so far */
     uint8_t last;     /* EVENT_SEND, EVENT_RECEIVE, 0: nothing yet */
     bool serves;      /* a server */
     uint8_t latest_count;
     uint64_t last_time; /* of its last message */
     struct traffic sent;
     struct traffic received;
-    struct use_values *values; /* NULL: it has had few so far */
 } __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct statistics_use) == 64, "a use is one line of the cache");
 
 /* A message on its way to the other end of a path, or in its queue: queues.c. */
 struct queue_message {
@@ -331,6 +333,7 @@ struct statistics {
     struct lookup use_numbers; /* by path and process */
     struct pool uses;
     struct pool latest; /* of those of paths */
+    struct pool values; /* of those that have had more */
     struct pool queues;
     struct joiner joiner;       /* ends are numbered like paths */
     uint32_t ended;             /* paths and processes that have ended since the last folding */
@@ -391,6 +394,13 @@ static inline struct use_latest *latest_of(const struct statistics *statistics,
                                            const struct statistics_use *use)
 {
     return use->latest == 0 ? NULL : pool_at(&statistics->latest, use->latest - 1);
+}
+
+/* NULL: it has had few so far. */
+static inline struct use_values *values_of(const struct statistics *statistics,
+                                           const struct statistics_use *use)
+{
+    return use->values == 0 ? NULL : pool_at(&statistics->values, use->values - 1);
 }
 
 /* `index_and_1`: a path's outgoing or incoming. NULL: there is none. */

@@ -235,11 +235,15 @@ int indexes_add(struct indexes *indexes, uint32_t index)
     return 0;
 }
 
-static void free_values(struct use_values *values)
+static void free_values(struct statistics *statistics, const struct statistics_use *use)
 {
-    for (unsigned kind = 0; values != NULL && kind < VALUE_KINDS; kind++)
+    struct use_values *values = values_of(statistics, use);
+
+    if (values == NULL)
+        return;
+    for (unsigned kind = 0; kind < VALUE_KINDS; kind++)
         histogram_done(&values->of[kind]);
-    free(values);
+    pool_give(&statistics->values, use->values - 1);
 }
 
 void statistics_free_uses(struct statistics *statistics, uint32_t *first_use)
@@ -248,7 +252,7 @@ void statistics_free_uses(struct statistics *statistics, uint32_t *first_use)
         struct statistics_use *use = use_at(statistics, *first_use);
         uint32_t index = *first_use - 1;
         *first_use = use->next;
-        free_values(use->values);
+        free_values(statistics, use);
         if (use->latest != 0) {
             free(latest_of(statistics, use)->aside);
             pool_give(&statistics->latest, use->latest - 1);
@@ -293,6 +297,7 @@ int statistics_tables_new(struct statistics *statistics)
     statistics->paths.size = sizeof(struct statistics_path);
     statistics->uses.size = sizeof(struct statistics_use);
     statistics->latest.size = sizeof(struct use_latest);
+    statistics->values.size = sizeof(struct use_values);
     statistics->queues.size = sizeof(struct queue);
     return number_table_new(&statistics->process_numbers) < 0 ||
                    number_table_new(&statistics->stream_numbers) < 0 ||
@@ -312,6 +317,7 @@ void statistics_tables_done(struct statistics *statistics)
     pool_done(&statistics->paths);
     pool_done(&statistics->uses);
     pool_done(&statistics->latest);
+    pool_done(&statistics->values);
     pool_done(&statistics->queues);
     lookup_done(&statistics->use_numbers);
     free(statistics->processes);
