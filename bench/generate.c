@@ -48,7 +48,7 @@
 #define THREADS_EACH   4u
 #define SPLIT_EACH     5u /* of so many sends one is received in pieces ... */
 #define PIECES_MOST    4u /* ... 2 to so many */
-#define PROCESSES_MOST 1000u
+#define PROCESSES_MOST 10000u
 #define PATHS_MOST     20000u
 
 struct options {

@@ -116,7 +116,7 @@ refuses() {
 
 refuses "no number" 2 "--records 'many': give a number from 1 to" --records many a b
 refuses "a negative number" 2 "--churn '-1': give a number from 0" --churn -1 a b
-refuses "one process" 2 "--processes '1': give a number from 2 to 1000" --processes 1 a b
+refuses "one process" 2 "--processes '1': give a number from 2 to 10000" --processes 1 a b
 refuses "more than 64 bits" 2 "--seed '99999999999999999999'" --seed 99999999999999999999 a b
 refuses "an unknown option" 2 "unrecognized option '--size'" --size 3 a b
 refuses "one trace" 2 '^usage: generate' a
