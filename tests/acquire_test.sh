@@ -96,6 +96,27 @@ check_equal "... saying that there is more to come" "$(($(grep -c '^Who sent to 
     "$(grep -c ', so far$' err)"
 end_connections
 
+# ---- the end of a recording is one moment for all hooks ----
+
+# Two processes that pass one message to and fro: what is sent is received, but for the one that is under way.
+for kind in tcp udp unix pipe; do
+    "$1/bench/pingpong" $kind 100000000 20 > played &
+    player=$!
+    wait_for 60 sh -c "pgrep -P $player > other"
+    sleep 0.2
+    "$dpm" acquire --kinds all --duration 100ms -o game.trace $player "$(cat other)" > out 2> err
+    kill $player "$(cat other)"
+    wait $player 2> stopped
+    "$dpm" dump --json --type send --type receive game.trace > game.json
+    check "$kind is recorded when the recording ends" jq -e -s 'length > 100' game.json
+    check_equal "... as much is sent as is received" 0 "$(jq -s '
+        (map(select(.event == "SEND")) | length) - (map(select(.event == "RECEIVE")) | length) |
+        fabs | if . <= 1 then 0 else . end' game.json)"
+    check_equal "... and what is received is no end of file" 0 \
+        "$(jq -s '[.[] | select(.end_of_file)] | length' game.json)"
+    rm -rf game.trace
+done
+
 # ---- the end of the last process ends it ----
 
 sleep 100 &

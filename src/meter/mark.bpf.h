@@ -8,6 +8,7 @@
  *      survey_files    again and again until all positions are settled; lists each path once
  *      begun = N       one store, and all of them tell; a path that was used since it was listed
  *                      is told again when it is used next (path.bpf.h, moved)
+ *      begun = 0       one store, and all of them are silent: it is over
  */
 #ifndef DPM_MARK_BPF_H
 #define DPM_MARK_BPF_H

@@ -157,6 +157,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     meter->kernel = meter_bpf__open();
     if (meter->kernel == NULL)
         return cannot_load(-errno, problem);
+    meter->generation = meter->kernel->bss->mark_generation = meter->kernel->bss->begun = 1;
     meter->kernel->rodata->flags_in_force = options->flags;
     meter->kernel->rodata->coarse_time = options->coarse_time;
     meter->kernel->rodata->first_sequence = options->first_sequence;
@@ -296,6 +297,9 @@ void meter_detach(struct meter *meter)
 {
     if (meter->detached)
         return;
+    /* hooks are taken out one after the other, some milliseconds each: those that are left would tell the half of
+     * what happens, and take it for the whole */
+    __atomic_store_n(&meter->kernel->bss->begun, 0, __ATOMIC_SEQ_CST);
     for (size_t i = 0; i < meter->link_count; i++)
         bpf_link__destroy(meter->links[i]);
     meter->link_count = 0;

@@ -109,7 +109,8 @@ void meter_measure(struct meter *meter, uint64_t now);
  * counting included; 0: not known. */
 uint32_t meter_time_per_record(const struct meter *meter);
 
-/* Takes every hook out of the kernel. Records still in the rings can be read. */
+/* Ends the recording of all at one moment, and takes every hook out of the kernel. Records still in the rings can
+ * be read. */
 void meter_detach(struct meter *meter);
 
 /* Detaches and frees. NULL is allowed. */

@@ -413,7 +413,8 @@ uint32_t mark_flags;
 uint32_t mark_from_exec;
 uint32_t mark_generation;
 
-/* Streams of a later generation are silent: the meter follows their positions, but tells nothing. */
+/* Streams of a later generation are silent: the meter follows their positions, but tells nothing. The first
+ * generation is 1; 0: it is over, and all are silent. */
 uint32_t begun;
 uint64_t begun_at; /* when those that are silent no more began, 0 = they never were */
 
