@@ -156,6 +156,43 @@ for kind in unix pipe; do
     echo "# $kind with little room: found / logged, logged: $(paste -s -d ';' compared)"
 done
 
+# ---- a wait for the first message of a connection ----
+
+# Each connection has one message, from the server, which lets the client wait for it; by the client's own log.
+cat > first.py << 'END'
+import os, socket, time
+kind = os.environ["KIND"]
+listener = socket.socket(socket.AF_INET if kind == "tcp" else socket.AF_UNIX)
+listener.bind(("127.0.0.1", 0) if kind == "tcp" else "\0first-%d" % os.getpid())
+listener.listen()
+if os.fork() == 0:
+    for _ in range(10):
+        connection = listener.accept()[0]
+        time.sleep(0.03)
+        connection.send(b"welcome")
+        connection.recv(10)
+        connection.close()
+    os._exit(0)
+waited = 0
+for _ in range(10):
+    client = socket.socket(listener.family)
+    client.connect(listener.getsockname())
+    begun = time.monotonic_ns()
+    client.recv(100)
+    waited += time.monotonic_ns() - begun
+    client.send(b"bye")
+    client.close()
+os.wait()
+print(waited)
+END
+for kind in tcp unix; do
+    rm -rf first.trace
+    KIND=$kind "$dpm" run -o first.trace -- python3 first.py > waited 2> err
+    check_equal "$kind: the client waited for each welcome as long as it says" 10 "$("$dpm" stats --json first.trace |
+        jq --argjson waited "$(cat waited)" '[.pairs[].receiver_wait_ns | select(.count > 0 and
+            (.mean * .count / $waited - 1 | fabs) < 0.05)][0].count')"
+done
+
 # ---- each message as it is queued ----
 
 # Writes down of each message its bytes and what is in the queue then: bytes, or of messages how many.

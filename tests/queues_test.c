@@ -568,6 +568,8 @@ static void receive_one(struct naive_world *world, uint32_t index)
                     below(world, 2) == 0 ? 0 : senders_end(index) + 1, 0, 0);
     if (below(world, 6) == 0)
         note_record(world, EVENT_BLOCK, path->receiver, 0, 0, 0);
+    if (below(world, 9) == 0)
+        note_record(world, EVENT_ACCEPT, path->receiver, senders_end(index) + 1, 0, 0);
     if (more == 0)
         return;
     more = path->numbered ? 1 : 1 + below(world, more);
@@ -823,12 +825,13 @@ static void naive_waits(const struct naive_world *world, uint32_t index, struct 
     }
 }
 
-/* The stream's record before this one that is no pause; NEVER: there is none. */
+/* The stream's record before this one that is no pause, nor tells of a path alone; NEVER: there is none. */
 static uint32_t before(const struct naive_world *world, uint32_t at)
 {
     for (uint32_t i = at; i-- > 0;)
         if (world->records[i].header.stream == world->records[at].header.stream &&
-            world->records[i].header.id != EVENT_BLOCK)
+            world->records[i].header.id != EVENT_BLOCK &&
+            world->records[i].header.id != EVENT_ACCEPT)
             return i;
     return NEVER;
 }

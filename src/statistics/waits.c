@@ -2,7 +2,7 @@
 /*
  * waits.c: how long streams wait: receivers for messages, senders for room. See statistics.h.
  *
- *      RECEIVECALL ----- BLOCK, STOP ... ----- RECEIVE      a receiver's wait; any other record ends it
+ *      RECEIVECALL ----- BLOCK, STOP ... ----- RECEIVE      a receiver's wait; most other records end it
  *      SENDCALL -- SENDCALL ------------------ SEND         a sender's, from the first SENDCALL on
  */
 #include "statistics/statistics_private.h"
@@ -38,6 +38,9 @@ int waits_note(struct statistics *statistics, struct statistics_stream *stream,
     case EVENT_BLOCK:
     case EVENT_STOPPROCESS:
     case EVENT_STARTPROCESS:
+    case EVENT_CREATEPATH: /* these are told when a path is first used: in the call that receives */
+    case EVENT_CONNECT:
+    case EVENT_ACCEPT:
         return 0;
     default:
         stream->waits_since = 0;
