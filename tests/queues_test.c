@@ -273,6 +273,30 @@ static void queue_gives_up_bytes_too(void **state)
     end(&world, result);
 }
 
+/* Connections are a process's from its first receive on: what had come to all of them before waited at the same
+ * time, though one is taken up when another is empty already. */
+static void what_came_before_the_first_receive_counts(void **state)
+{
+    const uint32_t paths = 3, messages = 4;
+    struct world world;
+
+    (void)state;
+    begin(&world, NO_QUEUED, 2);
+    for (uint32_t i = 0; i < paths; i++) {
+        tell_ends(&world, 1 + 2 * i, PATH_UNIX_STREAM);
+        for (uint32_t k = 0; k < messages; k++)
+            tell_message(&world, 1000 + 10 * i + k, EVENT_SEND, 1, 1 + 2 * i, 100 * k, 100);
+    }
+    for (uint32_t i = 0; i < paths; i++)
+        for (uint32_t k = 0; k < messages; k++)
+            tell_message(&world, 2000 + 10 * i + k, EVENT_RECEIVE, 2, 2 + 2 * i, 100 * k, 100);
+    struct communication *result = result_of(&world);
+    assert_int_equal(result->processes[1].queue.messages_max, paths * messages);
+    assert_int_equal(result->processes[1].queue.bytes_max, 100 * paths * messages);
+    assert_int_equal(result->processes[1].queue.messages, 0);
+    end(&world, result);
+}
+
 /* ---- what comes twice ---- */
 
 #define DATAGRAMS 3000
@@ -982,6 +1006,7 @@ int main(void)
         cmocka_unit_test(queue_gives_up_bytes_too),
         cmocka_unit_test(strangers_have_no_queue),
         cmocka_unit_test(what_is_left_waits_until_the_end_is_closed),
+        cmocka_unit_test(what_came_before_the_first_receive_counts),
         cmocka_unit_test(duplicates_are_counted),
         cmocka_unit_test(delivery_is_told_by_the_receiver),
         cmocka_unit_test(delivery_of_unix_sockets),

@@ -115,6 +115,20 @@ static void shorten(struct queue_length *length, uint64_t messages, uint64_t byt
     length->bytes -= bytes < length->bytes ? bytes : length->bytes;
 }
 
+/* Into the queues of a process. */
+static void lengthen_process(struct statistics *statistics, uint32_t process, uint64_t messages,
+                             uint64_t bytes, uint64_t time)
+{
+    struct queue_length *length = &process_row(statistics, process)->queue;
+    const struct queue_length before = *length;
+
+    lengthen(length, messages, bytes);
+    if (length->messages_max > before.messages_max)
+        statistics->processes[process].most_messages_at = time;
+    if (length->bytes_max > before.bytes_max)
+        statistics->processes[process].most_bytes_at = time;
+}
+
 static void note_operation(struct queue_length *length)
 {
     length->operations++;
@@ -142,29 +156,32 @@ static uint64_t bytes_left(const struct queue *queue, const struct queue_message
 static void put_in(struct statistics *statistics, struct queue *queue,
                    struct queue_message *message, uint64_t time, bool told)
 {
-    struct queue_length *lengths[] = {&queue->length, length_of_owner(statistics, queue)};
+    struct queue_length *owner = length_of_owner(statistics, queue);
+    uint64_t bytes = bytes_left(queue, message);
 
     message->queued = time;
     message->told = told;
-    for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++) {
-        lengthen(lengths[i], 1, bytes_left(queue, message));
-        note_operation(lengths[i]);
-    }
+    lengthen(&queue->length, 1, bytes);
+    note_operation(&queue->length);
+    if (owner == NULL)
+        return;
+    lengthen_process(statistics, queue->owner, 1, bytes, time);
+    note_operation(owner);
 }
 
 /* A call that goes on has sent more of it. */
 static void lengthen_message(struct statistics *statistics, struct queue *queue,
-                             struct queue_message *message, uint32_t more)
+                             struct queue_message *message, uint32_t more, uint64_t time)
 {
-    struct queue_length *lengths[] = {&queue->length, length_of_owner(statistics, queue)};
     uint64_t before = bytes_left(queue, message);
 
     message->end += more;
     message->bytes += more;
     if (message->queued == 0)
         return;
-    for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++)
-        lengthen(lengths[i], 0, bytes_left(queue, message) - before);
+    lengthen(&queue->length, 0, bytes_left(queue, message) - before);
+    if (length_of_owner(statistics, queue) != NULL)
+        lengthen_process(statistics, queue->owner, 0, bytes_left(queue, message) - before, time);
 }
 
 static void take_out(struct statistics *statistics, struct queue *queue, uint64_t wait)
@@ -189,8 +206,27 @@ static void take_out_bytes(struct statistics *statistics, struct queue *queue, u
         shorten(owner, 0, bytes);
 }
 
+/* What was in the queue when a process's queues were longest, though nobody knew then that it was the process's: a
+ * connection is nobody's before its first receive. */
+static void count_earlier(struct statistics *statistics, const struct queue *queue,
+                          uint32_t process)
+{
+    const struct statistics_process *when = &statistics->processes[process];
+    struct queue_length *length = &process_row(statistics, process)->queue;
+
+    for (uint32_t i = queue->first; i < queue->count; i++) {
+        const struct queue_message *message = &queue->messages[i];
+        if (message->queued == 0)
+            continue;
+        length->messages_max += message->queued <= when->most_messages_at;
+        if (message->queued <= when->most_bytes_at)
+            length->bytes_max += bytes_left(queue, message);
+    }
+}
+
 /* Who receives here: the last who did. What is in the queue is his from then on. */
-static void set_owner(struct statistics *statistics, struct queue *queue, uint32_t process)
+static void set_owner(struct statistics *statistics, struct queue *queue, uint32_t process,
+                      uint64_t time)
 {
     struct queue_length *before = length_of_owner(statistics, queue);
 
@@ -198,9 +234,11 @@ static void set_owner(struct statistics *statistics, struct queue *queue, uint32
         return;
     if (before != NULL)
         shorten(before, queue->length.messages, queue->length.bytes);
+    if (queue->owner == NO_PROCESS)
+        count_earlier(statistics, queue, process);
     queue->owner = process;
     queue->closed = false; /* what was received before may be told after */
-    lengthen(&process_row(statistics, process)->queue, queue->length.messages, queue->length.bytes);
+    lengthen_process(statistics, process, queue->length.messages, queue->length.bytes, time);
 }
 
 void queue_leaves(struct statistics *statistics, struct queue *queue)
@@ -541,7 +579,7 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
         return 0; /* its receiver was quicker, and told first */
     if ((record->header.flags & RECORD_CONTINUED) && last != NULL && !queue->numbered &&
         last->end == record->message.offset) {
-        lengthen_message(statistics, queue, last, message.bytes);
+        lengthen_message(statistics, queue, last, message.bytes, time);
         return 0;
     }
     last =
@@ -649,7 +687,7 @@ static int take_bytes(struct statistics *statistics, struct queue *queue,
 static int take(struct statistics *statistics, struct queue *queue, struct statistics_use *use,
                 const struct record *record, uint64_t time)
 {
-    set_owner(statistics, queue, use->process);
+    set_owner(statistics, queue, use->process, time);
     if (record->header.flags & RECORD_END_OF_FILE)
         return 0;
     int result = queue->numbered ? take_datagram(statistics, queue, use, record, time)

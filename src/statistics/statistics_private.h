@@ -38,6 +38,8 @@ struct statistics_machine {
 
 /* What a process has done stands in its row of the result; this is beside it, at the same index. */
 struct statistics_process {
+    uint64_t most_messages_at; /* when the most were in its queues, by the first origin's clock */
+    uint64_t most_bytes_at;
     uint32_t image;
     bool ended;
     bool leaves; /* folding: it has ended, and no path that stays knows it */
