@@ -141,6 +141,11 @@ done
 
 # ---- a sender that waits for room ----
 
+# Of the pair that has sent most.
+receiver_is_late='(.pairs | max_by(.bytes)) as $most |
+    any(.late_receivers[]; .from == $most.from and .to == $most.to) and
+    all(.late_senders[]; .from != $most.from or .to != $most.to)'
+
 for kind in unix pipe; do
     : > compared
     for run in 1 2 3; do
@@ -153,8 +158,33 @@ for kind in unix pipe; do
     done
     check "$kind: the client waited for room as long as it says" near 1
     check "$kind: ... which is long" test "$(median 2)" -gt 50000000
+    "$dpm" stats --json queue.trace > stats.json 2> stats.err
+    check "$kind: ... so that the receiver is late" jq -e "$receiver_is_late" stats.json
     echo "# $kind with little room: found / logged, logged: $(paste -s -d ';' compared)"
 done
+
+# ---- a message that is much longer than the queue ----
+
+cat > long.py << 'END'
+import os, pairs, time
+client, server = pairs.pair("unix-stream")
+if os.fork() == 0:
+    server.close()
+    client.sendall(b"l" * 4000000)
+    os._exit(0)
+client.close()
+while server.recv(65536):
+    time.sleep(0.004)
+os.wait()
+END
+rm -rf long.trace
+"$dpm" run -o long.trace -- python3 long.py > out 2> err
+"$dpm" stats --json long.trace > long.json
+check "who sends one long message is blocked, and the receiver late" jq -e "$receiver_is_late" long.json
+check_equal "... whose queue was as long as the kernel says" \
+    "$("$dpm" dump --json --type messagequeued long.trace | jq -s 'map(.queue) | max')" \
+    "$(jq '[.processes[].queue.bytes_max] | max' long.json)"
+check "... in the words of the report, too" sh -c "'$dpm' report long.trace | grep -q 'had no room to send to'"
 
 # ---- a wait for the first message of a connection ----
 

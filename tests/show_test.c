@@ -420,7 +420,7 @@ static void statistics_json_has_its_keys(void **state)
     assert_int_equal(json_integer_value(json_object_get(process, "parent")), 1);
     json_t *pair = json_array_get(json_object_get(json, "pairs"), 0);
     expect_keys(pair, "from to messages bytes messages_per_s bytes_per_s share size local shared "
-                      "message_wait_ns receiver_wait_ns delivery_ns");
+                      "message_wait_ns receiver_wait_ns sender_blocked_ns delivery_ns");
     assert_int_equal(json_integer_value(json_object_get(pair, "from")), 3);
     assert_string_equal(json_string_value(json_object_get(pair, "to")), "10.0.0.9:80");
     pair = json_array_get(json_object_get(json, "pairs"), 1);
@@ -471,7 +471,7 @@ static void expect_senders(const json_t *list, const char *expected)
 
     json_array_foreach(list, i, pair)
     {
-        expect_keys(pair, "from to receiver_waited_ns messages_waited_ns");
+        expect_keys(pair, "from to receiver_waited_ns messages_waited_ns sender_blocked_ns");
         snprintf(found + strlen(found), sizeof(found) - strlen(found), "%d ",
                  (int)json_integer_value(json_object_get(pair, "from")));
     }

@@ -206,8 +206,10 @@ static void tell_late(const struct communication *communication,
                       const struct communication_pair *pair, struct report_content *content)
 {
     bool sender = sender_is_late(pair);
-    const struct histogram *times =
-        &pair->times.of[sender ? TIME_RECEIVER_WAIT : TIME_MESSAGE_WAIT];
+    bool blocked = sender_is_blocked(pair);
+    const struct histogram *times = &pair->times.of[sender    ? TIME_RECEIVER_WAIT
+                                                    : blocked ? TIME_SENDER_BLOCKED
+                                                              : TIME_MESSAGE_WAIT];
     char from[PARTY_TEXT_SIZE], to[PARTY_TEXT_SIZE], sum[UNIT_SIZE], half[UNIT_SIZE];
 
     party_text(communication, &pair->from, from);
@@ -218,6 +220,12 @@ static void tell_late(const struct communication *communication,
         report_say(content, "Late",
                    "%s waited for messages of %s: %s in all, half of the times %s or more.", to,
                    from, sum, half);
+    else if (blocked)
+        report_say(
+            content, "Late",
+            "%s had no room to send to %s, which was to receive first: %s in all, half of the "
+            "times %s or more.",
+            from, to, sum, half);
     else
         report_say(content, "Late",
                    "What %s sent waited for %s: %s in all, half of the messages %s or more.", from,

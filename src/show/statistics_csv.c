@@ -175,7 +175,8 @@ static int print_pairs(const struct communication *communication, FILE *file, en
     if (rows == NULL)
         return -ENOMEM;
     fputs("from,to,messages,bytes,local,shared," DISTRIBUTION_COLUMNS(
-              "size") "," WAIT_COLUMNS ",messages_per_s,bytes_per_s\n",
+              "size") "," WAIT_COLUMNS
+                      ",messages_per_s,bytes_per_s," DISTRIBUTION_COLUMNS("sender_blocked_ns") "\n",
           file);
     for (size_t i = 0; i < communication->pair_count && !ferror(file); i++) {
         const struct communication_pair *row = rows[i];
@@ -186,7 +187,8 @@ static int print_pairs(const struct communication *communication, FILE *file, en
         count_cell(file, row->shared, ",");
         distribution_cells(file, &row->sizes, ",");
         wait_cells(file, &row->times, ",");
-        rate_cells(file, communication, &row->sent, "\n");
+        rate_cells(file, communication, &row->sent, ",");
+        distribution_cells(file, &row->times.of[TIME_SENDER_BLOCKED], "\n");
     }
     free(rows);
     return 0;

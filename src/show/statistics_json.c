@@ -87,7 +87,9 @@ static const char *const time_keys[TIME_KINDS] = {
 #define ALL_TIMES ((1u << TIME_KINDS) - 1)
 
 /* Between a sender and a receiver. */
-#define PAIR_TIMES (1u << TIME_MESSAGE_WAIT | 1u << TIME_RECEIVER_WAIT | 1u << TIME_DELIVERY)
+#define PAIR_TIMES                                                                                 \
+    (1u << TIME_MESSAGE_WAIT | 1u << TIME_RECEIVER_WAIT | 1u << TIME_SENDER_BLOCKED |              \
+     1u << TIME_DELIVERY)
 
 /* Adds times of these kinds (bits), each as `make` has it. */
 static int set_times(json_t *object, const struct times *from, unsigned kinds,
@@ -377,9 +379,11 @@ static int print_array(const struct communication *communication, const char *na
 
 static json_t *late(const struct communication_pair *from)
 {
-    return json_pack("{s:o, s:o, s:o, s:o}", "from", party(&from->from), "to", party(&from->to),
-                     "receiver_waited_ns", json_count(from->times.of[TIME_RECEIVER_WAIT].sum),
-                     "messages_waited_ns", json_count(from->times.of[TIME_MESSAGE_WAIT].sum));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "from", party(&from->from), "to",
+                     party(&from->to), "receiver_waited_ns",
+                     json_count(from->times.of[TIME_RECEIVER_WAIT].sum), "messages_waited_ns",
+                     json_count(from->times.of[TIME_MESSAGE_WAIT].sum), "sender_blocked_ns",
+                     json_count(from->times.of[TIME_SENDER_BLOCKED].sum));
 }
 
 /* Of the pairs by wait those whose sender is late, or whose receiver is. */

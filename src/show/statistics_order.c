@@ -107,14 +107,25 @@ const struct communication_pair **ordered_pairs(const struct communication *comm
     return (const struct communication_pair **)rows;
 }
 
+bool sender_is_blocked(const struct communication_pair *pair)
+{
+    return pair->times.of[TIME_SENDER_BLOCKED].sum > pair->times.of[TIME_MESSAGE_WAIT].sum;
+}
+
+/* A sender that has no room and its messages in the queue wait at the same time. */
+static uint64_t waited_for_receiver(const struct communication_pair *pair)
+{
+    return pair->times.of[sender_is_blocked(pair) ? TIME_SENDER_BLOCKED : TIME_MESSAGE_WAIT].sum;
+}
+
 uint64_t pair_waited(const struct communication_pair *pair)
 {
-    return pair->times.of[TIME_RECEIVER_WAIT].sum + pair->times.of[TIME_MESSAGE_WAIT].sum;
+    return pair->times.of[TIME_RECEIVER_WAIT].sum + waited_for_receiver(pair);
 }
 
 bool sender_is_late(const struct communication_pair *pair)
 {
-    return pair->times.of[TIME_RECEIVER_WAIT].sum > pair->times.of[TIME_MESSAGE_WAIT].sum;
+    return pair->times.of[TIME_RECEIVER_WAIT].sum > waited_for_receiver(pair);
 }
 
 const struct communication_pair **pairs_by_wait(const struct communication *communication)

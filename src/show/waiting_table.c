@@ -142,7 +142,7 @@ static int add_late_row(struct table *table, const struct communication *communi
     const struct histogram *of = pair->times.of;
     char from[PARTY_TEXT_SIZE];
     char to[PARTY_TEXT_SIZE];
-    char cells[5][UNIT_SIZE];
+    char cells[6][UNIT_SIZE];
 
     party_text(communication, &pair->from, from);
     party_text(communication, &pair->to, to);
@@ -150,10 +150,11 @@ static int add_late_row(struct table *table, const struct communication *communi
     quantile_text(&of[TIME_RECEIVER_WAIT], 0.5, cells[1]);
     sum_text(&of[TIME_MESSAGE_WAIT], cells[2]);
     quantile_text(&of[TIME_MESSAGE_WAIT], 0.5, cells[3]);
-    quantile_text(&of[TIME_DELIVERY], 0.5, cells[4]);
-    return table_add(table,
-                     (const char *[]){from, to, cells[0], cells[1], cells[2], cells[3], cells[4],
-                                      sender_is_late(pair) ? "the sender" : "the receiver"});
+    sum_text(&of[TIME_SENDER_BLOCKED], cells[4]);
+    quantile_text(&of[TIME_DELIVERY], 0.5, cells[5]);
+    return table_add(table, (const char *[]){from, to, cells[0], cells[1], cells[2], cells[3],
+                                             cells[4], cells[5],
+                                             sender_is_late(pair) ? "the sender" : "the receiver"});
 }
 
 int print_late_table(const struct communication *communication, FILE *file,
@@ -161,7 +162,8 @@ int print_late_table(const struct communication *communication, FILE *file,
 {
     static const struct table_column columns[] = {
         {"FROM", false},           {"TO", false}, {"RECEIVER WAITED", true}, {"P50", true},
-        {"MESSAGES WAITED", true}, {"P50", true}, {"DELIVERY P50", true},    {"LATE", false},
+        {"MESSAGES WAITED", true}, {"P50", true}, {"SENDER BLOCKED", true},  {"DELIVERY P50", true},
+        {"LATE", false},
     };
     static const struct chosen_table chosen = {"Who waits for whom", columns, ARRAY_SIZE(columns),
                                                has_waited, add_late_row};

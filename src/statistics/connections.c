@@ -399,7 +399,10 @@ static int add_pair(const struct statistics *statistics, struct communication *r
     add_traffic(&pair->sent, sent);
     pair->local = pair->local && local;
     int result = statistics_add_values(statistics, use, kind, &pair->sizes, HISTOGRAM_MOST);
-    return result < 0 || kind == VALUE_SENT ? result : add_waits(statistics, pair, use);
+    if (result < 0 || kind != VALUE_SENT)
+        return result < 0 ? result : add_waits(statistics, pair, use);
+    return statistics_add_values(statistics, use, VALUE_SENDER_BLOCKED,
+                                 times_of(&pair->times, use, VALUE_SENDER_BLOCKED), HISTOGRAM_MOST);
 }
 
 static bool sends(const struct statistics_use *use)

@@ -434,6 +434,23 @@ static void bytes_arrived(struct statistics *statistics, struct queue *queue, ui
         put_in(statistics, queue, &queue->messages[at], time, true);
 }
 
+/* The kernel knows the bytes of messages that are not complete, too. */
+static void note_told_length(struct statistics *statistics, struct queue *queue, uint32_t bytes,
+                             uint64_t time)
+{
+    struct queue_length *owner = length_of_owner(statistics, queue);
+
+    if (queue->numbered || bytes <= queue->length.bytes)
+        return;
+    uint64_t more = bytes - queue->length.bytes;
+    if (bytes > queue->length.bytes_max)
+        queue->length.bytes_max = bytes;
+    if (owner == NULL || owner->bytes + more <= owner->bytes_max)
+        return;
+    owner->bytes_max = owner->bytes + more;
+    statistics->processes[queue->owner].most_bytes_at = time;
+}
+
 /* What is told to have come is in the queue, if its SEND was told before. Returns whether that is all it
  * says. */
 static bool put_in_arrived(struct statistics *statistics, struct queue *queue, uint32_t end,
@@ -460,6 +477,7 @@ int queues_arrived(struct statistics *statistics, uint32_t path, const struct re
         return -ENOMEM;
     uint32_t end =
         record->queued.offset + (queue->numbered ? 1 : record->queued.bytes) - queue->shift;
+    note_told_length(statistics, queue, record->queued.queue, time);
     if (put_in_arrived(statistics, queue, end, time))
         return 0;
     if (partner != NO_END)

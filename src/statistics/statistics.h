@@ -101,10 +101,10 @@ struct communication_pair {
     struct traffic sent;
     uint64_t from_bytes;    /* what `from` sent in all, to whomever */
     struct histogram sizes; /* bytes of a message */
-    struct times
-        times;  /* TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT and TIME_DELIVERY: of what `to` received */
-    bool local; /* all of it stayed on one machine */
-    bool shared; /* from or to is several processes */
+    struct times times;     /* TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT and TIME_DELIVERY: of what `to`
+                               received; TIME_SENDER_BLOCKED: how long `from` had no room */
+    bool local;             /* all of it stayed on one machine */
+    bool shared;            /* from or to is several processes */
 };
 
 /* How the network served TCP connections, as the kernel tells when they end or the recording does. */
