@@ -56,6 +56,11 @@ distinct_times() {
 [ "$meter" = ptrace ] || check "coarse CPU times stand still between the scheduler's looks" \
     test "$(distinct_times coarse.json)" -lt 2000
 check "precise CPU times do not stand still" test "$(distinct_times precise.json)" -gt 19000
+# What dpm's child has used before it became the command is not the command's.
+"$dpm" run --cpu-time precise -o whole.trace -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done' 2> err
+check "all that a program has used is its path's length" test "$("$dpm" stats --json whole.trace |
+    jq --argjson longest "$("$dpm" parallelism --json whole.trace | jq '.rows[0].T_ns')" \
+        '.processes[0].cpu_ns - $longest | fabs | round')" -lt 100000
 
 if [ "$(id -u)" = 0 ]; then
     "$dpm" run -o user.trace --user nobody -- id -un > out 2> err

@@ -81,6 +81,16 @@ static __always_inline uint64_t processor_time(struct task_struct *task, struct 
     return task->se.sum_exec_runtime + since;
 }
 
+/* The same of any task, of which it is not known whether it runs here: what it had used before a metered program's
+ * first instruction would be the program's otherwise. */
+static __always_inline uint64_t time_used(struct task_struct *task, uint64_t now)
+{
+    if (coarse_time || task != (void *)bpf_get_current_task_btf())
+        return task->se.sum_exec_runtime;
+    struct rq *queue = plain_task(task)->se.cfs_rq->rq;
+    return processor_time(task, queue, *(volatile uint64_t *)&queue->clock, now);
+}
+
 /* ---- records ---- */
 
 static __always_inline void *reserve(uint32_t ring, uint32_t size)
@@ -407,7 +417,7 @@ static __always_inline void fill_stream(struct stream_record *record, const stru
     record->header.time = bpf_ktime_get_ns();
     record->header.id = EVENT_STREAM;
     record->header.flags = RECORD_NO_STREAM;
-    record->header.proc_time_and_pc = task->se.sum_exec_runtime & 0xffffffffffffULL;
+    record->header.proc_time_and_pc = time_used(task, record->header.time) & 0xffffffffffffULL;
     record->header.stream = stream->number;
     record->pid = task->tgid;
     record->tid = task->pid;
