@@ -161,7 +161,7 @@ static int look(struct history *history, struct stream *stream, struct end *end,
         holding_wait(stream, WAITS_CREATION, NULL);
         return 0;
     }
-    if (!forced && streams_wait_for_child(stream, record, &process)) {
+    if (!forced && processes_wait_for_end(stream, record, &process)) {
         holding_wait(stream, WAITS_TERMINATION, &process->waiters);
         return 0;
     }

@@ -4,7 +4,8 @@
  *
  *      history.c     reads the sources, one record at a time, and hands out
  *        |
- *        |-- streams.c     who: streams and processes; creation, termination; when a call began
+ *        |-- streams.c     who: streams; creation; when a call began
+ *        |-- processes.c   ... and processes; whose end ends a wait
  *        |-- ends.c        where: ends of paths, which two belong together, which are closed
  *        |-- flows.c       what is under way: the SENDs of one direction
  *        |-- room.c        a wait that no message ends: for room, for a connection
@@ -114,7 +115,7 @@ struct beginning {
     uint32_t stream; /* 0: there is none */
     uint32_t sequence;
     uint32_t value; /* index + 1 */
-    uint8_t id;     /* where it may be of several types */
+    uint8_t id;     /* type of its record */
 };
 
 #define ROOMS 2
@@ -391,11 +392,8 @@ int streams_note_identity(struct history *history, uint32_t origin,
 uint64_t stream_call_began(const struct history *history, const struct stream *stream,
                            const struct record *record);
 
-/* Whether the stream's first event must wait for its CREATEPROCESS; a BLOCK for a child's TERMINATION, whose process
- * is then *ret_process. */
+/* Whether the stream's first event must wait for its CREATEPROCESS. */
 bool streams_wait_for_creation(const struct stream *stream);
-bool streams_wait_for_child(const struct stream *stream, const struct record *record,
-                            struct process **ret_process);
 
 /* Adds the edges of creation and termination of an event that is handed out, brings its stream's
  * CPU time up to date, and notes whose creation or termination it is. Returns 0 or -ENOMEM. */
@@ -404,6 +402,29 @@ int streams_hand_out(struct history *history, struct stream *stream, const struc
 
 /* The stream has ended and nothing of it is held. */
 void streams_forget(struct history *history, struct stream *stream);
+
+/* ---- processes.c ---- */
+
+/* Notes what a STREAM record says of the stream's process; the TERMINATION of a process's last stream. Return 0 or
+ * -ENOMEM. */
+int processes_note_identity(struct history *history, struct stream *stream,
+                            const struct stream_record *record);
+int processes_note_end(struct history *history, const struct stream *stream,
+                       const struct record *record);
+
+/* The stream's process loses it. */
+void processes_leave(struct history *history, struct stream *stream);
+
+/* Whether a BLOCK must wait for a child's TERMINATION, whose parent is then *ret_process. */
+bool processes_wait_for_end(const struct stream *stream, const struct record *record,
+                            struct process **ret_process);
+
+/* A BLOCK is handed out: adds the edge from what ended it; the TERMINATION of a process's last stream. Return 0 or
+ * -ENOMEM. */
+int processes_end_wait(struct history *history, const struct stream *stream,
+                       const struct record *record);
+int processes_hand_out_end(struct history *history, const struct stream *stream,
+                           const struct record *record, struct history_event *event);
 
 /* ---- ends.c ---- */
 
@@ -585,7 +606,7 @@ int receiving_look(struct history *history, struct end *end, const struct record
 
 struct history_edge *history_add_edge(struct history *history);
 /* One of this kind from where `from` says, at the end with number `path` if it is a path's. Returns 0 or -ENOMEM. */
-int history_add_edge_from(struct history *history, enum edge_kind kind, uint8_t id, uint32_t origin,
+int history_add_edge_from(struct history *history, enum edge_kind kind, uint32_t origin,
                           uint32_t path, const struct beginning *from);
 
 /* An event that is handed out, as where edges may begin; `value` is its place in the values. */
@@ -649,6 +670,12 @@ static inline void *values_at(const struct history *history, uint32_t index_and_
 /* No edge will begin there any more; it stays where it is until the next event is asked for. */
 void values_spend(struct history *history, uint32_t *index_and_1);
 void values_give_spent(struct history *history);
+
+/* An event that was noted as where one edge may begin is handed out; that edge. Return 0 or -ENOMEM. */
+int values_begin_at(struct history *history, struct beginning *beginning,
+                    struct history_event *event);
+int values_add_edge(struct history *history, enum edge_kind kind, uint32_t origin,
+                    struct beginning *beginning);
 
 /* ---- clocks ---- */
 

@@ -27,7 +27,7 @@ struct history_edge *history_add_edge(struct history *history)
     return &history->edges[history->edge_count++];
 }
 
-int history_add_edge_from(struct history *history, enum edge_kind kind, uint8_t id, uint32_t origin,
+int history_add_edge_from(struct history *history, enum edge_kind kind, uint32_t origin,
                           uint32_t path, const struct beginning *from)
 {
     struct history_edge *edge = history_add_edge(history);
@@ -35,7 +35,7 @@ int history_add_edge_from(struct history *history, enum edge_kind kind, uint8_t 
     if (edge == NULL)
         return -ENOMEM;
     *edge = (struct history_edge){
-        .id = id,
+        .id = from->id,
         .kind = kind,
         .origin = origin,
         .stream = from->stream,

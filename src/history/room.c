@@ -55,7 +55,7 @@ static const struct beginning *find(const struct history *history, const struct 
 static int add_edge(struct history *history, enum edge_kind kind, const struct end *other,
                     const struct beginning *from)
 {
-    return history_add_edge_from(history, kind, from->id, other->origin, other->number, from);
+    return history_add_edge_from(history, kind, other->origin, other->number, from);
 }
 
 /* The end of a stream's wait for room, or for a connection. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * streams.c: streams and processes: who created whom and waits for whose end, and when a call may
- * have begun.
+ * streams.c: streams: who created whom, and when a call may have begun.
  *
- *      parent   o--- CREATEPROCESS ----o--------- BLOCK (wait) ---o--
- *                        \ edge: creation             ^ edge: termination
+ *      parent   o--- CREATEPROCESS ----o--
+ *                        \ edge: creation
  *      child              o STARTPROCESS ... TERMINATION
  *
  * A call ends with its record. It has begun after what its stream recorded before; but some records
@@ -14,13 +13,8 @@
 #include "history/history_private.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PROC_TIME_MASK 0xffffffffffffULL
-
-#define CALL_WAIT4  61 /* numbers of x86-64 */
-#define CALL_WAITID 247
 
 #define SILENT      60000000000ull /* ns */
 #define FEW_STREAMS 16384u
@@ -88,164 +82,20 @@ struct stream *stream_who(const struct history *history, struct who who)
     return stream->life == who.life ? stream : NULL;
 }
 
-/* ---- processes ---- */
-
-static struct process *find_process(const struct history *history, uint32_t origin, uint32_t number)
-{
-    uint32_t found = lookup_find(&history->process_numbers, number_in_origin(origin, number));
-
-    return found == LOOKUP_NONE ? NULL : pool_at(&history->processes, found);
-}
-
-static struct process *add_process(struct history *history, uint32_t origin, uint32_t number)
-{
-    struct process *process = find_process(history, origin, number);
-
-    if (process != NULL)
-        return process;
-    int64_t index = pool_take(&history->processes);
-    if (index < 0)
-        return NULL;
-    if (lookup_set(&history->process_numbers, number_in_origin(origin, number), (uint32_t)index) <
-        0) {
-        pool_give(&history->processes, (uint32_t)index);
-        return NULL;
-    }
-    process = pool_at(&history->processes, (uint32_t)index);
-    process->origin = origin;
-    process->number = number;
-    process->index = (uint32_t)index;
-    return process;
-}
-
-static void leave_process(struct history *history, struct stream *stream)
-{
-    struct process *process = stream->process;
-
-    stream->process = NULL;
-    if (process == NULL || --process->streams > 0)
-        return;
-    lookup_remove(&history->process_numbers, number_in_origin(process->origin, process->number));
-    for (uint32_t i = 0; process->ended != NULL && i < ENDED_CHILDREN; i++)
-        values_spend(history, &process->ended[i].value);
-    free(process->ended);
-    pool_give(&history->processes, process->index);
-}
-
-/* A process is created by the parent of its first stream; a stream without a STREAM is of none. */
-int streams_note_identity(struct history *history, uint32_t origin,
-                          const struct stream_record *record)
-{
-    struct stream *stream = streams_find_or_add(history, origin, record->header.stream);
-
-    if (stream == NULL)
-        return -ENOMEM;
-    if (stream->process == NULL || stream->process->number != record->process) {
-        struct process *process = add_process(history, origin, record->process);
-        if (process == NULL)
-            return -ENOMEM;
-        process->streams++;
-        leave_process(history, stream);
-        stream->process = process;
-    }
-    if (record->header.stream != record->process || record->parent == 0 ||
-        stream->process->parent != 0)
-        return 0;
-    uint32_t found =
-        lookup_find(&history->stream_numbers, number_in_origin(origin, record->parent));
-    if (found != LOOKUP_NONE) {
-        const struct stream *parent = pool_at(&history->streams, found);
-        stream->process->parent = parent->process == NULL ? 0 : parent->process->number;
-    }
-    return 0;
-}
-
-static struct beginning *find_ended(const struct process *process, uint32_t stream,
-                                    uint32_t sequence)
-{
-    for (uint32_t i = 0; process->ended != NULL && i < ENDED_CHILDREN; i++) {
-        struct beginning *ended = &process->ended[i];
-        if (ended->stream == stream && ended->sequence == sequence && ended->number == NO_NUMBER)
-            return ended;
-    }
-    return NULL;
-}
-
-/* The process that waits for this stream's, if it lives. */
-static struct process *process_of_parent(const struct history *history, const struct stream *stream)
-{
-    return stream->process == NULL || stream->process->parent == 0
-               ? NULL
-               : find_process(history, stream->origin, stream->process->parent);
-}
-
-static int note_last_termination(struct history *history, const struct stream *stream,
-                                 const struct record *record)
-{
-    struct process *parent = process_of_parent(history, stream);
-
-    if (parent == NULL || parent == stream->process)
-        return 0;
-    if (parent->ended == NULL)
-        parent->ended = calloc(ENDED_CHILDREN, sizeof(*parent->ended));
-    if (parent->ended == NULL)
-        return -ENOMEM;
-    struct beginning *place = &parent->ended[parent->ended_count++ % ENDED_CHILDREN];
-    values_spend(history, &place->value);
-    *place = (struct beginning){
-        .number = NO_NUMBER,
-        .time = record->header.time,
-        .stream = stream->number,
-        .sequence = record->header.sequence,
-    };
-    return 0;
-}
-
-/* A process tells of its end before it gives back what it has, and only then its parent's wait can end: a
- * wait may begin so long, ns, after the record. */
-#define DYING 100000000ull
-
-/* The last child whose end lies in this BLOCK; NULL: none. */
-static struct beginning *child_that_ended(const struct process *process,
-                                          const struct record *record)
-{
-    uint64_t end = record->header.time;
-    uint64_t begin = record->block.duration > end ? 0 : end - record->block.duration;
-    struct beginning *last = NULL;
-
-    if (process == NULL || process->ended == NULL)
-        return NULL;
-    for (uint32_t i = 0; i < ENDED_CHILDREN; i++) {
-        struct beginning *ended = &process->ended[i];
-        if (ended->stream != 0 && ended->time + DYING >= begin && ended->time <= end &&
-            (last == NULL || ended->time > last->time))
-            last = ended;
-    }
-    return last;
-}
-
-static bool waits_for_child(const struct record *record)
-{
-    return record->header.id == EVENT_BLOCK &&
-           (record->block.system_call == CALL_WAIT4 || record->block.system_call == CALL_WAITID);
-}
-
-bool streams_wait_for_child(const struct stream *stream, const struct record *record,
-                            struct process **ret_process)
-{
-    if (!waits_for_child(record))
-        return false;
-    const struct beginning *ended = child_that_ended(stream->process, record);
-    *ret_process = stream->process;
-    return ended != NULL && ended->number == NO_NUMBER;
-}
-
 bool streams_wait_for_creation(const struct stream *stream)
 {
     return stream->creation == CREATION_NOTED;
 }
 
 /* ---- noting ---- */
+
+int streams_note_identity(struct history *history, uint32_t origin,
+                          const struct stream_record *record)
+{
+    struct stream *stream = streams_find_or_add(history, origin, record->header.stream);
+
+    return stream == NULL ? -ENOMEM : processes_note_identity(history, stream, record);
+}
 
 /* System calls that only wait: poll, select, nanosleep, wait4, futex, clock_nanosleep, epoll_wait,
  * waitid, pselect6, ppoll, epoll_pwait, epoll_pwait2. */
@@ -288,7 +138,11 @@ static int note_creation(struct history *history, const struct stream *stream,
         child->creation = CREATION_NOTED;
         child->began_time = record->header.time;
         child->creator = (struct beginning){
-            .number = NO_NUMBER, .stream = stream->number, .sequence = record->header.sequence};
+            .number = NO_NUMBER,
+            .stream = stream->number,
+            .sequence = record->header.sequence,
+            .id = EVENT_CREATEPROCESS,
+        };
     }
     return 0;
 }
@@ -334,7 +188,7 @@ int streams_note(struct history *history, struct stream *stream, const struct re
     if (header->id == EVENT_TERMINATION) {
         stream->terminated = true;
         if (record->termination.last)
-            return note_last_termination(history, stream, record);
+            return processes_note_end(history, stream, record);
     }
     return 0;
 }
@@ -367,26 +221,6 @@ static uint64_t unwrap_proc_time(struct stream *stream, const struct record_head
     return stream->proc_time;
 }
 
-static int add_beginning(struct history *history, enum edge_kind kind, uint32_t origin,
-                         struct beginning *beginning)
-{
-    uint8_t id = kind == EDGE_CREATION ? EVENT_CREATEPROCESS : EVENT_TERMINATION;
-    int result = history_add_edge_from(history, kind, id, origin, 0, beginning);
-
-    if (result == 0)
-        values_spend(history, &beginning->value); /* one begins there */
-    return result;
-}
-
-static int begin_at(struct history *history, struct beginning *beginning,
-                    struct history_event *event)
-{
-    beginning->number = event->number;
-    beginning->when = event->when;
-    beginning->proc_time = event->proc_time;
-    return values_take(history, &beginning->value, event);
-}
-
 static int hand_out_creation(struct history *history, const struct stream *stream,
                              const struct record *record, struct history_event *event)
 {
@@ -402,20 +236,7 @@ static int hand_out_creation(struct history *history, const struct stream *strea
     child->creation = CREATION_HANDED;
     if (child->waits == WAITS_CREATION)
         holding_wake(history, child);
-    return begin_at(history, &child->creator, event);
-}
-
-static int hand_out_termination(struct history *history, const struct stream *stream,
-                                const struct record *record, struct history_event *event)
-{
-    struct process *parent = process_of_parent(history, stream);
-    struct beginning *ended =
-        parent == NULL ? NULL : find_ended(parent, stream->number, record->header.sequence);
-
-    if (ended == NULL)
-        return 0;
-    holding_wake_all(history, &parent->waiters);
-    return begin_at(history, ended, event);
+    return values_begin_at(history, &child->creator, event);
 }
 
 int streams_hand_out(struct history *history, struct stream *stream, const struct record *record,
@@ -426,20 +247,15 @@ int streams_hand_out(struct history *history, struct stream *stream, const struc
     event->proc_time = unwrap_proc_time(stream, &record->header);
     stream->latest = beginning_here(event, stream, record, 0);
     if (stream->creation == CREATION_HANDED) {
-        result = add_beginning(history, EDGE_CREATION, stream->origin, &stream->creator);
+        result = values_add_edge(history, EDGE_CREATION, stream->origin, &stream->creator);
         stream->creation = CREATION_UNKNOWN;
     }
-    if (result == 0 && waits_for_child(record)) {
-        struct beginning *ended = child_that_ended(stream->process, record);
-        if (ended != NULL && ended->number != NO_NUMBER) {
-            result = add_beginning(history, EDGE_TERMINATION, stream->origin, ended);
-            ended->stream = 0; /* one end ends one wait */
-        }
-    }
+    if (result == 0 && record->header.id == EVENT_BLOCK)
+        result = processes_end_wait(history, stream, record);
     if (result == 0 && record->header.id == EVENT_CREATEPROCESS)
         result = hand_out_creation(history, stream, record, event);
     if (result == 0 && record->header.id == EVENT_TERMINATION && record->termination.last)
-        result = hand_out_termination(history, stream, record, event);
+        result = processes_hand_out_end(history, stream, record, event);
     return result;
 }
 
@@ -447,7 +263,7 @@ void streams_forget(struct history *history, struct stream *stream)
 {
     flows_close_call(history, stream);
     values_spend(history, &stream->creator.value);
-    leave_process(history, stream);
+    processes_leave(history, stream);
     *history_fade(history, stream->origin, stream->number) = stream->latest;
     lookup_remove(&history->stream_numbers, number_in_origin(stream->origin, stream->number));
     struct stream **recent =

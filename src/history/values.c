@@ -49,3 +49,22 @@ void values_give_spent(struct history *history)
     while (history->spent_count > 0)
         pool_give(&history->values, history->spent[--history->spent_count] - 1);
 }
+
+int values_begin_at(struct history *history, struct beginning *beginning,
+                    struct history_event *event)
+{
+    beginning->number = event->number;
+    beginning->when = event->when;
+    beginning->proc_time = event->proc_time;
+    return values_take(history, &beginning->value, event);
+}
+
+int values_add_edge(struct history *history, enum edge_kind kind, uint32_t origin,
+                    struct beginning *beginning)
+{
+    int result = history_add_edge_from(history, kind, origin, 0, beginning);
+
+    if (result == 0)
+        values_spend(history, &beginning->value);
+    return result;
+}
