@@ -236,6 +236,28 @@ static void concurrent_senders(void **state)
     assert_int_equal(outcome.events[found(0, 2, 3)].edge_count, 2);
 }
 
+static struct record *add_block(uint64_t time, uint32_t stream, uint32_t sequence, uint32_t call,
+                                uint64_t duration)
+{
+    struct record *block = add_event(&first, time, EVENT_BLOCK, stream, sequence);
+
+    block->block.system_call = call;
+    block->block.duration = duration;
+    block->block.state = 1;
+    return block;
+}
+
+static void add_child(uint64_t created, uint64_t ended, uint32_t sequence, uint32_t child)
+{
+    add_stream(&first, created, child, child, 1);
+    add_event(&first, created, EVENT_CREATEPROCESS, 1, sequence)->create.child = child;
+    add_event(&first, ended, EVENT_TERMINATION, child, 1)->termination.last = 1;
+}
+
+enum { READ = 0, PAUSE = 34, NANOSLEEP = 35, WAIT4 = 61, SIGTIMEDWAIT = 128, SIGSUSPEND = 130 };
+
+#define MILLISECOND 1000000ull
+
 /* A child begins with its creation; its end ends its parent's wait. */
 static void parents_and_children(void **state)
 {
@@ -247,17 +269,57 @@ static void parents_and_children(void **state)
     add_event(&first, T0 + 10, EVENT_CREATEPROCESS, 1, 1)->create.child = 2;
     add_event(&first, T0 + 20, EVENT_STARTPROCESS, 2, 1);
     add_event(&first, T0 + 30, EVENT_TERMINATION, 2, 2)->termination.last = 1;
-    struct record *block = add_event(&first, T0 + 40, EVENT_BLOCK, 1, 2);
-    block->block.system_call = 61;
-    block->block.duration = 25;
-    block = add_event(&first, T0 + 50, EVENT_BLOCK, 1, 3);
-    block->block.system_call = 61;
-    block->block.duration = 5;
+    add_block(T0 + 40, 1, 2, WAIT4, 25);
+    add_block(T0 + 50, 1, 3, WAIT4, 5);
     run(false);
     assert_edge(found(0, 2, 1), 0, EDGE_CREATION, found(0, 1, 1), 0);
     assert_edge(found(0, 1, 2), 0, EDGE_TERMINATION, found(0, 2, 2), 0);
     assert_int_equal(outcome.events[found(0, 1, 3)].edge_count, 0);
     assert_int_equal(outcome.events[found(0, 2, 2)].edge_count, 0);
+}
+
+/* A wait for a signal ends with the child that ended just before; it tells which one it was. */
+static void waits_for_signals(void **state)
+{
+    static const uint32_t calls[] = {SIGSUSPEND, PAUSE, SIGTIMEDWAIT, READ};
+    uint64_t time = T0;
+    uint32_t sequence = 1, child = 2;
+
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_stream(&first, T0, 1, 1, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++, time += SECOND, sequence += 4, child++) {
+        add_child(time, time + 20, sequence, child);
+        add_block(time + 30, 1, sequence + 1, calls[i], 25);
+        add_block(time + 40, 1, sequence + 2, calls[i], 5); /* another signal */
+        add_block(time + 50, 1, sequence + 3, NANOSLEEP, 45);
+    }
+    run(false);
+    for (uint32_t i = 0; i < ARRAY_SIZE(calls); i++) {
+        assert_edge(found(0, 1, 4 * i + 2), 0, EDGE_TERMINATION, found(0, i + 2, 1), 0);
+        assert_int_equal(outcome.events[found(0, 1, 4 * i + 3)].edge_count, 0);
+        assert_int_equal(outcome.events[found(0, 1, 4 * i + 4)].edge_count, 0);
+    }
+}
+
+/* A child that had ended long before the wait for a signal did has not ended it; nor any child a
+ * read of a disk. */
+static void waits_for_other_signals(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_stream(&first, T0, 1, 1, 0);
+    add_child(T0 + 10, T0 + 20, 1, 2);
+    add_block(T0 + 11 * MILLISECOND, 1, 2, READ, 11 * MILLISECOND);
+    add_block(T0 + 200 * MILLISECOND, 1, 3, SIGSUSPEND, 150 * MILLISECOND);
+    add_child(T0 + 210 * MILLISECOND, T0 + 220 * MILLISECOND, 4, 3);
+    add_block(T0 + 221 * MILLISECOND, 1, 5, READ, 11 * MILLISECOND)->block.state = 2;
+    run(false);
+    assert_int_equal(outcome.events[found(0, 1, 2)].edge_count, 0);
+    assert_int_equal(outcome.events[found(0, 1, 3)].edge_count, 0);
+    assert_int_equal(outcome.events[found(0, 1, 5)].edge_count, 0);
 }
 
 /* Clocks are hours apart, and the receiver is read first. */
@@ -592,6 +654,8 @@ int main(void)
         cmocka_unit_test(blocked_send),
         cmocka_unit_test(concurrent_senders),
         cmocka_unit_test(parents_and_children),
+        cmocka_unit_test(waits_for_signals),
+        cmocka_unit_test(waits_for_other_signals),
         cmocka_unit_test(two_machines),
         cmocka_unit_test(other_end_is_not_metered),
         cmocka_unit_test(removed_and_lost),

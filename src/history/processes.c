@@ -14,9 +14,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define CALL_WAIT4  61 /* numbers of x86-64 */
-#define CALL_WAITID 247
-
 /* ---- processes ---- */
 
 static struct process *find_process(const struct history *history, uint32_t origin, uint32_t number)
@@ -143,41 +140,84 @@ int processes_hand_out_end(struct history *history, const struct stream *stream,
 
 /* ---- waits for them ---- */
 
+enum { CALL_READ = 0, CALL_PAUSE = 34, CALL_WAIT4 = 61 }; /* numbers of x86-64 */
+enum { CALL_SIGTIMEDWAIT = 128, CALL_SIGSUSPEND = 130, CALL_WAITID = 247 };
+
+#define TASK_INTERRUPTIBLE 1
+
+/* What may end a BLOCK. */
+enum awaited {
+    AWAITS_OTHER,
+    AWAITS_CHILD,
+    AWAITS_SIGNAL, /* that a child has ended, as a rule, where one has ended then */
+    AWAITS_DATA,   /* of a file: of a signalfd, if it comes with a child's end */
+};
+
+static enum awaited awaited_by(const struct record *record)
+{
+    if (record->header.id != EVENT_BLOCK)
+        return AWAITS_OTHER;
+    switch (record->block.system_call) {
+    case CALL_WAIT4:
+    case CALL_WAITID:
+        return AWAITS_CHILD;
+    case CALL_PAUSE:
+    case CALL_SIGTIMEDWAIT:
+    case CALL_SIGSUSPEND:
+        return AWAITS_SIGNAL;
+    case CALL_READ:
+        return record->block.state == TASK_INTERRUPTIBLE ? AWAITS_DATA : AWAITS_OTHER;
+    default:
+        return AWAITS_OTHER;
+    }
+}
+
 /* A process tells of its end before it gives back what it has, and only then its parent's wait can end: a
  * wait may begin so long, ns, after the record. */
 #define DYING 100000000ull
+#define SOON  10000000ull /* ns: what comes so soon after another thing is no coincidence */
 
-/* The last child whose end lies in this BLOCK; NULL: none. */
+/* Whether this end can have ended a wait of the parent, which slept from `begin` to `end`. */
+static bool can_have_ended(const struct beginning *ended, enum awaited awaited, uint64_t begin,
+                           uint64_t end)
+{
+    if (ended->stream == 0 || ended->time > end)
+        return false;
+    switch (awaited) {
+    case AWAITS_CHILD:
+        return ended->time + DYING >= begin;
+    case AWAITS_SIGNAL:
+        return ended->time + DYING >= end;
+    default:
+        return ended->time >= begin && ended->time + SOON >= end;
+    }
+}
+
+/* The last child whose end can have ended this BLOCK; NULL: none. */
 static struct beginning *child_that_ended(const struct process *process,
                                           const struct record *record)
 {
+    enum awaited awaited = awaited_by(record);
     uint64_t end = record->header.time;
-    uint64_t begin = record->block.duration > end ? 0 : end - record->block.duration;
     struct beginning *last = NULL;
 
-    if (process == NULL || process->ended == NULL)
+    if (awaited == AWAITS_OTHER || process == NULL || process->ended == NULL)
         return NULL;
+    uint64_t begin = record->block.duration > end ? 0 : end - record->block.duration;
     for (uint32_t i = 0; i < ENDED_CHILDREN; i++) {
         struct beginning *ended = &process->ended[i];
-        if (ended->stream != 0 && ended->time + DYING >= begin && ended->time <= end &&
+        if (can_have_ended(ended, awaited, begin, end) &&
             (last == NULL || ended->time > last->time))
             last = ended;
     }
     return last;
 }
 
-static bool waits_for_child(const struct record *record)
-{
-    return record->header.id == EVENT_BLOCK &&
-           (record->block.system_call == CALL_WAIT4 || record->block.system_call == CALL_WAITID);
-}
-
 bool processes_wait_for_end(const struct stream *stream, const struct record *record,
                             struct process **ret_process)
 {
-    if (!waits_for_child(record))
-        return false;
     const struct beginning *ended = child_that_ended(stream->process, record);
+
     *ret_process = stream->process;
     return ended != NULL && ended->number == NO_NUMBER;
 }
@@ -185,8 +225,7 @@ bool processes_wait_for_end(const struct stream *stream, const struct record *re
 int processes_end_wait(struct history *history, const struct stream *stream,
                        const struct record *record)
 {
-    struct beginning *ended =
-        waits_for_child(record) ? child_that_ended(stream->process, record) : NULL;
+    struct beginning *ended = child_that_ended(stream->process, record);
 
     if (ended == NULL || ended->number == NO_NUMBER)
         return 0;

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waiting_parent.c: a child works for 100 ms, its parent waits for it in some way, and then works for 50 ms. So
+ * whatever the way is, the longest path has both: 150 ms of processor time.
+ *
+ *      usage: waiting-parent WAY
+ *
+ *      parent   fork ~~~~~~~~~~ waits ~~~~~~~~~~ | 50 ms |
+ *      child      \ | 100 ms ................... |
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ALONE    100 /* ms that the child works */
+#define TOGETHER 50  /* ... and the parent behind it */
+
+static void work(int milliseconds)
+{
+    struct timespec used;
+
+    do
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    while (used.tv_sec * 1000 + used.tv_nsec / 1000000 < milliseconds);
+}
+
+static void begin_child(void)
+{
+    if (fork() != 0)
+        return;
+    work(ALONE);
+    _exit(0);
+}
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+static sigset_t hold_back_ends(sigset_t *before)
+{
+    sigset_t ends;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &ends, before);
+    signal(SIGCHLD, ignore);
+    return ends;
+}
+
+/* ---- ways to wait ---- */
+
+static void wait_for_signal(void)
+{
+    sigset_t before;
+
+    hold_back_ends(&before);
+    begin_child();
+    sigsuspend(&before);
+}
+
+static void take_signal(void)
+{
+    sigset_t before, ends = hold_back_ends(&before);
+
+    begin_child();
+    sigwaitinfo(&ends, NULL);
+}
+
+static void read_signal(void)
+{
+    sigset_t before, ends = hold_back_ends(&before);
+    struct signalfd_siginfo told;
+    int descriptor = signalfd(-1, &ends, SFD_CLOEXEC);
+
+    begin_child();
+    if (read(descriptor, &told, sizeof(told)) < 0)
+        exit(1);
+}
+
+static const struct {
+    const char *name;
+    void (*wait)(void);
+} ways[] = {
+    {"signal", wait_for_signal},
+    {"signal-taken", take_signal},
+    {"signal-read", read_signal},
+};
+
+int main(int count, char **arguments)
+{
+    for (size_t i = 0; count == 2 && i < sizeof(ways) / sizeof(*ways); i++)
+        if (strcmp(ways[i].name, arguments[1]) == 0) {
+            ways[i].wait();
+            work(TOGETHER);
+            return 0;
+        }
+    fprintf(stderr, "usage: waiting-parent WAY\n");
+    return 2;
+}

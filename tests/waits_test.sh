@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# waits_test.sh BUILD_FOLDER: what a wait was for, in real programs: a child works for 100 ms, its parent waits for
+# that and then works for 50 ms, so both are on the longest path, and nothing outside is.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_any_meter
+for program in jq dash; do
+    command -v $program > /dev/null || skip_all "$program is not installed"
+done
+waits=$1/tests/waiting-parent
+cd "$scratch" || exit 1
+
+# path_of METER COMMAND...: the longest path of what a command does, in path.json.
+path_of() {
+    path_meter=$1
+    shift
+    rm -rf waits.trace
+    "$dpm" run --meter "$path_meter" -o waits.trace --report report -- "$@" > out 2> err
+    "$dpm" path --json waits.trace > path.json
+}
+
+# explains METER NAME COMMAND...: whether the path has what the child and its parent have done.
+explains() {
+    explains_name="$2, by the $1 meter"
+    explains_meter=$1
+    shift 2
+    path_of "$explains_meter" "$@"
+    check "$explains_name ($(jq -r '"\(.cpu_ns / 1e6 | floor) ms, and \(.outside_ns / 1e6 | floor) outside"' path.json))" \
+        jq -e '.cpu_ns > 140e6 and .cpu_ns < 170e6 and .outside_ns < 0.5 * .cpu_ns' path.json
+}
+
+meters=ptrace
+[ "$meter" = kernel ] && meters="kernel ptrace"
+for each in $meters; do
+    explains "$each" "a shell's wait, which is one for a signal" \
+        dash -c "'$waits' signal & wait"
+    explains "$each" 'a wait for a signal' "$waits" signal
+    explains "$each" 'a signal that is taken' "$waits" signal-taken
+done
+if only_kernel 'a signal that is read' 'it does not see waits for such files'; then
+    explains kernel 'a signal that is read' "$waits" signal-read
+fi
+
+finish
