@@ -247,11 +247,24 @@ static struct record *add_block(uint64_t time, uint32_t stream, uint32_t sequenc
     return block;
 }
 
+static void add_creation(uint64_t time, uint32_t parent, uint32_t sequence, uint32_t child)
+{
+    add_stream(&first, time, child, child, parent);
+    add_event(&first, time, EVENT_CREATEPROCESS, parent, sequence)->create.child = child;
+}
+
+static struct record *add_end(uint64_t time, uint32_t stream, uint32_t sequence)
+{
+    struct record *record = add_event(&first, time, EVENT_TERMINATION, stream, sequence);
+
+    record->termination.last = 1;
+    return record;
+}
+
 static void add_child(uint64_t created, uint64_t ended, uint32_t sequence, uint32_t child)
 {
-    add_stream(&first, created, child, child, 1);
-    add_event(&first, created, EVENT_CREATEPROCESS, 1, sequence)->create.child = child;
-    add_event(&first, ended, EVENT_TERMINATION, child, 1)->termination.last = 1;
+    add_creation(created, 1, sequence, child);
+    add_end(ended, child, 1);
 }
 
 enum { READ = 0, PAUSE = 34, NANOSLEEP = 35, WAIT4 = 61, SIGTIMEDWAIT = 128, SIGSUSPEND = 130 };
@@ -320,6 +333,59 @@ static void waits_for_other_signals(void **state)
     assert_int_equal(outcome.events[found(0, 1, 2)].edge_count, 0);
     assert_int_equal(outcome.events[found(0, 1, 3)].edge_count, 0);
     assert_int_equal(outcome.events[found(0, 1, 5)].edge_count, 0);
+}
+
+/* A child that had ended, and was waited for, before a wait began has not ended that; one that has much to give back
+ * may take long to die. */
+static void waits_for_children(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_stream(&first, T0, 1, 1, 0);
+    add_child(T0 + 1, T0 + 10, 1, 2);
+    add_block(T0 + 20 + 110 * MILLISECOND, 1, 2, WAIT4, 110 * MILLISECOND);
+    add_child(T0 + SECOND, T0 + SECOND + 10, 3, 3);
+    add_block(T0 + SECOND + 10 * MILLISECOND, 1, 4, WAIT4, 10 * MILLISECOND - 20);
+    add_creation(T0 + 2 * SECOND, 1, 5, 4);
+    add_end(T0 + 2 * SECOND + 10, 4, 1)->header.proc_time_and_pc = 400 * MILLISECOND;
+    add_block(T0 + 2 * SECOND + 500 * MILLISECOND, 1, 6, WAIT4, 500 * MILLISECOND);
+    add_creation(T0 + 3 * SECOND, 1, 7, 5);
+    add_end(T0 + 3 * SECOND + 10, 5, 1)->header.proc_time_and_pc = 300 * MILLISECOND;
+    add_block(T0 + 3 * SECOND + 500 * MILLISECOND, 1, 8, WAIT4, 500 * MILLISECOND);
+    run(false);
+    assert_int_equal(outcome.events[found(0, 1, 2)].edge_count, 0);
+    assert_edge(found(0, 1, 4), 0, EDGE_TERMINATION, found(0, 3, 1), 0);
+    assert_edge(found(0, 1, 6), 0, EDGE_TERMINATION, found(0, 4, 1), 0);
+    assert_int_equal(outcome.events[found(0, 1, 8)].edge_count, 0);
+}
+
+/* Whoever is above may take the child of one that has ended: 1 creates 2, that 3, and that 4. */
+static void waits_for_orphans(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_stream(&first, T0, 1, 1, 0);
+    add_stream(&first, T0, 9, 9, 0);
+    add_creation(T0 + 1, 1, 1, 2);
+    add_creation(T0 + 2, 2, 1, 3);
+    add_creation(T0 + 3, 3, 1, 4);
+    add_creation(T0 + 4, 4, 1, 5);
+    add_end(T0 + 10, 4, 2);
+    add_block(T0 + 11, 3, 2, WAIT4, 5);
+    add_end(T0 + 20, 3, 3);
+    add_block(T0 + 30, 2, 2, WAIT4, 5); /* of 3, which was dying */
+    add_end(T0 + 40, 5, 1);
+    add_block(T0 + 45, 9, 1, WAIT4, 25); /* it is not above */
+    add_block(T0 + 50, 1, 2, WAIT4, 45);
+    add_block(T0 + 55, 2, 3, WAIT4, 20); /* one end ends one wait */
+    run(false);
+    assert_edge(found(0, 3, 2), 0, EDGE_TERMINATION, found(0, 4, 2), 0);
+    assert_edge(found(0, 2, 2), 0, EDGE_TERMINATION, found(0, 3, 3), 0);
+    assert_edge(found(0, 1, 2), 0, EDGE_TERMINATION, found(0, 5, 1), 0);
+    assert_int_equal(outcome.events[found(0, 9, 1)].edge_count, 0);
+    assert_int_equal(outcome.events[found(0, 2, 3)].edge_count, 0);
 }
 
 /* Clocks are hours apart, and the receiver is read first. */
@@ -656,6 +722,8 @@ int main(void)
         cmocka_unit_test(parents_and_children),
         cmocka_unit_test(waits_for_signals),
         cmocka_unit_test(waits_for_other_signals),
+        cmocka_unit_test(waits_for_children),
+        cmocka_unit_test(waits_for_orphans),
         cmocka_unit_test(two_machines),
         cmocka_unit_test(other_end_is_not_metered),
         cmocka_unit_test(removed_and_lost),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -83,6 +84,20 @@ static void read_signal(void)
         exit(1);
 }
 
+/* The child has a child, which works, and ends itself: the wait for that one takes no time, the other one is for the
+ * grandchild. */
+static void wait_for_orphan(void)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (fork() == 0) {
+        begin_child();
+        _exit(0);
+    }
+    usleep(20000);
+    while (wait(NULL) > 0)
+        ;
+}
+
 static const struct {
     const char *name;
     void (*wait)(void);
@@ -90,6 +105,7 @@ static const struct {
     {"signal", wait_for_signal},
     {"signal-taken", take_signal},
     {"signal-read", read_signal},
+    {"orphan", wait_for_orphan},
 };
 
 int main(int count, char **arguments)

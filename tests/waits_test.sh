@@ -37,6 +37,7 @@ for each in $meters; do
         dash -c "'$waits' signal & wait"
     explains "$each" 'a wait for a signal' "$waits" signal
     explains "$each" 'a signal that is taken' "$waits" signal-taken
+    explains "$each" 'a wait for an adopted grandchild' "$waits" orphan
 done
 if only_kernel 'a signal that is read' 'it does not see waits for such files'; then
     explains kernel 'a signal that is read' "$waits" signal-read

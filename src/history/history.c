@@ -64,8 +64,10 @@ void history_free(struct history *history)
         end_done(pool_at(&history->ends, i));
     for (uint32_t i = 0; i < history->processes.used; i++)
         free(((struct process *)pool_at(&history->processes, i))->ended);
-    for (uint32_t i = 0; i < history->origin_count; i++)
+    for (uint32_t i = 0; i < history->origin_count; i++) {
+        free(history->origins[i].orphans);
         free(history->origins[i].heap);
+    }
     pool_done(&history->streams);
     pool_done(&history->processes);
     pool_done(&history->ends);
@@ -161,7 +163,7 @@ static int look(struct history *history, struct stream *stream, struct end *end,
         holding_wait(stream, WAITS_CREATION, NULL);
         return 0;
     }
-    if (!forced && processes_wait_for_end(stream, record, &process)) {
+    if (!forced && processes_wait_for_end(history, stream, record, &process)) {
         holding_wait(stream, WAITS_TERMINATION, &process->waiters);
         return 0;
     }
@@ -488,10 +490,7 @@ static bool release_others(struct history *history)
         struct stream *stream = pool_at(&history->streams, i);
         if (stream->waits == WAITS_CREATION || stream->waits == WAITS_TERMINATION) {
             stream->creation = CREATION_UNKNOWN;
-            if (stream->process != NULL)
-                stream->process->ended_count = 0;
-            if (stream->process != NULL && stream->process->ended != NULL)
-                memset(stream->process->ended, 0, ENDED_CHILDREN * sizeof(*stream->process->ended));
+            processes_give_up(history, stream);
             holding_wake(history, stream);
             released = true;
         }

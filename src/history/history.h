@@ -34,8 +34,9 @@ enum edge_kind {
                       their metering, at its beginning; UNIX streams that are, as long as a send may be in progress
                       that is, too; what the ptrace meter cannot tell (METERS in dpm-run(1)) */
     EDGE_CREATION, /* from CREATEPROCESS to the first event of what it created */
-    EDGE_TERMINATION, /* from a child's TERMINATION to the end of its parent's wait (BLOCK): for a child, or for a
-                         signal or in a read, if the child ended just before the wait did */
+    EDGE_TERMINATION, /* from the TERMINATION of a child, or of one below whose parent had ended, to the end of its
+                         parent's wait (BLOCK): for a child; or for a signal or in a read, if the child ended just
+                         before the wait did */
     EDGE_ROOM, /* from the RECEIVE at the other end that made room to the end of a sender's wait: the SEND, or the
                   next SENDCALL of the same call */
     EDGE_CONNECTION, /* from CONNECT to the ACCEPT of the other end */

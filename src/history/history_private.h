@@ -180,15 +180,30 @@ struct end {
 
 #define ENDED_CHILDREN 8
 
+/* The end of a process. */
+struct ended {
+    struct beginning
+        termination; /* CPU time is that of the record as long as it is not handed out */
+    uint32_t heir;   /* number of the process that has its children, if it wants them */
+    bool waited;     /* it has ended a wait, and ends no other */
+};
+
+/* The last ones, around. */
+struct ends {
+    struct ended at[ENDED_CHILDREN];
+    uint32_t count; /* so far */
+};
+
 struct process {
     uint32_t origin;
     uint32_t number;
     uint32_t index;
-    uint32_t streams;        /* that live */
-    uint32_t parent;         /* number of the process that created it, 0: not known */
-    uint32_t ended_count;    /* so far */
-    struct beginning *ended; /* [ENDED_CHILDREN] the last ones, or NULL */
-    struct stream *waiters;  /* whose BLOCK waits for a TERMINATION */
+    uint32_t streams;       /* that live */
+    uint32_t children;      /* that are known */
+    uint32_t parent;        /* number of the process that created it, 0: not known */
+    bool over;              /* its end was noted */
+    struct ends *ended;     /* of its children, or NULL */
+    struct stream *waiters; /* whose BLOCK waits for a TERMINATION */
 };
 
 enum waiting {
@@ -284,6 +299,7 @@ struct origin {
     uint32_t held;
     uint32_t waiters;     /* streams that wait for what is to be read here */
     uint64_t in_flight;   /* SENDs towards other origins */
+    struct ends *orphans; /* processes whose parent ended before them, or NULL */
     struct stream **heap; /* streams by deadline */
     uint32_t heap_count;
     size_t heap_capacity;
@@ -416,8 +432,11 @@ int processes_note_end(struct history *history, const struct stream *stream,
 void processes_leave(struct history *history, struct stream *stream);
 
 /* Whether a BLOCK must wait for a child's TERMINATION, whose parent is then *ret_process. */
-bool processes_wait_for_end(const struct stream *stream, const struct record *record,
-                            struct process **ret_process);
+bool processes_wait_for_end(const struct history *history, const struct stream *stream,
+                            const struct record *record, struct process **ret_process);
+
+/* What the stream waits for will not come. */
+void processes_give_up(struct history *history, const struct stream *stream);
 
 /* A BLOCK is handed out: adds the edge from what ended it; the TERMINATION of a process's last stream. Return 0 or
  * -ENOMEM. */

@@ -7,7 +7,10 @@
  *      child    o STARTPROCESS ... TERMINATION ~~~~~~'
  *                                              it gives back what it has
  *
- *      process --ended--> | end | end | ... |  of its children, the last ones, around
+ *      process --ended---> | end | end | ... |  of its children, the last ones, around
+ *      origin  --orphans-> | end | end | ... |  of those whose parent had ended before
+ *
+ * A process that has ended is known as long as children of it live: they are taken by one above it.
  */
 #include "history/history_private.h"
 
@@ -44,6 +47,49 @@ static struct process *add_process(struct history *history, uint32_t origin, uin
     return process;
 }
 
+static struct process *parent_of(const struct history *history, const struct process *process)
+{
+    return process->parent == 0 ? NULL : find_process(history, process->origin, process->parent);
+}
+
+/* Who gets the children of those that have ended, if he takes them: the nearest one above that lives. */
+static struct process *heir_of(const struct history *history, const struct process *process)
+{
+    struct process *above = parent_of(history, process);
+
+    while (above != NULL && above->over)
+        above = parent_of(history, above);
+    return above;
+}
+
+static void set_parent(struct history *history, struct process *process, struct process *parent);
+
+/* Nothing speaks of it any more. */
+static void free_if_alone(struct history *history, struct process *process)
+{
+    if (process->streams > 0 || process->children > 0)
+        return;
+    set_parent(history, process, NULL);
+    lookup_remove(&history->process_numbers, number_in_origin(process->origin, process->number));
+    for (uint32_t i = 0; process->ended != NULL && i < ENDED_CHILDREN; i++)
+        values_spend(history, &process->ended->at[i].termination.value);
+    free(process->ended);
+    pool_give(&history->processes, process->index);
+}
+
+static void set_parent(struct history *history, struct process *process, struct process *parent)
+{
+    struct process *before = parent_of(history, process);
+
+    process->parent = parent == NULL ? 0 : parent->number;
+    if (parent != NULL)
+        parent->children++;
+    if (before != NULL) {
+        before->children--;
+        free_if_alone(history, before);
+    }
+}
+
 void processes_leave(struct history *history, struct stream *stream)
 {
     struct process *process = stream->process;
@@ -51,11 +97,9 @@ void processes_leave(struct history *history, struct stream *stream)
     stream->process = NULL;
     if (process == NULL || --process->streams > 0)
         return;
-    lookup_remove(&history->process_numbers, number_in_origin(process->origin, process->number));
-    for (uint32_t i = 0; process->ended != NULL && i < ENDED_CHILDREN; i++)
-        values_spend(history, &process->ended[i].value);
-    free(process->ended);
-    pool_give(&history->processes, process->index);
+    process->over = true;
+    set_parent(history, process, heir_of(history, process)); /* so rows of the dead stay short */
+    free_if_alone(history, process);
 }
 
 /* A process is created by the parent of its first stream; a stream without a STREAM is of none. */
@@ -67,6 +111,7 @@ int processes_note_identity(struct history *history, struct stream *stream,
         if (process == NULL)
             return -ENOMEM;
         process->streams++;
+        process->over = false;
         processes_leave(history, stream);
         stream->process = process;
     }
@@ -74,68 +119,89 @@ int processes_note_identity(struct history *history, struct stream *stream,
         return 0;
     uint32_t found =
         lookup_find(&history->stream_numbers, number_in_origin(stream->origin, record->parent));
-    if (found != LOOKUP_NONE) {
-        const struct stream *parent = pool_at(&history->streams, found);
-        stream->process->parent = parent->process == NULL ? 0 : parent->process->number;
-    }
+    if (found == LOOKUP_NONE)
+        return 0;
+    const struct stream *parent = pool_at(&history->streams, found);
+    if (parent->process != NULL && parent->process != stream->process)
+        set_parent(history, stream->process, parent->process);
     return 0;
 }
 
 /* ---- ends of children ---- */
 
-static struct beginning *find_ended(const struct process *process, uint32_t stream,
-                                    uint32_t sequence)
+static int note_in(struct history *history, struct ends **ends, const struct ended *ended)
 {
-    for (uint32_t i = 0; process->ended != NULL && i < ENDED_CHILDREN; i++) {
-        struct beginning *ended = &process->ended[i];
-        if (ended->stream == stream && ended->sequence == sequence && ended->number == NO_NUMBER)
-            return ended;
+    if (*ends == NULL)
+        *ends = calloc(1, sizeof(**ends));
+    if (*ends == NULL)
+        return -ENOMEM;
+    struct ended *place = &(*ends)->at[(*ends)->count++ % ENDED_CHILDREN];
+    values_spend(history, &place->termination.value);
+    *place = *ended;
+    return 0;
+}
+
+static struct ended *find_noted(struct ends *ends, uint32_t stream, uint32_t sequence)
+{
+    for (uint32_t i = 0; ends != NULL && i < ENDED_CHILDREN; i++) {
+        const struct beginning *termination = &ends->at[i].termination;
+        if (termination->stream == stream && termination->sequence == sequence &&
+            termination->number == NO_NUMBER)
+            return &ends->at[i];
     }
     return NULL;
 }
 
-/* The process that waits for this stream's, if it lives. */
-static struct process *process_of_parent(const struct history *history, const struct stream *stream)
+/* Where the end of a process is noted: with its parent; or, if that has ended before, among the orphans, for some
+ * process above takes it then, and nobody tells which. NULL: there is none above. */
+static struct ends **place_of_end(struct history *history, const struct process *process,
+                                  const struct process *heir)
 {
-    return stream->process == NULL || stream->process->parent == 0
-               ? NULL
-               : find_process(history, stream->origin, stream->process->parent);
+    return heir == NULL                      ? NULL
+           : heir->number == process->parent ? &parent_of(history, process)->ended
+                                             : &history->origins[process->origin].orphans;
 }
 
 int processes_note_end(struct history *history, const struct stream *stream,
                        const struct record *record)
 {
-    struct process *parent = process_of_parent(history, stream);
+    struct process *process = stream->process;
 
-    if (parent == NULL || parent == stream->process)
+    if (process == NULL)
         return 0;
-    if (parent->ended == NULL)
-        parent->ended = calloc(ENDED_CHILDREN, sizeof(*parent->ended));
-    if (parent->ended == NULL)
-        return -ENOMEM;
-    struct beginning *place = &parent->ended[parent->ended_count++ % ENDED_CHILDREN];
-    values_spend(history, &place->value);
-    *place = (struct beginning){
-        .number = NO_NUMBER,
-        .time = record->header.time,
-        .stream = stream->number,
-        .sequence = record->header.sequence,
-        .id = EVENT_TERMINATION,
+    const struct process *heir = heir_of(history, process);
+    struct ends **ends = place_of_end(history, process, heir);
+    process->over = true;
+    if (ends == NULL)
+        return 0;
+    const struct ended ended = {
+        .termination = {.number = NO_NUMBER,
+                        .time = record->header.time,
+                        .proc_time = record_proc_time(&record->header),
+                        .stream = stream->number,
+                        .sequence = record->header.sequence,
+                        .id = EVENT_TERMINATION},
+        .heir = heir->number,
     };
-    return 0;
+    return note_in(history, ends, &ended);
 }
 
 int processes_hand_out_end(struct history *history, const struct stream *stream,
                            const struct record *record, struct history_event *event)
 {
-    struct process *parent = process_of_parent(history, stream);
-    struct beginning *ended =
-        parent == NULL ? NULL : find_ended(parent, stream->number, record->header.sequence);
+    struct ended *ended = NULL;
+    struct process *above = stream->process == NULL ? NULL : parent_of(history, stream->process);
 
+    if (above != NULL)
+        ended = find_noted(above->ended, stream->number, record->header.sequence);
+    if (ended == NULL)
+        ended = find_noted(history->origins[stream->origin].orphans, stream->number,
+                           record->header.sequence);
     if (ended == NULL)
         return 0;
-    holding_wake_all(history, &parent->waiters);
-    return values_begin_at(history, ended, event);
+    for (; above != NULL; above = parent_of(history, above))
+        holding_wake_all(history, &above->waiters);
+    return values_begin_at(history, &ended->termination, event);
 }
 
 /* ---- waits for them ---- */
@@ -172,64 +238,110 @@ static enum awaited awaited_by(const struct record *record)
     }
 }
 
-/* A process tells of its end before it gives back what it has, and only then its parent's wait can end: a
- * wait may begin so long, ns, after the record. */
+/* A process tells of its end before it gives back what it has, and only then its parent's wait can end: so long, ns,
+ * after the record, and as much longer as the process has worked, for memory is given back more quickly than it is
+ * filled. */
 #define DYING 100000000ull
 #define SOON  10000000ull /* ns: what comes so soon after another thing is no coincidence */
 
-/* Whether this end can have ended a wait of the parent, which slept from `begin` to `end`. */
-static bool can_have_ended(const struct beginning *ended, enum awaited awaited, uint64_t begin,
-                           uint64_t end)
+/* A BLOCK. */
+struct sleep {
+    const struct process *process;
+    enum awaited awaited;
+    uint64_t begin;
+    uint64_t end;
+};
+
+static bool is_above(const struct history *history, const struct process *process, uint32_t number)
 {
-    if (ended->stream == 0 || ended->time > end)
-        return false;
-    switch (awaited) {
-    case AWAITS_CHILD:
-        return ended->time + DYING >= begin;
-    case AWAITS_SIGNAL:
-        return ended->time + DYING >= end;
-    default:
-        return ended->time >= begin && ended->time + SOON >= end;
-    }
+    const struct process *below = find_process(history, process->origin, number);
+
+    while (below != NULL && below != process)
+        below = parent_of(history, below);
+    return below != NULL;
 }
 
-/* The last child whose end can have ended this BLOCK; NULL: none. */
-static struct beginning *child_that_ended(const struct process *process,
-                                          const struct record *record)
+/* Whether this end can have ended a sleep. One that lies before it was mostly waited for without sleeping. */
+static bool can_have_ended(const struct history *history, const struct ended *ended,
+                           const struct sleep *sleep)
 {
-    enum awaited awaited = awaited_by(record);
-    uint64_t end = record->header.time;
-    struct beginning *last = NULL;
+    const struct beginning *termination = &ended->termination;
+    bool within = termination->time >= sleep->begin;
 
-    if (awaited == AWAITS_OTHER || process == NULL || process->ended == NULL)
-        return NULL;
-    uint64_t begin = record->block.duration > end ? 0 : end - record->block.duration;
-    for (uint32_t i = 0; i < ENDED_CHILDREN; i++) {
-        struct beginning *ended = &process->ended[i];
-        if (can_have_ended(ended, awaited, begin, end) &&
-            (last == NULL || ended->time > last->time))
+    if (termination->stream == 0 || ended->waited || termination->time > sleep->end)
+        return false;
+    uint64_t later = sleep->end - termination->time;
+    bool soon = sleep->awaited == AWAITS_DATA
+                    ? within && later <= SOON
+                    : later <= DYING + (within ? termination->proc_time : 0);
+    return soon && is_above(history, sleep->process, ended->heir);
+}
+
+/* The last one; NULL: none. */
+static struct ended *last_that_ended(const struct history *history, struct ends *ends,
+                                     const struct sleep *sleep)
+{
+    struct ended *last = NULL;
+
+    for (uint32_t i = 0; ends != NULL && i < ENDED_CHILDREN; i++) {
+        struct ended *ended = &ends->at[i];
+        if ((last == NULL || ended->termination.time > last->termination.time) &&
+            can_have_ended(history, ended, sleep))
             last = ended;
     }
     return last;
 }
 
-bool processes_wait_for_end(const struct stream *stream, const struct record *record,
-                            struct process **ret_process)
+/* What has ended this BLOCK: the last child that can have; or an orphan, if that ended in the sleep, and no child did.
+ * NULL: none. */
+static struct ended *child_that_ended(const struct history *history, const struct process *process,
+                                      const struct record *record)
 {
-    const struct beginning *ended = child_that_ended(stream->process, record);
+    enum awaited awaited = awaited_by(record);
+    uint64_t end = record->header.time;
+
+    if (awaited == AWAITS_OTHER || process == NULL)
+        return NULL;
+    uint64_t begin = record->block.duration > end ? 0 : end - record->block.duration;
+    const struct sleep sleep = {process, awaited, begin, end};
+    struct ended *child = last_that_ended(history, process->ended, &sleep);
+    if (awaited != AWAITS_CHILD || (child != NULL && child->termination.time >= begin))
+        return child;
+    struct ended *orphan =
+        last_that_ended(history, history->origins[process->origin].orphans, &sleep);
+    return orphan != NULL && orphan->termination.time >= begin ? orphan : child;
+}
+
+bool processes_wait_for_end(const struct history *history, const struct stream *stream,
+                            const struct record *record, struct process **ret_process)
+{
+    const struct ended *ended = child_that_ended(history, stream->process, record);
 
     *ret_process = stream->process;
-    return ended != NULL && ended->number == NO_NUMBER;
+    return ended != NULL && ended->termination.number == NO_NUMBER;
 }
 
 int processes_end_wait(struct history *history, const struct stream *stream,
                        const struct record *record)
 {
-    struct beginning *ended = child_that_ended(stream->process, record);
+    struct ended *ended = child_that_ended(history, stream->process, record);
 
-    if (ended == NULL || ended->number == NO_NUMBER)
+    if (ended == NULL || ended->termination.number == NO_NUMBER)
         return 0;
-    int result = values_add_edge(history, EDGE_TERMINATION, stream->origin, ended);
-    ended->stream = 0; /* one end ends one wait */
-    return result;
+    ended->waited = true;
+    return values_add_edge(history, EDGE_TERMINATION, stream->origin, &ended->termination);
+}
+
+static void forget_not_handed(struct ends *ends)
+{
+    for (uint32_t i = 0; ends != NULL && i < ENDED_CHILDREN; i++)
+        if (ends->at[i].termination.number == NO_NUMBER)
+            ends->at[i].termination.stream = 0;
+}
+
+void processes_give_up(struct history *history, const struct stream *stream)
+{
+    if (stream->process != NULL)
+        forget_not_handed(stream->process->ended);
+    forget_not_handed(history->origins[stream->origin].orphans);
 }
