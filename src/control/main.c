@@ -2,6 +2,7 @@
 /* main.c: the program dpm: the table of its commands, and what they share. See command.h. */
 #include "control/command.h"
 
+#include "launch/launch.h"
 #include "show/show.h"
 
 #include <ctype.h>
@@ -267,6 +268,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    launch_settle();
     /* Characters as the user's terminal has them; figures as everybody reads them. */
     setlocale(LC_CTYPE, "");
     struct problem problem;

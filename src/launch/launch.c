@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.c: starts a program suspended. See launch.h. */
 #include "launch/launch.h"
+#include "launch/inherited.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,6 +56,7 @@ static void run_child(const struct launch_options *options, const struct passwd 
     complaint.about = complaint.error != 0 ? ABOUT_USER : ABOUT_PREPARING;
     if (complaint.error == 0 && options->signal_mask != NULL)
         sigprocmask(SIG_SETMASK, options->signal_mask, NULL);
+    inherited_give_back();
     if (complaint.error == 0 && options->prepare != NULL)
         complaint.error = -options->prepare(options->context);
     if (complaint.error == 0) {

@@ -15,6 +15,11 @@
 #include <signal.h>
 #include <sys/types.h>
 
+/* To be called first in main: makes our own process independent of how it was started; programs that are launched are
+ * started as we were. A write beyond the largest size of a file (ulimit -f) fails, as on a full disk, instead of ending
+ * us by SIGXFSZ, and with us what ptrace meters. */
+void launch_settle(void);
+
 struct launch_options {
     char *const *arguments;      /* NULL-terminated; the first is looked up in PATH */
     const char *user;            /* run as this user (needs root); NULL = as we are */

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# inherited_test.sh BUILD_FOLDER: dpm works whatever it was started with (limits, signals), and the command that it
+# starts gets all of that as dpm did.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+. "$(dirname "$0")/sample.sh"
+find_meter
+
+# meters NAME: whether a meter runs here; else skips a test case.
+meters() {
+    [ -n "$meter" ] || skip "$1" "no meter runs here: $reason"
+    [ -n "$meter" ]
+}
+
+# ---- the largest size of a file ----
+
+# with_small_files COMMAND...: where no file may be larger than 1 KiB (the unit of ulimit -f is 512 bytes)
+with_small_files() {
+    (ulimit -f 2 && exec "$@")
+}
+
+for drawing in "graph -o half.svg" "causality --diagram half.svg"; do
+    # shellcheck disable=SC2086 # a command and its options
+    fails "a file that may not be so large: dpm $drawing" 1 'half.svg: cannot be written: File too large' \
+        with_small_files "$dpm" $drawing alpha
+    check_not "... is removed" test -e half.svg
+done
+
+# records_into_small_files METER: a command that goes on while the trace may not.
+records_into_small_files() {
+    rm -rf small.trace finished
+    (
+        ulimit -f 100
+        # shellcheck disable=SC2016 # for that shell
+        exec "$dpm" run --meter "$1" -o small.trace --report report -- sh -c \
+            'for i in $(seq 200); do echo $i | cat; done; touch finished; exit 7'
+    ) > out 2> err
+}
+
+if meters "a trace that may not be so large"; then
+    for kind in $meter ptrace; do
+        records_into_small_files "$kind"
+        check_equal "$kind: where the trace may not be so large the command runs on" 7 $?
+        check "... to its end" test -e finished
+        check "... and the reason is told" grep -q 'File too large; the trace ends here' report
+        check "... and what was written can be read" "$dpm" stats small.trace
+    done
+    (ulimit -f 100 && exec "$dpm" run -o ended.trace -- head -c 100000 /dev/zero > large) 2> err
+    check_equal "the command itself is ended by SIGXFSZ, as without dpm" 153 $?
+fi
+finish
