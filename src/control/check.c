@@ -11,11 +11,11 @@
 #include "control/command.h"
 #include "control/ptrace_checks.h"
 #include "meter/meter.h"
+#include "show/json.h"
 #include "show/show.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -207,10 +207,13 @@ static int print_json(const struct findings *findings)
     for (size_t i = 0; i < findings->count; i++)
         failed |= json_array_append_new(list, json_of_check(&findings->list[i]));
     failed |= json_object_set_new(object, "checks", list);
-    if (failed == 0 && json_dumpf(object, stdout, JSON_INDENT(1)) == 0)
-        putchar('\n');
-    json_decref(object);
-    return failed == 0 ? 0 : -ENOMEM;
+    if (failed != 0) {
+        json_decref(object);
+        return -ENOMEM;
+    }
+    int result = json_print(object, JSON_INDENT(1), stdout);
+    putchar('\n');
+    return result;
 }
 
 enum { OPTION_JSON };

@@ -11,19 +11,8 @@
 #include "show/json.h"
 #include "show/matching_face.h"
 
-#include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int print(json_t *value, FILE *file)
-{
-    if (value == NULL)
-        return -ENOMEM;
-    json_dumpf(value, file, JSON_COMPACT | JSON_ENCODE_ANY);
-    json_decref(value);
-    return 0;
-}
 
 /* ---- the recording, and how it is known ---- */
 
@@ -248,7 +237,7 @@ static int print_list(const struct causality *causality, const struct list *list
             continue;
         fputs(separator, file);
         separator = ",\n";
-        result = print(list->make(causality, i), file);
+        result = json_print(list->make(causality, i), JSON_COMPACT, file);
     }
     fputc(']', file);
     return result;
@@ -276,7 +265,7 @@ int show_causality_json(const struct causality *causality, FILE *file)
 
     for (size_t i = 0; i < ARRAY_SIZE(objects) && result == 0; i++) {
         fprintf(file, "%s\"%s\": ", i == 0 ? "{" : ",\n", objects[i].name);
-        result = print(objects[i].make(causality), file);
+        result = json_print(objects[i].make(causality), JSON_COMPACT, file);
     }
     for (size_t i = 0; i < ARRAY_SIZE(lists) && result == 0; i++)
         result = print_list(causality, &lists[i], file);

@@ -4,8 +4,6 @@
 #include "show/json.h"
 #include "show/matching_face.h"
 
-#include <errno.h>
-
 static json_t *process_json(const void *context, size_t index)
 {
     const struct critical_path *path = context;
@@ -74,12 +72,8 @@ int show_critical_path_json(const struct critical_path *path, uint64_t lost, FIL
                   json_array_of(path, path->arc_count, arc_json), "procedures",
                   json_array_of(path, path->procedure_count, procedure_json), "what_if",
                   json_array_of(path, path->what_if_count, what_if_json));
+    int result = json_print(all, JSON_INDENT(1), file);
 
-    if (all == NULL)
-        return -ENOMEM;
-    /* a failure to write stays in the file */
-    json_dumpf(all, file, JSON_INDENT(1));
     fputc('\n', file);
-    json_decref(all);
-    return 0;
+    return result;
 }

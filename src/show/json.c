@@ -3,6 +3,18 @@
 #include "show/json.h"
 #include "show/show.h"
 
+#include <errno.h>
+
+int json_print(json_t *value, size_t flags, FILE *file)
+{
+    if (value == NULL)
+        return -ENOMEM;
+    /* jansson says only that it failed: if the file has no error, it was memory */
+    bool printed = json_dumpf(value, file, flags | JSON_ENCODE_ANY) == 0;
+    json_decref(value);
+    return printed || ferror(file) ? 0 : -ENOMEM;
+}
+
 json_t *json_count(uint64_t value)
 {
     return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);

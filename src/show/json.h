@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h: values that all JSON of DPM is made of. Private to show/. Each returns NULL when out of memory, and
+ * json.h: values that all JSON of DPM is made of, and how they are printed. Each returns NULL when out of memory, and
  * jansson's setters refuse NULL: one check at the end of an element is enough.
  */
 #ifndef DPM_JSON_H
@@ -9,6 +9,10 @@
 #include "statistics/statistics.h"
 
 #include <jansson.h>
+
+/* Prints a value as these flags of json_dumpf say, and frees it. NULL is what could not be made: -ENOMEM, which is also
+ * returned where memory ends while it is printed. A failure to write stays in the file. */
+int json_print(json_t *value, size_t flags, FILE *file);
 
 /* A number that JSON may hold */
 json_t *json_count(uint64_t value);

@@ -4,8 +4,6 @@
 #include "show/matching_face.h"
 #include "show/parallelism_face.h"
 
-#include <errno.h>
-
 static json_t *waits_json(const struct waits *waits)
 {
     return json_pack("{s:o, s:o}", "count", json_count(waits->count), "time_ns",
@@ -68,19 +66,24 @@ static json_t *path_json(const void *context, size_t index)
         "synchronous", json_count(path->turns.synchronous));
 }
 
+static json_t *machine_json(const void *context, size_t process)
+{
+    const struct parallelism_search *search = context;
+
+    return json_count(search->machines[process]);
+}
+
 static json_t *search_json(const void *context, size_t index)
 {
     const struct parallelism_runs *runs = context;
     const struct parallelism *first = runs->at[0].threads;
     const struct parallelism_search *search = &first->searches[index];
-    json_t *machines = json_array();
 
-    for (size_t i = 0; i < first->process_count; i++)
-        json_array_append_new(machines, json_count(search->machines[i]));
     return json_pack("{s:s, s:o, s:o, s:o, s:o}", "assignment",
-                     runs->options->assignments[search->assignment].name, "machines", machines,
-                     "tried", json_count(search->trials), "tmax_ns", json_count(search->longest),
-                     "bound_ns", json_count(search->bound));
+                     runs->options->assignments[search->assignment].name, "machines",
+                     json_array_of(search, first->process_count, machine_json), "tried",
+                     json_count(search->trials), "tmax_ns", json_count(search->longest), "bound_ns",
+                     json_count(search->bound));
 }
 
 static json_t *trace_json(const struct parallelism_runs *runs)
@@ -111,12 +114,8 @@ int show_parallelism_json(const struct parallelism_runs *runs, FILE *file)
                   json_array_of(runs, first->path_count, path_json), "other_paths", "turns",
                   json_count(first->other_turns.count), "synchronous",
                   json_count(first->other_turns.synchronous));
+    int result = json_print(all, JSON_INDENT(1), file);
 
-    if (all == NULL)
-        return -ENOMEM;
-    /* a failure to write stays in the file */
-    json_dumpf(all, file, JSON_INDENT(1));
     fputc('\n', file);
-    json_decref(all);
-    return 0;
+    return result;
 }

@@ -8,12 +8,12 @@
  *      where    the PC, and its procedure and module if they are known
  *      flags    only those that are set
  */
+#include "show/json.h"
 #include "show/record_face.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <string.h>
 
 #define KEY_SIZE 32
@@ -287,18 +287,22 @@ static void set_flags(struct object *object, unsigned flags)
             set(object, names[i].key, json_true());
 }
 
-/* jansson writes a file in pieces of a few characters; a line at once takes a quarter less time. A
- * failure to write stays in the file. */
-static void print_line(const json_t *json, FILE *file)
+/* Prints a record and frees it. jansson writes a file in pieces of a few characters; a line at once takes a quarter less
+ * time. A failure to write stays in the file. */
+static int print_line(json_t *json, FILE *file)
 {
     char line[8192]; /* twice the largest record and all keys */
     size_t length = json_dumpb(json, line, sizeof(line), JSON_COMPACT);
+    int result = 0;
 
-    if (length < sizeof(line))
+    if (length > 0 && length < sizeof(line)) {
         fwrite(line, 1, length, file);
-    else
-        json_dumpf(json, file, JSON_COMPACT);
+        json_decref(json);
+    } else {
+        result = json_print(json, JSON_COMPACT, file);
+    }
     fputc('\n', file);
+    return result;
 }
 
 /* ---- what leads to it ---- */
@@ -342,7 +346,7 @@ int show_record_json(struct record_face *face, const struct event *event)
     if (face->matched != NULL)
         set_matched(&object, face->matched);
     if (!object.failed)
-        print_line(object.json, face->file);
+        return print_line(object.json, face->file);
     json_decref(object.json);
-    return object.failed ? -ENOMEM : 0;
+    return -ENOMEM;
 }

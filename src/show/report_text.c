@@ -8,6 +8,7 @@
  *      tables, each with the command that shows all of it
  *      what it rests on
  */
+#include "show/json.h"
 #include "show/matching_face.h"
 #include "show/report_face.h"
 #include "show/statistics_face.h"
@@ -150,12 +151,9 @@ static int print_findings_json(const struct report *report, FILE *file)
     int result = report_find(report, &content);
     json_t *list = result == 0 ? findings_json(&content) : NULL;
 
-    if (result == 0 && list == NULL)
-        result = -ENOMEM;
     fputs("{\"findings\": ", file);
     if (result == 0)
-        json_dumpf(list, file, JSON_INDENT(1));
-    json_decref(list);
+        result = json_print(list, JSON_INDENT(1), file);
     report_content_done(&content);
     return result;
 }

@@ -19,7 +19,6 @@
 #include "show/statistics_words.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -348,17 +347,6 @@ static json_t *procedure(const struct communication *communication, size_t index
         traffic(&from->sent), "received", traffic(&from->received));
 }
 
-/* Prints a value and frees it. */
-static int print(json_t *value, FILE *file)
-{
-    if (value == NULL)
-        return -ENOMEM;
-    /* A failure to write stays in the file. */
-    json_dumpf(value, file, JSON_COMPACT);
-    json_decref(value);
-    return 0;
-}
-
 typedef json_t *make_element(const struct communication *communication, size_t index);
 
 static int print_array(const struct communication *communication, const char *name,
@@ -369,7 +357,7 @@ static int print_array(const struct communication *communication, const char *na
     fprintf(file, ",\n\"%s\": [", name);
     for (size_t i = 0; result == 0 && i < length && !ferror(file); i++) {
         fputs(i == 0 ? "\n" : ",\n", file);
-        result = print(make(communication, i), file);
+        result = json_print(make(communication, i), JSON_COMPACT, file);
     }
     fputc(']', file);
     return result;
@@ -399,7 +387,7 @@ static int print_late(const struct communication *communication, const char *nam
             continue;
         fputs(separator, file);
         separator = ",\n";
-        result = print(late(rows[i]), file);
+        result = json_print(late(rows[i]), JSON_COMPACT, file);
     }
     fputc(']', file);
     return result;
@@ -490,7 +478,7 @@ int show_statistics_json(const struct communication *communication, FILE *file,
     int result;
 
     fputs("{\"trace\": ", file);
-    result = print(recording(communication), file);
+    result = json_print(recording(communication), JSON_COMPACT, file);
     if (result == 0 && communication->by == BY_PROCESS)
         result =
             print_array(communication, "processes", process, communication->process_count, file);

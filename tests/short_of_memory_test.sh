@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# short_of_memory_test.sh BUILD_FOLDER: where memory ends a command says so in one line and fails, or it succeeds with
+# the same output as ever; it never succeeds with less. Each allocation of a command is made to fail, of many some.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/sample.sh"
+library=$build/tests/short_of_memory.so
+
+# short ALLOCATION COMMAND...: with this allocation failing
+short() {
+    FAIL_AT=$1
+    export FAIL_AT
+    shift
+    LD_PRELOAD=$library "$@"
+}
+
+# tells_all STATUS: of a command with this exit status whether it succeeded with all of the output, or said why not
+tells_all() {
+    if [ "$1" = 0 ]; then
+        cmp -s out whole
+    else
+        [ "$1" = 1 ] && [ "$(grep -c '^dpm: ' err)" = "$(wc -l < err)" ] && [ "$(grep -vc ' lost$' err)" = 1 ]
+    fi
+}
+
+# never_less NAME COMMAND...: the property above, of at most 400 allocations: the last 200, and some of the others.
+never_less() {
+    tap_name=$1
+    shift
+    COUNT_TO=count LD_PRELOAD=$library "$@" > whole 2> err
+    count=$(cat count)
+    at=$count
+    wrong=
+    while [ "$at" -gt 0 ]; do
+        short "$at" "$@" > out 2> err
+        status=$?
+        tells_all $status || wrong="$wrong
+allocation $at of $count: status $status, $(head -n 3 err)"
+        at=$((at - (at > count - 200 || count <= 400 ? 1 : count / 200)))
+    done
+    check_equal "$tap_name: whatever of its $count allocations fails" "" "$wrong"
+}
+
+never_less "dpm stats --json" "$dpm" stats --json --histogram alpha
+never_less "dpm parallelism --json" "$dpm" parallelism --json --search 2 alpha
+never_less "dpm path --json" "$dpm" path --json alpha
+never_less "dpm causality --json" "$dpm" causality --json --slowest 2 alpha
+never_less "dpm report --json" "$dpm" report --json alpha
+never_less "dpm dump --json" "$dpm" dump --json --matched alpha
+finish
