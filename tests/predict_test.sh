@@ -290,6 +290,11 @@ fails 'a table that falls' 2 'give a time' "$dpm" parallelism --remote-delay 10:
 fails 'no number' 2 'give a number from 1' "$dpm" parallelism --per-machine 0 pipe.trace
 fails 'no such step' 2 'there are delay, sharing' "$dpm" parallelism --step none pipe.trace
 fails 'no file' 1 'cannot be read' "$dpm" parallelism --assign missing.txt pipe.trace
+fails 'a directory' 1 '^dpm: .: cannot be read: Is a directory$' "$dpm" parallelism --assign . pipe.trace
+for option in --assign --delays; do
+    fails "$option: a line without end" 1 '^dpm: /dev/zero:1: give lines of text of less than 64 KiB$' \
+        timeout 20 "$dpm" parallelism $option /dev/zero pipe.trace
+done
 echo 'gzip nowhere' > bad.txt
 fails 'no such machine' 1 'bad.txt:1: give machine NAME' "$dpm" parallelism --assign bad.txt pipe.trace
 printf 'machine a 0\n' > bad.txt

@@ -43,6 +43,9 @@ allocation $at of $count: status $status, $(head -n 3 err)"
 
 never_less "dpm stats --json" "$dpm" stats --json --histogram alpha
 never_less "dpm parallelism --json" "$dpm" parallelism --json --search 2 alpha
+printf 'machine big 2\nmachine small\n%s\n* small\n' "$(seq -f '%.0f big' 100)" > assign
+printf 'local 1us\nremote 1ms\n%s\nbig small 3s\n' "$(seq -f 'm%.0f small 1ms' 100)" > delays
+never_less "dpm parallelism with files" "$dpm" parallelism --json --assign assign --delays delays alpha
 never_less "dpm path --json" "$dpm" path --json alpha
 never_less "dpm causality --json" "$dpm" causality --json --slowest 2 alpha
 never_less "dpm report --json" "$dpm" report --json alpha

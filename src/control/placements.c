@@ -98,29 +98,46 @@ static int bad_line(const struct line *line, const char *wanted)
     return problem_set(line->problem, -EINVAL, "%s:%u: give %s", line->file, line->number, wanted);
 }
 
+#define LINE_SIZE 65536
+
+static int cannot_read(const char *file, int error, struct problem *problem)
+{
+    return problem_set(problem, -error, "%s: cannot be read: %s", file, strerror(error));
+}
+
+/* Cuts comment and end from a line, and hands it to `take` if something is left. */
+static int take_line(const struct line *line, int (*take)(void *context, const struct line *line),
+                     void *context)
+{
+    char *text = line->text;
+
+    text[strcspn(text, "#\n")] = '\0';
+    size_t end = strlen(text);
+    while (end > 0 && isspace((unsigned char)text[end - 1]))
+        text[--end] = '\0';
+    return text[strspn(text, " \t")] == '\0' ? 0 : take(context, line);
+}
+
 /* Hands each line that is not empty to `take`. */
 static int read_lines(const char *file, int (*take)(void *context, const struct line *line),
                       void *context, struct problem *problem)
 {
     FILE *stream = fopen(file, "re");
-    struct line line = {.file = file, .problem = problem};
-    size_t size = 0;
+    char text[LINE_SIZE];
+    struct line line = {.file = file, .text = text, .problem = problem};
     int result = 0;
 
     if (stream == NULL)
-        return problem_set(problem, -errno, "%s: cannot be read: %s", file, strerror(errno));
-    while (result == 0 && getline(&line.text, &size, stream) >= 0) {
+        return cannot_read(file, errno, problem);
+    while (result == 0 && fgets(text, sizeof(text), stream) != NULL) {
         line.number++;
-        line.text[strcspn(line.text, "#\n")] = '\0';
-        size_t end = strlen(line.text);
-        while (end > 0 && isspace((unsigned char)line.text[end - 1]))
-            line.text[--end] = '\0';
-        if (line.text[strspn(line.text, " \t")] != '\0')
-            result = take(context, &line);
+        if (strchr(text, '\n') == NULL && !feof(stream))
+            result = bad_line(&line, "lines of text of less than 64 KiB");
+        else
+            result = take_line(&line, take, context);
     }
-    if (result == 0 && ferror(stream))
-        result = problem_set(problem, -EIO, "%s: cannot be read", file);
-    free(line.text);
+    if (result == 0 && !feof(stream))
+        result = cannot_read(file, errno, problem);
     fclose(stream);
     return result;
 }
@@ -281,9 +298,11 @@ static int take_delay(void *context, const struct line *line)
     static const char wanted[] =
         "local DELAY, remote DELAY, or MACHINE MACHINE DELAY; DELAY is as 13ms, 13ms+22us/B or "
         "1:4.2ms,1000:12.8ms";
-    char *rest = line->text, *words[3] = {next_word(&rest), next_word(&rest), next_word(&rest)};
+    char *rest = line->text, *words[3];
     struct delay_between between;
 
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        words[i] = next_word(&rest);
     if (words[1] == NULL || next_word(&rest) != NULL ||
         delay_parse(words[2] != NULL ? words[2] : words[1], &between.delay) < 0)
         return bad_line(line, wanted);
