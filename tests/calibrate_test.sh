@@ -88,6 +88,69 @@ else
     skip 'measures another host' 'it takes root'
 fi
 
+# ---- a peer that is slow, or silent ----
+
+# listens: the other side on this machine ($listener), at a port of its own ($port), its messages in the file said
+listens() {
+    port=$(free_port)
+    : > said
+    "$dpm" calibrate --listen "127.0.0.1:$port" 2>> said &
+    listener=$!
+    wait_for 5 grep -q answering said
+}
+
+# ends_at_once NAME: whether it ends within 2 s when it is interrupted
+ends_at_once() {
+    kill "$listener"
+    begun=$(date +%s)
+    wait "$listener"
+    check_equal "$1" "0 yes" "$? $([ $(($(date +%s) - begun)) -le 2 ] && echo yes)"
+}
+
+# slow_peer BYTES: sends so many bytes, one a second, and then waits to be closed, at most 20 s ($slow)
+slow_peer() {
+    python3 - "$port" "$1" > slow.out 2>&1 << 'END' &
+import socket, sys, time
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+for _ in range(int(sys.argv[2])):
+    peer.send(b"D")
+    time.sleep(1)
+peer.settimeout(20)
+peer.recv(1)
+END
+    slow=$!
+}
+
+listens
+slow_peer 11
+check 'a peer that takes its time with a header is dropped' \
+    wait_for 9 grep -qx 'dpm: a peer was dropped: Connection timed out' said
+check 'and the next is answered' "$dpm" calibrate --time 1ms -o next.txt "127.0.0.1:$port"
+kill -STOP "$listener"
+"$dpm" calibrate --time 1ms "127.0.0.1:$port" > busy.out 2> busy.err
+check_equal 'no answer is told as that' \
+    "dpm: 127.0.0.1:$port: no answer within 5 s: is it busy with another peer?" "$(cat busy.err)"
+kill -CONT "$listener"
+wait "$slow"
+ends_at_once 'ends at once when interrupted, after all that'
+listens
+slow_peer 0
+wait_for 5 sh -c "ss -Htn state established dst 127.0.0.1:$port | grep -q ."
+ends_at_once 'and with a silent peer, too'
+wait "$slow"
+
+port=$(free_port)
+: > full.err
+prlimit --nofile=4 timeout 10 "$dpm" calibrate --listen "127.0.0.1:$port" 2>> full.err &
+listener=$!
+wait_for 5 grep -q answering full.err
+slow_peer 0
+wait "$slow"
+wait "$listener"
+check_equal 'who has no descriptor left to answer with gives up' 1 $?
+check_equal 'and says so' "dpm: --listen 127.0.0.1:$port: nobody can be answered any more: Too many open files" \
+    "$(tail -n 1 full.err)"
+
 # ---- what is wrong ----
 
 fails() {

@@ -13,6 +13,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -30,7 +31,9 @@
 #define MAGIC      0x44504d43u /* "DPMC" */
 #define SIZE_MOST  1000000u
 #define TURNS_MOST 10000u
-#define PATIENCE   5 /* seconds */
+#define PATIENCE   5 /* seconds for each header, each message, and for waiting on either */
+#define PEER_MOST                                                                                  \
+    600 /* seconds for one peer: others wait; one that measures as long as it may takes 6 minutes */
 
 static const uint32_t sizes[] = {1, 10, 100, 1000, 10000, 100000};
 
@@ -46,37 +49,72 @@ struct header {
 
 /* ---- messages ---- */
 
+static volatile sig_atomic_t interrupted; /* of the side that listens */
+
+static uint64_t seconds_from_now(unsigned seconds)
+{
+    return clock_now(CLOCK_MONOTONIC) + seconds * 1000000000ULL;
+}
+
+/* Whether to go on with a message of which not all has gone or come. One that comes at once, as most do, pays for no
+ * look at a clock; *until is 0 at first. */
+static int go_on(uint64_t *until)
+{
+    if (interrupted)
+        return -EINTR;
+    if (*until == 0)
+        *until = seconds_from_now(PATIENCE);
+    return clock_now(CLOCK_MONOTONIC) < *until ? 0 : -ETIMEDOUT;
+}
+
+/* What a failed call means; 0: try again. A socket's own patience ends with EAGAIN. */
+static int call_failed(void)
+{
+    if (errno == EINTR && !interrupted)
+        return 0;
+    return errno == EAGAIN ? -ETIMEDOUT : -errno;
+}
+
 static int send_all(int file, const char *data, size_t size)
 {
-    while (size > 0) {
+    uint64_t until = 0;
+    int result = 0;
+
+    while (size > 0 && result == 0) {
         ssize_t sent = write(file, data, size);
-        if (sent < 0 && errno == EINTR)
+        if (sent < 0) {
+            result = call_failed();
             continue;
-        if (sent <= 0)
-            return sent < 0 ? -errno : -EPIPE;
+        }
         data += sent;
         size -= (size_t)sent;
+        if (size > 0)
+            result = go_on(&until);
     }
-    return 0;
+    return result;
 }
 
 /* Returns 0; 1: the other side has closed before the first byte; or a negative errno. */
 static int receive_all(int file, char *data, size_t size)
 {
+    uint64_t until = 0;
     size_t left = size;
+    int result = 0;
 
-    while (left > 0) {
+    while (left > 0 && result == 0) {
         ssize_t received = read(file, data, left);
-        if (received < 0 && errno == EINTR)
+        if (received < 0) {
+            result = call_failed();
             continue;
+        }
         if (received == 0)
-            return left == size ? 1 : -EPIPE;
-        if (received < 0)
-            return errno == EAGAIN ? -ETIMEDOUT : -errno;
+            return left == size ? 1 : -ECONNRESET;
         data += received;
         left -= (size_t)received;
+        if (left > 0)
+            result = go_on(&until);
     }
-    return 0;
+    return result;
 }
 
 /* Two directions, which of a socket are one. */
@@ -84,9 +122,17 @@ struct link {
     int in, out;
 };
 
+static int echo_one(struct link link, char *buffer, uint32_t size)
+{
+    int result = receive_all(link.in, buffer, size);
+
+    return result != 0 ? result : send_all(link.out, buffer, size);
+}
+
 /* Echoes what one asks for, until he closes. */
 static int echo(struct link link, char *buffer)
 {
+    uint64_t until = seconds_from_now(PEER_MOST);
     struct header header;
     int result;
 
@@ -94,10 +140,13 @@ static int echo(struct link link, char *buffer)
         uint32_t size = ntohl(header.size), turns = ntohl(header.turns);
         if (ntohl(header.magic) != MAGIC || size == 0 || size > SIZE_MOST || turns > TURNS_MOST)
             return -EPROTO;
-        for (uint32_t i = 0; i < turns; i++)
-            if ((result = receive_all(link.in, buffer, size)) != 0 ||
-                (result = send_all(link.out, buffer, size)) < 0)
-                return result;
+        for (uint32_t i = 0; i < turns && result == 0; i++) {
+            result = echo_one(link, buffer, size);
+            if (result == 0)
+                result = go_on(&until);
+        }
+        if (result != 0)
+            break;
     }
     return result;
 }
@@ -128,7 +177,9 @@ static int take_turns(struct link link, char *buffer, uint32_t size, uint32_t tu
         uint64_t begin = clock_now(CLOCK_MONOTONIC);
         result = send_all(link.out, buffer, size);
         if (result == 0)
-            result = receive_all(link.in, buffer, size) == 0 ? 0 : -EPIPE;
+            result = receive_all(link.in, buffer, size);
+        if (result > 0)
+            result = -ECONNRESET;
         times[i] = clock_now(CLOCK_MONOTONIC) - begin;
     }
     return result;
@@ -172,6 +223,13 @@ static void print_delay(FILE *file, const uint64_t medians[ARRAY_SIZE(sizes)])
 
 /* ---- on this machine ---- */
 
+static void close_pair(int pair[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (pair[i] >= 0)
+            close(pair[i]);
+}
+
 /* A pair of connected TCP sockets. */
 static int tcp_pair(int pair[2])
 {
@@ -179,7 +237,7 @@ static int tcp_pair(int pair[2])
     socklen_t size = sizeof(address);
     int one = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    pair[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    pair[0] = listener < 0 ? -1 : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     pair[1] = -1;
     if (listener >= 0 && pair[0] >= 0 &&
         bind(listener, (struct sockaddr *)&address, sizeof(address)) == 0 &&
@@ -192,6 +250,20 @@ static int tcp_pair(int pair[2])
         setsockopt(pair[i], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     if (listener >= 0)
         close(listener);
+    if (error < 0)
+        close_pair(pair);
+    return error;
+}
+
+/* A pipe there, and one back. */
+static int pipe_pair(int there[2], int back[2])
+{
+    if (pipe2(there, O_CLOEXEC) < 0)
+        return -errno;
+    if (pipe2(back, O_CLOEXEC) == 0)
+        return 0;
+    int error = -errno;
+    close_pair(there);
     return error;
 }
 
@@ -210,18 +282,21 @@ static int make_links(enum kind kind, struct link links[2])
     int pair[2], back[2];
 
     if (kind == KIND_PIPE) {
-        if (pipe(pair) < 0 || pipe(back) < 0)
-            return -errno;
+        int result = pipe_pair(pair, back);
+        if (result < 0)
+            return result;
         links[0] = (struct link){back[0], pair[1]};
         links[1] = (struct link){pair[0], back[1]};
         return 0;
     }
-    int result = kind == KIND_TCP                                ? tcp_pair(pair)
-                 : socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? -errno
-                                                                 : 0;
+    int result = kind == KIND_TCP                                               ? tcp_pair(pair)
+                 : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 ? -errno
+                                                                                : 0;
+    if (result < 0)
+        return result;
     links[0] = (struct link){pair[0], pair[0]};
     links[1] = (struct link){pair[1], pair[1]};
-    return result;
+    return 0;
 }
 
 static void close_link(struct link link)
@@ -244,8 +319,10 @@ static int measure_local(enum kind kind, uint64_t time, uint64_t medians[ARRAY_S
         close_link(links[0]);
         _exit(buffer == NULL || echo(links[1], buffer) < 0);
     }
+    result = child < 0 ? -errno : 0;
     close_link(links[1]);
-    result = child < 0 ? -errno : measure(links[0], time, medians);
+    if (result == 0)
+        result = measure(links[0], time, medians);
     close_link(links[0]);
     if (child > 0)
         waitpid(child, NULL, 0);
@@ -343,14 +420,16 @@ static int measure_remote(const struct host *host, uint64_t time,
         return file;
     int result = measure((struct link){file, file}, time, medians);
     close(file);
+    if (result == -ETIMEDOUT)
+        return problem_set(problem, result,
+                           "%s:%s: no answer within %d s: is it busy with another peer?",
+                           host->name, host->port, PATIENCE);
     return result < 0 ? problem_set(problem, result, "%s:%s: %s", host->name, host->port,
                                     strerror(-result))
                       : 0;
 }
 
 /* ---- the other side ---- */
-
-static volatile sig_atomic_t interrupted;
 
 static void interrupt(int signal)
 {
@@ -371,7 +450,7 @@ static int open_listener(const char *address, struct problem *problem)
     int error = getaddrinfo(host, port, &wanted, &found);
     if (error != 0)
         return problem_set(problem, -EINVAL, "--listen %s: %s", address, gai_strerror(error));
-    file = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    file = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (file >= 0)
         setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (file < 0 || bind(file, found->ai_addr, found->ai_addrlen) < 0 || listen(file, 4) < 0) {
@@ -384,35 +463,76 @@ static int open_listener(const char *address, struct problem *problem)
     return file;
 }
 
-/* Answers one after the other: they would disturb each other. Ends with SIGINT or SIGTERM. */
-static int answer(const char *address, struct problem *problem)
+/* The signals that end it. */
+static void set_signals(sigset_t *ret_signals)
 {
     const struct sigaction action = {.sa_handler = interrupt};
-    char *buffer = malloc(SIZE_MOST);
-    int listener = open_listener(address, problem);
 
-    if (listener < 0 || buffer == NULL) {
-        free(buffer);
-        return listener < 0 ? listener : problem_set(problem, -ENOMEM, "out of memory");
-    }
+    sigemptyset(ret_signals);
+    sigaddset(ret_signals, SIGINT);
+    sigaddset(ret_signals, SIGTERM);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+/* Waits for a peer. The signals are blocked but while it waits: one that comes just before is not missed. Returns its
+ * socket, or a negative errno; -EAGAIN: there is none after all. */
+static int next_peer(int listener, const sigset_t *signals)
+{
+    struct pollfd file = {.fd = listener, .events = POLLIN};
+    sigset_t old;
+    int peer = -EAGAIN;
+
+    sigprocmask(SIG_BLOCK, signals, &old);
+    if (!interrupted && ppoll(&file, 1, NULL, &old) > 0) {
+        peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (peer < 0)
+            peer = errno == EINTR || errno == ECONNABORTED ? -EAGAIN : -errno;
+    }
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return peer;
+}
+
+static void answer_peer(int peer, char *buffer)
+{
+    set_patience(peer);
+    int result = echo((struct link){peer, peer}, buffer);
+    if (result < 0 && !interrupted)
+        fprintf(stderr, "dpm: a peer was dropped: %s\n",
+                result == -EPROTO ? "it does not speak as dpm calibrate does" : strerror(-result));
+    close(peer);
+}
+
+/* Answers one after the other: they would disturb each other. Ends with SIGINT or SIGTERM. */
+static int answer_all(int listener, char *buffer, const char *address, struct problem *problem)
+{
+    sigset_t signals;
+
+    set_signals(&signals);
     fprintf(stderr, "dpm: answering on %s until interrupted\n", address);
     while (!interrupted) {
-        int file = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-        if (file < 0)
-            continue;
-        set_patience(file);
-        int result = echo((struct link){file, file}, buffer);
-        if (result < 0 && !interrupted)
-            fprintf(stderr, "dpm: a peer was dropped: %s\n",
-                    result == -EPROTO ? "it does not speak as dpm calibrate does"
-                                      : strerror(-result));
-        close(file);
+        int peer = next_peer(listener, &signals);
+        if (peer >= 0)
+            answer_peer(peer, buffer);
+        else if (peer != -EAGAIN)
+            return problem_set(problem, peer, "--listen %s: nobody can be answered any more: %s",
+                               address, strerror(-peer));
     }
-    close(listener);
-    free(buffer);
     return 0;
+}
+
+static int answer(const char *address, struct problem *problem)
+{
+    char *buffer = malloc(SIZE_MOST);
+
+    if (buffer == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    int listener = open_listener(address, problem);
+    int result = listener < 0 ? listener : answer_all(listener, buffer, address, problem);
+    if (listener >= 0)
+        close(listener);
+    free(buffer);
+    return result;
 }
 
 /* ---- all of it ---- */
