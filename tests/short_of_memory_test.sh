@@ -50,4 +50,5 @@ never_less "dpm path --json" "$dpm" path --json alpha
 never_less "dpm causality --json" "$dpm" causality --json --slowest 2 alpha
 never_less "dpm report --json" "$dpm" report --json alpha
 never_less "dpm dump --json" "$dpm" dump --json --matched alpha
+never_less "dpm dump, of program counters with names" "$dpm" dump gamma
 finish

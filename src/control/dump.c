@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* Names of program counters stand at the end of a trace: they are read before anything is shown.
- * Each MODULE and PROCEDURE that these traces' control files have. */
+ * Each MODULE and PROCEDURE that these traces' control files have. Errors: -EBADMSG where a file is damaged, -ENOMEM ... */
 static int read_names(struct source *control, struct identities *identities,
                       struct problem *problem)
 {
@@ -166,12 +166,12 @@ static int dump_traces(const char *const *traces, size_t count, struct dump_opti
     if (identities_new(&identities) < 0)
         return command_error("out of memory");
     int result = trace_open_control(traces, count, &control, &problem);
-    if (result == 0) {
-        /* A file that is damaged is reported where the records before the damage have been shown. */
-        read_names(control, identities, &problem);
+    if (result == 0)
+        result = read_names(control, identities, &problem);
+    /* A file that is damaged is reported where the records before the damage have been shown. */
+    if (result >= 0 || result == -EBADMSG)
         result = options->matched ? dump_matched(traces, count, identities, options, &problem)
                                   : dump_plain(traces, count, identities, options, &problem);
-    }
     if (result < 0) {
         fflush(stdout); /* what is printed comes first */
         status = command_error("%s", problem.text);
