@@ -289,6 +289,8 @@ fails 'no delay' 2 'give a time' "$dpm" parallelism --remote-delay fast pipe.tra
 fails 'a table that falls' 2 'give a time' "$dpm" parallelism --remote-delay 10:1ms,5:2ms pipe.trace
 fails 'no number' 2 'give a number from 1' "$dpm" parallelism --per-machine 0 pipe.trace
 fails 'no such step' 2 'there are delay, sharing' "$dpm" parallelism --step none pipe.trace
+fails 'a search without what it makes short' 2 'search needs step sharing' \
+    "$dpm" parallelism --search 2 --step delay pipe.trace
 fails 'no file' 1 'cannot be read' "$dpm" parallelism --assign missing.txt pipe.trace
 fails 'a directory' 1 '^dpm: .: cannot be read: Is a directory$' "$dpm" parallelism --assign . pipe.trace
 for option in --assign --delays; do

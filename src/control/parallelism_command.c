@@ -125,7 +125,7 @@ static const struct command_option parallelism_options[] = {
     {"step",
      OPTION_STEP,
      {"STEP", ARGUMENT_WORD, step_word},
-     "up to this one of max, delay and sharing (sharing)"},
+     "behind max, which is always shown, up to this one (sharing)"},
     {"without",
      OPTION_WITHOUT,
      {"NAME|PID", ARGUMENT_OTHER, NULL},
@@ -235,6 +235,15 @@ static int choose_assignments(struct asked *asked)
     return status >= 0 ? status : add_assignment(asked, "one-machine", ONE_MACHINE, 0);
 }
 
+/* What is searched for makes step sharing short. */
+static int check_search(const struct asked *asked)
+{
+    for (size_t i = 0; i < asked->placements.count && !asked->options.sharing; i++)
+        if (asked->placements.assignments[i].kind == SEARCHED)
+            return command_usage_error("parallelism", "--search needs step sharing");
+    return -1;
+}
+
 /* All options are read. Returns the exit status. */
 static int answer(const char *const *names, size_t count, struct asked *asked)
 {
@@ -263,6 +272,8 @@ static int command_parallelism(int argc, char **argv)
         status = take_option(option, &asked);
     if (status < 0 && optind == argc)
         status = command_usage_error("parallelism", "which trace?");
+    if (status < 0)
+        status = check_search(&asked);
     if (status < 0)
         status = choose_assignments(&asked);
     if (status < 0)
