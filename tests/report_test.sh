@@ -215,6 +215,19 @@ runs "a page of it" "$dpm" report --html pipe.html pipe.trace
 well_formed pipe.html
 has_all pipe.html pipe.trace
 
+# what was not metered, nobody can be said not to have done
+for asked in '--flags fork' '--flags send' '--flags receive' '--kinds tcp'; do
+    # shellcheck disable=SC2086 # an option and its argument
+    "$dpm" run $asked -o part.trace --report part.txt -- sh -c 'seq 1000 | sort -n | tail -1' > said
+    "$dpm" report --json part.trace > report.json
+    check_equal "$asked: nobody is called silent" "" "$(found Silent | grep 'no message:')"
+    check_equal "... and beside a P stands what may make it less" "$(found Parallelism | grep -c '^P = ')" \
+        "$(found Parallelism | grep -c '^P may be less in truth, for arcs are missing; not metered: [a-z, ]*\.$')"
+    check "... and what was not metered" grep -q '^\(Paths\|Events\) of these kinds were not metered: ' part.txt
+    rm -rf part.trace
+done
+check_equal "of other kinds than TCP" "by tcp" "$(found Silent | sed 's/.* message \(by [a-z,]*\): .*/\1/')"
+
 cp "$(command -v cat)" '<b>&"x'
 "$dpm" run -o markup.trace --report markup.txt -- sh -c "echo hello | ./'<b>&\"x' | wc -c" > size
 runs "a page of a program whose name is markup" "$dpm" report --html markup.html markup.trace

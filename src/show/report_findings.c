@@ -24,6 +24,11 @@
 #define FEW   3    /* sentences of a topic */
 #define SMALL 0.01 /* of the elapsed time: too small to matter */
 
+/* Events without which the program history has fewer arcs, or waits that nothing explains. */
+#define TELL_OF_ARCS                                                                               \
+    (METER_EVENT_FLAGS & ~(EVENT_FLAG(EVENT_MESSAGEQUEUED) | EVENT_FLAG(EVENT_CREATEPATH) |        \
+                           EVENT_FLAG(EVENT_DESTROYPATH)))
+
 void report_say(struct report_content *content, const char *topic, const char *format, ...)
 {
     va_list arguments;
@@ -97,6 +102,19 @@ static uint64_t longest_of(const struct report *report)
                                 : 0;
 }
 
+/* What was not metered leaves no arcs, and without them the longest path is too short. */
+static void tell_missing_arcs(const struct communication *communication,
+                              struct report_content *content)
+{
+    char words[LEFT_OUT_TEXT_SIZE];
+
+    left_out_text(communication->flags_left_out & TELL_OF_ARCS, communication->kinds_left_out,
+                  words);
+    if (words[0] != '\0')
+        report_say(content, "Parallelism",
+                   "P may be less in truth, for arcs are missing; not metered: %s.", words);
+}
+
 static void find_parallelism(const struct report *report, struct report_content *content)
 {
     const struct parallelism *of = parallelism_of(report);
@@ -117,6 +135,7 @@ static void find_parallelism(const struct report *report, struct report_content 
                "P = %.2f of %" PRIu32 " streams (%s of processor time, longest path %s): %s.",
                factor, of->streams, total, longest,
                verdict(factor, of->streams, is_outside(report->path)));
+    tell_missing_arcs(report->communication, content);
     parallelism_efficiency(of, 0, &efficiency);
     if (efficiency.load_balance < 0.5)
         report_say(content, "Parallelism",

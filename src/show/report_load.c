@@ -23,6 +23,7 @@
 #define GROUPS          3   /* of peers, or parents, that are told of */
 #define FEW_NAMES       5
 
+#define WAYS_SIZE  (LEFT_OUT_TEXT_SIZE + sizeof(" by "))
 #define NAMES_SIZE (FEW_NAMES * PROCESS_TEXT_SIZE + UNIT_SIZE)
 
 typedef const struct communication_process *process_row;
@@ -227,21 +228,36 @@ static int find_created(const struct communication *communication, struct report
     return result;
 }
 
+/* " by tcp, udp", if that is not all: who was silent there may have spoken by a pipe. */
+static void ways_text(const struct communication *communication, char text[WAYS_SIZE])
+{
+    char kinds[LEFT_OUT_TEXT_SIZE] = "";
+
+    if (communication->kinds_left_out != 0)
+        left_out_text(0, METER_ALL_KINDS & ~communication->kinds_left_out, kinds);
+    snprintf(text, WAYS_SIZE, "%s%s", kinds[0] != '\0' ? " by " : "", kinds);
+}
+
 static int find_silent(const struct communication *communication, struct report_content *content)
 {
+    static const uint32_t told_by = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE);
     process_row *silent = calloc(communication->process_count + 1, sizeof(*silent));
-    char names[NAMES_SIZE];
+    char names[NAMES_SIZE], ways[WAYS_SIZE];
     size_t count = 0;
 
     if (silent == NULL)
         return -ENOMEM;
+    if ((communication->flags_left_out & told_by) != 0)
+        goto done;
     for (size_t i = 0; i < communication->process_count; i++)
         if (messages_of(&communication->processes[i]) == 0)
             silent[count++] = &communication->processes[i];
     names_text(communication, silent, count, names);
+    ways_text(communication, ways);
     if (count > 0 && communication->process_count > 1)
-        report_say(content, "Silent", "%zu of %zu processes sent and received no message: %s.",
-                   count, communication->process_count, names);
+        report_say(content, "Silent", "%zu of %zu processes sent and received no message%s: %s.",
+                   count, communication->process_count, ways, names);
+done:
     free(silent);
     return 0;
 }

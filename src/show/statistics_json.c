@@ -166,6 +166,16 @@ static json_t *kind_names(uint32_t kinds)
     return names;
 }
 
+static json_t *flag_names(uint32_t flags)
+{
+    json_t *names = json_array();
+
+    for (unsigned id = 0; id < EVENT_ID_END; id++)
+        if ((flags & EVENT_FLAG(id)) != 0)
+            json_array_append_new(names, json_string(event_type(id)->name));
+    return names;
+}
+
 static json_t *queue(const struct communication *communication, const struct queue_length *from)
 {
     return json_pack("{s:o, s:f, s:f, s:o, s:o, s:o, s:o}", "messages_max",
@@ -179,16 +189,16 @@ static json_t *queue(const struct communication *communication, const struct que
 static json_t *recording(const struct communication *communication)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, "
         "s:o, "
-        "s:o, "
-        "s:o}",
+        "s:o, s:o, s:o}",
         "events", json_count(communication->events), "lost", json_count(communication->lost),
         "dropped", json_count(communication->dropped), "duplicates",
         json_count(communication->duplicates), "unseen_bytes",
         json_count(communication->unseen_bytes), "unseen_sent_bytes",
         json_count(communication->unseen_sent_bytes), "not_metered",
-        kind_names(communication->kinds_left_out), "traces_of_ptrace",
+        kind_names(communication->kinds_left_out), "events_not_metered",
+        flag_names(communication->flags_left_out), "traces_of_ptrace",
         json_count(communication->traces_of_ptrace), "duration_ns",
         json_count(communication->duration), "complete", communication->complete, "by",
         communication_by_name(communication->by), "machines", machines(communication), "clocks",

@@ -538,14 +538,15 @@ static void print_unseen(FILE *file, uint64_t bytes, const char *what)
     fprintf(file, "\n%s were %s.\n", text, what);
 }
 
-static void print_left_out(const struct communication *communication, FILE *file)
+static void print_left_out(const struct communication *communication, const char *what,
+                           uint32_t flags, uint32_t kinds, FILE *file)
 {
-    char kinds[METER_KINDS_TEXT_SIZE];
+    char words[LEFT_OUT_TEXT_SIZE];
 
-    meter_kinds_text(communication->kinds_left_out, kinds);
-    if (kinds[0] != '\0')
-        fprintf(file, "\n%s of these kinds were not metered: %s.\n",
-                communication->traces > 1 ? "In a part of the traces paths" : "Paths", kinds);
+    left_out_text(flags, kinds, words);
+    if (words[0] != '\0')
+        fprintf(file, "\n%s of these kinds were not metered%s: %s.\n", what,
+                communication->traces > 1 ? " in a part of the traces" : "", words);
 }
 
 /* What the ptrace meter cannot know, it does not tell of: that is no sign that there was none of it. */
@@ -651,7 +652,8 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
         into, communication->unseen_sent_bytes,
         "written into pipes unseen, by io_uring(7) or somebody who is not metered: they count as "
         "sent by no process");
-    print_left_out(communication, into);
+    print_left_out(communication, "Paths", 0, communication->kinds_left_out, into);
+    print_left_out(communication, "Events", communication->flags_left_out, 0, into);
     print_meter(communication, into);
     print_own_cost(&communication->matching.own_cost, communication->duration, into);
     folding_end(&folding);

@@ -84,6 +84,30 @@ void traffic_text(const struct traffic *traffic, struct traffic_text *text)
     show_bytes(traffic->bytes, text->bytes);
 }
 
+/* Copies a list, with a blank behind each comma, where lines can be broken. Returns the end. */
+static char *copy_list(const char *from, char *to)
+{
+    for (; *from != '\0'; from++) {
+        *to++ = *from;
+        if (*from == ',')
+            *to++ = ' ';
+    }
+    *to = '\0';
+    return to;
+}
+
+void left_out_text(uint32_t flags, uint32_t kinds, char text[LEFT_OUT_TEXT_SIZE])
+{
+    char list[METER_FLAGS_TEXT_SIZE];
+
+    meter_flags_text(flags, list);
+    text = copy_list(list, text);
+    if (flags != 0 && kinds != 0)
+        text = copy_list(",", text);
+    meter_kinds_text(kinds, list);
+    copy_list(list, text);
+}
+
 void others_text(size_t count, char text[UNIT_SIZE])
 {
     snprintf(text, UNIT_SIZE, "others (%zu)", count);

@@ -39,6 +39,11 @@ void party_text(const struct communication *communication, const struct party *p
 void end_text(const struct communication *communication, const struct party *party,
               const char *address, char text[END_TEXT_SIZE]);
 
+#define LEFT_OUT_TEXT_SIZE (2 * METER_FLAGS_TEXT_SIZE)
+
+/* "send, receive, tcp": events and kinds of paths; "" if there is none of them. */
+void left_out_text(uint32_t flags, uint32_t kinds, char text[LEFT_OUT_TEXT_SIZE]);
+
 void traffic_text(const struct traffic *traffic, struct traffic_text *text);
 void others_text(size_t count, char text[UNIT_SIZE]);
 

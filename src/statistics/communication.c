@@ -217,6 +217,8 @@ void add_totals(struct communication *sum, const struct communication *more)
 static void add_meter(struct communication *result, const struct statistics_origin *origin)
 {
     result->kinds_left_out |= origin->kinds_left_out;
+    if (origin->meter_flags != 0) /* 0: there is no record that tells */
+        result->flags_left_out |= METER_EVENT_FLAGS & ~origin->meter_flags;
     result->traces_of_ptrace += origin->meter == METER_PTRACE;
 }
 

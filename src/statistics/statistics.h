@@ -216,6 +216,7 @@ struct communication {
         clock_error; /* ns: how far times of one machine and another may be wrong, at the end; 0: there is
                                  one machine; UINT64_MAX: no messages went both ways */
     uint32_t kinds_left_out;    /* METER_TCP ...: some recording did not meter them */
+    uint32_t flags_left_out;    /* of METER_EVENT_FLAGS, the same */
     uint32_t traces_of_ptrace;  /* how many of the recordings the ptrace meter made */
     uint64_t unseen_bytes;      /* received by a call the kernel does not tell of: they count for no
                                  process */
