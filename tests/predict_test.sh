@@ -128,6 +128,10 @@ END
 "$dpm" parallelism --json --assign two.txt --delays net.txt --cores 2 --per-machine 2 pipe.trace > two.json
 check_equal 'assignments as asked for' 'one-each two.txt 2-per-machine' \
     "$(jq -r '[.rows[].assignment] | reduce .[] as $a ([]; if index($a) then . else . + [$a] end) | join(" ")' two.json)"
+printf 'machine fast 1 4\n* fast\n' > fast.txt
+"$dpm" path --json --assign fast.txt pipe.trace > fast.json
+holds 'the path on machines of another speed: its processor time stays that of the recording' fast.json \
+    '(.cpu_ns / 4 + .delay_ns + .outside_ns - .tmax_ns | fabs) < 1e-3 * .tmax_ns'
 holds 'a machine of twice the speed' two.json \
     '[.rows[] | select(.step == "sharing") | .tmax_ns] | .[1] < .[0] * 0.8'
 "$dpm" parallelism --json --without gzip --step delay pipe.trace > without.json

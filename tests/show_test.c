@@ -479,6 +479,27 @@ static void expect_senders(const json_t *list, const char *expected)
     assert_string_equal(found, expected);
 }
 
+/* The line of DPM's own cost in a recording that took so many ns. */
+static void expect_own_cost(uint64_t duration, const char *line)
+{
+    struct result *result = make_result(3);
+
+    result->communication.duration = duration;
+    result->communication.matching.own_cost = (struct own_cost){.recordings = 1, .cpu = 600000000};
+    char *text = shown(result, (struct show_options){0});
+    assert_int_equal(count_lines_with(text, line), 1);
+    free(text);
+    free(result);
+}
+
+static void the_share_of_a_cpu_needs_a_recording_of_some_length(void **state)
+{
+    (void)state;
+    expect_own_cost(5000000000, "DPM itself: 600 ms of CPU time (12 % of one CPU).");
+    expect_own_cost(4999999999, "DPM itself: 600 ms of CPU time.");
+    expect_own_cost(0, "DPM itself: 600 ms of CPU time.");
+}
+
 static void who_is_late_is_named(void **state)
 {
     struct result *result = make_waits();
@@ -879,6 +900,7 @@ int main(void)
         cmocka_unit_test(groups_have_their_table),
         cmocka_unit_test(an_empty_result_is_shown),
         cmocka_unit_test(statistics_json_has_its_keys),
+        cmocka_unit_test(the_share_of_a_cpu_needs_a_recording_of_some_length),
         cmocka_unit_test(who_is_late_is_named),
         cmocka_unit_test_setup_teardown(records_become_lines, know_some, forget_all),
         cmocka_unit_test_setup_teardown(records_have_their_keys, know_some, forget_all),

@@ -64,6 +64,9 @@ json_t *matching_json(const struct history_counts *counts)
                      json_count(counts->forgotten_ranges));
 }
 
+/* Of a shorter recording the share would be that of its beginning and end, which cost some 0.3 s. */
+#define SHARE_SINCE 5000000000 /* ns */
+
 void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file)
 {
     char cpu[UNIT_SIZE];
@@ -73,8 +76,11 @@ void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file)
     if (cost->recordings == 0)
         return;
     show_duration(cost->cpu, cpu);
-    show_percent(cost->cpu, duration, share);
-    fprintf(file, "\nDPM itself: %s of CPU time (%s %% of one CPU)", cpu, share);
+    fprintf(file, "\nDPM itself: %s of CPU time", cpu);
+    if (duration >= SHARE_SINCE) {
+        show_percent(cost->cpu, duration, share);
+        fprintf(file, " (%s %% of one CPU)", share);
+    }
     if (cost->wakeups > 0)
         fprintf(file, ", %.0f records a wakeup", (double)cost->records / (double)cost->wakeups);
     if (cost->hook_records > 0) {

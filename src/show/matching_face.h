@@ -17,7 +17,7 @@ void print_matching(const struct history_counts *counts, FILE *file);
 json_t *matching_json(const struct history_counts *counts);
 
 /* One line on what DPM itself has cost in a recording of so many ns, behind an empty one; nothing if that
- * is not known. */
+ * is not known. How much of a CPU that was is told of recordings of at least 5 s. */
 void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file);
 
 /* {cpu_ns, records_per_wakeup, bpf_ns_per_record}, or null; NULL: out of memory. */
