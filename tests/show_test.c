@@ -634,6 +634,18 @@ static char *shown_record(const union any_record *record, bool json)
     return text;
 }
 
+static json_t *record_json(const union any_record *record)
+{
+    char *text = shown_record(record, true);
+
+    /* One line. */
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    free(text);
+    return json;
+}
+
 static void expect_line(const union any_record *record, const char *line)
 {
     char *text = shown_record(record, false);
@@ -660,10 +672,20 @@ static void records_become_lines(void **state)
     record.stream.user = 1000;
     record.stream.cgroup = 77;
     record.stream.pid_inside = 1;
-    record.stream.pid_namespace = 4026531836u;
+    record.stream.pid_namespace = INITIAL_PID_NAMESPACE;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  STREAM         "
+                         "process 1, parent stream 0, user 1000, cgroup /we?b\n");
+    record.stream.pid_namespace = 4026532000u;
     expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  STREAM         "
                          "process 1, parent stream 0, user 1000, cgroup /we?b, "
-                         "pid inside 1 in PID namespace 4026531836\n");
+                         "pid inside 1 in PID namespace 4026532000\n");
+    record = make_record(EVENT_BLOCK, 1);
+    record.event.block.system_call = NO_SYSTEM_CALL;
+    expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  BLOCK          "
+                         "asleep 0 ns in no system call, task state 0x0\n");
+    json_t *json = record_json(&record);
+    assert_true(json_is_null(json_object_get(json, "system_call")));
+    json_decref(json);
     record = make_record(EVENT_MESSAGEQUEUED, 0);
     record.event.message.path = 5;
     record.header.flags = RECORD_NO_STREAM;
@@ -710,18 +732,6 @@ static void records_become_lines(void **state)
     record.event.lost.reason = LOST_RING_FULL;
     expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  LOST           "
                          "12 records of the data ring: it was full\n");
-}
-
-static json_t *record_json(const union any_record *record)
-{
-    char *text = shown_record(record, true);
-
-    /* One line. */
-    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
-    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    assert_non_null(json);
-    free(text);
-    return json;
 }
 
 #define HEAD "time time_ns event machine pid tid stream name sequence cpu_ns load "

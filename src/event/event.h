@@ -11,6 +11,14 @@
 
 #include <stdio.h>
 
+/* ---- values that mean something else ---- */
+
+/* BLOCK: the stream slept in none, for a page of memory for instance. */
+#define NO_SYSTEM_CALL UINT32_MAX
+
+/* STREAM: the namespace of the whole machine, whose inode the kernel has fixed. */
+#define INITIAL_PID_NAMESPACE 4026531836u
+
 /* ---- the table of types and fields ---- */
 
 enum field_kind {

@@ -132,6 +132,15 @@ static void key_of(unsigned event, const char *field, char key[KEY_SIZE])
     *to = '\0';
 }
 
+static void set_field_number(struct object *object, const char *key, const struct event_type *type,
+                             uint64_t value)
+{
+    if (type->id == EVENT_BLOCK && strcmp(key, "system_call") == 0 && value == NO_SYSTEM_CALL)
+        set(object, key, json_null());
+    else
+        set_number(object, key, value);
+}
+
 static void set_field(struct object *object, const struct event_type *type,
                       const struct event_field *field, const struct record_header *header)
 {
@@ -142,7 +151,7 @@ static void set_field(struct object *object, const struct event_type *type,
     switch (field->kind) {
     case FIELD_UNSIGNED:
     case FIELD_HEX:
-        set_number(object, key, event_field_value(field, header));
+        set_field_number(object, key, type, event_field_value(field, header));
         break;
     case FIELD_TEXT:
         set_text(object, key, at, field->size);

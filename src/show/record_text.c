@@ -88,8 +88,12 @@ static void print_block(const struct record_face *face, const struct record *rec
     char duration[UNIT_SIZE];
 
     show_duration(record->block.duration, duration);
-    fprintf(face->file, "asleep %s in system call %" PRIu32 ", task state 0x%" PRIx32, duration,
-            record->block.system_call, record->block.state);
+    fprintf(face->file, "asleep %s in ", duration);
+    if (record->block.system_call == NO_SYSTEM_CALL)
+        fputs("no system call", face->file);
+    else
+        fprintf(face->file, "system call %" PRIu32, record->block.system_call);
+    fprintf(face->file, ", task state 0x%" PRIx32, record->block.state);
 }
 
 static void print_create(const struct record_face *face, const struct event *event)
@@ -178,7 +182,7 @@ static void print_stream(const struct record_face *face, const struct event *eve
         print_named(face, "cgroup",
                     identities_cgroup_name(face->identities, event->origin, stream->cgroup),
                     stream->cgroup);
-    if (stream->pid_inside != stream->pid)
+    if (stream->pid_inside != stream->pid && stream->pid_namespace != INITIAL_PID_NAMESPACE)
         fprintf(face->file, ", pid inside %" PRIu32 " in PID namespace %" PRIu32,
                 stream->pid_inside, stream->pid_namespace);
 }
