@@ -112,9 +112,17 @@ check "... and the trace is whole" sh -c "'$dpm' stats --json j.trace | jq -e .t
 "$dpm" run -o k.trace --max-size 300K -- "$load" 20000 100 > out 2> err
 check_equal "at the largest size the command runs on" "0 sends 20000" "$? $(grep sends out)"
 check "... and the recording says that it stopped" grep -q '^dpm: recording stopped: ' err
+check "... and why program counters have no names" \
+    grep -q 'program counters have no name: these are written last, and the trace had reached its largest size$' err
 check "... having kept to its size" test "$(cat k.trace/* | wc -c)" -le 307200
 check "... and the trace says why it ended" sh -c \
     "'$dpm' dump --json k.trace | jq -e -s '.[-1] | .event == \"END\" and .reason == 2'"
+
+for size in 65535 63K much; do
+    "$dpm" run -o small.trace --max-size $size -- true > out 2> err
+    check_equal "a trace of $size is wrong usage" "2 dpm: run: '$size' is no size of a trace, e.g. 500M or 4G: 64K or more (try: dpm run --help)" \
+        "$? $(cat err)"
+done
 
 [ "$meter" = kernel ] || finish
 # Hooks: only those that a flag needs are even loaded, and none stays.

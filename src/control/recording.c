@@ -56,7 +56,7 @@ const struct command_option recording_options[] = {
     {"max-size",
      RECORDING_MAX_SIZE,
      {"N"},
-     "largest size of the trace: bytes, or with K, M, G (4G)"},
+     "largest size of the trace: bytes, or with K, M, G; 64K or more (4G)"},
     {"ring", RECORDING_RING, {"N"}, "size of the buffer between kernel and dpm, 4K to 1G"},
     {0},
 };
@@ -67,6 +67,14 @@ void recording_options_init(struct recording_options *options)
                                           .kinds = "all",
                                           .max_size = DEFAULT_MAX_SIZE,
                                           .metering.choice = CHOOSE_KERNEL};
+}
+
+static int read_max_size(const char *command, struct recording_options *options)
+{
+    if (parse_size(optarg, &options->max_size) < 0 || options->max_size < TRACE_SMALLEST_MAX_SIZE)
+        return command_usage_error(
+            command, "'%s' is no size of a trace, e.g. 500M or 4G: 64K or more", optarg);
+    return -1;
 }
 
 static int read_ring_size(const char *command, struct recording_options *options)
@@ -103,9 +111,7 @@ int recording_option(const char *command, int option, struct recording_options *
         options->report = optarg;
         return -1;
     case RECORDING_MAX_SIZE:
-        if (parse_size(optarg, &options->max_size) < 0)
-            return command_usage_error(command, "'%s' is no size, e.g. 500M or 4G", optarg);
-        return -1;
+        return read_max_size(command, options);
     case RECORDING_RING:
         return read_ring_size(command, options);
     case RECORDING_INTERVAL_OPTION:
@@ -461,6 +467,19 @@ static void say(const char *sentence, void *messages)
     fprintf(messages, "dpm: %s\n", sentence);
 }
 
+/* Why program counters have no names: these are written when all else is. */
+static const char *why_unnamed(enum end_reason reason)
+{
+    switch (reason) {
+    case END_SIZE:
+        return "these are written last, and the trace had reached its largest size";
+    case END_DISK:
+        return "these are written last, and the trace could not be written any more";
+    default:
+        return "the program's file had gone or cannot be read";
+    }
+}
+
 /* What became of the recording, in figures of the trace itself. */
 static void tell_result(const struct recording *recording, const struct source_state *state)
 {
@@ -470,9 +489,8 @@ static void tell_result(const struct recording *recording, const struct source_s
             state->records, state->lost, recording->path);
     if (unnamed > 0)
         fprintf(recording->messages,
-                "dpm: %" PRIu64 " of %" PRIu64 " program counters have no name: the program's file "
-                "had gone or cannot be read\n",
-                unnamed, noted);
+                "dpm: %" PRIu64 " of %" PRIu64 " program counters have no name: %s\n", unnamed,
+                noted, why_unnamed(recording->reason));
     recording->metering.operations->report(recording->metering.meter, say, recording->messages);
 }
 

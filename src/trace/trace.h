@@ -46,11 +46,13 @@ struct trace_packet_context {
 
 struct trace_writer;
 
+#define TRACE_SMALLEST_MAX_SIZE 65536u
+
 /* Makes the directory `path` (mode 0700; it must not exist), its metadata, and writes the MACHINE
  * record `machine` (header.time is used for it; id and stream are set here). Nothing else is ever
  * written outside that directory. `max_size` is the largest number of bytes all files together may
  * take; room for END is kept back.
- * Errors: -EEXIST, -ENOSPC, -EINVAL (max_size below 64 KiB) ..., with a line in `problem`; what was
+ * Errors: -EEXIST, -ENOSPC, -EINVAL (max_size below TRACE_SMALLEST_MAX_SIZE) ..., with a line in `problem`; what was
  * made is removed again. */
 int trace_writer_new(const char *path, const struct machine_record *machine, uint64_t max_size,
                      struct trace_writer **ret_writer, struct problem *problem);

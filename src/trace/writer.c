@@ -27,8 +27,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SMALLEST_MAX_SIZE 65536u
-
 const char *const trace_file_names[RING_COUNT] = {[RING_CONTROL] = "control", [RING_DATA] = "data"};
 
 void trace_name(const char *path, char ret_name[TRACE_NAME_SIZE])
@@ -352,7 +350,7 @@ static int make_metadata(struct trace_writer *writer, const struct machine_recor
                            strerror(-result));
     writer->metadata_size = length;
     writer->committed = length + TRACE_PAGE_SIZE;
-    assert(writer->committed + TRACE_PAGE_SIZE <= SMALLEST_MAX_SIZE);
+    assert(writer->committed + TRACE_PAGE_SIZE <= TRACE_SMALLEST_MAX_SIZE);
     return 0;
 }
 
@@ -412,7 +410,7 @@ static int make_directory(struct trace_writer *writer, const char *path, struct 
 int trace_writer_new(const char *path, const struct machine_record *machine, uint64_t max_size,
                      struct trace_writer **ret_writer, struct problem *problem)
 {
-    if (max_size < SMALLEST_MAX_SIZE)
+    if (max_size < TRACE_SMALLEST_MAX_SIZE)
         return problem_set(problem, -EINVAL, "the largest size of a trace must be 64 KiB or more");
     struct trace_writer *writer = allocate_writer(path, max_size);
     if (writer == NULL)
