@@ -78,8 +78,7 @@ static bool chosen(const struct acquire_options *options)
 {
     const struct process_choice *choice = &options->choice;
 
-    return options->all ||
-           choice->pid_count + choice->name_count + choice->cgroup_count + choice->unit_count > 0;
+    return options->all || choice->pid_count + choice->word_count > 0;
 }
 
 static int parse_options(int argc, char **argv, struct acquire_options *options)
@@ -125,7 +124,7 @@ static int acquire_process(pid_t pid, void *context)
  * processes faster than we look is not waited for for ever. */
 #define MOST_PASSES 50
 
-static int acquire_chosen(const struct acquire_options *options, struct meter *meter,
+static int acquire_chosen(struct acquire_options *options, struct meter *meter,
                           struct problem *problem)
 {
     struct acquiring acquiring = {.meter = meter, .problem = problem};
@@ -143,15 +142,18 @@ static int acquire_chosen(const struct acquire_options *options, struct meter *m
     return result < 0 ? result : 0;
 }
 
-static int acquire(const struct acquire_options *options, struct recording *recording,
+static int acquire(struct acquire_options *options, struct recording *recording,
                    size_t *ret_processes, struct problem *problem)
 {
     int result = acquire_chosen(options, recording->metering.meter, problem);
 
     if (result < 0)
         return result;
+    bool misses = process_choice_misses(&options->choice, problem);
     if (meter_live(recording->metering.meter) == 0)
-        return problem_set(problem, -ESRCH, "there is no such process");
+        return misses ? -ESRCH : problem_set(problem, -ESRCH, "there is no such process");
+    if (misses)
+        fprintf(stderr, "dpm: note: %s\n", problem->text);
     return meter_begin(recording->metering.meter, ret_processes, problem);
 }
 
@@ -193,18 +195,24 @@ static void record(const struct acquire_options *options, struct recording *reco
     }
 }
 
+static const char *first_word(const struct process_choice *choice, enum chosen_by by)
+{
+    for (size_t i = 0; i < choice->word_count; i++)
+        if (choice->words[i].by == by)
+            return choice->words[i].text;
+    return NULL;
+}
+
 /* The default trace is named after what was asked for. */
 static const char *name_of(const struct acquire_options *options)
 {
-    const struct process_choice *choice = &options->choice;
+    const char *name = first_word(&options->choice, CHOSEN_BY_NAME);
+    const char *unit = first_word(&options->choice, CHOSEN_BY_UNIT);
 
-    return choice->name_count > 0   ? choice->names[0]
-           : choice->unit_count > 0 ? choice->units[0]
-           : options->all           ? "all"
-                                    : "acquired";
+    return name != NULL ? name : unit != NULL ? unit : options->all ? "all" : "acquired";
 }
 
-static int record_acquired(const struct acquire_options *options, struct recording *recording)
+static int record_acquired(struct acquire_options *options, struct recording *recording)
 {
     pid_t pid = options->choice.pid_count > 0 ? options->choice.pids[0] : getpid();
     struct problem problem;

@@ -15,12 +15,10 @@
 
 void process_choice_done(struct process_choice *choice)
 {
-    for (size_t i = 0; i < choice->unit_count; i++)
-        free(choice->units[i]);
+    for (size_t i = 0; i < choice->word_count; i++)
+        free(choice->words[i].text);
     free(choice->pids);
-    free(choice->names);
-    free(choice->cgroups);
-    free(choice->units);
+    free(choice->words);
     *choice = (struct process_choice){0};
 }
 
@@ -89,18 +87,23 @@ int process_choice_pid(struct process_choice *choice, const char *text, struct p
     return 0;
 }
 
-static int add_text(const char ***list, size_t *count, size_t *capacity, const char *text,
+static int add_word(struct process_choice *choice, enum chosen_by by, const char *text,
                     struct problem *problem)
 {
-    if (array_reserve(list, capacity, *count + 1, sizeof(**list)) < 0)
+    char *own = strdup(text);
+
+    if (own == NULL || array_reserve(&choice->words, &choice->word_capacity, choice->word_count + 1,
+                                     sizeof(*choice->words)) < 0) {
+        free(own);
         return problem_set(problem, -ENOMEM, "out of memory");
-    (*list)[(*count)++] = text;
+    }
+    choice->words[choice->word_count++] = (struct chosen_word){.by = by, .text = own};
     return 0;
 }
 
 int process_choice_name(struct process_choice *choice, const char *name, struct problem *problem)
 {
-    return add_text(&choice->names, &choice->name_count, &choice->name_capacity, name, problem);
+    return add_word(choice, CHOSEN_BY_NAME, name, problem);
 }
 
 /* Whether `path` is the cgroup or lies below it. */
@@ -142,8 +145,7 @@ int process_choice_cgroup(struct process_choice *choice, const char *path, struc
         return problem_set(problem, -EINVAL,
                            "a cgroup is a path below /sys/fs/cgroup that begins with '/', not '%s'",
                            path);
-    return add_text(&choice->cgroups, &choice->cgroup_count, &choice->cgroup_capacity, below,
-                    problem);
+    return add_word(choice, CHOSEN_BY_CGROUP, below, problem);
 }
 
 /* Where the file of a unit lies: the first folder that has one counts. */
@@ -208,40 +210,10 @@ int process_choice_unit(struct process_choice *choice, const char *text, struct 
         return problem_set(problem, -EINVAL, "'%s' is no unit; one is e.g. redis.service", text);
     snprintf(unit, sizeof(unit), "%s%s", text, has_unit_type(text) ? "" : ".service");
     follow_alias(unit);
-    char *own = strdup(unit);
-    if (own == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory");
-    int result = add_text((const char ***)&choice->units, &choice->unit_count,
-                          &choice->unit_capacity, own, problem);
-    if (result < 0)
-        free(own);
-    return result;
+    return add_word(choice, CHOSEN_BY_UNIT, unit, problem);
 }
 
 /* ---- finding ---- */
-
-static bool has_name(const struct process_choice *choice, pid_t pid)
-{
-    static const char deleted[] = " (deleted)"; /* replaced since, by an upgrade for example */
-    char link[64], file[PATH_MAX], name[64];
-
-    if (choice->name_count == 0)
-        return false;
-    read_file(pid, "comm", name, sizeof(name));
-    name[strcspn(name, "\n")] = '\0';
-    snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-    ssize_t length = readlink(link, file, sizeof(file) - 1);
-    file[length < 0 ? 0 : length] = '\0';
-    ssize_t undeleted = length - (ssize_t)strlen(deleted);
-    if (undeleted > 0 && strcmp(file + undeleted, deleted) == 0)
-        file[undeleted] = '\0';
-    const char *slash = strrchr(file, '/');
-    for (size_t i = 0; i < choice->name_count; i++)
-        if (strcmp(choice->names[i], name) == 0 ||
-            (slash != NULL && strcmp(choice->names[i], slash + 1) == 0))
-            return true;
-    return false;
-}
 
 static bool has_folder(const char *path, const char *name)
 {
@@ -255,37 +227,69 @@ static bool has_folder(const char *path, const char *name)
     return false;
 }
 
-static bool in_path(const struct process_choice *choice, const char *path)
+/* What a process may be chosen by. */
+struct traits {
+    char name[64];       /* as ps(1) shows it */
+    char file[PATH_MAX]; /* that it executes */
+    char cgroups[8192];  /* lines "0::/system.slice/redis.service", one for each hierarchy */
+};
+
+static void read_traits(pid_t pid, struct traits *traits)
 {
-    for (size_t i = 0; i < choice->cgroup_count; i++)
-        if (lies_in(path, choice->cgroups[i]))
-            return true;
-    for (size_t i = 0; i < choice->unit_count; i++)
-        if (has_folder(path, choice->units[i]))
-            return true;
-    return false;
+    static const char deleted[] = " (deleted)"; /* replaced since, by an upgrade for example */
+    char link[64];
+
+    read_file(pid, "comm", traits->name, sizeof(traits->name));
+    traits->name[strcspn(traits->name, "\n")] = '\0';
+    snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+    ssize_t length = readlink(link, traits->file, sizeof(traits->file) - 1);
+    traits->file[length < 0 ? 0 : length] = '\0';
+    ssize_t undeleted = length - (ssize_t)strlen(deleted);
+    if (undeleted > 0 && strcmp(traits->file + undeleted, deleted) == 0)
+        traits->file[undeleted] = '\0';
+    read_file(pid, "cgroup", traits->cgroups, sizeof(traits->cgroups));
 }
 
-/* Lines "0::/system.slice/redis.service", one for each hierarchy of cgroups. */
-static bool in_cgroup(const struct process_choice *choice, pid_t pid)
+static bool fits_name(const char *name, const struct traits *traits)
 {
-    char text[8192];
+    const char *slash = strrchr(traits->file, '/');
 
-    if (choice->cgroup_count + choice->unit_count == 0)
-        return false;
-    read_file(pid, "cgroup", text, sizeof(text));
-    for (char *line = text, *end; *line != '\0'; line = end) {
+    return strcmp(name, traits->name) == 0 || (slash != NULL && strcmp(name, slash + 1) == 0);
+}
+
+/* Whether the path in one of the lines lies in a cgroup, or goes through the folder of a unit. */
+static bool fits_cgroup(const struct chosen_word *word, const struct traits *traits)
+{
+    char path[sizeof(traits->cgroups)];
+
+    for (const char *line = traits->cgroups, *end; *line != '\0'; line = end + (*end != '\0')) {
         end = line + strcspn(line, "\n");
-        if (*end != '\0')
-            *end++ = '\0';
-        const char *path = strstr(line, ":/");
-        if (path != NULL && in_path(choice, path + 1))
+        const char *colon = memmem(line, (size_t)(end - line), ":/", 2);
+        if (colon == NULL)
+            continue;
+        snprintf(path, sizeof(path), "%.*s", (int)(end - colon - 1), colon + 1);
+        if (word->by == CHOSEN_BY_CGROUP ? lies_in(path, word->text) : has_folder(path, word->text))
             return true;
     }
     return false;
 }
 
-static int find_in_proc(const struct process_choice *choice, int (*found)(pid_t pid, void *context),
+static bool is_chosen(struct process_choice *choice, pid_t pid)
+{
+    struct traits traits;
+    bool chosen = false;
+
+    read_traits(pid, &traits);
+    for (size_t i = 0; i < choice->word_count; i++) {
+        struct chosen_word *word = &choice->words[i];
+        if (word->by == CHOSEN_BY_NAME ? fits_name(word->text, &traits)
+                                       : fits_cgroup(word, &traits))
+            chosen = word->fits = true;
+    }
+    return chosen;
+}
+
+static int find_in_proc(struct process_choice *choice, int (*found)(pid_t pid, void *context),
                         void *context, struct problem *problem)
 {
     DIR *folder = opendir("/proc");
@@ -296,21 +300,40 @@ static int find_in_proc(const struct process_choice *choice, int (*found)(pid_t 
         return problem_set(problem, -errno, "cannot list /proc: %s", strerror(errno));
     while (result >= 0 && (entry = readdir(folder)) != NULL) {
         pid_t pid = pid_of(entry->d_name);
-        if (pid != 0 && pid != getpid() && (has_name(choice, pid) || in_cgroup(choice, pid)))
+        if (pid != 0 && pid != getpid() && is_chosen(choice, pid))
             result = found(pid, context);
     }
     closedir(folder);
     return result < 0 ? result : 0;
 }
 
-int process_choice_find(const struct process_choice *choice, int (*found)(pid_t pid, void *context),
+int process_choice_find(struct process_choice *choice, int (*found)(pid_t pid, void *context),
                         void *context, struct problem *problem)
 {
     int result = 0;
 
     for (size_t i = 0; i < choice->pid_count && result >= 0; i++)
         result = found(choice->pids[i], context);
-    if (result >= 0 && choice->name_count + choice->cgroup_count + choice->unit_count > 0)
+    if (result >= 0 && choice->word_count > 0)
         result = find_in_proc(choice, found, context, problem);
     return result < 0 ? result : 0;
+}
+
+bool process_choice_misses(const struct process_choice *choice, struct problem *problem)
+{
+    static const char *const what[] = {
+        [CHOSEN_BY_NAME] = "named",
+        [CHOSEN_BY_CGROUP] = "in the cgroup",
+        [CHOSEN_BY_UNIT] = "of the unit",
+    };
+    char text[sizeof(problem->text)] = "";
+    size_t length = 0;
+
+    for (size_t i = 0; i < choice->word_count && length < sizeof(text); i++)
+        if (!choice->words[i].fits)
+            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s %s %s",
+                                       length == 0 ? "" : ",", what[choice->words[i].by],
+                                       choice->words[i].text);
+    problem_set(problem, -ESRCH, "there is no process%s", text);
+    return length > 0;
 }

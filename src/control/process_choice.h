@@ -10,26 +10,31 @@
 
 #include <sys/types.h>
 
+enum chosen_by {
+    CHOSEN_BY_NAME,   /* of the program's file, or as ps(1) shows it */
+    CHOSEN_BY_CGROUP, /* "/system.slice", below the cgroup mount: all in it and below it */
+    CHOSEN_BY_UNIT,   /* "redis.service": a folder of that name on the way to the cgroup */
+};
+
+struct chosen_word {
+    enum chosen_by by;
+    char *text;
+    bool fits; /* a process that was found */
+};
+
 struct process_choice {
     pid_t *pids; /* of processes */
     size_t pid_count;
     size_t pid_capacity;
-    const char **names; /* of the program's file, or as ps(1) shows it */
-    size_t name_count;
-    size_t name_capacity;
-    const char **cgroups; /* "/system.slice", below the cgroup mount: all in it and below it */
-    size_t cgroup_count;
-    size_t cgroup_capacity;
-    char **units; /* owned; "redis.service": a folder of that name on the way to the cgroup */
-    size_t unit_count;
-    size_t unit_capacity;
+    struct chosen_word *words;
+    size_t word_count;
+    size_t word_capacity;
 };
 
 void process_choice_done(struct process_choice *choice);
 
 /* Each of these returns 0, or a negative errno with a line in `problem`: -EINVAL, -ESRCH (no process
- * has this pid), -ENOMEM. Names and cgroups are not copied, and must live as long; units are. A thread's id
- * stands for its process. A unit without a type is a service; one that is another's alias stands for that. */
+ * has this pid), -ENOMEM. A thread's id stands for its process. A unit without a type is a service; one that is another's alias stands for that. */
 int process_choice_pid(struct process_choice *choice, const char *text, struct problem *problem);
 int process_choice_name(struct process_choice *choice, const char *name, struct problem *problem);
 int process_choice_cgroup(struct process_choice *choice, const char *path, struct problem *problem);
@@ -37,7 +42,10 @@ int process_choice_unit(struct process_choice *choice, const char *unit, struct 
 
 /* Calls `found` for each chosen process that is there now, but not for our own. Stops when it
  * returns a negative errno. Returns that, 0, or the error of reading /proc with a line in `problem`. */
-int process_choice_find(const struct process_choice *choice, int (*found)(pid_t pid, void *context),
+int process_choice_find(struct process_choice *choice, int (*found)(pid_t pid, void *context),
                         void *context, struct problem *problem);
+
+/* Whether a word has fitted no process so far; a line in `problem` then names all of these. */
+bool process_choice_misses(const struct process_choice *choice, struct problem *problem);
 
 #endif
