@@ -163,18 +163,20 @@ fails() {
 }
 
 fails 'nobody listens' 1 'does .dpm calibrate --listen' "$dpm" calibrate --time 1ms 127.0.0.1:1
-fails 'no port' 1 'give HOST:PORT' "$dpm" calibrate --time 1ms localhost
+fails 'no port' 2 'give HOST:PORT' "$dpm" calibrate --time 1ms localhost
 # All names are checked first: nobody listens at the first machine, which is not what is said.
 long=$(printf 'a%.0s' $(seq 64))
-fails 'one of them no name' 1 'no name of a machine' "$dpm" calibrate --time 1ms 127.0.0.1:1 "$long:7007"
-fails 'one of them no port' 1 'give HOST:PORT' "$dpm" calibrate --time 1ms 127.0.0.1:1 localhost
-fails 'one of them unknown' 1 '^dpm: 127.0.0.1:nowhere: ' "$dpm" calibrate --time 1ms 127.0.0.1:1 127.0.0.1:nowhere
+fails 'one of them no name' 2 'no name of a machine' "$dpm" calibrate --time 1ms 127.0.0.1:1 "$long:7007"
+fails 'one of them no port' 2 'give HOST:PORT' "$dpm" calibrate --time 1ms 127.0.0.1:1 localhost
+fails 'one of them unknown' 1 '^dpm: no-host.invalid:7007: ' "$dpm" calibrate --time 1ms 127.0.0.1:1 no-host.invalid:7007
 if [ "$(id -u)" = 0 ]; then
     fails 'this machine has no name' 1 'this machine has no name' \
         unshare -u sh -c "echo > /proc/sys/kernel/hostname && exec '$dpm' calibrate --time 1ms 127.0.0.1:1"
 fi
 fails 'no time' 2 'give a time' "$dpm" calibrate --time soon
 fails 'no file' 1 'cannot be written' "$dpm" calibrate --time 1ms -o /nowhere/file
+fails 'no port to listen on' 2 'foo: there is no such port' "$dpm" calibrate --listen foo
+fails 'nor to ask' 2 '127.0.0.1:foo: there is no such port' "$dpm" calibrate --time 1ms 127.0.0.1:foo
 fails 'two at once' 2 'stands alone' "$dpm" calibrate --listen 7007 -o file
 
 finish

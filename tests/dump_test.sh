@@ -426,11 +426,11 @@ refuses_what_is_no_trace dump alpha
 # ---- wrong usage ----
 
 fails "no trace" 2 'dump: which trace?.*dpm dump --help' "$dpm" dump
-fails "an unknown option" 2 "unrecognized option '--colour'" "$dpm" dump --colour alpha
-fails "a short option" 2 "invalid option -- 'j'" "$dpm" dump -j alpha
-fails "an option without its value" 2 "option '--process' requires an argument" \
+fails "an unknown option" 2 "dump: unrecognized option '--colour'" "$dpm" dump --colour alpha
+fails "a short option" 2 "dump: invalid option -- 'j'" "$dpm" dump -j alpha
+fails "an option without its value" 2 "dump: option '--process' requires an argument" \
     "$dpm" dump alpha --process
-fails "a value for an option that has none" 2 ".*--json.*doesn't allow an argument" \
+fails "a value for an option that has none" 2 "dump: option '--json' takes no argument" \
     "$dpm" dump --json=yes alpha
 fails "an empty process" 2 'dump: --process needs a value' "$dpm" dump --process '' alpha
 fails "an empty path" 2 'dump: --path needs a value' "$dpm" dump --path= alpha

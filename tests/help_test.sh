@@ -76,6 +76,19 @@ for command in $commands; do
         "$("$dpm" "$command" --help --no-such-option > out 2> err; echo $?)"
     check "dpm(1) describes $command" grep -qx ".It Cm $command" "$pages/dpm.1"
 done
+fails_usage() {
+    wanted=$1
+    shift
+    "$dpm" "$@" > out 2> err
+    check_equal "dpm $*" "2 dpm: $wanted (try: dpm $1 --help)" "$? $(cat err)"
+}
+fails_usage "run: unrecognized option '--frobnicate'" run --frobnicate -- true
+fails_usage "run: option '--flags' requires an argument" run --flags
+fails_usage "run: option '-o' requires an argument" run -o
+fails_usage "run: invalid option -- 'x'" run -x
+fails_usage "stats: option '--h' is ambiguous" stats --h
+fails_usage "stats: option '--all' takes no argument" stats --all=3
+fails_usage "stats: --every '0': give a time greater than 0, as 100ms, 2s or 5m" stats --every 0 x
 for option in $("$dpm" --help | sed -n 's/^  -\(-[a-z]*\).*/\1/p'); do
     check "dpm(1) has -$option" grep -q "^\.Fl $option" "$pages/dpm.1"
 done

@@ -140,7 +140,7 @@ refuses_what_is_no_trace repair
 
 fails "no trace" 2 'repair: name one trace.*dpm repair --help' "$dpm" repair
 fails "two traces" 2 'repair: name one trace' "$dpm" repair alpha beta
-fails "an unknown option" 2 "unrecognized option '--force'" "$dpm" repair --force alpha
+fails "an unknown option" 2 "repair: unrecognized option '--force'" "$dpm" repair --force alpha
 
 cannot_print "what is said" "$dpm" repair alpha
 copy mute

@@ -502,13 +502,13 @@ check_equal "--by procedure has as many rows" "$(jq length found)" \
 # ---- wrong usage ----
 
 fails "no trace" 2 'stats: which trace?.*dpm stats --help' "$dpm" stats
-fails "an unknown option" 2 "unrecognized option '--top'" "$dpm" stats --top alpha
+fails "an unknown option" 2 "stats: unrecognized option '--top'" "$dpm" stats --top alpha
 fails "--sort by what is not there" 2 "stats: --sort 'color': there are bytes" \
     "$dpm" stats --sort color alpha
 fails "--by what is not there" 2 "stats: --by 'day': there are process" "$dpm" stats --by day alpha
-fails "no time" 2 "stats: --every '0s': a time as" "$dpm" stats --every 0s alpha
+fails "no time" 2 "stats: --every '0s': give a time greater than 0" "$dpm" stats --every 0s alpha
 fails "two faces" 2 "stats: --json and --csv" "$dpm" stats --json --csv alpha
-fails "a value for an option that has none" 2 ".*--all.*doesn't allow an argument" \
+fails "a value for an option that has none" 2 "stats: option '--all' takes no argument" \
     "$dpm" stats --all=yes alpha
 
 cannot_print "tables" "$dpm" stats alpha

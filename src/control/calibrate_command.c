@@ -349,6 +349,14 @@ static bool split_address(char *text, char **ret_host, char **ret_port)
     return true;
 }
 
+/* An address that getaddrinfo does not take: -EINVAL if it is no port at all, which is wrong usage. */
+static int no_address(const char *address, int error, struct problem *problem)
+{
+    return error == EAI_SERVICE
+               ? problem_set(problem, -EINVAL, "%s: there is no such port", address)
+               : problem_set(problem, -ENOENT, "%s: %s", address, gai_strerror(error));
+}
+
 static void set_patience(int socket)
 {
     const struct timeval patience = {.tv_sec = PATIENCE};
@@ -381,7 +389,7 @@ static int read_host(const char *address, struct host *host, struct problem *pro
         return problem_set(problem, -EINVAL, "%s: no name of a machine", address);
     int error = getaddrinfo(name, port, &wanted, &host->found);
     if (error != 0)
-        return problem_set(problem, -EINVAL, "%s:%s: %s", name, port, gai_strerror(error));
+        return no_address(address, error, problem);
     host->name = name;
     host->port = port;
     return 0;
@@ -449,7 +457,7 @@ static int open_listener(const char *address, struct problem *problem)
         return problem_set(problem, -EINVAL, "--listen %s: give PORT or ADDRESS:PORT", address);
     int error = getaddrinfo(host, port, &wanted, &found);
     if (error != 0)
-        return problem_set(problem, -EINVAL, "--listen %s: %s", address, gai_strerror(error));
+        return no_address(address, error, problem);
     file = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (file >= 0)
         setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
@@ -579,7 +587,7 @@ static int read_machines(const char *const *addresses, size_t count, struct mach
         return problem_set(problem, -errno, "cannot learn this machine's name: %s",
                            strerror(errno));
     return machines->here[0] != '\0' ? 0
-                                     : problem_set(problem, -EINVAL, "this machine has no name");
+                                     : problem_set(problem, -ENODATA, "this machine has no name");
 }
 
 static void machines_done(struct machines *machines)
@@ -710,6 +718,8 @@ static int command_calibrate(int argc, char **argv)
     result = asked.listen != NULL ? answer(asked.listen, &problem)
                                   : calibrate(&asked, (const char *const *)argv + optind,
                                               (size_t)(argc - optind), &problem);
+    if (result == -EINVAL)
+        return command_usage_error("calibrate", "%s", problem.text);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
 

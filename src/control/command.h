@@ -59,8 +59,7 @@ struct command {
     const char *name;
     const char *description; /* one line */
     const char *usage;       /* what follows the name */
-    /* Gets the arguments that follow the name; argv[0] is "dpm", so that what getopt_long says
-     * begins as everything else does. Returns the exit status. */
+    /* Gets the arguments that follow the name, from argv[1] on. Returns the exit status. */
     int (*function)(int argc, char **argv);
     struct argument operand;                     /* what is no option */
     const struct command_option *options;        /* or NULL */
@@ -104,7 +103,7 @@ int command_help(const char *name);
 int command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Says what is wrong with the usage of a command, and where to read about it; EXIT_USAGE. With
- * NULL getopt_long has said it already. */
+ * NULL command_next_option has said it already. */
 int command_usage_error(const char *name, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

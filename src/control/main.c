@@ -262,7 +262,6 @@ static int dispatch(int argc, char **argv)
     const struct command *command = find_command(name);
     if (command == NULL)
         return unknown_command(name);
-    argv[1] = (char *)"dpm";
     return command->function(argc - 1, argv + 1);
 }
 

@@ -37,14 +37,54 @@ bool command_option_has_letter(const struct command_option *option)
     return option->value < OPTION_HELP && isalpha(option->value);
 }
 
+/* ---- what is no option ---- */
+
+/* How many long options begin with these characters; 1 if one is exactly this. */
+static size_t count_beginning(const struct command *command, const char *name, size_t length)
+{
+    const struct command_option *option;
+    size_t count = 0;
+
+    for (size_t i = 0; (option = command_option_at(command, i)) != NULL; i++) {
+        if (strncmp(option->name, name, length) != 0)
+            continue;
+        if (option->name[length] == '\0')
+            return 1;
+        count++;
+    }
+    return count;
+}
+
+/* Says what getopt_long found wrong, as everything else is said. `word`: where it stopped. */
+static void refuse(const struct command *command, int result, const char *word)
+{
+    const char *name = word + 2;
+    size_t length = strcspn(name, "="), count;
+
+    if (result == ':') {
+        command_usage_error(command->name, "option '%s' requires an argument", word);
+    } else if (strncmp(word, "--", 2) != 0) {
+        command_usage_error(command->name, "invalid option -- '%c'", optopt);
+    } else {
+        count = count_beginning(command, name, length);
+        command_usage_error(command->name,
+                            count == 0   ? "unrecognized option '--%.*s'"
+                            : count == 1 ? "option '--%.*s' takes no argument"
+                                         : "option '--%.*s' is ambiguous",
+                            (int)length, name);
+    }
+}
+
 int command_next_option(const struct command *command, int argc, char **argv)
 {
     struct option longs[MOST_OPTIONS + 1] = {0};
-    char letters[2 * MOST_OPTIONS + 2], *end = letters;
+    char letters[2 * MOST_OPTIONS + 3], *end = letters;
     const struct command_option *option;
 
+    opterr = 0;
     if (command->operand.kind == ARGUMENT_COMMAND)
         *end++ = '+';
+    *end++ = ':'; /* tells a missing argument from a wrong option */
     for (size_t i = 0; (option = command_option_at(command, i)) != NULL; i++) {
         bool has_argument = option->argument.name != NULL;
         assert(i < MOST_OPTIONS);
@@ -58,7 +98,11 @@ int command_next_option(const struct command *command, int argc, char **argv)
             *end++ = ':';
     }
     *end = '\0';
-    return getopt_long(argc, argv, letters, longs, NULL);
+    int result = getopt_long(argc, argv, letters, longs, NULL);
+    if (result != '?' && result != ':')
+        return result;
+    refuse(command, result, argv[optind - 1]);
+    return '?';
 }
 
 /* "-o, --output TRACE". Returns its length. */

@@ -243,7 +243,7 @@ static int command_run(int argc, char **argv)
     };
     if (launch_suspended(&launch, &run.command, &problem) < 0) {
         recording_close(&run.recording);
-        return command_error("%s: %s", options.command[0], problem.text);
+        return command_error("%s", problem.text);
     }
     /* A reader of our messages that goes away must end neither the recording nor the status. */
     signal(SIGPIPE, SIG_IGN);

@@ -132,7 +132,9 @@ static int read_every(struct stats_options *options)
 
     return status >= 0 || options->every > 0
                ? status
-               : command_usage_error("stats", "--every '%s': a time as 100ms, 1s, 5m", optarg);
+               : command_usage_error("stats",
+                                     "--every '%s': give a time greater than 0, as 100ms, 2s or 5m",
+                                     optarg);
 }
 
 enum {
