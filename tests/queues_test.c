@@ -253,6 +253,32 @@ static void what_is_left_waits_until_the_end_is_closed(void **state)
     end(&world, result);
 }
 
+/* Nothing tells that the end of a pipe is closed, but that all who have used it have ended. */
+static void what_is_left_waits_until_its_receiver_ends(void **state)
+{
+    struct record end_of_receiver = {.header = {.id = EVENT_TERMINATION, .stream = 2},
+                                     .termination = {.last = 1}};
+    struct world world;
+
+    (void)state;
+    begin(&world, NO_QUEUED, 2);
+    tell_ends(&world, 1, PATH_PIPE);
+    for (uint32_t i = 0; i < 3; i++)
+        tell_message(&world, 1000, EVENT_SEND, 1, 1, 100 * i, 100);
+    tell_message(&world, 1500, EVENT_RECEIVE, 2, 2, 0, 100);
+    tell(&world, 0, 2000, &end_of_receiver);
+    tell_message(&world, 9000, EVENT_RECEIVECALL, 1, 0, 0, 0);
+    struct communication *result = result_of(&world);
+    const struct queue_length *queues[] = {&result->paths[0].queue, &result->processes[1].queue};
+    for (size_t i = 0; i < ARRAY_SIZE(queues); i++) {
+        assert_int_equal(queues[i]->messages, 0);
+        assert_int_equal(queues[i]->bytes, 0);
+        assert_int_equal(queues[i]->unreceived, 2);
+        assert_int_equal(queues[i]->wait, 500 + 2 * 1000);
+    }
+    end(&world, result);
+}
+
 /* Nobody receives: what is given up counts as never received, and its bytes wait no longer. */
 static void queue_gives_up_bytes_too(void **state)
 {
@@ -1006,6 +1032,7 @@ int main(void)
         cmocka_unit_test(queue_gives_up_bytes_too),
         cmocka_unit_test(strangers_have_no_queue),
         cmocka_unit_test(what_is_left_waits_until_the_end_is_closed),
+        cmocka_unit_test(what_is_left_waits_until_its_receiver_ends),
         cmocka_unit_test(what_came_before_the_first_receive_counts),
         cmocka_unit_test(duplicates_are_counted),
         cmocka_unit_test(delivery_is_told_by_the_receiver),

@@ -242,6 +242,26 @@ static bool is_closed(const struct connection_end *end)
     return end->path == NO_END || end->end.destroyed;
 }
 
+/* Since when nobody receives from an end: it was closed, or all who have used it have ended, which is all that is
+ * told of pipes. 0: somebody may. */
+static uint64_t closed_since(const struct statistics *statistics, uint32_t index)
+{
+    const struct statistics_path *path = path_at(statistics, index);
+    uint64_t last = 0;
+
+    if (path->closed != 0)
+        return path->closed;
+    for (const struct statistics_use *use = use_at(statistics, path->first_use); use != NULL;
+         use = next_use(statistics, use)) {
+        const struct statistics_process *process = &statistics->processes[use->process];
+        if (!process->ended)
+            return 0;
+        if (process->ended_at > last)
+            last = process->ended_at;
+    }
+    return last;
+}
+
 /* What is left in a queue waits until its receiver's end is closed. What never was received is no process's
  * any more when its path leaves. */
 static void add_queue_row(const struct statistics *statistics, struct communication *rows,
@@ -261,6 +281,8 @@ static void add_queue_row(const struct statistics *statistics, struct communicat
     struct queue_length *of_owner = &rows->processes[queue->owner].queue;
     of_owner->wait += length.wait - queue->length.wait;
     of_owner->unreceived += length.unreceived;
+    if (closed != 0)
+        queue_is_over(queue, of_owner);
 }
 
 /* What both ends have counted. */
@@ -273,9 +295,9 @@ static void sum_ends(const struct statistics *statistics, struct communication *
         const struct statistics_path *mine = path_at(statistics, paths[i]);
         /* whether somebody who is not metered has received what was sent nobody knows */
         if (paths[1 - i] != NO_END)
-            add_queue_row(statistics, rows, mine->outgoing,
-                          path_at(statistics, paths[1 - i])->closed, sums);
-        add_queue_row(statistics, rows, mine->incoming, mine->closed, sums);
+            add_queue_row(statistics, rows, mine->outgoing, closed_since(statistics, paths[1 - i]),
+                          sums);
+        add_queue_row(statistics, rows, mine->incoming, closed_since(statistics, paths[i]), sums);
         sums->dropped += mine->dropped;
         sums->duplicates += mine->duplicates;
         sums->reused = sums->reused || mine->reuses;

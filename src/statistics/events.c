@@ -48,7 +48,7 @@ static uint64_t common_time(const struct record *record, int64_t clock_offset)
 /* ---- what has ended ---- */
 
 static void end_stream(struct statistics *statistics, struct statistics_stream *stream,
-                       const struct record *record)
+                       const struct record *record, uint64_t time)
 {
     struct statistics_process *process = &statistics->processes[stream->process];
     struct communication_process *row = process_row(statistics, stream->process);
@@ -56,6 +56,7 @@ static void end_stream(struct statistics *statistics, struct statistics_stream *
     stream->ended = true;
     statistics->lingering += record->termination.last && !process->ended;
     process->ended = process->ended || record->termination.last;
+    process->ended_at = time;
     statistics->ended += record->termination.last;
     row->failed_sends += record->termination.failed_sends;
     row->failed_receives += record->termination.failed_receives;
@@ -104,7 +105,7 @@ static int add_without_stream(struct statistics *statistics, uint32_t origin,
 }
 
 static int add_to_stream(struct statistics *statistics, struct statistics_stream *stream,
-                         const struct event *event)
+                         const struct event *event, uint64_t time)
 {
     const struct record *record = (const struct record *)event->header;
     unsigned id = record->header.id;
@@ -112,7 +113,7 @@ static int add_to_stream(struct statistics *statistics, struct statistics_stream
 
     note_cpu_time(statistics, stream, record_proc_time(&record->header));
     if (id == EVENT_TERMINATION)
-        end_stream(statistics, stream, record);
+        end_stream(statistics, stream, record, time);
     if (!is_message(record))
         return 0;
     statistics->unknown_streams += !stream->known;
@@ -164,7 +165,7 @@ static int add_of_stream(struct statistics *statistics, const struct event *even
     if (index < 0)
         return (int)index;
     struct statistics_stream *stream = stream_at(statistics, (uint32_t)index);
-    if (add_to_stream(statistics, stream, event) < 0 ||
+    if (add_to_stream(statistics, stream, event, time) < 0 ||
         find_use(statistics, stream, event, &use) < 0)
         return -ENOMEM;
     int result =

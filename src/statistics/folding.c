@@ -89,20 +89,21 @@ static int choose_among_ended(struct statistics *statistics)
 
 /* ---- paths ---- */
 
-/* What is in its queues is nobody's any more. */
-static void close_queues(struct statistics *statistics, uint32_t path)
+/* What is in their queues is nobody's any more. */
+static void close_queues(struct statistics *statistics, const uint32_t paths[2])
 {
-    queue_leaves(statistics, queue_at(statistics, path_at(statistics, path)->outgoing));
-    queue_leaves(statistics, queue_at(statistics, path_at(statistics, path)->incoming));
+    for (int i = 0; i < 2; i++)
+        if (paths[i] != NO_END) {
+            queue_leaves(statistics, queue_at(statistics, path_at(statistics, paths[i])->outgoing));
+            queue_leaves(statistics, queue_at(statistics, path_at(statistics, paths[i])->incoming));
+        }
 }
 
 static void remove_connection(struct statistics *statistics, const uint32_t paths[2])
 {
     for (int i = 0; i < 2; i++)
-        if (paths[i] != NO_END && (i == 0 || paths[1] != paths[0])) {
-            close_queues(statistics, paths[i]);
+        if (paths[i] != NO_END && (i == 0 || paths[1] != paths[0]))
             statistics_remove_path(statistics, paths[i]);
-        }
 }
 
 /* It stays, until there are larger ones. */
@@ -111,7 +112,6 @@ static void settle(struct statistics *statistics, const uint32_t paths[2])
     statistics->settled++;
     for (int i = 0; i < 2; i++)
         if (paths[i] != NO_END) {
-            close_queues(statistics, paths[i]);
             statistics_hide_uses(statistics, paths[i]);
             path_at(statistics, paths[i])->leaves = false;
             path_at(statistics, paths[i])->settled = true;
@@ -127,10 +127,14 @@ static int leave(struct statistics *statistics, uint32_t path)
     case PART_OTHER:
         return 0;
     case PART_NONE:
+        paths[0] = path;
+        paths[1] = NO_END;
+        close_queues(statistics, paths);
         result = add_path_alone(statistics, statistics->rows, path);
-        remove_connection(statistics, (uint32_t[2]){path, NO_END});
+        remove_connection(statistics, paths);
         return result;
     case PART_FIRST:
+        close_queues(statistics, paths);
         break;
     }
     struct traffic traffic = connection_traffic(statistics, paths);

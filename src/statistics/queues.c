@@ -251,6 +251,12 @@ void queue_leaves(struct statistics *statistics, struct queue *queue)
     queue->closed = true;
 }
 
+void queue_is_over(const struct queue *queue, struct queue_length *of_owner)
+{
+    if (!queue->closed)
+        shorten(of_owner, queue->length.messages, queue->length.bytes);
+}
+
 /* ---- messages ---- */
 
 static void drop_first(struct queue *queue)

@@ -40,6 +40,7 @@ struct statistics_machine {
 struct statistics_process {
     uint64_t most_messages_at; /* when the most were in its queues, by the first origin's clock */
     uint64_t most_bytes_at;
+    uint64_t ended_at; /* by that clock, too */
     uint32_t image;
     bool ended;
     bool leaves; /* folding: it has ended, and no path that stays knows it */
@@ -513,6 +514,9 @@ int queues_received(struct statistics *statistics, struct statistics_use *use,
 /* Its path leaves the tables, or nobody can receive from it any more: what is in it is its owner's no
  * more. */
 void queue_leaves(struct statistics *statistics, struct queue *queue);
+
+/* In a result nobody can receive from it any more: the same to its owner's row. */
+void queue_is_over(const struct queue *queue, struct queue_length *of_owner);
 
 /* What it comes to, `now` being the latest time. */
 void queue_result(const struct queue *queue, uint64_t now, struct queue_length *ret_length);
