@@ -15,14 +15,10 @@ front=$(free_port)
 first=$(free_port)
 second=$(free_port)
 
-# acquire TRACE NAME...: takes over processes of these names; release lets them go.
+# acquire TRACE PID...: takes over these processes; release lets them go.
 acquire() {
     trace=$1
     shift
-    for name in "$@"; do
-        set -- "$@" --name "$name"
-        shift
-    done
     take_over -o "$trace" --ring 64M "$@"
 }
 release() {
@@ -85,7 +81,8 @@ done
 : > front.log
 : > front.workers
 
-acquire web.trace nginx
+# shellcheck disable=SC2046,SC2086 # one word for each process
+acquire web.trace $masters $(for master in $masters; do pgrep -P "$master"; done)
 check "three web servers are taken over" grep -q '^dpm: metering 7 processes' err
 clients=
 for client in 1 2 3 4 5 6 7 8; do
@@ -218,7 +215,7 @@ port=$(free_port)
 redis-server --port "$port" --save "" --appendonly no > redis.out 2>&1 &
 masters=$!
 wait_for 10 redis-cli -p "$port" ping
-acquire redis.trace redis-server
+acquire redis.trace $masters
 redis-cli -p "$port" config resetstat > reset
 redis-benchmark -p "$port" -n 3000 -c 20 -t set,get -q > bench 2>&1
 redis-cli -p "$port" info commandstats > stats
@@ -234,8 +231,8 @@ check "... all replied to" jq -e '.requests.count == .requests.replies' redis.js
 
 timeout 30 redis-benchmark -p "$port" -l -c 10 -t set -q > bench 2>&1 &
 bench=$!
-wait_for 10 pgrep -x redis-benchmark
-acquire both.trace redis-server redis-benchmark
+wait_for 10 pgrep -P $bench
+acquire both.trace $masters "$(pgrep -P $bench)"
 release
 kill $bench $masters
 wait $bench $masters 2> wait.err
