@@ -253,6 +253,9 @@ check_equal "a pipeline: each line goes all the way" "AB 3" \
     "$(jq -r '.strings[] | "\(.string) \(.count)"' pipe.json)"
 check_equal "... for certain" 1 "$(jq .precision.proved_share pipe.json)"
 
+"$dpm" causality --server sed,nosuch pipe.trace > out 2> err
+check_equal "a server that is not there is named" "0 dpm: note: --server: no process of the traces is nosuch" "$? $(cat err)"
+
 # ---- what goes wrong ----
 
 # fails NAME STATUS TEXT ARGUMENT...: dpm causality fails like that, in one line.
@@ -268,7 +271,7 @@ fails "no trace" 2 'which trace'
 fails "no such trace" 1 'nothing.trace' nothing.trace
 fails "a length that there is not" 2 'a number from 2 to 16' --length 17 pipe.trace
 fails "a context that there is not" 2 'a number from 1 to 15' --context 0 pipe.trace
-fails "a diagram of no known kind" 2 'ends with .svg or .dot' --diagram x.png pipe.trace
+fails "a diagram of no known kind" 2 'ends with .svg, .dot or .gv' --diagram x.png pipe.trace
 fails "a diagram that cannot be written" 1 'cannot be written' --diagram none/x.svg pipe.trace
 fails "an empty name" 2 'names or pids' --server a,,b pipe.trace
 finish

@@ -260,6 +260,17 @@ check "... of nobody, and it says so" grep -q 'nothing in the traces matches' er
 "$dpm" graph --from 20ms --to 10ms pipeline.trace > out 2> err
 check_equal "... an end before the beginning is wrong usage" "2 0" "$? $(wc -c < out)"
 
+"$dpm" graph -o pipeline.gv --most 100 pipeline.trace 2> err
+check "by its name a graph for Graphviz" cmp pipeline.gv pipeline.dot
+"$dpm" graph -o pipeline.txt --format dot --most 100 pipeline.trace 2> err
+check "... by --format, if the name does not say" cmp pipeline.txt pipeline.dot
+"$dpm" graph -o pipeline.png pipeline.trace > out 2> err
+check_equal "a name that does not say it is wrong usage" \
+    "2 dpm: graph: --output pipeline.png: its name ends with none of .svg, .dot and .gv: give --format (try: dpm graph --help)" \
+    "$? $(cat err)"
+"$dpm" graph -o both.svg --format dot pipeline.trace > out 2> err
+check_equal "... or says another than --format" \
+    "2 dpm: graph: --output both.svg: its name says another format than --format (try: dpm graph --help)" "$? $(cat err)"
 "$dpm" graph --format png pipeline.trace > out 2> err
 check_equal "... a format that there is not is wrong usage" "2 0" "$? $(wc -c < out)"
 "$dpm" graph -o /nowhere/x.svg pipeline.trace > out 2> err

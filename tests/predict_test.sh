@@ -110,6 +110,8 @@ matches 'of frames and a count' '^gzip\[[0-9]+\];[^ ]+ [0-9]+$' path.folded
 matches 'drawn into the history' 'class="(life|arc [a-z]+) critical"' path.svg
 "$dpm" path --graph path.dot --most 500 pipe.trace > path.txt
 matches 'for Graphviz, too' 'color="#d3182b"' path.dot
+"$dpm" path --graph path.gv --most 500 pipe.trace > path.txt
+check '... by its other ending, too' cmp path.dot path.gv
 
 # ---- other machines ----
 
@@ -135,6 +137,14 @@ holds 'the path on machines of another speed: its processor time stays that of t
 holds 'a machine of twice the speed' two.json \
     '[.rows[] | select(.step == "sharing") | .tmax_ns] | .[1] < .[0] * 0.8'
 "$dpm" parallelism --json --without gzip --step delay pipe.trace > without.json
+"$dpm" parallelism --one-each --json pipe.trace > alone.json
+check_equal 'one to each machine alone' one-each "$(jq -r '[.rows[].assignment] | unique | join(" ")' alone.json)"
+printf 'machine a\ngzip a\nnosuch a\n* a\n' > nosuch.txt
+"$dpm" parallelism --without nobody --without head --assign nosuch.txt pipe.trace > nosuch.out 2> nosuch.err
+check_equal 'who is not there is named' "0 dpm: note: --without: no process of the traces is nobody
+dpm: note: --assign: no process of the traces is nosuch" "$? $(cat nosuch.err)"
+"$dpm" path --assign nosuch.txt pipe.trace > nosuch.out 2> nosuch.err
+check_equal '... of the path, too' "0 dpm: note: --assign: no process of the traces is nosuch" "$? $(cat nosuch.err)"
 holds 'without one of them' without.json \
     '([.processes[].name] | index("gzip")) == null and ([.rows[].step] | index("sharing")) == null'
 "$dpm" parallelism --json --edges messages pipe.trace > messages.json
@@ -311,9 +321,18 @@ echo 'local often' > bad.txt
 fails 'bad delays' 1 'bad.txt:1: give local DELAY' "$dpm" parallelism --delays bad.txt pipe.trace
 fails 'no such process' 1 'no process of the traces is nobody' "$dpm" path --what-if nobody=2 pipe.trace
 fails 'no speed' 2 'give NAME=SPEED' "$dpm" path --what-if gzip=fast pipe.trace
-fails 'no file for the picture' 2 'needs a file' "$dpm" path --graph - pipe.trace
+fails 'no file for the picture' 2 'ends with .svg, .dot or .gv' "$dpm" path --graph - pipe.trace
+fails 'no kind of picture' 2 '[-]-graph x.png: give a file whose name ends with .svg, .dot or .gv' \
+    "$dpm" path --graph x.png pipe.trace
+for option in '--from 1ms' '--to 1ms' '--most 5'; do
+    # shellcheck disable=SC2086 # an option and its argument
+    fails "$option of no picture" 2 'are of the picture: give --graph' "$dpm" path $option pipe.trace
+done
+fails 'two assignments' 2 '[-]-as-recorded, --one-machine and --assign: one of them' \
+    "$dpm" path --one-machine --as-recorded pipe.trace
 fails 'no room for the picture' 1 'cannot be written' "$dpm" path --json --graph /nowhere/a.svg pipe.trace
-fails 'a full disk' 1 '/dev/full: cannot be written: No space left' "$dpm" path --json --graph /dev/full pipe.trace
+ln -s /dev/full full.svg
+fails 'a full disk' 1 'full.svg: cannot be written: No space left' "$dpm" path --json --graph full.svg pipe.trace
 sh -c 'trap "" XFSZ; ulimit -f 8; exec "$@"' sh "$dpm" graph -o half.svg pipe.trace > half.out 2> half.err
 matches 'a file that gets too large' 'half.svg: cannot be written: File too large' half.err
 check_not '... is not left half' test -e half.svg

@@ -508,6 +508,8 @@ fails "--sort by what is not there" 2 "stats: --sort 'color': there are bytes" \
 fails "--by what is not there" 2 "stats: --by 'day': there are process" "$dpm" stats --by day alpha
 fails "no time" 2 "stats: --every '0s': give a time greater than 0" "$dpm" stats --every 0s alpha
 fails "two faces" 2 "stats: --json and --csv" "$dpm" stats --json --csv alpha
+fails "one table of several" 2 "stats: --csv is one table" "$dpm" stats --csv --every 1s alpha
+fails "... or of bars" 2 "stats: --csv is one table" "$dpm" stats --csv --histogram alpha
 fails "a value for an option that has none" 2 "stats: option '--all' takes no argument" \
     "$dpm" stats --all=yes alpha
 

@@ -2,7 +2,7 @@
 /* causality_command.c: `dpm causality`: which ways requests take through a server. See
  * dpm-causality(1). */
 #include "control/command.h"
-#include "control/traces.h"
+#include "control/readings.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -51,6 +51,19 @@ static int show(const struct causality *causality, const struct asked *asked,
     return command_flush_output(problem);
 }
 
+/* Of --server; who sent and received nothing is not among the processes. */
+static void note_nobody(const struct causality *causality, const struct causality_options *options)
+{
+    for (size_t i = 0; i < options->server_count; i++) {
+        bool found = false;
+        for (size_t k = 0; k < causality->process_count && !found; k++)
+            found = process_is_meant(options->servers[i], causality->processes[k].pid,
+                                     causality->processes[k].name);
+        if (!found)
+            command_note_nobody("server", options->servers[i]);
+    }
+}
+
 static int read_traces(const char *const *names, size_t count, const struct asked *asked)
 {
     struct causality *causality = NULL;
@@ -63,8 +76,10 @@ static int read_traces(const char *const *names, size_t count, const struct aske
                                         &causality, &problem);
     if (result == 0)
         result = show(causality, asked, &problem);
-    if (result == 0)
+    if (result == 0) {
         traces_report_losses(&traces);
+        note_nobody(causality, &asked->options);
+    }
     causality_free(causality);
     traces_close(&traces);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
@@ -112,8 +127,8 @@ static const struct command_option causality_options[] = {
     {"diagram",
      OPTION_DIAGRAM,
      {"FILE", ARGUMENT_FILE},
-     "draw the states of requests into FILE, by its name: .svg, a picture, or .dot, a\n"
-     "graph for Graphviz"},
+     "draw the states of requests into FILE, by its name: .svg, a picture, or .dot or\n"
+     ".gv, a graph for Graphviz"},
     {"slowest", OPTION_SLOWEST, {"N"}, "also the N slowest requests with their events, up to 1000"},
     {"all", OPTION_ALL, {0}, "every row of the tables, not the 100 largest and a row of others"},
     {"json", OPTION_JSON, {0}, "one JSON object, always with every row"},
@@ -157,20 +172,6 @@ static int parse_servers(struct asked *asked)
     return -1;
 }
 
-static int parse_diagram(struct asked *asked)
-{
-    const char *dot = strrchr(optarg, '.');
-
-    asked->diagram = optarg;
-    if (dot != NULL && strcmp(dot, ".svg") == 0)
-        asked->format = GRAPH_SVG;
-    else if (dot != NULL && strcmp(dot, ".dot") == 0)
-        asked->format = GRAPH_DOT;
-    else
-        return bad_value("diagram", optarg, "a file whose name ends with .svg or .dot");
-    return -1;
-}
-
 /* Returns -1, or the exit status with which the command ends. */
 static int take_option(int option, struct asked *asked)
 {
@@ -194,7 +195,8 @@ static int take_option(int option, struct asked *asked)
     case OPTION_CONTEXT:
         return take_number("context", 1, CAUSALITY_LENGTH_MOST - 1, &asked->options.context);
     case OPTION_DIAGRAM:
-        return parse_diagram(asked);
+        asked->diagram = optarg;
+        return picture_file("causality", "diagram", &asked->format);
     case OPTION_SLOWEST:
         return take_number("slowest", 1, CAUSALITY_SLOWEST_MOST, &asked->options.slowest);
     case OPTION_ALL:

@@ -102,6 +102,9 @@ int command_help(const char *name);
 /* Says "dpm: ..." on standard error; EXIT_FAILURE. */
 int command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Notes on standard error that an option speaks of a process that the traces have not. */
+void command_note_nobody(const char *option, const char *who);
+
 /* Says what is wrong with the usage of a command, and where to read about it; EXIT_USAGE. With
  * NULL command_next_option has said it already. */
 int command_usage_error(const char *name, const char *format, ...)

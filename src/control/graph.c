@@ -15,6 +15,7 @@
 struct graph_options {
     const char *file; /* NULL: standard output */
     enum graph_format format;
+    bool format_is_asked;
     struct graph_choice choice;
     struct dump_choice processes;
 };
@@ -125,7 +126,10 @@ static const char *format_word(size_t index)
 }
 
 static const struct command_option graph_options[] = {
-    {"output", 'o', {"FILE", ARGUMENT_FILE}, "write into FILE (standard output)"},
+    {"output",
+     'o',
+     {"FILE", ARGUMENT_FILE},
+     "write into FILE, by its name .svg, .dot or .gv (standard output)"},
     {"format",
      OPTION_FORMAT,
      {"FORMAT", ARGUMENT_WORD, format_word},
@@ -137,13 +141,34 @@ static const struct command_option graph_options[] = {
     {0},
 };
 
-static int parse_format(enum graph_format *ret_format)
+static int parse_format(struct graph_options *options)
 {
     size_t word = 0;
     int status = option_word("graph", "format", format_word, &word);
 
-    *ret_format = word == 1 ? GRAPH_DOT : GRAPH_SVG;
+    options->format = word == 1 ? GRAPH_DOT : GRAPH_SVG;
+    options->format_is_asked = true;
     return status;
+}
+
+/* The file's name says what it is; of one that does not, and of standard output, --format. */
+static int choose_format(struct graph_options *options)
+{
+    enum graph_format named;
+
+    if (options->file == NULL || strcmp(options->file, "-") == 0)
+        return -1;
+    if (picture_format(options->file, &named)) {
+        if (options->format_is_asked && options->format != named)
+            return command_usage_error(
+                "graph", "--output %s: its name says another format than --format", options->file);
+        options->format = named;
+    } else if (!options->format_is_asked) {
+        return command_usage_error(
+            "graph", "--output %s: its name ends with none of .svg, .dot and .gv: give --format",
+            options->file);
+    }
+    return -1;
 }
 
 /* Returns -1, or the exit status with which the command ends. */
@@ -157,7 +182,7 @@ static int take_option(int option, struct graph_options *options)
         options->file = optarg;
         return -1;
     case OPTION_FORMAT:
-        return parse_format(&options->format);
+        return parse_format(options);
     case OPTION_FROM:
         return picture_from("graph", &options->choice);
     case OPTION_TO:
@@ -184,6 +209,8 @@ static int command_graph(int argc, char **argv)
         status = take_option(option, &options);
     if (status < 0 && optind == argc)
         status = command_usage_error("graph", "which trace?");
+    if (status < 0)
+        status = choose_format(&options);
     if (status < 0 && options.choice.to != 0 && options.choice.to <= options.choice.from)
         status = command_usage_error("graph", "--to is not after --from");
     if (status < 0)

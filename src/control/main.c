@@ -58,6 +58,14 @@ int command_error(const char *format, ...)
     return EXIT_FAILURE;
 }
 
+void command_note_nobody(const char *option, const char *who)
+{
+    char text[128];
+
+    show_text(who, sizeof(text) - 1, text);
+    fprintf(stderr, "dpm: note: --%s: no process of the traces is %s\n", option, text);
+}
+
 int command_usage_error(const char *name, const char *format, ...)
 {
     va_list arguments;

@@ -14,27 +14,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of --without. */
+struct left_out {
+    const char *who; /* name or pid */
+    bool fits;       /* a process of the traces */
+};
+
 struct asked {
     struct parallelism_options options;
     struct placements placements;
     struct show_options show;
-    const char **without; /* names or pids */
+    struct left_out *without;
     size_t without_count;
     size_t without_room;
     enum streams streams;
     uint32_t cores;
-    bool seen; /* delays are those of the traces */
-    bool each; /* each trace is a run of its own */
+    bool seen;     /* delays are those of the traces */
+    bool each;     /* each trace is a run of its own */
+    bool one_each; /* is asked for, and needs no others */
 };
 
 static bool is_left_out(void *context, const struct stream_record *stream)
 {
-    const struct asked *asked = context;
+    struct asked *asked = context;
+    bool left_out = false;
 
     for (size_t i = 0; i < asked->without_count; i++)
-        if (process_is_meant(asked->without[i], stream->pid, stream->name))
-            return true;
-    return false;
+        if (process_is_meant(asked->without[i].who, stream->pid, stream->name))
+            left_out = asked->without[i].fits = true;
+    return left_out;
+}
+
+/* Which words have meant nobody. */
+static void note_nobody(const struct asked *asked, const struct parallelism_runs *runs)
+{
+    for (size_t i = 0; i < asked->without_count; i++)
+        if (!asked->without[i].fits)
+            command_note_nobody("without", asked->without[i].who);
+    placements_note_nobody(&asked->placements, runs->at, runs->count);
 }
 
 /* ---- reading ---- */
@@ -68,6 +85,8 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
         else
             result = command_flush_output(&problem);
     }
+    if (result == 0)
+        note_nobody(asked, &runs);
     for (size_t i = 0; at != NULL && i < count; i++) {
         parallelism_free(at[i].threads);
         parallelism_free(at[i].processes);
@@ -173,7 +192,7 @@ static int add_without(struct asked *asked)
     if (array_reserve(&asked->without, &asked->without_room, asked->without_count + 1,
                       sizeof(*asked->without)) < 0)
         return command_error("out of memory");
-    asked->without[asked->without_count++] = optarg;
+    asked->without[asked->without_count++] = (struct left_out){.who = optarg};
     return -1;
 }
 
@@ -199,7 +218,8 @@ static int take_option(int option, struct asked *asked)
         asked->show.all = true;
         return -1;
     case OPTION_ONE_EACH:
-        return add_assignment(asked, "one-each", ONE_EACH, 0);
+        asked->one_each = true; /* it is there already */
+        return -1;
     case OPTION_PER_MACHINE:
     case OPTION_SEARCH:
         return add_numbered(asked, option == OPTION_SEARCH);
@@ -229,7 +249,7 @@ static int choose_assignments(struct asked *asked)
 {
     int status = -1;
 
-    if (asked->placements.count > 1)
+    if (asked->placements.count > 1 || asked->one_each)
         return status;
     status = add_assignment(asked, "as-recorded", AS_RECORDED, 0);
     return status >= 0 ? status : add_assignment(asked, "one-machine", ONE_MACHINE, 0);

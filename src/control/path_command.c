@@ -19,6 +19,7 @@ struct asked {
     size_t what_if_room;
     const char *folded; /* file */
     const char *file;   /* of the picture */
+    enum graph_format format;
     struct path_picture picture;
 };
 
@@ -33,10 +34,8 @@ static int write_folded(const void *what, FILE *file)
 static int write_picture(const void *what, FILE *file)
 {
     const struct asked *asked = what;
-    size_t length = strlen(asked->file);
-    bool dot = length > 4 && strcmp(asked->file + length - 4, ".dot") == 0;
 
-    return history_graph_write(asked->picture.graph, dot ? GRAPH_DOT : GRAPH_SVG, file);
+    return history_graph_write(asked->picture.graph, asked->format, file);
 }
 
 static int show(const struct critical_path *path, uint64_t lost, struct asked *asked,
@@ -67,6 +66,9 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
         result = read_path(&traces, &asked->options, &asked->picture, &path, &lost, &problem);
     if (result == 0)
         result = show(path, lost, asked, &problem);
+    if (result == 0)
+        placements_note_nobody(&asked->placements,
+                               &(struct parallelism_run){.threads = path->parallelism}, 1);
     critical_path_free(path);
     path_picture_done(&asked->picture);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
@@ -96,7 +98,8 @@ static const struct command_option path_options[] = {
     {"graph",
      OPTION_GRAPH,
      {"FILE", ARGUMENT_FILE},
-     "draw the program history with the path in it, SVG or, by its name, .dot"},
+     "draw the program history with the path in it, by its name: .svg, a picture, or .dot\n"
+     "or .gv, a graph for Graphviz"},
     {"from", OPTION_FROM, {"TIME"}, "in it only from this time after the first event"},
     {"to", OPTION_TO, {"TIME"}, "in it only up to this time"},
     {"most", OPTION_MOST, {"N"}, "in it at most N events (2000)"},
@@ -145,7 +148,7 @@ static int take_option(int option, struct asked *asked)
         return picture_to("path", &asked->picture.choice);
     case OPTION_GRAPH:
         asked->file = optarg;
-        return -1;
+        return picture_file("path", "graph", &asked->format);
     case OPTION_JSON:
         asked->show.json = true;
         return -1;
@@ -161,7 +164,7 @@ static int take_option(int option, struct asked *asked)
     }
 }
 
-/* The last one that was asked for. Without delays, and with machines as they were, it makes no difference. */
+/* The one that was asked for. Without delays, and with machines as they were, it makes no difference. */
 static void choose_assignment(const struct placements *placements,
                               struct critical_path_options *options)
 {
@@ -178,6 +181,22 @@ static void choose_assignment(const struct placements *placements,
 
 #define OFFERED 5 /* what-ifs, if none are asked for */
 
+/* Options that only mean something with another one, or without it. */
+static int check_together(const struct asked *asked)
+{
+    const struct graph_choice *choice = &asked->picture.choice;
+
+    if (asked->file == NULL && (choice->from != 0 || choice->to != 0 || choice->most != 0))
+        return command_usage_error("path",
+                                   "--from, --to and --most are of the picture: give --graph");
+    if (choice->to != 0 && choice->to <= choice->from)
+        return command_usage_error("path", "--to is not after --from");
+    if (asked->placements.count > 2) /* the first one is there without an option */
+        return command_usage_error("path",
+                                   "--as-recorded, --one-machine and --assign: one of them");
+    return -1;
+}
+
 static int command_path(int argc, char **argv)
 {
     struct asked asked = {.options = {.parallelism = {.threads = true}, .offered = OFFERED}};
@@ -189,11 +208,8 @@ static int command_path(int argc, char **argv)
         status = take_option(option, &asked);
     if (status < 0 && optind == argc)
         status = command_usage_error("path", "which trace?");
-    if (status < 0 && asked.file != NULL && strcmp(asked.file, "-") == 0)
-        status = command_usage_error("path", "--graph needs a file");
-    if (status < 0 && asked.picture.choice.to != 0 &&
-        asked.picture.choice.to <= asked.picture.choice.from)
-        status = command_usage_error("path", "--to is not after --from");
+    if (status < 0)
+        status = check_together(&asked);
     if (status < 0) {
         choose_assignment(&asked.placements, &asked.options);
         asked.options.asked = asked.what_ifs;

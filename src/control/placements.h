@@ -15,6 +15,7 @@
 
 #include "control/command.h"
 #include "parallelism/parallelism.h"
+#include "show/show.h"
 
 struct placements {
     struct assignment *assignments;
@@ -48,6 +49,10 @@ int placements_see_delays(struct placements *placements, const char *const *name
 
 /* How many processors each machine has of which no file says it. */
 void placements_cores(struct placements *placements, uint32_t cores);
+
+/* Notes on standard error which processes that files speak of are in none of these runs. */
+void placements_note_nobody(const struct placements *placements, const struct parallelism_run *runs,
+                            size_t count);
 
 void placements_done(struct placements *placements);
 

@@ -4,7 +4,9 @@
 #include "control/command.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* They are read to their end: how many records were lost in all of them, and which are not whole. */
 static uint64_t report_losses(const struct trace_names *names, const struct traces *traces)
@@ -68,6 +70,31 @@ int picture_most(const char *command, struct graph_choice *choice)
 
     choice->most = (size_t)most;
     return status;
+}
+
+bool picture_format(const char *file, enum graph_format *ret_format)
+{
+    static const struct {
+        const char *ending;
+        enum graph_format format;
+    } endings[] = {{".svg", GRAPH_SVG}, {".dot", GRAPH_DOT}, {".gv", GRAPH_DOT}};
+    const char *dot = strrchr(file, '.');
+
+    for (size_t i = 0; dot != NULL && i < ARRAY_SIZE(endings); i++)
+        if (strcmp(dot, endings[i].ending) == 0) {
+            *ret_format = endings[i].format;
+            return true;
+        }
+    return false;
+}
+
+int picture_file(const char *command, const char *option, enum graph_format *ret_format)
+{
+    return picture_format(optarg, ret_format)
+               ? -1
+               : command_usage_error(command,
+                                     "--%s %s: give a file whose name ends with .svg, .dot or .gv",
+                                     option, optarg);
 }
 
 int path_picture_want(struct path_picture *picture, struct problem *problem)

@@ -32,6 +32,12 @@ int picture_from(const char *command, struct graph_choice *choice);
 int picture_to(const char *command, struct graph_choice *choice);
 int picture_most(const char *command, struct graph_choice *choice);
 
+/* What a file is by its name's ending: .svg a picture, .dot or .gv a graph for Graphviz. */
+bool picture_format(const char *file, enum graph_format *ret_format);
+
+/* The same of the file that an option was given: as option_number. */
+int picture_file(const char *command, const char *option, enum graph_format *ret_format);
+
 /* From now on it is wanted. Returns 0 or -ENOMEM with a line in `problem`. */
 int path_picture_want(struct path_picture *picture, struct problem *problem);
 void path_picture_done(struct path_picture *picture);

@@ -216,6 +216,8 @@ static int command_stats(int argc, char **argv)
         return status;
     if (asked.show.json && asked.show.csv)
         return command_usage_error("stats", "--json and --csv: one of them");
+    if (asked.show.csv && (asked.every > 0 || asked.show.histogram))
+        return command_usage_error("stats", "--csv is one table, without --every and --histogram");
     if (optind == argc)
         return command_usage_error("stats", "which trace?");
     return show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
