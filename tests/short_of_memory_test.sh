@@ -51,4 +51,13 @@ never_less "dpm causality --json" "$dpm" causality --json --slowest 2 alpha
 never_less "dpm report --json" "$dpm" report --json alpha
 never_less "dpm dump --json" "$dpm" dump --json --matched alpha
 never_less "dpm dump, of program counters with names" "$dpm" dump gamma
+
+# The names of the traces, as dpm report repeats them in the commands that show more; they are made at its beginning.
+"$dpm" report alpha 2> err | grep -o 'dpm [a-z].*)$' > whole
+wrong=
+for at in $(seq 100); do
+    short "$at" "$dpm" report alpha 2> err > out || continue
+    grep -a -o 'dpm [a-z].*)$' out | cmp -s - whole || wrong="$wrong $at"
+done
+check_equal "dpm report names the traces, whatever of its first allocations fails" "" "$wrong"
 finish

@@ -109,10 +109,10 @@ char *trace_names_quoted(const struct trace_names *names)
 
     for (size_t i = 0; i < names->count; i++)
         size += 4 * strlen(names->at[i]) + 3;
-    char *text = malloc(size), *safe = malloc(size), *to = text;
-    for (size_t i = 0; text != NULL && i < names->count; i++)
+    char *text = malloc(size), *safe = text == NULL ? NULL : malloc(size), *to = text;
+    for (size_t i = 0; safe != NULL && i < names->count; i++)
         to = quote_name(names->at[i], i == 0 ? to : stpcpy(to, " "));
-    if (text != NULL && safe != NULL)
+    if (safe != NULL)
         show_text(text, size - 1, safe);
     free(text);
     return safe;
