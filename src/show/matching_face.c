@@ -44,7 +44,7 @@ void print_matching(const struct history_counts *counts, FILE *file)
     add_part(file, counts->ordered, "up to the order of concurrent calls", &separator);
     add_part(file, counts->inferred, "inferred", &separator);
     add_part(file, counts->unselected, "with what was not selected", &separator);
-    add_part(file, counts->external, "with somebody who is not metered", &separator);
+    add_part(file, counts->external, "with an end that nobody metered has used", &separator);
     add_part(file, counts->unmatched_receives, "not at all", &separator);
     add_part(file, counts->unmatched_sends, "sends never received", &separator);
     if (*separator == ',')
