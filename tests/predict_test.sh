@@ -143,6 +143,12 @@ printf 'machine a\ngzip a\nnosuch a\n* a\n' > nosuch.txt
 "$dpm" parallelism --without nobody --without head --assign nosuch.txt pipe.trace > nosuch.out 2> nosuch.err
 check_equal 'who is not there is named' "0 dpm: note: --without: no process of the traces is nobody
 dpm: note: --assign: no process of the traces is nosuch" "$? $(cat nosuch.err)"
+# The path of those that are not left out is that which parallelism knows.
+"$dpm" path --json --without gzip --without nobody pipe.trace > left.json 2> nosuch.err
+holds 'the path without a process' left.json "all(.processes[]; .name != \"gzip\") and .tmax_ns == $(
+    jq '[.rows[] | select(.step == "max")][0].tmax_ns' without.json)"
+check_equal '... and who is not there is named' 'dpm: note: --without: no process of the traces is nobody' \
+    "$(cat nosuch.err)"
 "$dpm" path --assign nosuch.txt pipe.trace > nosuch.out 2> nosuch.err
 check_equal '... of the path, too' "0 dpm: note: --assign: no process of the traces is nosuch" "$? $(cat nosuch.err)"
 holds 'without one of them' without.json \

@@ -14,45 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of --without. */
-struct left_out {
-    const char *who; /* name or pid */
-    bool fits;       /* a process of the traces */
-};
-
 struct asked {
     struct parallelism_options options;
     struct placements placements;
     struct show_options show;
-    struct left_out *without;
-    size_t without_count;
-    size_t without_room;
     enum streams streams;
     uint32_t cores;
     bool seen;     /* delays are those of the traces */
     bool each;     /* each trace is a run of its own */
     bool one_each; /* is asked for, and needs no others */
 };
-
-static bool is_left_out(void *context, const struct stream_record *stream)
-{
-    struct asked *asked = context;
-    bool left_out = false;
-
-    for (size_t i = 0; i < asked->without_count; i++)
-        if (process_is_meant(asked->without[i].who, stream->pid, stream->name))
-            left_out = asked->without[i].fits = true;
-    return left_out;
-}
-
-/* Which words have meant nobody. */
-static void note_nobody(const struct asked *asked, const struct parallelism_runs *runs)
-{
-    for (size_t i = 0; i < asked->without_count; i++)
-        if (!asked->without[i].fits)
-            command_note_nobody("without", asked->without[i].who);
-    placements_note_nobody(&asked->placements, runs->at, runs->count);
-}
 
 /* ---- reading ---- */
 
@@ -86,7 +57,7 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
             result = command_flush_output(&problem);
     }
     if (result == 0)
-        note_nobody(asked, &runs);
+        placements_note_nobody(&asked->placements, runs.at, runs.count);
     for (size_t i = 0; at != NULL && i < count; i++) {
         parallelism_free(at[i].threads);
         parallelism_free(at[i].processes);
@@ -108,7 +79,6 @@ enum {
     OPTION_SEEN_DELAYS,
     OPTION_STEP,
     OPTION_STREAMS,
-    OPTION_WITHOUT,
 };
 
 static const char *step_word(size_t index)
@@ -145,10 +115,6 @@ static const struct command_option parallelism_options[] = {
      OPTION_STEP,
      {"STEP", ARGUMENT_WORD, step_word},
      "behind max, which is always shown, up to this one (sharing)"},
-    {"without",
-     OPTION_WITHOUT,
-     {"NAME|PID", ARGUMENT_OTHER, NULL},
-     "leave this process out; repeatable"},
     {"each", OPTION_EACH, {0}, "each TRACE is a run of its own: the median, and how they spread"},
     {"all", OPTION_ALL, {0}, "all processes, not the 100 largest and a row of others"},
     {"json", OPTION_JSON, {0}, "one JSON object, always with everything"},
@@ -185,15 +151,6 @@ static int take_cores(struct asked *asked)
     if (status < 0)
         asked->cores = (uint32_t)cores;
     return status;
-}
-
-static int add_without(struct asked *asked)
-{
-    if (array_reserve(&asked->without, &asked->without_room, asked->without_count + 1,
-                      sizeof(*asked->without)) < 0)
-        return command_error("out of memory");
-    asked->without[asked->without_count++] = (struct left_out){.who = optarg};
-    return -1;
 }
 
 /* Options that choose a word. */
@@ -237,8 +194,6 @@ static int take_option(int option, struct asked *asked)
     case OPTION_STEP:
     case OPTION_STREAMS:
         return take_word(option, asked);
-    case OPTION_WITHOUT:
-        return add_without(asked);
     default:
         return placements_take("parallelism", option, &asked->placements);
     }
@@ -276,10 +231,7 @@ static int answer(const char *const *names, size_t count, struct asked *asked)
     asked->options.assignment_count = asked->placements.count;
     asked->options.delays = asked->placements.delays;
     asked->options.messages_only = asked->placements.messages_only;
-    if (asked->without_count > 0) {
-        asked->options.leaves_out = is_left_out;
-        asked->options.context = asked;
-    }
+    placements_leave_out(&asked->placements, &asked->options);
     return show_traces(names, count, asked);
 }
 
@@ -299,7 +251,6 @@ static int command_parallelism(int argc, char **argv)
     if (status < 0)
         status = answer((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     placements_done(&asked.placements);
-    free(asked.without);
     return status;
 }
 

@@ -212,6 +212,7 @@ static int command_path(int argc, char **argv)
         status = check_together(&asked);
     if (status < 0) {
         choose_assignment(&asked.placements, &asked.options);
+        placements_leave_out(&asked.placements, &asked.options.parallelism);
         asked.options.asked = asked.what_ifs;
         status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     }

@@ -14,6 +14,7 @@ enum {
     OPTION_REMOTE_DELAY,
     OPTION_DELAYS,
     OPTION_EDGES,
+    OPTION_WITHOUT,
 };
 
 static const char *edges_word(size_t index)
@@ -37,6 +38,10 @@ const struct command_option placement_options[] = {
      OPTION_EDGES,
      {"WHICH", ARGUMENT_WORD, edges_word},
      "all arcs, or those of messages only, as in Miller's thesis (all)"},
+    {"without",
+     OPTION_WITHOUT,
+     {"NAME|PID", ARGUMENT_OTHER, NULL},
+     "leave this process out; repeatable"},
     {0},
 };
 
@@ -73,6 +78,34 @@ static int take_edges(const char *command, struct placements *placements)
     return status;
 }
 
+static int add_without(struct placements *placements)
+{
+    if (array_reserve(&placements->without, &placements->without_room,
+                      placements->without_count + 1, sizeof(*placements->without)) < 0)
+        return command_error("out of memory");
+    placements->without[placements->without_count++] = (struct left_out){.who = optarg};
+    return -1;
+}
+
+static bool is_left_out(void *context, const struct stream_record *stream)
+{
+    struct placements *placements = context;
+    bool left_out = false;
+
+    for (size_t i = 0; i < placements->without_count; i++)
+        if (process_is_meant(placements->without[i].who, stream->pid, stream->name))
+            left_out = placements->without[i].fits = true;
+    return left_out;
+}
+
+void placements_leave_out(struct placements *placements, struct parallelism_options *options)
+{
+    if (placements->without_count == 0)
+        return;
+    options->leaves_out = is_left_out;
+    options->context = placements;
+}
+
 int placements_take(const char *command, int option, struct placements *placements)
 {
     switch (option) {
@@ -90,6 +123,8 @@ int placements_take(const char *command, int option, struct placements *placemen
         return read_file(placements, placements_read_delays);
     case OPTION_EDGES:
         return take_edges(command, placements);
+    case OPTION_WITHOUT:
+        return add_without(placements);
     default:
         return option == OPTION_HELP ? command_help(command) : command_usage_error(command, NULL);
     }

@@ -348,6 +348,9 @@ static bool is_in(const struct parallelism *parallelism, const char *who)
 void placements_note_nobody(const struct placements *placements, const struct parallelism_run *runs,
                             size_t count)
 {
+    for (size_t i = 0; i < placements->without_count; i++)
+        if (!placements->without[i].fits)
+            command_note_nobody("without", placements->without[i].who);
     for (size_t i = 0; i < placements->count; i++) {
         const struct assignment *assignment = &placements->assignments[i];
         for (size_t k = 0; k < assignment->process_count; k++) {
@@ -368,4 +371,5 @@ void placements_done(struct placements *placements)
     }
     free(placements->assignments);
     free(placements->between);
+    free(placements->without);
 }

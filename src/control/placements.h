@@ -17,6 +17,12 @@
 #include "parallelism/parallelism.h"
 #include "show/show.h"
 
+/* Of --without. */
+struct left_out {
+    const char *who; /* name or pid */
+    bool fits;       /* a process of the traces */
+};
+
 struct placements {
     struct assignment *assignments;
     size_t count;
@@ -25,6 +31,9 @@ struct placements {
     bool messages_only; /* --edges messages */
     struct delay_between *between;
     size_t between_room;
+    struct left_out *without;
+    size_t without_count;
+    size_t without_room;
 };
 
 /* Adds an assignment, if there is none of that name. Errors: -ENOMEM. */
@@ -50,7 +59,8 @@ int placements_see_delays(struct placements *placements, const char *const *name
 /* How many processors each machine has of which no file says it. */
 void placements_cores(struct placements *placements, uint32_t cores);
 
-/* Notes on standard error which processes that files speak of are in none of these runs. */
+/* Notes on standard error which processes that files speak of are in none of these runs, and who was to be left out
+ * and is not there. */
 void placements_note_nobody(const struct placements *placements, const struct parallelism_run *runs,
                             size_t count);
 
@@ -60,5 +70,8 @@ void placements_done(struct placements *placements);
  * a command knows: as in option_number, with what --help and wrong usage return. */
 extern const struct command_option placement_options[];
 int placements_take(const char *command, int option, struct placements *placements);
+
+/* Has those left out that --without names; `placements` stays where it is as long as `options` are used. */
+void placements_leave_out(struct placements *placements, struct parallelism_options *options);
 
 #endif
