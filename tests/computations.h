@@ -469,14 +469,25 @@ static inline void receive_end(struct computation *computation, uint32_t to, uin
          channel->has_sent && may_end_wait(computation, to, sender->latest_time), computation->now);
 }
 
+/* Its path is used for the first time, which ends no wait that it does not explain: the wait goes on. */
+static inline struct step *add_step_of_path(struct computation *computation, uint32_t stream,
+                                            uint64_t cpu, bool explained)
+{
+    bool stays = computation->stream[stream].sleeper.asleep && !explained;
+    struct step *step = add_step(computation, stream, stays ? 0 : cpu);
+
+    step->time = computation->now + 1;
+    computation->stream[stream].sleeper.asleep = stays;
+    return step;
+}
+
 static inline void connect_to(struct computation *computation, uint32_t from, uint32_t to,
                               uint64_t cpu)
 {
     struct channel *channel = &computation->channels[from][to];
-    struct step *step = add_step(computation, from, cpu);
 
+    add_step_of_path(computation, from, cpu, false);
     tell(computation, from, EVENT_CONNECT, path_of(from, to, false), 0, 0);
-    wake(computation, from, step, false, computation->now);
     channel->has_connected = true;
     channel->connected = latest_step(computation, from);
 }
@@ -485,13 +496,12 @@ static inline void accept_from(struct computation *computation, uint32_t to, uin
                                uint64_t cpu)
 {
     struct channel *channel = &computation->channels[from][to];
-    struct step *step = add_step(computation, to, cpu);
     uint64_t time = computation->steps[channel->connected.chain][channel->connected.step].time;
+    struct step *step = add_step_of_path(computation, to, cpu, may_end_wait(computation, to, time));
 
     add_source(step, channel->connected, ARC_SIGNAL, 0);
     computation->other_arcs++;
     tell(computation, to, EVENT_ACCEPT, path_of(from, to, true), 0, 0);
-    wake(computation, to, step, may_end_wait(computation, to, time), computation->now);
     channel->accepted = true;
 }
 

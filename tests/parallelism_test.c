@@ -419,6 +419,32 @@ static void sleeping_is_an_arc(void **state)
     parallelism_free(parallelism);
 }
 
+/* What is told of a path that a wait meets does not end the wait: what comes by the path does. */
+static void a_path_is_met_in_a_wait(void **state)
+{
+    static const enum event_id told[] = {EVENT_CREATEPATH, EVENT_ACCEPT, EVENT_CONNECT};
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 2);
+    computation->stream[1].cpu = 10;
+    tell(computation, 1, EVENT_RECEIVECALL, 0, 7, 0); /* poll */
+    computation->now += 500;
+    send_to(computation, 0, 1, 40, 15);
+    for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+        computation->stream[1].cpu++;
+        tell(computation, 1, told[i], path_of(0, 1, true), 0, 0);
+    }
+    computation->stream[1].cpu = 15;
+    tell(computation, 1, EVENT_RECEIVE, path_of(0, 1, true), 0, 15);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->total, 55);
+    assert_int_equal(parallelism->asleep.count, 0);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 45);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 45);
+    parallelism_free(parallelism);
+}
+
 /* A child begins where it is created, and ends its parent's wait. */
 static void creation_and_end(void **state)
 {
@@ -979,6 +1005,7 @@ int main(void)
         TEST(messages_take_time),
         TEST(outside_takes_elapsed_time),
         TEST(sleeping_is_an_arc),
+        TEST(a_path_is_met_in_a_wait),
         TEST(creation_and_end),
         TEST(a_part_of_it),
         TEST(threads_or_processes),

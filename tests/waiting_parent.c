@@ -8,12 +8,17 @@
  *      parent   fork ~~~~~~~~~~ waits ~~~~~~~~~~ | 50 ms |
  *      child      \ | 100 ms ................... |
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -98,6 +103,36 @@ static void wait_for_orphan(void)
         ;
 }
 
+static void wait_until_readable(int descriptor)
+{
+    struct pollfd polled = {.fd = descriptor, .events = POLLIN};
+
+    poll(&polled, 1, -1);
+}
+
+/* The message is the first use of its connection. */
+static void wait_for_first_message(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    char byte = 0;
+
+    if (bind(listener, (struct sockaddr *)&address, size) < 0 || listen(listener, 1) < 0 ||
+        getsockname(listener, (struct sockaddr *)&address, &size) < 0)
+        exit(1);
+    if (fork() == 0) {
+        int sender = socket(AF_INET, SOCK_STREAM, 0);
+        bool connected = connect(sender, (struct sockaddr *)&address, size) == 0;
+        work(ALONE);
+        _exit(!connected || write(sender, &byte, 1) != 1);
+    }
+    int receiver = accept(listener, NULL, NULL);
+    wait_until_readable(receiver);
+    if (read(receiver, &byte, 1) != 1)
+        exit(1);
+}
+
 static const struct {
     const char *name;
     void (*wait)(void);
@@ -106,6 +141,7 @@ static const struct {
     {"signal-taken", take_signal},
     {"signal-read", read_signal},
     {"orphan", wait_for_orphan},
+    {"first-message", wait_for_first_message},
 };
 
 int main(int count, char **arguments)

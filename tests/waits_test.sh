@@ -38,6 +38,7 @@ for each in $meters; do
     explains "$each" 'a wait for a signal' "$waits" signal
     explains "$each" 'a signal that is taken' "$waits" signal-taken
     explains "$each" 'a wait for an adopted grandchild' "$waits" orphan
+    explains "$each" 'a wait for the first message of a connection' "$waits" first-message
 done
 if only_kernel 'a signal that is read' 'it does not see waits for such files'; then
     explains kernel 'a signal that is read' "$waits" signal-read

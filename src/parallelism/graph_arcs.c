@@ -111,20 +111,25 @@ static bool may_have_woken(const struct arrival *arrival, const struct history_e
            edge->time + SOON >= arrival->stream->since;
 }
 
-/* Whether it is an arc of the graph. */
+/* Whether it comes from an event of the graph. */
+static bool is_of_graph(struct graph *graph, const struct arrival *arrival,
+                        const struct history_edge *edge)
+{
+    const struct reached *from = edge->value;
+
+    if (edge->kind == EDGE_END) {
+        const struct graph_stream *sender = graph_find_stream(graph, edge->origin, edge->stream);
+        return sender != NULL && (sender->chain != 0 || sender->ended) && sender != arrival->stream;
+    }
+    return from != NULL && from->process != NO_PROCESS_NUMBER;
+}
+
+/* Whether it is an arc. */
 static bool counts(struct graph *graph, const struct arrival *arrival,
                    const struct history_edge *edge)
 {
-    const struct reached *from = edge->value;
-    bool messages_only = graph->options->messages_only;
-
-    if (edge->kind == EDGE_END) {
-        const struct graph_stream *sender =
-            messages_only ? NULL : graph_find_stream(graph, edge->origin, edge->stream);
-        return sender != NULL && (sender->chain != 0 || sender->ended) && sender != arrival->stream;
-    }
-    return from != NULL && from->process != NO_PROCESS_NUMBER &&
-           (edge->kind <= EDGE_INFERRED || !messages_only);
+    return (edge->kind <= EDGE_INFERRED || !graph->options->messages_only) &&
+           is_of_graph(graph, arrival, edge);
 }
 
 bool graph_explains(struct graph *graph, const struct arrival *arrival)
@@ -132,7 +137,8 @@ bool graph_explains(struct graph *graph, const struct arrival *arrival)
     const struct history_event *event = arrival->event;
 
     for (uint32_t i = 0; i < event->edge_count; i++)
-        if (event->edges[i].kind != EDGE_CREATION && counts(graph, arrival, &event->edges[i]) &&
+        if (event->edges[i].kind != EDGE_CREATION &&
+            is_of_graph(graph, arrival, &event->edges[i]) &&
             may_have_woken(arrival, &event->edges[i]))
             return true;
     return false;
@@ -236,10 +242,10 @@ int graph_add_sleep(struct graph *graph, struct arrival *arrival, uint64_t time)
     for (uint32_t i = 0; i < graph->lengths; i++)
         if (stream->at.length[i] + time > graph->arrive[i])
             graph->arrive[i] = stream->at.length[i] + time;
-    if (graph->options->threads || arrival->chain->last == 0)
-        added = graph_add_stretch(graph, arrival->chain, STRETCH_SLEEP, NO_STRETCH, time);
-    else if (stream->at.stretch != 0)
+    if (stream->at.stretch != 0)
         added =
             graph_add_stretch(graph, arrival->chain, STRETCH_SINCE, stream->at.stretch - 1, time);
+    else if (graph->options->threads || arrival->chain->last == 0)
+        added = graph_add_stretch(graph, arrival->chain, STRETCH_SLEEP, NO_STRETCH, time);
     return added < 0 ? (int)added : 0;
 }

@@ -158,6 +158,26 @@ static int fill_value(struct graph *graph, const struct arrival *arrival)
     return 0;
 }
 
+/* An event in the middle of a wait: nothing but its edges lead to it, and the wait goes on from where it began. */
+static int stay_asleep(struct graph *graph, struct arrival *arrival)
+{
+    const struct history_event *event = arrival->event;
+
+    if (event->edge_count == 0 && event->value == NULL)
+        return 0;
+    int64_t last = graph_end_here(graph, arrival->chain);
+    if (last < 0)
+        return (int)last;
+    if (arrival->stream->at.stretch == 0)
+        arrival->stream->at.stretch = (uint32_t)last;
+    memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
+    int result = graph_add_edges(graph, arrival);
+    if (result < 0)
+        return result;
+    lengthen(graph, arrival);
+    return event->value == NULL ? 0 : fill_value(graph, arrival);
+}
+
 /* Processor time since the stream's last event; before its first one, if that is known to be its first. */
 static uint64_t processor_time(struct graph_stream *stream, const struct history_event *event,
                                bool from_birth)
@@ -207,14 +227,27 @@ static void note_time(struct graph *graph, const struct event *event)
         graph->result->duration = origin->last - origin->first;
 }
 
-/* Inside a call that is told as a whole: it stops, or sleeps for a lock of the kernel's. */
-static bool is_within(const struct graph_stream *stream, const struct record *record)
+/* Inside a call that is told as a whole: it stops, or sleeps for a lock of the kernel's; or it uses its path for the
+ * first time, which is told just before what has ended the wait. */
+static bool is_within(struct graph *graph, const struct arrival *arrival)
 {
-    unsigned id = record->header.id;
+    const struct record *record = (const struct record *)arrival->event->event.header;
 
-    return stream->sleeps != AWAKE &&
-           (id == EVENT_STOPPROCESS || id == EVENT_STARTPROCESS ||
-            (id == EVENT_BLOCK && record->block.state != 1)); /* 1: interruptible */
+    if (arrival->stream->sleeps == AWAKE)
+        return false;
+    switch (record->header.id) {
+    case EVENT_STOPPROCESS:
+    case EVENT_STARTPROCESS:
+        return true;
+    case EVENT_BLOCK:
+        return record->block.state != 1; /* interruptible */
+    case EVENT_CREATEPATH:
+    case EVENT_CONNECT:
+    case EVENT_ACCEPT:
+        return !graph_explains(graph, arrival);
+    default:
+        return false;
+    }
 }
 
 /* Where in its program the chain is. */
@@ -254,8 +287,8 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
     arrival.chain = graph_chain_of(graph, stream);
     if (graph->see != NULL)
         note_counter(graph, &arrival);
-    if (is_within(stream, record) && event->value == NULL)
-        return 0;
+    if (is_within(graph, &arrival))
+        return stay_asleep(graph, &arrival);
     arrival.cpu = processor_time(stream, event, created || late);
     arrival.slept = stream->sleeps != AWAKE;
     graph->result->total += arrival.cpu;
