@@ -54,7 +54,9 @@ struct step {
 /* What it waits for: nothing, or an event that ends a wait which began at a step. */
 struct sleeper {
     bool asleep;
-    bool for_any;  /* of several paths */
+    bool for_any; /* of several paths */
+    bool met;     /* a path: it is awake since then, whatever has woken it ... */
+    uint64_t met_time;
     uint64_t time; /* it fell asleep ... */
     struct place_of_step at;
 };
@@ -303,6 +305,10 @@ static inline void wake(struct computation *computation, uint32_t stream, struct
 
     step->time = computation->now;
     if (sleeper->asleep && !explained) {
+        if (sleeper->met) {
+            begin = sleeper->time;
+            end = sleeper->met_time;
+        }
         uint64_t time = end > begin ? end - begin : 0;
         add_source(step, sleeper->at, ARC_SINCE, time);
         computation->asleep_count++;
@@ -476,8 +482,13 @@ static inline struct step *add_step_of_path(struct computation *computation, uin
     bool stays = computation->stream[stream].sleeper.asleep && !explained;
     struct step *step = add_step(computation, stream, stays ? 0 : cpu);
 
+    struct sleeper *sleeper = &computation->stream[stream].sleeper;
+
     step->time = computation->now + 1;
-    computation->stream[stream].sleeper.asleep = stays;
+    if (stays && !sleeper->met)
+        sleeper->met_time = step->time;
+    sleeper->met = stays;
+    sleeper->asleep = stays;
     return step;
 }
 

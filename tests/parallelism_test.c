@@ -445,6 +445,29 @@ static void a_path_is_met_in_a_wait(void **state)
     parallelism_free(parallelism);
 }
 
+/* ... but who has met a path is awake, so if nothing comes by it the wait was over then. */
+static void nothing_comes_by_a_path(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 2);
+    computation->stream[1].cpu = 10;
+    tell(computation, 1, EVENT_RECEIVECALL, 0, 43, 0); /* accept */
+    computation->now += 99;
+    computation->stream[1].cpu = 12;
+    tell(computation, 1, EVENT_CREATEPATH, path_of(0, 1, true), 0, 0);
+    computation->now += 500;
+    computation->stream[1].cpu = 40;
+    tell(computation, 1, EVENT_RECEIVECALL, 0, 43, 0);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->asleep.count, 1);
+    assert_int_equal(parallelism->asleep.time, 98);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 10 + 98 + 30);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 10 + 98 + 30);
+    parallelism_free(parallelism);
+}
+
 /* A child begins where it is created, and ends its parent's wait. */
 static void creation_and_end(void **state)
 {
@@ -1006,6 +1029,7 @@ int main(void)
         TEST(outside_takes_elapsed_time),
         TEST(sleeping_is_an_arc),
         TEST(a_path_is_met_in_a_wait),
+        TEST(nothing_comes_by_a_path),
         TEST(creation_and_end),
         TEST(a_part_of_it),
         TEST(threads_or_processes),

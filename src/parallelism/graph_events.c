@@ -32,6 +32,7 @@ static int fall_asleep(struct graph *graph, const struct arrival *arrival, enum 
         return (int)last;
     stream->sleeps = (uint8_t)how;
     stream->since = arrival->event->event.header->time;
+    stream->met = false;
     graph_reach(graph, &stream->at, arrival->chain, (uint32_t)last);
     return 0;
 }
@@ -63,6 +64,8 @@ static uint64_t slept_for(const struct arrival *arrival)
     const struct record *record = (const struct record *)arrival->event->event.header;
     uint64_t end = record->header.time;
 
+    if (arrival->stream->met)
+        return arrival->stream->slept;
     if (record->header.id == EVENT_BLOCK)
         end -= record->block.duration < end ? record->block.duration : end;
     uint64_t begin = arrival->stream->since + arrival->cpu;
@@ -158,11 +161,26 @@ static int fill_value(struct graph *graph, const struct arrival *arrival)
     return 0;
 }
 
+/* It meets a path, so it is awake by now, though what has woken it is not told yet, and may never be. */
+static void note_met(const struct arrival *arrival)
+{
+    struct graph_stream *stream = arrival->stream;
+    struct arrival here = *arrival;
+    unsigned id = arrival->event->event.header->id;
+
+    if (stream->met || (id != EVENT_CREATEPATH && id != EVENT_CONNECT && id != EVENT_ACCEPT))
+        return;
+    here.cpu = arrival->event->proc_time - stream->proc_time;
+    stream->slept = slept_for(&here);
+    stream->met = true;
+}
+
 /* An event in the middle of a wait: nothing but its edges lead to it, and the wait goes on from where it began. */
 static int stay_asleep(struct graph *graph, struct arrival *arrival)
 {
     const struct history_event *event = arrival->event;
 
+    note_met(arrival);
     if (event->edge_count == 0 && event->value == NULL)
         return 0;
     int64_t last = graph_end_here(graph, arrival->chain);

@@ -164,10 +164,12 @@ struct graph_stream {
     bool runs;      /* proc_time is known */
     bool has_sent;  /* and received nothing since ... */
     bool waited;    /* ... but has waited for something */
+    bool met;       /* a path, asleep: it is awake since then ... */
     uint8_t sleeps; /* enum sleeping */
     uint64_t start; /* when it was created, its origin's clock */
     uint64_t proc_time;
     uint64_t since;     /* it sleeps */
+    uint64_t slept;     /* ... and has slept so long, ns */
     uint64_t sent;      /* processor time when it sent last ... */
     uint64_t sent_when; /* ... its origin's clock then */
     uint64_t sent_turn; /* ... and the processor time before that */
