@@ -388,6 +388,87 @@ static void waits_for_orphans(void **state)
     assert_int_equal(outcome.events[found(0, 2, 3)].edge_count, 0);
 }
 
+static struct record *add_end_of_file(uint64_t time, uint32_t stream, uint32_t sequence,
+                                      uint32_t path)
+{
+    struct record *record = add_message(&first, time, EVENT_RECEIVE, stream, sequence, path, 0, 0);
+
+    record->header.flags = RECORD_END_OF_FILE;
+    return record;
+}
+
+/* Process 1 has created 2, that 3, and 1 also 4, which ends with 3 at `ended`; 2 waits for the end of a file until then. */
+static void add_silent_file(uint8_t kind, uint64_t ended)
+{
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_stream(&first, T0, 1, 1, 0);
+    add_creation(T0 + 1, 1, 1, 2);
+    add_creation(T0 + 2, 1, 2, 4);
+    add_creation(T0 + 3, 2, 1, 3);
+    add_unix(&first, T0 + 4, 2, kind, 8, 7);
+    add_message(&first, T0 + 5, EVENT_RECEIVECALL, 2, 2, 2, 0, 0);
+    add_end(T0 + 10, 3, 1);
+    add_end(T0 + 20, 4, 1);
+    add_end_of_file(ended, 2, 3, 2);
+}
+
+/* Nobody has used the other end: who held it is taken to be a relative that ended just before, the nearest one. */
+static void a_file_that_nobody_wrote(void **state)
+{
+    static const struct {
+        uint8_t kind;
+        uint64_t ended; /* the file */
+        uint32_t by;    /* stream; 0: it is not told */
+    } cases[] = {
+        {PATH_PIPE, T0 + 30, 3},
+        {PATH_UNIX_STREAM, T0 + 30, 3},
+        {PATH_FIFO, T0 + 30, 0},
+        {PATH_PIPE, T0 + 200 * MILLISECOND, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        add_silent_file(cases[i].kind, cases[i].ended);
+        run(false);
+        uint32_t at = found(0, 2, 3);
+        assert_int_equal(outcome.events[at].edge_count, cases[i].by != 0);
+        if (cases[i].by != 0)
+            assert_edge(at, 0, EDGE_END, found(0, cases[i].by, 1), 0);
+    }
+    add_silent_file(PATH_PIPE, T0 + 30); /* 2 does not wait for this one, and 4 is its sibling */
+    add_end_of_file(T0 + 40, 2, 4, 2);
+    add_message(&first, T0 + 105 * MILLISECOND, EVENT_RECEIVECALL, 2, 5, 2, 0, 0);
+    add_creation(T0 + 106 * MILLISECOND, 1, 3, 5);
+    add_end(T0 + 107 * MILLISECOND, 5, 1);
+    add_end_of_file(T0 + 110 * MILLISECOND, 2, 6, 2);
+    run(false);
+    assert_int_equal(outcome.events[found(0, 2, 4)].edge_count, 0);
+    assert_edge(found(0, 2, 6), 0, EDGE_END, found(0, 5, 1), 0);
+}
+
+/* Who sent last ended long before the file did: a relative held the other end, too. */
+static void a_file_that_outlives_its_writer(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_stream(&first, T0, 1, 1, 0);
+    add_creation(T0 + 1, 1, 1, 2);
+    add_creation(T0 + 2, 1, 2, 3);
+    add_unix(&first, T0 + 4, 1, PATH_PIPE, 7, 8);
+    add_unix(&first, T0 + 4, 2, PATH_PIPE, 8, 7);
+    add_message(&first, T0 + 5, EVENT_SEND, 2, 1, 1, 0, 10);
+    add_message(&first, T0 + 6, EVENT_RECEIVE, 1, 3, 2, 0, 10);
+    add_message(&first, T0 + 7, EVENT_RECEIVECALL, 1, 4, 2, 0, 0);
+    add_end(T0 + 8, 2, 2);
+    add_end(T0 + SECOND, 3, 1);
+    add_end_of_file(T0 + SECOND + 10, 1, 5, 2);
+    run(false);
+    assert_int_equal(outcome.events[found(0, 1, 5)].edge_count, 1);
+    assert_edge(found(0, 1, 5), 0, EDGE_END, found(0, 3, 1), 0);
+}
+
 /* Clocks are hours apart, and the receiver is read first. */
 static void two_machines(void **state)
 {
@@ -724,6 +805,8 @@ int main(void)
         cmocka_unit_test(waits_for_other_signals),
         cmocka_unit_test(waits_for_children),
         cmocka_unit_test(waits_for_orphans),
+        cmocka_unit_test(a_file_that_nobody_wrote),
+        cmocka_unit_test(a_file_that_outlives_its_writer),
         cmocka_unit_test(two_machines),
         cmocka_unit_test(other_end_is_not_metered),
         cmocka_unit_test(removed_and_lost),

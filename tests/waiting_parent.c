@@ -133,6 +133,52 @@ static void wait_for_first_message(void)
         exit(1);
 }
 
+/* Nothing is sent: the end of the child is the end of the file. */
+static void wait_for_end(int ends[2])
+{
+    char byte;
+
+    if (fork() == 0) {
+        close(ends[0]);
+        work(ALONE);
+        _exit(0);
+    }
+    close(ends[1]);
+    if (read(ends[0], &byte, 1) != 0)
+        exit(1);
+}
+
+static void wait_for_pipe(void)
+{
+    int ends[2];
+
+    if (pipe(ends) == 0)
+        wait_for_end(ends);
+}
+
+/* The two sides of a pipeline, which a shell has made. */
+static void work_alone(void)
+{
+    work(ALONE);
+    exit(0);
+}
+
+static void wait_for_input(void)
+{
+    char byte;
+
+    if (read(STDIN_FILENO, &byte, 1) != 0)
+        exit(1);
+}
+
+static void wait_for_pair(void)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0)
+        wait_for_end(ends);
+}
+
 static const struct {
     const char *name;
     void (*wait)(void);
@@ -142,6 +188,10 @@ static const struct {
     {"signal-read", read_signal},
     {"orphan", wait_for_orphan},
     {"first-message", wait_for_first_message},
+    {"pipe", wait_for_pipe},
+    {"pair", wait_for_pair},
+    {"input", wait_for_input},
+    {"alone", work_alone},
 };
 
 int main(int count, char **arguments)

@@ -38,8 +38,13 @@ for each in $meters; do
     explains "$each" 'a wait for a signal' "$waits" signal
     explains "$each" 'a signal that is taken' "$waits" signal-taken
     explains "$each" 'a wait for an adopted grandchild' "$waits" orphan
-    explains "$each" 'a wait for the first message of a connection' "$waits" first-message
+    explains "$each" 'a wait for the end of a silent pipe' "$waits" pipe
+    explains "$each" 'a wait for the end of a silent pair of sockets' "$waits" pair
+    explains "$each" 'a pipeline whose beginning says nothing' sh -c "'$waits' alone | '$waits' input"
 done
+if only_kernel 'a wait for the first message of a connection' 'it tells of a path before it is used'; then
+    explains kernel 'a wait for the first message of a connection' "$waits" first-message
+fi
 if only_kernel 'a signal that is read' 'it does not see waits for such files'; then
     explains kernel 'a signal that is read' "$waits" signal-read
 fi

@@ -151,6 +151,17 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
     return result;
 }
 
+static int look_at_end(struct history *history, struct stream *stream, const struct end *end,
+                       const struct record *record, bool forced)
+{
+    struct process *process;
+    int result = room_look_at_end(history, end, stream, record, forced, &process);
+
+    if (result == 0)
+        holding_wait(stream, WAITS_TERMINATION, &process->waiters);
+    return result;
+}
+
 /* Whether the stream's next record can be handed out. 1: yes; 0: the stream waits now; -ENOMEM. */
 static int look(struct history *history, struct stream *stream, struct end *end,
                 const struct record *record, bool forced, struct history_event *event)
@@ -170,6 +181,8 @@ static int look(struct history *history, struct stream *stream, struct end *end,
     if (record->header.id != EVENT_RECEIVE)
         return 1;
     int result = receiving_look(history, end, record, stream->origin, forced, &wait, event);
+    if (result > 0 && (record->header.flags & RECORD_END_OF_FILE))
+        return look_at_end(history, stream, end, record, forced);
     return result != 0 ? result : holding_wait_bytes(history, stream, end, &wait);
 }
 

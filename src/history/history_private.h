@@ -32,6 +32,10 @@
  * left the CPU, and SENDCALL tells. */
 #define MOMENT 1000000000ull
 
+/* A process tells of its end before it gives back what it has: so long, ns, it may take until files are closed and its
+ * parent is told. */
+#define DYING 100000000ull
+
 #define HELD_MOST         262144u /* records */
 #define UNJOINED_MOST     65536u  /* SENDs of a direction whose other end is not known ... */
 #define UNJOINED_MOST_ALL 262144u /* ... and of all of them together */
@@ -435,6 +439,14 @@ void processes_leave(struct history *history, struct stream *stream);
 bool processes_wait_for_end(const struct history *history, const struct stream *stream,
                             const struct record *record, struct process **ret_process);
 
+/* Who has created it, or has its children now; NULL: it is not known. */
+struct process *processes_parent(const struct history *history, const struct process *process);
+
+/* Of the processes below this one the last that ended before `time`, if that was so shortly before that what it held
+ * may have been closed then. NULL: none. */
+const struct beginning *processes_last_below(const struct history *history,
+                                             const struct process *process, uint64_t time);
+
 /* What the stream waits for will not come. */
 void processes_give_up(struct history *history, const struct stream *stream);
 
@@ -677,6 +689,11 @@ struct stream *holding_take_ready(struct history *history);
 int room_hand_out(struct history *history, struct end *end, struct stream *stream,
                   const struct record *record, struct history_event *event);
 void room_forget(struct history *history, struct end *end);
+
+/* The RECEIVE of an end of file is at the head of its stream: adds the edge from what ended the file. 0: it must wait, for
+ * the TERMINATION of a process below *ret_process; 1, or -ENOMEM. */
+int room_look_at_end(struct history *history, const struct end *end, const struct stream *stream,
+                     const struct record *record, bool forced, struct process **ret_process);
 
 /* ---- values.c ---- */
 

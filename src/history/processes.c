@@ -47,7 +47,7 @@ static struct process *add_process(struct history *history, uint32_t origin, uin
     return process;
 }
 
-static struct process *parent_of(const struct history *history, const struct process *process)
+struct process *processes_parent(const struct history *history, const struct process *process)
 {
     return process->parent == 0 ? NULL : find_process(history, process->origin, process->parent);
 }
@@ -55,10 +55,10 @@ static struct process *parent_of(const struct history *history, const struct pro
 /* Who gets the children of those that have ended, if he takes them: the nearest one above that lives. */
 static struct process *heir_of(const struct history *history, const struct process *process)
 {
-    struct process *above = parent_of(history, process);
+    struct process *above = processes_parent(history, process);
 
     while (above != NULL && above->over)
-        above = parent_of(history, above);
+        above = processes_parent(history, above);
     return above;
 }
 
@@ -70,6 +70,7 @@ static void free_if_alone(struct history *history, struct process *process)
     if (process->streams > 0 || process->children > 0)
         return;
     set_parent(history, process, NULL);
+    holding_wake_all(history, &process->waiters);
     lookup_remove(&history->process_numbers, number_in_origin(process->origin, process->number));
     for (uint32_t i = 0; process->ended != NULL && i < ENDED_CHILDREN; i++)
         values_spend(history, &process->ended->at[i].termination.value);
@@ -79,7 +80,7 @@ static void free_if_alone(struct history *history, struct process *process)
 
 static void set_parent(struct history *history, struct process *process, struct process *parent)
 {
-    struct process *before = parent_of(history, process);
+    struct process *before = processes_parent(history, process);
 
     process->parent = parent == NULL ? 0 : parent->number;
     if (parent != NULL)
@@ -158,7 +159,7 @@ static struct ends **place_of_end(struct history *history, const struct process 
                                   const struct process *heir)
 {
     return heir == NULL                      ? NULL
-           : heir->number == process->parent ? &parent_of(history, process)->ended
+           : heir->number == process->parent ? &processes_parent(history, process)->ended
                                              : &history->origins[process->origin].orphans;
 }
 
@@ -190,7 +191,8 @@ int processes_hand_out_end(struct history *history, const struct stream *stream,
                            const struct record *record, struct history_event *event)
 {
     struct ended *ended = NULL;
-    struct process *above = stream->process == NULL ? NULL : parent_of(history, stream->process);
+    struct process *above =
+        stream->process == NULL ? NULL : processes_parent(history, stream->process);
 
     if (above != NULL)
         ended = find_noted(above->ended, stream->number, record->header.sequence);
@@ -199,7 +201,7 @@ int processes_hand_out_end(struct history *history, const struct stream *stream,
                            record->header.sequence);
     if (ended == NULL)
         return 0;
-    for (; above != NULL; above = parent_of(history, above))
+    for (; above != NULL; above = processes_parent(history, above))
         holding_wake_all(history, &above->waiters);
     return values_begin_at(history, &ended->termination, event);
 }
@@ -238,11 +240,7 @@ static enum awaited awaited_by(const struct record *record)
     }
 }
 
-/* A process tells of its end before it gives back what it has, and only then its parent's wait can end: so long, ns,
- * after the record, and as much longer as the process has worked, for memory is given back more quickly than it is
- * filled. */
-#define DYING 100000000ull
-#define SOON  10000000ull /* ns: what comes so soon after another thing is no coincidence */
+#define SOON 10000000ull /* ns: what comes so soon after another thing is no coincidence */
 
 /* A BLOCK. */
 struct sleep {
@@ -257,18 +255,20 @@ static bool is_above(const struct history *history, const struct process *proces
     const struct process *below = find_process(history, process->origin, number);
 
     while (below != NULL && below != process)
-        below = parent_of(history, below);
+        below = processes_parent(history, below);
     return below != NULL;
 }
 
-/* Whether this end can have ended a sleep. One that lies before it was mostly waited for without sleeping. */
+/* Whether this end can have ended a sleep. One that lies before it was mostly waited for without sleeping. One in it may
+ * come as much earlier as the process has worked, for memory is given back more quickly than it is filled. */
 static bool can_have_ended(const struct history *history, const struct ended *ended,
-                           const struct sleep *sleep)
+                           const void *context)
 {
     const struct beginning *termination = &ended->termination;
+    const struct sleep *sleep = context;
     bool within = termination->time >= sleep->begin;
 
-    if (termination->stream == 0 || ended->waited || termination->time > sleep->end)
+    if (ended->waited || termination->time > sleep->end)
         return false;
     uint64_t later = sleep->end - termination->time;
     bool soon = sleep->awaited == AWAITS_DATA
@@ -277,16 +277,20 @@ static bool can_have_ended(const struct history *history, const struct ended *en
     return soon && is_above(history, sleep->process, ended->heir);
 }
 
-/* The last one; NULL: none. */
-static struct ended *last_that_ended(const struct history *history, struct ends *ends,
-                                     const struct sleep *sleep)
+typedef bool can_function(const struct history *history, const struct ended *ended,
+                          const void *context);
+
+/* The last of those that can; NULL: none. */
+static struct ended *last_of(const struct history *history, struct ends *ends, can_function *can,
+                             const void *context)
 {
     struct ended *last = NULL;
 
     for (uint32_t i = 0; ends != NULL && i < ENDED_CHILDREN; i++) {
         struct ended *ended = &ends->at[i];
-        if ((last == NULL || ended->termination.time > last->termination.time) &&
-            can_have_ended(history, ended, sleep))
+        if (ended->termination.stream != 0 &&
+            (last == NULL || ended->termination.time > last->termination.time) &&
+            can(history, ended, context))
             last = ended;
     }
     return last;
@@ -304,11 +308,11 @@ static struct ended *child_that_ended(const struct history *history, const struc
         return NULL;
     uint64_t begin = record->block.duration > end ? 0 : end - record->block.duration;
     const struct sleep sleep = {process, awaited, begin, end};
-    struct ended *child = last_that_ended(history, process->ended, &sleep);
+    struct ended *child = last_of(history, process->ended, can_have_ended, &sleep);
     if (awaited != AWAITS_CHILD || (child != NULL && child->termination.time >= begin))
         return child;
     struct ended *orphan =
-        last_that_ended(history, history->origins[process->origin].orphans, &sleep);
+        last_of(history, history->origins[process->origin].orphans, can_have_ended, &sleep);
     return orphan != NULL && orphan->termination.time >= begin ? orphan : child;
 }
 
@@ -332,6 +336,37 @@ int processes_end_wait(struct history *history, const struct stream *stream,
     return values_add_edge(history, EDGE_TERMINATION, stream->origin, &ended->termination);
 }
 
+/* ---- the end of a file ---- */
+
+/* A file is closed by somebody below this process. */
+struct closing {
+    const struct process *process;
+    uint64_t time;
+};
+
+static bool can_have_closed(const struct history *history, const struct ended *ended,
+                            const void *context)
+{
+    const struct closing *closing = context;
+    uint64_t ended_at = ended->termination.time;
+
+    return ended_at <= closing->time && closing->time - ended_at <= DYING &&
+           is_above(history, closing->process, ended->heir);
+}
+
+const struct beginning *processes_last_below(const struct history *history,
+                                             const struct process *process, uint64_t time)
+{
+    const struct closing closing = {process, time};
+    struct ends *orphans = history->origins[process->origin].orphans;
+    const struct ended *child = last_of(history, process->ended, can_have_closed, &closing);
+    const struct ended *orphan = last_of(history, orphans, can_have_closed, &closing);
+
+    if (child == NULL || (orphan != NULL && orphan->termination.time > child->termination.time))
+        child = orphan;
+    return child == NULL ? NULL : &child->termination;
+}
+
 static void forget_not_handed(struct ends *ends)
 {
     for (uint32_t i = 0; ends != NULL && i < ENDED_CHILDREN; i++)
@@ -341,7 +376,8 @@ static void forget_not_handed(struct ends *ends)
 
 void processes_give_up(struct history *history, const struct stream *stream)
 {
-    if (stream->process != NULL)
-        forget_not_handed(stream->process->ended);
+    for (struct process *above = stream->process; above != NULL;
+         above = processes_parent(history, above))
+        forget_not_handed(above->ended);
     forget_not_handed(history->origins[stream->origin].orphans);
 }

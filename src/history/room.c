@@ -9,12 +9,15 @@
  *      sender    SEND ---- latest event ~~ closes
  *                                 \                                   EDGE_END
  *      receiver                    '--------- RECEIVE, end of file
+ *                                  |
+ *      relative  .... TERMINATION -'   who has never sent, where nobody has, or who has ended long before
  *
  *      client    CONNECT -----------------.
  *                                          \                          EDGE_CONNECTION
  *      server              ~~ waits ~~~~~~ ACCEPT
  *
- * Whose RECEIVE it was that made room is not told: it is the latest that happened while the sender was waiting.
+ * Whose RECEIVE it was that made room is not told: it is the latest that happened while the sender was waiting. Nor is
+ * who holds an end and does not use it: a pipe is inherited, so it is taken to be a relative that ended just before.
  */
 #include "history/history_private.h"
 
@@ -73,28 +76,90 @@ static int add_cause(struct history *history, const struct end *end, const struc
     return from == NULL ? 0 : add_edge(history, sends ? EDGE_ROOM : EDGE_CONNECTION, other, from);
 }
 
-/* Nothing more comes: who sent last has closed his end since, or has ended. */
-static int add_end(struct history *history, const struct end *end, const struct stream *stream)
-{
-    const struct end *other = end->partner;
-    if (other == NULL || other->sender.life == 0)
-        return 0;
-    const struct stream *sender = stream_who(history, other->sender);
-    const struct beginning *latest =
-        sender != NULL ? &sender->latest
-                       : history_faded(history, other->origin, other->sender_number);
-    return sender == stream || latest == NULL || latest->stream == 0
-               ? 0
-               : add_edge(history, EDGE_END, other, latest);
-}
-
 static int hand_out_receive(struct history *history, struct end *end, struct stream *stream,
                             const struct record *record, struct history_event *event)
 {
     stream->full = 0;
     if (record->header.id == EVENT_RECEIVE && record->message.bytes == 0)
-        return record->header.flags & RECORD_END_OF_FILE ? add_end(history, end, stream) : 0;
+        return 0;
     return end->external ? 0 : note(history, end, stream, record, event);
+}
+
+/* ---- the end of a file ---- */
+
+/* Whether the other end is held by relatives of who holds this one, or those who have got it from them: it came into
+ * being with it, in one call, and was not there before the metering. */
+static bool is_inherited(const struct end *end)
+{
+    const struct path_record *path = end->record;
+
+    if (path == NULL || (path->header.flags & RECORD_OLDER))
+        return false;
+    return path->kind == PATH_PIPE ||
+           ((path->kind == PATH_UNIX_STREAM || path->kind == PATH_UNIX_SEQPACKET) &&
+            path->role == PATH_ROLE_UNKNOWN && path->name_end == PATH_NAME_NONE);
+}
+
+/* The process that ended last before a file did for which the stream has waited: of those that its own has created,
+ * else of those that its parent has, and so on. NULL: none ended so shortly before. */
+static const struct beginning *holder_that_ended(const struct history *history,
+                                                 const struct stream *stream, uint64_t time,
+                                                 struct process **ret_process)
+{
+    const struct beginning *last = NULL;
+    struct process *process = stream->process;
+
+    if (stream->latest.id != EVENT_RECEIVECALL && stream->latest.id != EVENT_CREATEPATH)
+        return NULL;
+    for (; process != NULL && last == NULL; process = processes_parent(history, process)) {
+        last = processes_last_below(history, process, time);
+        *ret_process = process;
+    }
+    return last;
+}
+
+/* The latest event of who sent last at the other end, if it is another stream; NULL: nothing is known of it. */
+static const struct beginning *latest_of_sender(const struct history *history,
+                                                const struct end *other,
+                                                const struct stream *stream)
+{
+    const struct beginning *latest;
+
+    if (other == NULL || other->sender.life == 0)
+        return NULL;
+    const struct stream *sender = stream_who(history, other->sender);
+    latest = sender != NULL ? &sender->latest
+                            : history_faded(history, other->origin, other->sender_number);
+    return sender == stream || latest == NULL || latest->stream == 0 ? NULL : latest;
+}
+
+/* Whether it had ended so long before that somebody else has closed the file. */
+static bool has_ended_before(const struct history *history, const struct end *end,
+                             const struct beginning *latest, uint64_t time)
+{
+    return latest->id == EVENT_TERMINATION && latest->time + DYING < time &&
+           history_have_one_clock(history, end->origin, end->partner->origin);
+}
+
+int room_look_at_end(struct history *history, const struct end *end, const struct stream *stream,
+                     const struct record *record, bool forced, struct process **ret_process)
+{
+    uint64_t time = record->header.time;
+    const struct beginning *holder = NULL;
+    int result = 0;
+
+    if (end == NULL)
+        return 1;
+    const struct beginning *latest = latest_of_sender(history, end->partner, stream);
+    if (is_inherited(end) && (latest == NULL || has_ended_before(history, end, latest, time)))
+        holder = holder_that_ended(history, stream, time, ret_process);
+    if (holder != NULL && holder->number == NO_NUMBER)
+        return forced;
+    if (holder != NULL)
+        result = history_add_edge_from(history, EDGE_END, stream->origin, 0, holder);
+    else if (latest != NULL)
+        result = add_edge(history, EDGE_END, end->partner, latest);
+    return result < 0 ? result : 1;
 }
 
 int room_hand_out(struct history *history, struct end *end, struct stream *stream,
