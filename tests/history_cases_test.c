@@ -14,7 +14,7 @@
 #define MOMENT_OF_TEST SECOND
 #define T0             (100 * SECOND)
 #define ALL            METER_EVENT_FLAGS
-#define MOST_OUT       512
+#define MOST_OUT       2048
 
 /* What came out, of few records. */
 struct outcome {
@@ -791,6 +791,27 @@ static void one_origin_each(void **state)
     history_free(NULL);
 }
 
+/* Each SEND lies before all others: from the 1,025th behind it on, one is left out, and no order is certain any more. */
+static void far_out_of_order(void **state)
+{
+    const uint32_t sends = 1030;
+
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    for (uint32_t i = 0; i < sends; i++)
+        add_message(&first, T0 + 10 + i, EVENT_SEND, 1, 1 + i, 1, 10 * (sends - i), 10);
+    add_message(&first, T0 + 10 + sends, EVENT_RECEIVE, 2, 1, 2, 10, 50);
+    add_message(&first, T0 + 11 + sends, EVENT_RECEIVE, 2, 2, 2, 60, 10);
+    add_message(&first, T0 + 12 + sends, EVENT_RECEIVE, 2, 3, 2, 10 * sends, 10);
+    run(false);
+    assert_int_equal(outcome.events[found(0, 2, 1)].edge_count, 0);
+    assert_rest(found(0, 2, 1), REST_UNMATCHED, 50);
+    assert_edge(found(0, 2, 2), 0, EDGE_INFERRED, found(0, 1, 1025), 10);
+    assert_edge(found(0, 2, 3), 0, EDGE_INFERRED, found(0, 1, 1), 10);
+    assert_int_equal(outcome.counts.unmatched_receives, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -820,6 +841,7 @@ int main(void)
         cmocka_unit_test(datagrams_begin_anew),
         cmocka_unit_test(lost_path),
         cmocka_unit_test(more_than_is_kept),
+        cmocka_unit_test(far_out_of_order),
         cmocka_unit_test(one_edge_for_a_call),
         cmocka_unit_test(one_origin_each),
     };

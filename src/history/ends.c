@@ -266,7 +266,7 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
                          history->origins[origin].meter == METER_PTRACE;
         end->counted_in = is_counted_in(told->kind, history->origins[origin].meter);
     }
-    end->packets = told->header.flags & RECORD_PACKETS;
+    end->packets = (told->header.flags & RECORD_PACKETS) || end->disordered;
     end->record = identities_path(history->identities, origin, told->path);
     begin_positions(end);
     if (end->partner != NULL) {

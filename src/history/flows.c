@@ -121,6 +121,34 @@ static void limit_sends(struct history *history, struct end *end)
     }
 }
 
+/* Nobody will receive it. */
+static void count_dropped(struct history *history, const struct end *end, const struct sent *sent)
+{
+    if (sent->left == 0)
+        return;
+    if (end->partner == NULL)
+        history->counts.external++;
+    else if (history->origins[end->partner->origin].discards)
+        history->counts.unselected++;
+    else
+        history->counts.unmatched_sends++;
+}
+
+static void drop(struct history *history, struct end *end, const struct sent *sent)
+{
+    count_dropped(history, end, sent);
+    if (sent->position + sent_length(end, sent) > end->forgotten)
+        end->forgotten = sent->position + sent_length(end, sent);
+}
+
+/* Positions that come so far out of order are those of no program that was recorded. To keep them sorted would take time
+ * that grows with the square of their number; and what they say of others is not to be believed either. */
+static void leave_out(struct history *history, struct end *end, const struct sent *sent)
+{
+    drop(history, end, sent);
+    end->disordered = end->packets = true;
+}
+
 int flows_note_send(struct history *history, struct end *end, struct stream *stream,
                     const struct record *record)
 {
@@ -164,6 +192,10 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     if (end->is_unjoined == false && end->partner == NULL)
         ends_list_unjoined(history, end);
     int64_t index = sends_insert(&end->sends, &sent);
+    if (index == -ERANGE) {
+        leave_out(history, end, &sent);
+        return 0;
+    }
     if (index < 0)
         return -ENOMEM;
     if (index < (int64_t)end->sends.first + end->done)
@@ -261,6 +293,10 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
         .sequence = record->header.sequence,
     };
     int64_t index = sends_insert(&sharing->takes, &taken);
+    if (index == -ERANGE) {
+        end->doubtful = true; /* whom it overlaps will not be known */
+        return 0;
+    }
     if (index < 0)
         return -ENOMEM;
     sends_compare_order(end, &sharing->takes, (uint32_t)index);
@@ -269,23 +305,36 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
 
 /* ---- handing out ---- */
 
+/* The SEND that is handed out now, from among those noted: mostly the last; NULL: it is not kept. */
+static struct sent *find_noted(const struct sends *sends, const struct record *record,
+                               uint32_t stream)
+{
+    uint64_t position = 0; /* of those that are left: unknown */
+
+    for (uint32_t i = sends->end; i > sends->first && sends->at[i - 1].position >= position; i--) {
+        struct sent *sent = &sends->at[i - 1];
+        if (sent->number == NO_NUMBER && sent->sequence == record->header.sequence &&
+            sent->stream == stream && (uint32_t)sent->position == record->message.offset)
+            return sent;
+        /* where none of them has the same offset as another there is an end of looking */
+        if (i == sends->end && sent->position - sends->at[sends->first].position < INT32_MAX)
+            position = unwrap(sent->position, record->message.offset);
+    }
+    return NULL;
+}
+
 int flows_hand_out_send(struct history *history, struct end *end, const struct record *record,
                         struct history_event *event)
 {
     uint32_t stream = record->header.flags & RECORD_NO_STREAM ? 0 : record->header.stream;
-    struct sends *sends = &end->sends;
+    struct sent *sent = find_noted(&end->sends, record, stream);
     int result = 0;
 
-    for (uint32_t i = sends->end; i > sends->first; i--) {
-        struct sent *sent = &sends->at[i - 1];
-        if (sent->number == NO_NUMBER && sent->sequence == record->header.sequence &&
-            sent->stream == stream && (uint32_t)sent->position == record->message.offset) {
-            sent->number = event->number;
-            sent->when = event->when;
-            sent->proc_time = event->proc_time;
-            result = values_take(history, &sent->value, event);
-            break;
-        }
+    if (sent != NULL) {
+        sent->number = event->number;
+        sent->when = event->when;
+        sent->proc_time = event->proc_time;
+        result = values_take(history, &sent->value, event);
     }
     if (end->partner != NULL && end->partner->waiters != NULL)
         holding_wake_all(history, &end->partner->waiters);
@@ -506,26 +555,9 @@ void flows_release(struct history *history, struct end *end)
         close_gaps(history, end);
 }
 
-/* Nobody will receive it. */
-static void count_dropped(struct history *history, const struct end *end, const struct sent *sent)
-{
-    if (sent->left == 0)
-        return;
-    if (end->partner == NULL)
-        history->counts.external++;
-    else if (history->origins[end->partner->origin].discards)
-        history->counts.unselected++;
-    else
-        history->counts.unmatched_sends++;
-}
-
 void flows_drop_first(struct history *history, struct end *end)
 {
-    const struct sent *first = &end->sends.at[end->sends.first];
-
-    count_dropped(history, end, first);
-    if (first->position + sent_length(end, first) > end->forgotten)
-        end->forgotten = first->position + sent_length(end, first);
+    drop(history, end, &end->sends.at[end->sends.first]);
     take_out_first(history, end);
 }
 

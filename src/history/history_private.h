@@ -43,6 +43,7 @@
 #define ORPHANS_MOST      16384u  /* closed ends with such SENDs */
 #define FADING_MOST       8192u   /* streams that have ended, whose last event is known */
 #define AHEAD_MOST        65536u  /* how much an origin may be loaded before another is read */
+#define OVERTAKEN_BY_MOST 1024u   /* SENDs that lie behind one which is noted later */
 #define RETAINED_MOST     65536u /* SENDs that are received and still count for the order of others */
 
 #define NO_NUMBER  UINT64_MAX /* not handed out yet */
@@ -139,6 +140,7 @@ struct end {
     bool counted_in;
     bool packets;                     /* positions may be wrong: RECORD_PACKETS */
     bool destroyed;                   /* nothing will be noted any more */
+    bool disordered;                  /* a SEND came too far out of order: nothing is certain */
     bool external;                    /* nobody metered sends here, as far as is known */
     bool several;                     /* several streams have sent: their order may be in doubt */
     bool has_sent;                    /* a SEND was noted */
@@ -546,7 +548,7 @@ static inline uint32_t sends_count(const struct sends *sends)
 /* Index of the first whose position is at least this. */
 uint32_t sends_search(const struct sends *sends, uint64_t position);
 
-/* Inserts it at its position. Returns its index, or -ENOMEM. */
+/* Inserts it at its position. Returns its index, or -ENOMEM; -ERANGE: it is too far out of order (OVERTAKEN_BY_MOST). */
 int64_t sends_insert(struct sends *sends, const struct sent *sent);
 
 /* Notes of the one at `index`, and of others, between which the order is not certain. */

@@ -81,12 +81,15 @@ void sends_reset_if_empty(struct sends *sends)
     }
 }
 
-/* Inserts it at its position. Returns its index, or -ENOMEM. */
 int64_t sends_insert(struct sends *sends, const struct sent *sent)
 {
+    uint32_t index = sends_search(sends, sent->position) - sends->first;
+
+    if (sends_count(sends) - index > OVERTAKEN_BY_MOST)
+        return -ERANGE;
     if (make_room(sends) < 0)
         return -ENOMEM;
-    uint32_t index = sends_search(sends, sent->position);
+    index += sends->first; /* room may have moved all of them */
     while (index < sends->end && sends->at[index].position == sent->position)
         index++;
     memmove(sends->at + index + 1, sends->at + index, (sends->end - index) * sizeof(*sent));
