@@ -88,6 +88,11 @@ static void replaces_what_is_no_text(void **state)
         {"\xc0\xaf \xe0\x80\xaf \xf0\x80\x80\xaf", "?? ??? ????"}, /* overlong */
         {"\xed\xa0\x80", "???"},                                   /* half of a surrogate pair */
         {"\xf4\x90\x80\x80", "????"},                              /* above U+10FFFF */
+        {"a\xe2\x80\xae"
+         "b\xe2\x81\xa6\xe2\x81\xa9",
+         "a???b??????"},                                          /* direction of writing */
+        {"\xe2\x80\xa8\xe2\x80\xa9", "??????"},                   /* ends of lines */
+        {"\xe2\x80\xa7\xe2\x80\xaf", "\xe2\x80\xa7\xe2\x80\xaf"}, /* their neighbours */
         {"\xe2\x82\xac \xf0\x9f\x98\x80", "\xe2\x82\xac \xf0\x9f\x98\x80"},
     };
 

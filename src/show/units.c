@@ -67,6 +67,14 @@ static bool continues(unsigned char byte)
     return (byte & 0xc0) == 0x80;
 }
 
+/* Of three bytes: what turns the direction of writing for all that follows (U+202A to U+202E, U+2066 to U+2069), or ends a
+ * line (U+2028, U+2029): a name with it would change how the rest of a table is read. */
+static bool arranges_others(const unsigned char *from)
+{
+    return from[0] == 0xe2 && ((from[1] == 0x80 && from[2] >= 0xa8 && from[2] <= 0xae) ||
+                               (from[1] == 0x81 && from[2] >= 0xa6 && from[2] <= 0xa9));
+}
+
 /* Bytes of the UTF-8 character at `from`, of which `size` bytes are there; 0 if it is none, or a
  * control character. Overlong forms, surrogates and numbers above U+10FFFF are none. */
 static size_t character_length(const unsigned char *from, size_t size)
@@ -78,7 +86,7 @@ static size_t character_length(const unsigned char *from, size_t size)
     if (size >= 3 && (from[0] & 0xf0) == 0xe0 && continues(from[1]) && continues(from[2])) {
         bool overlong = from[0] == 0xe0 && from[1] < 0xa0;
         bool surrogate = from[0] == 0xed && from[1] >= 0xa0;
-        return overlong || surrogate ? 0 : 3;
+        return overlong || surrogate || arranges_others(from) ? 0 : 3;
     }
     if (size >= 4 && from[0] >= 0xf0 && from[0] <= 0xf4 && continues(from[1]) &&
         continues(from[2]) && continues(from[3])) {
