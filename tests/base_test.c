@@ -224,6 +224,8 @@ static void test_problem_is_one_line_and_returns_the_error(void **unused)
     (void)unused;
     assert_int_equal(problem_set(&problem, -EINVAL, "%s: line %d", "file", 7), -EINVAL);
     assert_string_equal(problem.text, "file: line 7");
+    problem_set(&problem, -EINVAL, "%s: none", "a\nb\x1b[31m\x7f");
+    assert_string_equal(problem.text, "a?b?[31m?: none");
     assert_int_equal(problem_set(NULL, -ENOSPC, "%s", "nobody reads this"), -ENOSPC);
     memset(large, 'x', sizeof(large));
     large[sizeof(large) - 1] = '\0';

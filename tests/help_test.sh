@@ -28,6 +28,10 @@ check "... is one line: the name and a version" sh -c '
 fails "an unknown command" 2 "there is no command 'sing' (try: dpm help)" "$dpm" sing
 fails "an empty command" 2 "there is no command ''" "$dpm" ''
 fails "an unknown option" 2 "there is no command '--sing'" "$dpm" --sing
+control=$(printf 'a\033[31m\nb')
+fails "a command that would command the terminal" 2 "there is no command 'a?\[31m?b'" "$dpm" "$control"
+fails "a trace of such a name" 1 "a?\[31m?b: cannot be opened" "$dpm" stats "$control"
+fails "an argument like that" 2 "stats: --by 'a?\[31m?b': there are" "$dpm" stats --by "$control" trace
 fails "help about an unknown command" 2 "there is no command 'sing'" "$dpm" help sing
 fails "half of a command's name" 2 "there is no command 'dum'" "$dpm" dum alpha
 cannot_print "help" "$dpm" help

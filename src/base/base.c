@@ -11,6 +11,14 @@
 
 #include <xxhash.h>
 
+/* Names of files and the like may hold them, and a problem is one line. */
+static void replace_controls(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+}
+
 int problem_set(struct problem *problem, int error, const char *format, ...)
 {
     if (problem != NULL) {
@@ -18,6 +26,7 @@ int problem_set(struct problem *problem, int error, const char *format, ...)
         va_start(arguments, format);
         vsnprintf(problem->text, sizeof(problem->text), format, arguments);
         va_end(arguments);
+        replace_controls(problem->text);
     }
     return error;
 }

@@ -24,7 +24,7 @@ struct problem {
     char text[512];
 };
 
-/* Writes the line and returns `error` (a negative errno), so that a caller can
+/* Writes the line, with '?' for each control character, and returns `error` (a negative errno), so that a caller can
  * `return problem_set(problem, -EINVAL, "...")`. `problem` may be NULL. */
 int problem_set(struct problem *problem, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -99,7 +99,10 @@ void command_print_options(const struct command *command);
 /* Prints how the command of this name is used, from the table; EXIT_SUCCESS. */
 int command_help(const char *name);
 
-/* Says "dpm: ..." on standard error; EXIT_FAILURE. */
+/* Says "dpm: ..." on standard error: one line, in which names of files and programs cannot command a terminal. */
+void command_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same; EXIT_FAILURE. */
 int command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Notes on standard error that an option speaks of a process that the traces have not. */

@@ -118,7 +118,7 @@ static void warn_unmet(const struct dump_choice *choice)
     size_t at = 0;
 
     while ((wanted = dump_choice_unmet(choice, &at, &option)) != NULL)
-        fprintf(stderr, "dpm: %s %s: nothing in the trace matches it\n", option, wanted->text);
+        command_say("%s %s: nothing in the trace matches it", option, wanted->text);
 }
 
 /* Opens, dumps, and says what is not whole. Errors: a line in `problem`. */

@@ -46,15 +46,34 @@ int command_help(const char *name)
     return EXIT_SUCCESS;
 }
 
+#define MESSAGE_SIZE 8192 /* more than the longest name of a file, and what is said of it */
+
+/* One line, whatever the names in it hold. */
+static void say(const char *before, const char *after, const char *format, va_list arguments)
+{
+    char text[MESSAGE_SIZE], safe[MESSAGE_SIZE];
+
+    vsnprintf(text, sizeof(text), format, arguments);
+    show_text(text, sizeof(text) - 1, safe);
+    fprintf(stderr, "dpm: %s%s%s\n", before, safe, after);
+}
+
+void command_say(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say("", "", format, arguments);
+    va_end(arguments);
+}
+
 int command_error(const char *format, ...)
 {
     va_list arguments;
 
-    fputs("dpm: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    say("", "", format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
     return EXIT_FAILURE;
 }
 
@@ -68,15 +87,16 @@ void command_note_nobody(const char *option, const char *who)
 
 int command_usage_error(const char *name, const char *format, ...)
 {
+    char before[64], after[64];
     va_list arguments;
 
     if (format == NULL)
         return EXIT_USAGE;
-    fprintf(stderr, "dpm: %s: ", name);
+    snprintf(before, sizeof(before), "%s: ", name);
+    snprintf(after, sizeof(after), " (try: dpm %s --help)", name);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    say(before, after, format, arguments);
     va_end(arguments);
-    fprintf(stderr, " (try: dpm %s --help)\n", name);
     return EXIT_USAGE;
 }
 
@@ -184,18 +204,17 @@ int parse_duration(const char *text, uint64_t *ret_ns)
 static void report_end(const struct source_state *state, const char *name)
 {
     if (!state->complete && state->being_written)
-        fprintf(stderr, "dpm: %s is still being recorded: this is what it has so far\n", name);
+        command_say("%s is still being recorded: this is what it has so far", name);
     else if (!state->complete)
-        fprintf(stderr,
-                "dpm: %s was cut: what came last is missing (`dpm repair` closes it for other "
-                "tools)\n",
-                name);
+        command_say("%s was cut: what came last is missing (`dpm repair` closes it for other "
+                    "tools)",
+                    name);
     else if (state->end_reason == END_REPAIRED)
-        fprintf(stderr, "dpm: %s was cut and repaired: what came last is missing\n", name);
+        command_say("%s was cut and repaired: what came last is missing", name);
     else if (state->end_reason == END_SIZE)
-        fprintf(stderr, "dpm: %s: the recording stopped when it reached its largest size\n", name);
+        command_say("%s: the recording stopped when it reached its largest size", name);
     else if (state->end_reason == END_DISK)
-        fprintf(stderr, "dpm: %s: the recording stopped because it could not be written\n", name);
+        command_say("%s: the recording stopped because it could not be written", name);
 }
 
 void command_report_lost(const char *name, uint64_t lost)
@@ -205,7 +224,7 @@ void command_report_lost(const char *name, uint64_t lost)
     if (lost == 0)
         return;
     show_count(lost, text);
-    fprintf(stderr, "dpm: %s: %s %s lost\n", name, text, lost == 1 ? "record was" : "records were");
+    command_say("%s: %s %s lost", name, text, lost == 1 ? "record was" : "records were");
 }
 
 void command_report_state(const struct source *source, const char *const *names)
@@ -227,7 +246,7 @@ static int print_help(void)
 
 static int unknown_command(const char *name)
 {
-    fprintf(stderr, "dpm: there is no command '%s' (try: dpm help)\n", name);
+    command_say("there is no command '%s' (try: dpm help)", name);
     return EXIT_USAGE;
 }
 
