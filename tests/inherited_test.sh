@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# inherited_test.sh BUILD_FOLDER: dpm works whatever it was started with (limits, signals), and the command that it
+# inherited_test.sh BUILD_FOLDER: dpm works whatever it was started with (limits, signals, closed files), and the command that it
 # starts gets all of that as dpm did.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
@@ -48,5 +48,23 @@ if meters "a trace that may not be so large"; then
     done
     (ulimit -f 100 && exec "$dpm" run -o ended.trace -- head -c 100000 /dev/zero > large) 2> err
     check_equal "the command itself is ended by SIGXFSZ, as without dpm" 153 $?
+fi
+
+# ---- closed standard files ----
+
+"$dpm" graph -o open.svg beta
+"$dpm" graph -o closed.svg beta 0<&- >&- 2>&-
+check_equal "with all standard files closed: exit status" 0 $?
+check "... and what is written is the same" cmp open.svg closed.svg
+if meters "a command with closed files"; then
+    for kind in $meter ptrace; do
+        # shellcheck disable=SC2016 # for that shell
+        "$dpm" run --meter "$kind" -o "closed-$kind.trace" -- sh -c \
+            'exec 3> files-'"$kind"'; for i in 0 1 2; do [ -e /proc/self/fd/$i ] && echo $i >&3; done
+             for i in 0 1 2; do readlink /proc/$PPID/fd/$i >&3; done' 0<&- >&- 2>&-
+        check_equal "$kind: a command gets them closed, and no file of dpm is in their place" \
+            "0 /dev/null /dev/null /dev/null" "$? $(xargs < "files-$kind")"
+        check "... and its trace holds records only" "$dpm" dump "closed-$kind.trace"
+    done
 fi
 finish

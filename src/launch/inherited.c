@@ -9,17 +9,29 @@
 #include "launch/inherited.h"
 #include "launch/launch.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 static struct {
     bool known;
     struct sigaction file_size; /* what SIGXFSZ does */
 } inherited;
 
+/* Else the next file that we open would be our standard output. What holds the place is closed by exec, and cannot be
+ * used: reading or writing fails as it did. */
+static void hold_standard_files(void)
+{
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0)
+            open("/dev/null", (file == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
 void launch_settle(void)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
 
+    hold_standard_files();
     sigaction(SIGXFSZ, &ignore, &inherited.file_size);
     inherited.known = true;
 }
