@@ -50,6 +50,17 @@ if meters "a trace that may not be so large"; then
     check_equal "the command itself is ended by SIGXFSZ, as without dpm" 153 $?
 fi
 
+# ---- open files ----
+
+runs "more traces than the soft limit of open files lets be read" \
+    prlimit --nofile=8:100 "$dpm" stats alpha beta gamma crowd
+fails "more than the hard limit does" 1 '.*Too many open files; raise ulimit -n' \
+    prlimit --nofile=6:6 "$dpm" stats beta beta
+if meters "a command's limit of open files"; then
+    check_equal "a command gets the limit that dpm got" 77 "$(prlimit --nofile=77: "$dpm" run -o limit.trace \
+        -- sh -c 'ulimit -n' 2> err)"
+fi
+
 # ---- closed standard files ----
 
 "$dpm" graph -o open.svg beta

@@ -36,7 +36,9 @@ int trace_file_open(int directory, const char *path, const char *name, int flags
         error = -errno;
         return problem_set(problem, error, "%s/%s: cannot be opened: %s%s", path, name,
                            strerror(-error),
-                           error == -ENOENT ? "; is this a trace, and all of it?" : "");
+                           error == -ENOENT   ? "; is this a trace, and all of it?"
+                           : error == -EMFILE ? "; raise ulimit -n"
+                                              : "");
     }
     if (fstat(file, &status) < 0) {
         error = problem_set(problem, -errno, "%s/%s: cannot be examined: %s", path, name,
