@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""on_terminal.py COLUMNS COMMAND...: prints what the command prints on a terminal so wide, without its colours."""
+"""on_terminal.py COLUMNS [--raw] COMMAND...: prints what the command prints on a terminal so wide, without its colours;
+with --raw as it is."""
 import fcntl
 import os
 import pty
@@ -11,7 +12,8 @@ import termios
 
 terminal, other = pty.openpty()
 fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 50, int(sys.argv[1]), 0, 0))
-command = subprocess.Popen(sys.argv[2:], stdout=other)
+raw = sys.argv[2] == "--raw"
+command = subprocess.Popen(sys.argv[3 if raw else 2:], stdout=other)
 os.close(other)
 printed = b""
 try:
@@ -19,5 +21,6 @@ try:
         printed += piece
 except OSError:
     pass  # the command has closed it
-sys.stdout.write(re.sub("\x1b\\[[0-9;]*m", "", printed.decode()).replace("\r\n", "\n"))
+text = printed.decode().replace("\r\n", "\n")
+sys.stdout.write(text if raw else re.sub("\x1b\\[[0-9;]*m", "", text))
 sys.exit(command.wait())

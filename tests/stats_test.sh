@@ -452,6 +452,7 @@ longest() {
 }
 
 unset COLUMNS
+"$dpm" stats alpha > whole.all 2> err
 for options in '' '--histogram --every 10ms' '--by path' '--by machine beta'; do
     # shellcheck disable=SC2086 # several words
     set -- $options alpha
@@ -469,10 +470,35 @@ check "the tables were too wide for that: $(longest whole)" test "$(longest whol
 COLUMNS=90 python3 "$tests/on_terminal.py" 120 "$dpm" stats alpha > out 2> err
 check_equal "COLUMNS is believed more than the terminal" 1 \
     "$([ "$(longest out)" -le 90 ] && [ "$(longest out)" -gt 80 ]; echo $((! $?)))"
-check_equal "names that do not fit go on in the next line" 'tcp client[200] server[100], 2 175 B 2
+check_equal "names that do not fit go on in the next line" 'tcp client[200] server[100], 2 175 B
 127.0.0.1:4000 twin[400]
 127.0.0.1:80' "$(python3 "$tests/on_terminal.py" 80 "$dpm" stats alpha 2> err |
-    grep -m 1 -A 2 'server\[100\],  *2  *175 B  *2 *$' | squeeze | sed 's/^ //; s/ $//')"
+    grep -m 1 -A 2 'server\[100\],  *2  *175 B$' | squeeze | sed 's/^ //; s/ $//')"
+
+# On a terminal of 60 columns: no "[pid]" is broken, and each part of a table says whose its rows are.
+python3 "$tests/on_terminal.py" 60 "$dpm" stats alpha > out 2> err
+check_equal "no process is broken" "" "$(sed 's/\[[0-9:/]*\]//g; s/{}\[\]//; s/@q.*\[2J//' out | grep '[][]')"
+check_equal "parts of the table of processes have their pids" "$(sed -n '/^Processes$/,/^$/p' whole.all | awk '{ print $2 }' | grep '^[0-9]' | sort)" \
+    "$(sed -n '/^Processes$/,/^How/p' out | awk '/^PROCESS/ { part++ } part == 2 { print $2 }' | grep '^[0-9]' | sort)"
+for command in 'parallelism --search 2' path 'causality --strings --slowest 2' report check; do
+    [ "$command" = check ] && trace= || trace=alpha
+    # shellcheck disable=SC2086 # several words
+    python3 "$tests/on_terminal.py" 60 "$dpm" $command $trace 2> err | grep -v -e '^(' -e '^         [^ ]' > out # but for commands
+    check "$command fits a terminal of 60 columns: $(longest out)" test "$(longest out)" -le 60
+done
+
+# colours MODE...: how many lines have any, on a terminal with this environment.
+colours() {
+    env "$@" python3 "$tests/on_terminal.py" 100 --raw "$dpm" stats alpha 2> err | grep -c "$(printf '\033')"
+}
+check "a terminal gets colours" test "$(colours TERM=xterm)" -gt 5
+check_equal "... unless NO_COLOR says no" 0 "$(colours TERM=xterm NO_COLOR=1)"
+check "... empty it says nothing" test "$(colours TERM=xterm NO_COLOR=)" -gt 5
+check_equal "... or the terminal is dumb" 0 "$(colours TERM=dumb)"
+for options in '--histogram --every 10ms' '--by path' '--by container'; do
+    # shellcheck disable=SC2086 # several words
+    check_equal "no line of stats $options ends with a blank" 0 "$("$dpm" stats $options alpha 2> err | grep -c ' $')"
+done
 
 # ---- names of hosts ----
 

@@ -18,7 +18,6 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct findings {
     struct meter_check *list;
@@ -129,15 +128,16 @@ static void sum_up(const struct findings *findings, char text[SUMMARY_SIZE])
 
 static void print_check(const struct meter_check *check, int width)
 {
-    bool terminal = isatty(STDOUT_FILENO);
+    bool colours = show_has_colours(stdout);
 
-    printf("%s%-7s%s  %-*s  %s\n", terminal ? states[check->state].colour : "",
-           states[check->state].name, terminal ? "\033[0m" : "", width, check->name, check->detail);
+    printf("%s%-7s%s  %-*s  ", colours ? states[check->state].colour : "",
+           states[check->state].name, colours ? "\033[0m" : "", width, check->name);
+    show_indented(stdout, strlen("missing") + 4 + (size_t)width, check->detail);
 }
 
 static void print_findings(const struct findings *findings)
 {
-    bool terminal = isatty(STDOUT_FILENO);
+    bool colours = show_has_colours(stdout);
     const char *group = "", *advice = "";
     char summary[SUMMARY_SIZE];
     int width = 0;
@@ -148,18 +148,19 @@ static void print_findings(const struct findings *findings)
     for (size_t i = 0; i < findings->count; i++) {
         const struct meter_check *check = &findings->list[i];
         if (strcmp(check->group, group) != 0)
-            printf("%s%s%s%s\n", i == 0 ? "" : "\n", terminal ? "\033[1m" : "", check->group,
-                   terminal ? "\033[0m" : "");
+            printf("%s%s%s%s\n", i == 0 ? "" : "\n", colours ? "\033[1m" : "", check->group,
+                   colours ? "\033[0m" : "");
         group = check->group;
         print_check(check, width);
-        /* what mends one thing often mends the next: said once */
+        /* what mends one thing often mends the next: said once, and in one line, for it may be copied */
         if (check->advice[0] != '\0' && strcmp(check->advice, advice) != 0)
             printf("%9s%s\n", "", check->advice);
         if (check->advice[0] != '\0')
             advice = check->advice;
     }
     sum_up(findings, summary);
-    printf("\n%s\n", summary);
+    putchar('\n');
+    show_indented(stdout, 0, summary);
 }
 
 /* ---- for programs ---- */

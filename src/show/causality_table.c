@@ -450,7 +450,10 @@ static void print_grounds(const struct causality *causality, FILE *file)
 int show_causality_tables(const struct causality *causality, FILE *file,
                           const struct causality_face *face)
 {
-    print_head(causality, file);
+    struct folding folding;
+
+    print_head(causality, folding_begin(&folding, file));
+    folding_end(&folding);
     int result = print_processes(causality, file, face->all);
     if (result == 0 && !ferror(file))
         result = print_paths(causality, file, face->all);

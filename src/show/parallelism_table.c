@@ -334,6 +334,13 @@ static void print_search(const struct parallelism_runs *runs,
     }
 }
 
+static void print_results(const struct parallelism_runs *runs, FILE *file)
+{
+    print_efficiency(runs, file);
+    for (size_t i = 0; i < runs->at[0].threads->search_count; i++)
+        print_search(runs, &runs->at[0].threads->searches[i], file);
+}
+
 static void print_waits(FILE *file, const struct waits *waits, const char *what)
 {
     char count[UNIT_SIZE], time[UNIT_SIZE];
@@ -382,18 +389,19 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
 int show_parallelism_tables(const struct parallelism_runs *runs, FILE *file,
                             const struct show_options *options)
 {
-    print_heading(runs, file);
+    struct folding folding;
+
+    print_heading(runs, folding_begin(&folding, file));
+    folding_end(&folding);
     int result = print_factors(runs, file);
     if (result == 0 && !ferror(file)) {
-        print_efficiency(runs, file);
-        for (size_t i = 0; i < runs->at[0].threads->search_count; i++)
-            print_search(runs, &runs->at[0].threads->searches[i], file);
+        print_results(runs, folding_begin(&folding, file));
+        folding_end(&folding);
         result = print_processes(runs->at[0].threads, file, options);
     }
     if (result == 0 && !ferror(file))
         result = print_paths(runs->at[0].threads, file, options);
     if (result == 0 && !ferror(file)) {
-        struct folding folding;
         print_grounds(runs, folding_begin(&folding, file));
         folding_end(&folding);
     }

@@ -3,7 +3,7 @@
  * report_text.c: the report of a recording for people, and for programs. See show.h.
  *
  *      heading
- *      TOPIC        a sentence, in lines of 78 columns,
+ *      TOPIC        a sentence, in lines of 78 columns or fewer,
  *                   of findings
  *      tables, each with the command that shows all of it
  *      what it rests on
@@ -13,6 +13,7 @@
 #include "show/report_face.h"
 #include "show/statistics_face.h"
 #include "show/statistics_words.h"
+#include "show/terminal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -44,12 +45,15 @@ static size_t word_size(const char *text)
 
 static void print_wrapped(const char *text, FILE *file)
 {
-    size_t column = TOPIC_WIDTH;
+    size_t column = TOPIC_WIDTH, width_of_line = terminal_width(file);
+
+    if (width_of_line == 0 || width_of_line > LINE_WIDTH)
+        width_of_line = LINE_WIDTH;
 
     while (*text != '\0') {
         size_t size = word_size(text);
         size_t width = width_of(text, size);
-        if (column > TOPIC_WIDTH && column + 1 + width > LINE_WIDTH) {
+        if (column > TOPIC_WIDTH && column + 1 + width > width_of_line) {
             fprintf(file, "\n%*s", TOPIC_WIDTH, "");
             column = TOPIC_WIDTH;
         } else if (column > TOPIC_WIDTH) {

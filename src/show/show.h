@@ -44,6 +44,12 @@ void show_duration(uint64_t ns,
                    char text[UNIT_SIZE]); /* "17 ns", "1.50 ms", "23.4 s", "2 h 05 min" */
 void show_count(uint64_t count, char text[UNIT_SIZE]); /* "1,234,567" */
 
+/* Whether to print colours: on a terminal, unless NO_COLOR or TERM=dumb ask for none. */
+bool show_has_colours(FILE *file);
+
+/* A text from this column on, where the line is now, and a newline: on a terminal in as many lines as it takes. */
+void show_indented(FILE *file, size_t column, const char *text);
+
 /* Without a unit: "<0.1", "2.5", "37". */
 void show_percent(uint64_t part, uint64_t whole, char text[UNIT_SIZE]);
 

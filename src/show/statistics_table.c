@@ -213,6 +213,8 @@ static int print_processes(const struct communication *communication, FILE *file
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
+    if (!groups)
+        table.leading = has_shared_rows(communication) ? 3 : 2; /* up to PID */
     if (rows == NULL)
         result = -ENOMEM;
     for (size_t i = 0; result == 0 && i < shown; i++)

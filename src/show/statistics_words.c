@@ -133,9 +133,9 @@ void print_title(FILE *file, const char *title)
     size_t width = terminal_width(file);
     char *folded = width == 0 ? NULL : text_fold(title, width);
 
-    if (width == 0)
-        fprintf(file, "\n%s\n", title);
-    else
-        fprintf(file, "\n\033[1m%s\033[0m\n", folded == NULL ? title : folded);
+    bool bold = show_has_colours(file);
+
+    fprintf(file, "\n%s%s%s\n", bold ? "\033[1m" : "", folded == NULL ? title : folded,
+            bold ? "\033[0m" : "");
     free(folded);
 }

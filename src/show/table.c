@@ -2,14 +2,26 @@
 /* table.c: aligned tables. See table.h. */
 #include "show/table.h"
 
+#include "show/show.h"
 #include "show/terminal.h"
 
 #include <errno.h>
 #include <libsmartcols.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define LEAST_NAME 16 /* columns of a terminal that names have at least, if they need them */
+/* How narrow names may become on a terminal. */
+enum narrowness {
+    WHOLE_WORDS, /* words that are no longer than WHOLE_WORD are not broken */
+    BROKEN_WORDS,
+    SHORT_WORDS,
+    NARROWNESSES,
+};
+
+static const size_t least_columns[] = {[WHOLE_WORDS] = 16, [BROKEN_WORDS] = 16, [SHORT_WORDS] = 12};
+
+#define WHOLE_WORD 26 /* columns, as "a-long-program[1234567]" */
 
 static int add_column(struct libscols_table *lines, const struct table_column *column)
 {
@@ -28,8 +40,7 @@ int table_init(struct table *table, FILE *file, const struct table_column *colum
     table->lines = scols_new_table();
     if (table->lines == NULL)
         return -ENOMEM;
-    scols_table_set_stream(table->lines, file);
-    scols_table_enable_colors(table->lines, isatty(fileno(file)));
+    scols_table_enable_colors(table->lines, show_has_colours(file));
     /* It would cut figures, and what is left of a figure is another one. */
     scols_table_set_termforce(table->lines, SCOLS_TERMFORCE_NEVER);
     for (size_t i = 0; i < count; i++) {
@@ -72,20 +83,43 @@ static const char *cell(const struct table *table, size_t line, size_t column)
     return text == NULL ? "" : text;
 }
 
-static void measure(const struct table *table, struct widths *widths)
+/* Columns of the longest word that is to stay whole. */
+static size_t longest_word(const char *text)
+{
+    size_t longest = 0;
+
+    for (const char *at = text; *at != '\0';) {
+        char word[WHOLE_WORD * MB_LEN_MAX + 1] = "";
+        size_t length = strcspn(at, " ");
+        if (length < sizeof(word)) {
+            memcpy(word, at, length);
+            word[length] = '\0';
+        }
+        size_t width = text_width(word);
+        if (width > longest && width <= WHOLE_WORD)
+            longest = width;
+        at += length + strspn(at + length, " ");
+    }
+    return longest;
+}
+
+static size_t larger(size_t value, size_t other)
+{
+    return value > other ? value : other;
+}
+
+static void measure(const struct table *table, enum narrowness narrowness, struct widths *widths)
 {
     for (size_t i = 0; i < table->shown; i++) {
         struct libscols_column *column = scols_table_get_column(table->lines, i);
         size_t heading = text_width(scols_cell_get_data(scols_column_get_header(column)));
+        size_t word = larger(heading, least_columns[narrowness]);
         widths->of[i] = heading;
         for (size_t k = 0; k < scols_table_get_nlines(table->lines); k++) {
-            size_t width = text_width(cell(table, k, i));
-            if (width > widths->of[i])
-                widths->of[i] = width;
+            widths->of[i] = larger(widths->of[i], text_width(cell(table, k, i)));
+            word = larger(word, narrowness == WHOLE_WORDS ? longest_word(cell(table, k, i)) : 0);
         }
-        widths->least[i] = widths->of[i];
-        if (!table->figures[i] && widths->of[i] > LEAST_NAME)
-            widths->least[i] = heading > LEAST_NAME ? heading : LEAST_NAME;
+        widths->least[i] = table->figures[i] || word > widths->of[i] ? widths->of[i] : word;
     }
 }
 
@@ -145,11 +179,14 @@ static int fold_names(struct table *table, const struct widths *widths)
     return result;
 }
 
-/* The names that a row begins with, which each part of a table repeats. */
+/* The columns that say whose a row is, which each part of a table repeats: the names that it begins with,
+ * and a figure that belongs to them. */
 static size_t leading_columns(const struct table *table)
 {
     size_t count = 1;
 
+    if (table->leading > 0)
+        return table->leading;
     while (count < table->shown && !table->figures[0] && !table->figures[count])
         count++;
     return count;
@@ -163,6 +200,49 @@ static void choose(struct table *table, size_t leading, size_t first, size_t end
         int flags = scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN;
         scols_column_set_flags(column, i >= first && i < end ? flags : flags | SCOLS_FL_HIDDEN);
     }
+}
+
+/* Bytes of an escape sequence at the end of a line, as "\033[1m"; 0: there is none. */
+static size_t escape_length(const char *line, size_t length)
+{
+    size_t at = length;
+
+    if (length == 0 || line[--at] != 'm')
+        return 0;
+    while (at > 0 && strchr("0123456789;", line[at - 1]) != NULL)
+        at--;
+    return at >= 2 && line[at - 1] == '[' && line[at - 2] == '\033' ? length - at + 2 : 0;
+}
+
+/* A line without what libsmartcols pads its last column with. */
+static void print_line(const char *line, size_t length, FILE *file)
+{
+    bool coloured = false;
+
+    for (;;) {
+        size_t escape = escape_length(line, length);
+        if (escape == 0 && (length == 0 || line[length - 1] != ' '))
+            break;
+        coloured = coloured || escape > 0;
+        length -= escape > 0 ? escape : 1;
+    }
+    fwrite(line, 1, length, file);
+    fputs(coloured ? "\033[0m\n" : "\n", file);
+}
+
+static int print_lines(struct table *table, FILE *file)
+{
+    char *text = NULL;
+
+    if (scols_print_table_to_string(table->lines, &text) < 0)
+        return -ENOMEM;
+    for (char *line = text, *next; *line != '\0'; line = next) {
+        size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        print_line(line, length, file);
+    }
+    free(text);
+    return 0;
 }
 
 /* Prints as many columns as fit beside the leading ones, then the next ones, until all are printed. */
@@ -179,9 +259,23 @@ static int print_parts(struct table *table, const struct widths *widths, size_t 
         choose(table, leading, first, end);
         if (first > leading)
             fputc('\n', file);
-        result = scols_print_table(table->lines);
+        result = print_lines(table, file);
     }
-    return result < 0 ? -ENOMEM : 0;
+    return result;
+}
+
+/* So that there is room for figures beside the leading columns. */
+static void narrow_leading(const struct table *table, size_t room, struct widths *widths)
+{
+    size_t leading = leading_columns(table), widest = 0;
+
+    for (int narrowness = 0; narrowness < NARROWNESSES; narrowness++) {
+        measure(table, (enum narrowness)narrowness, widths);
+        for (size_t i = leading; i < table->shown; i++)
+            widest = larger(widest, widths->of[i]);
+        if (narrow(widths, leading, room / 2) || total(widths, 0, leading) + 1 + widest <= room)
+            return;
+    }
 }
 
 /* Nothing is cut: names are folded, and if that is not enough there are several tables. */
@@ -189,17 +283,15 @@ static int print_fitting(struct table *table, size_t room, FILE *file)
 {
     struct widths widths;
 
-    measure(table, &widths);
+    measure(table, WHOLE_WORDS, &widths);
     bool fits = narrow(&widths, table->shown, room) ||
                 leading_columns(table) == table->shown; /* no figures */
-    if (!fits) {
-        measure(table, &widths);
-        narrow(&widths, leading_columns(table), room / 2);
-    }
+    if (!fits)
+        narrow_leading(table, room, &widths);
     int result = fold_names(table, &widths);
     if (result < 0 || !fits)
         return result < 0 ? result : print_parts(table, &widths, room, file);
-    return scols_print_table(table->lines) < 0 ? -ENOMEM : 0;
+    return print_lines(table, file);
 }
 
 int table_print(struct table *table, FILE *file)
@@ -212,7 +304,7 @@ int table_print(struct table *table, FILE *file)
     }
     if (room > 0)
         return print_fitting(table, room, file);
-    return scols_print_table(table->lines) < 0 ? -ENOMEM : 0;
+    return print_lines(table, file);
 }
 
 void table_done(struct table *table)

@@ -30,6 +30,7 @@ struct table {
     bool left_out[MAX_TABLE_COLUMNS];
     size_t shown;                    /* the columns that are not left out, */
     bool figures[MAX_TABLE_COLUMNS]; /* ... and of each of these what it holds */
+    size_t leading; /* so many of them say whose a row is; 0: the names that it begins with */
 };
 
 /* An empty table, to be printed into `file`. Returns 0 or -ENOMEM; table_done either way. */

@@ -2,6 +2,8 @@
 /* terminal.c: text that fits the terminal. See terminal.h. */
 #include "show/terminal.h"
 
+#include "show/show.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,6 +12,9 @@
 
 #define LEAST_WIDTH 40
 #define USUAL_WIDTH 80
+
+#define LEAST_TEXT    30 /* columns of one that is indented ... */
+#define NARROW_INDENT 9  /* ... or it begins in the next line, here */
 
 size_t terminal_width(FILE *file)
 {
@@ -24,6 +29,14 @@ size_t terminal_width(FILE *file)
     if (width <= 0)
         width = USUAL_WIDTH;
     return width < LEAST_WIDTH ? LEAST_WIDTH : (size_t)width;
+}
+
+bool show_has_colours(FILE *file)
+{
+    const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM");
+
+    return isatty(fileno(file)) && (no_colour == NULL || *no_colour == '\0') &&
+           (kind == NULL || strcmp(kind, "dumb") != 0);
 }
 
 /* Columns of the character at `text`, and its bytes. */
@@ -48,6 +61,18 @@ size_t text_width(const char *text)
     return width;
 }
 
+/* Where a word of which so many bytes fit is broken: not in brackets that it could begin the next line with. */
+static size_t break_word(const char *text, size_t fit)
+{
+    for (size_t at = fit; at > 1; at--) {
+        if (text[at - 1] == ']')
+            break;
+        if (text[at - 1] == '[')
+            return at - 1;
+    }
+    return fit;
+}
+
 /* Bytes of the text that fit into one line: up to a blank, or all that fit if there is none. */
 static size_t fitting(const char *text, size_t width)
 {
@@ -58,7 +83,7 @@ static size_t fitting(const char *text, size_t width)
             blank = at;
         columns += character_width(text + at, &bytes);
         if (columns > width && text[at] != ' ')
-            return blank > 0 ? blank : at > 0 ? at : bytes;
+            return blank > 0 ? blank : at > 0 ? break_word(text, at) : bytes;
     }
     return columns > width ? blank : at; /* too long by blanks only */
 }
@@ -102,5 +127,24 @@ void folding_end(struct folding *folding)
     if (folding->text != NULL)
         fputs(folded != NULL ? folded : folding->text, folding->file);
     free(folding->text);
+    free(folded);
+}
+
+void show_indented(FILE *file, size_t column, const char *text)
+{
+    size_t width = terminal_width(file);
+
+    if (width > 0 && width < column + LEAST_TEXT) {
+        column = NARROW_INDENT;
+        fprintf(file, "\n%*s", (int)column, "");
+    }
+    char *folded = width == 0 ? NULL : text_fold(text, width - column);
+    for (const char *at = folded != NULL ? folded : text;; fprintf(file, "%*s", (int)column, "")) {
+        size_t length = strcspn(at, "\n");
+        fprintf(file, "%.*s\n", (int)length, at);
+        if (at[length] == '\0')
+            break;
+        at += length + 1;
+    }
     free(folded);
 }

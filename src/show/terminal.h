@@ -22,8 +22,8 @@ size_t terminal_width(FILE *file);
 /* Columns that a text takes, as libsmartcols prints it: what the locale does not have as "\x..". */
 size_t text_width(const char *text);
 
-/* A copy whose lines have at most so many columns, broken at blanks where there are any. NULL: out of
- * memory. The caller frees it. */
+/* A copy whose lines have at most so many columns, broken at blanks where there are any, and within a word rather
+ * before than in "[pid]". NULL: out of memory. The caller frees it. */
 char *text_fold(const char *text, size_t width);
 
 /* What is printed between beginning and end is folded if the file is a terminal, and there is memory. */
