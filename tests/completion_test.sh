@@ -79,6 +79,9 @@ dpm acquire --duration 5s ${sleeper%?}|$sleeper ...
 dpm acquire --cgroup |$cgroup ...
 dpm dump --type m|machine messagequeued module
 dpm dump --type send,nam|send,name
+dpm dump --type REC|RECEIVE RECEIVECALL
+dpm dump --type SEND,-MOD|SEND,-MODULE
+dpm run --flags=send,DES|send,DESTROYPATH send,DESTSOCKET
 dpm dump --path unix-|unix-datagram unix-seqpacket unix-stream
 dpm stats --by |container machine namespace pair path procedure process program user
 dpm stats --by=us|user

@@ -26,6 +26,7 @@ _dpm_offer_word() {
 _dpm_offer_list() {
     local begun=${value%"${value##*,}"}
     [[ ${value##*,} != -* ]] || begun+=-
+    [[ ${value##*,} != *[A-Z]* ]] || set -- "${@^^}" # as reports have them
     compopt -o nospace
     _dpm_offer "${@/#/$begun}"
 }

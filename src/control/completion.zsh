@@ -12,6 +12,7 @@ _dpm_offer_word() {
 _dpm_offer_list() {
     compset -P '*,'
     compset -P -
+    [[ $PREFIX != *[A-Z]* ]] || set -- "${(@U)@}" # as reports have them
     compadd -S '' -- "$@"
 }
 
