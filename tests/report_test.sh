@@ -215,6 +215,10 @@ runs "a page of it" "$dpm" report --html pipe.html pipe.trace
 well_formed pipe.html
 has_all pipe.html pipe.trace
 
+# nothing that was found is nothing to tell more of
+"$dpm" run --flags accept -o nothing.trace --report nothing.txt -- true
+sed -n '/^What was found$/,/^Processes$/p' nothing.txt | sed '1d; $d; /^$/d' | tr -s ' ' > found
+check_equal "of a recording of nothing there is nothing more" 'Nothing Too little was recorded to say anything of it.' "$(cat found)"
 # what was not metered, nobody can be said not to have done
 for asked in '--flags fork' '--flags send' '--flags receive' '--kinds tcp'; do
     # shellcheck disable=SC2086 # an option and its argument

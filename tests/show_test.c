@@ -72,6 +72,20 @@ static void writes_units(void **state)
         cases[i].show(cases[i].value, text);
         assert_string_equal(text, cases[i].text);
     }
+    static const struct {
+        uint64_t count;
+        const char *word, *text;
+    } counted[] = {
+        {0, "request", "0 requests"},        {1, "request", "1 request"},
+        {1234, "message", "1,234 messages"}, {1, "process", "1 process"},
+        {2, "process", "2 processes"},       {1, "reply", "1 reply"},
+        {2, "reply", "2 replies"},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(counted); i++) {
+        char words[COUNTED_SIZE];
+        show_counted(counted[i].count, counted[i].word, words);
+        assert_string_equal(words, counted[i].text);
+    }
 }
 
 static void replaces_what_is_no_text(void **state)
@@ -269,7 +283,7 @@ static void groups_and_machines_are_named(void **state)
     assert_int_equal(count_lines_with(text, "remote, shared"), 1);
     assert_int_equal(count_lines_with(text, "unknown[stream 77]@one"), 2);
     assert_int_equal(count_lines_with(text, "MACHINE"), 1);
-    assert_int_equal(count_lines_with(text, "9 messages are of paths"), 1);
+    assert_int_equal(count_lines_with(text, "9 messages of paths"), 1);
     free(text);
     free(result);
 }

@@ -53,7 +53,7 @@ unix-stream ${hostile}[300] socket#90 twin[400] @q\"\\?[2Jö? 2 11 B 0 0 B
 unix-stream client[200] socket#70 server[100] /run/a.sock 1 7 B 0 0 B
 unix-datagram client[200] socket#150 unknown 1 3 B 0 0 B" "$(table Paths alpha.text)"
 check "messages of unknown streams and paths are owned up to" sh -c '
-    test "$(grep -c "^1 messages are of .* whose identity was lost" alpha.text)" = 2'
+    test "$(grep -c "^1 message of .* whose identity was lost" alpha.text)" = 2'
 check_equal "connections are counted, and those that have ended" '9 connections, 1 of them ended.' \
     "$(grep connections alpha.text)"
 check_equal "the last line says what DPM itself cost" 'DPM itself: 15.0 ms of CPU time, 10 records a wakeup, 900 ns in the kernel for each record.' \
@@ -85,7 +85,7 @@ same() {
 
 runs "--json" "$dpm" stats --json alpha
 says "... what the tables say besides, is told" 'dpm: alpha: 3 records were lost' \
-    'dpm: 1 messages are of streams and 1 of paths whose identity was lost'
+    'dpm: 1 message of streams and 1 message of paths whose identity was lost'
 cp out alpha.json
 check_equal "it is one object" 1 "$(jq -s length alpha.json)"
 check_equal "... of seven parts" '["late_receivers","late_senders","pairs","paths","procedures","processes","trace"]' "$(jq -c keys alpha.json)"

@@ -8,18 +8,19 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* JSON has no place for what the tables say below. */
 static void warn_unknown(const struct communication *communication)
 {
+    char streams[COUNTED_SIZE], paths[COUNTED_SIZE];
+
+    show_counted(communication->unknown_streams, "message", streams);
+    show_counted(communication->unknown_paths, "message", paths);
     if (communication->unknown_streams + communication->unknown_paths > 0)
-        fprintf(stderr,
-                "dpm: %" PRIu64 " messages are of streams and %" PRIu64
-                " of paths whose identity was lost\n",
-                communication->unknown_streams, communication->unknown_paths);
+        fprintf(stderr, "dpm: %s of streams and %s of paths whose identity was lost\n", streams,
+                paths);
 }
 
 /* Replaces the result by that of groups. */

@@ -344,22 +344,22 @@ static int print_slowest(const struct causality *causality, FILE *file)
 
 static void print_head(const struct causality *causality, FILE *file)
 {
-    char text[6][UNIT_SIZE];
+    char duration[UNIT_SIZE], lost[UNIT_SIZE], text[6][COUNTED_SIZE];
     size_t servers = 0;
 
     for (size_t i = 0; i < causality->process_count; i++)
         servers += causality->processes[i].role == ROLE_SERVER;
-    show_duration(causality->duration, text[0]);
-    show_count(causality->events, text[1]);
-    show_count(causality->lost, text[2]);
-    fprintf(file, "%u %s, %s, %s events, %s lost%s\n", causality->traces,
-            causality->traces == 1 ? "trace" : "traces", text[0], text[1], text[2],
+    show_duration(causality->duration, duration);
+    show_count(causality->lost, lost);
+    show_counted(causality->traces, "trace", text[0]);
+    show_counted(causality->events, "event", text[1]);
+    show_counted(servers, "server process", text[2]);
+    show_counted(causality->requests, "request", text[3]);
+    show_counted(causality->replies, "reply", text[4]);
+    show_counted(causality->arcs, "message", text[5]);
+    fprintf(file, "%s, %s, %s, %s lost%s\n", text[0], duration, text[1], lost,
             causality->complete ? "" : ", not complete");
-    show_count(causality->requests, text[3]);
-    show_count(causality->replies, text[4]);
-    show_count(causality->arcs, text[5]);
-    fprintf(file, "%zu server %s, %s requests, %s replies, %s messages between server processes\n",
-            servers, servers == 1 ? "process" : "processes", text[3], text[4], text[5]);
+    fprintf(file, "%s, %s, %s, %s between server processes\n", text[2], text[3], text[4], text[5]);
 }
 
 static void print_attribution(const struct causality *causality, FILE *file)
@@ -394,45 +394,47 @@ static void print_attribution(const struct causality *causality, FILE *file)
     }
 }
 
-static void print_note(FILE *file, uint64_t count, const char *what)
+static void print_note(FILE *file, uint64_t count, const char *word, const char *which)
 {
-    char text[UNIT_SIZE];
+    char text[COUNTED_SIZE];
 
     if (count == 0)
         return;
-    show_count(count, text);
-    fprintf(file, "%s %s\n", text, what);
+    show_counted(count, word, text);
+    fprintf(file, "%s %s\n", text, which);
 }
 
 static void print_notes(const struct causality *causality, FILE *file)
 {
     fputc('\n', file);
-    print_note(file, causality->requests_of_strangers,
-               "requests are of requestors that are not metered");
-    print_note(
-        file, causality->requests_of_later_servers,
-        "requests are of processes that became server processes later (--server says it before)");
-    print_note(file, causality->without_request,
-               "messages between server processes belong to no request");
-    print_note(file, causality->late, "messages belong to requests that were over too long ago");
-    print_note(file, causality->unmatched, "receives of server processes are of nobody known");
-    print_note(file, causality->contradicted,
-               "answers were to another request than the one received last");
-    print_note(file, causality->ambiguous, "messages may have been received instead of others");
-    print_note(file, causality->system_receives, "receives from system processes were ignored");
-    print_note(file, causality->joined, "sends and receives were more of the same message");
-    print_note(file, causality->assumed_sides, "ends of paths: which one serves was guessed");
-    print_note(file, causality->unknown_connections,
-               "connections: for which request they were made is not known any more");
-    print_note(file, causality->unknown_paths, "messages are of paths whose identity was lost");
-    print_note(file, causality->long_strings,
-               "strings are longer than 64 letters: the last are shown");
-    print_note(file, causality->cut_requests,
-               "requests had so many messages that the first were let go");
-    print_note(file, causality->other_strings,
-               "messages found no room among the strings: their last two letters are counted");
-    print_note(file, causality->other_substrings, "occurrences of substrings found no room");
-    print_note(file, causality->other_transitions, "of who sends to whom found no room");
+    print_note(file, causality->requests_of_strangers, "request",
+               "of requestors that are not metered");
+    print_note(file, causality->requests_of_later_servers, "request",
+               "of processes that became server processes later (--server says it before)");
+    print_note(file, causality->without_request, "message",
+               "between server processes of no request");
+    print_note(file, causality->late, "message", "of requests that were over too long ago");
+    print_note(file, causality->unmatched, "receive", "of server processes from nobody known");
+    print_note(file, causality->contradicted, "answer",
+               "to another request than the one received last");
+    print_note(file, causality->ambiguous, "message",
+               "that may have been received instead of others");
+    print_note(file, causality->system_receives, "receive", "from system processes, ignored");
+    print_note(file, causality->joined, "call", "that sent or received more of the same message");
+    print_note(file, causality->assumed_sides, "end",
+               "of paths of which it was guessed who serves");
+    print_note(file, causality->unknown_connections, "connection",
+               "made for a request that is not known any more");
+    print_note(file, causality->unknown_paths, "message", "of paths whose identity was lost");
+    print_note(file, causality->long_strings, "string",
+               "longer than 64 letters, the last of which are shown");
+    print_note(file, causality->cut_requests, "request",
+               "with so many messages that the first were let go");
+    print_note(file, causality->other_strings, "message",
+               "without room among the strings: the last two letters are counted");
+    print_note(file, causality->other_substrings, "occurrence", "of substrings that found no room");
+    print_note(file, causality->other_transitions, "message",
+               "without room among who sends to whom");
 }
 
 static void print_grounds(const struct causality *causality, FILE *file)

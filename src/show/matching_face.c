@@ -46,7 +46,9 @@ void print_matching(const struct history_counts *counts, FILE *file)
     add_part(file, counts->unselected, "with what was not selected", &separator);
     add_part(file, counts->external, "with an end that nobody metered has used", &separator);
     add_part(file, counts->unmatched_receives, "not at all", &separator);
-    add_part(file, counts->unmatched_sends, "sends never received", &separator);
+    add_part(file, counts->unmatched_sends,
+             counts->unmatched_sends == 1 ? "send never received" : "sends never received",
+             &separator);
     if (*separator == ',')
         fputs(".\n", file);
     print_forgotten(counts, file);

@@ -13,6 +13,8 @@
 #include "show/show.h"
 #include "show/table.h"
 
+#define FOUND_NOTHING "Nothing" /* the topic of the only finding then */
+
 struct report_finding {
     const char *topic; /* "Load"; several in a row may have the same */
     const char *text;  /* a sentence */

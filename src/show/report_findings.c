@@ -493,6 +493,6 @@ int report_find(const struct report *report, struct report_content *content)
     if (parallelism_of(report) != NULL)
         find_waits(report, content);
     if (content->finding_count == 0)
-        report_say(content, "Nothing", "Too little was recorded to say anything of it.");
+        report_say(content, FOUND_NOTHING, "Too little was recorded to say anything of it.");
     return result < 0 || content->failed ? -ENOMEM : 0;
 }

@@ -126,7 +126,7 @@ static int tell_idle(const struct communication *communication, const struct pee
 {
     process_row *idle = calloc(peers->count, sizeof(*idle));
     char name[NAME_TEXT_SIZE], busiest[PROCESS_TEXT_SIZE], names[NAMES_SIZE];
-    char figures[4][UNIT_SIZE];
+    char figures[2][UNIT_SIZE], sums[2][COUNTED_SIZE];
     uint64_t cpu = 0, messages = 0;
 
     if (idle == NULL)
@@ -140,14 +140,12 @@ static int tell_idle(const struct communication *communication, const struct pee
     process_text(communication, (uint32_t)(peers->rows[0] - communication->processes), busiest);
     names_text(communication, idle, count, names);
     show_duration(cpu, figures[0]);
-    show_count(messages, figures[1]);
-    show_duration(peers->rows[0]->cpu, figures[2]);
-    show_count(messages_of(peers->rows[0]), figures[3]);
+    show_counted(messages, "message", sums[0]);
+    show_duration(peers->rows[0]->cpu, figures[1]);
+    show_counted(messages_of(peers->rows[0]), "message", sums[1]);
     report_say(content, "Idle",
-               "%zu of %zu %s did next to nothing: %s; in all %s and %s messages, but %s alone %s "
-               "and %s messages.",
-               count, peers->count, name, names, figures[0], figures[1], busiest, figures[2],
-               figures[3]);
+               "%zu of %zu %s did next to nothing: %s; in all %s and %s, but %s alone %s and %s.",
+               count, peers->count, name, names, figures[0], sums[0], busiest, figures[1], sums[1]);
     free(idle);
     return 0;
 }

@@ -85,8 +85,10 @@ int show_report_findings(const struct report *report, FILE *file)
     struct report_content content = {0};
     int result = report_find(report, &content);
 
-    if (result == 0)
+    if (result == 0) {
         print_findings(&content, file);
+        result = strcmp(content.findings[0].topic, FOUND_NOTHING) != 0;
+    }
     report_content_done(&content);
     return result;
 }

@@ -44,6 +44,11 @@ void show_duration(uint64_t ns,
                    char text[UNIT_SIZE]); /* "17 ns", "1.50 ms", "23.4 s", "2 h 05 min" */
 void show_count(uint64_t count, char text[UNIT_SIZE]); /* "1,234,567" */
 
+#define COUNTED_SIZE 64
+
+/* "1 request", "1,234 requests", "2 processes", "2 replies". */
+void show_counted(uint64_t count, const char *word, char text[COUNTED_SIZE]);
+
 /* Whether to print colours: on a terminal, unless NO_COLOR or TERM=dumb ask for none. */
 bool show_has_colours(FILE *file);
 
@@ -155,8 +160,8 @@ struct report {
     const char *traces;                /* what commands are told to read, for a shell */
 };
 
-/* What the analyses have found, in words and figures, the weightiest first. Returns 0 or -ENOMEM; errors of writing are
- * left in the file, here and below. */
+/* What the analyses have found, in words and figures, the weightiest first. Returns whether they have found anything,
+ * or -ENOMEM; errors of writing are left in the file, here and below, where 0 or -ENOMEM is returned. */
 int show_report_findings(const struct report *report, FILE *file);
 
 /* The recording, the findings, and the first rows of the tables of each analysis. */

@@ -485,48 +485,48 @@ static void print_where(const struct communication *communication, FILE *file)
 /* A row may be many connections, and what has ended looks like what lives. */
 static void print_connections(const struct communication *communication, FILE *file)
 {
-    char text[3][UNIT_SIZE];
+    char all[COUNTED_SIZE], text[2][UNIT_SIZE];
 
     if (communication->ended == 0 && communication->reused == 0)
         return;
-    show_count(communication->connections, text[0]);
-    show_count(communication->ended, text[1]);
-    show_count(communication->reused, text[2]);
-    fprintf(file, "\n%s connections, %s of them ended", text[0], text[1]);
+    show_counted(communication->connections, "connection", all);
+    show_count(communication->ended, text[0]);
+    show_count(communication->reused, text[1]);
+    fprintf(file, "\n%s, %s of them ended", all, text[0]);
     if (communication->reused > 0)
-        fprintf(file, ", %s with addresses and ports that an earlier one had", text[2]);
+        fprintf(file, ", %s with addresses and ports that an earlier one had", text[1]);
     fputs(".\n", file);
 }
 
 static void print_unknown(FILE *file, uint64_t count, const char *what, const char *consequence)
 {
-    char text[UNIT_SIZE];
+    char text[COUNTED_SIZE];
 
     if (count == 0)
         return;
-    show_count(count, text);
-    fprintf(file, "\n%s messages are of %s whose identity was lost: %s.\n", text, what,
-            consequence);
+    show_counted(count, "message", text);
+    fprintf(file, "\n%s of %s whose identity was lost: %s.\n", text, what, consequence);
 }
 
 static void print_dropped(FILE *file, uint64_t count)
 {
-    char text[UNIT_SIZE];
+    char text[COUNTED_SIZE];
 
     if (count == 0)
         return;
-    show_count(count, text);
-    fprintf(file, "\n%s datagrams found their receiver's queue full and were dropped.\n", text);
+    show_counted(count, "datagram", text);
+    fprintf(file, "\n%s found the receiver's queue full and %s dropped.\n", text,
+            count == 1 ? "was" : "were");
 }
 
 static void print_duplicates(FILE *file, uint64_t count)
 {
-    char text[UNIT_SIZE];
+    char text[COUNTED_SIZE];
 
     if (count == 0)
         return;
-    show_count(count, text);
-    fprintf(file, "\n%s datagrams were received once more: the network has doubled them.\n", text);
+    show_counted(count, "datagram", text);
+    fprintf(file, "\n%s received once more, doubled by the network.\n", text);
 }
 
 /* Bytes that no hook has seen. */
@@ -670,12 +670,14 @@ static int print_findings(const struct communication *communication, const struc
     report.communication = communication;
     print_title(file, "What was found");
     int result = show_report_findings(&report, file);
+    if (result <= 0)
+        return result;
     fprintf(file, "(%s: dpm report %s)\n",
             report.path != NULL && report.causality != NULL
                 ? "more of it"
                 : "parallelism, the longest path, waits and requests",
             report.traces);
-    return result;
+    return 0;
 }
 
 int show_statistics_tables(const struct communication *communication, FILE *file,

@@ -62,6 +62,18 @@ void show_count(uint64_t count, char text[UNIT_SIZE])
     *to = '\0';
 }
 
+void show_counted(uint64_t count, const char *word, char text[COUNTED_SIZE])
+{
+    char digits[UNIT_SIZE];
+    size_t length = strlen(word);
+    bool one = count == 1, reply = word[length - 1] == 'y';
+    const char *ending = one ? "" : reply ? "ies" : word[length - 1] == 's' ? "es" : "s";
+
+    show_count(count, digits);
+    snprintf(text, COUNTED_SIZE, "%s %.*s%s", digits, (int)(length - (reply && !one)), word,
+             ending);
+}
+
 static bool continues(unsigned char byte)
 {
     return (byte & 0xc0) == 0x80;
