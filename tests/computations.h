@@ -552,6 +552,16 @@ static inline void hear_outside(struct computation *computation, uint32_t stream
 
 enum { CALL_SLEEP = 230, CALL_LOCK = 202, CALL_WAIT = 61 };
 
+/* How many streams of a process have told anything so far. */
+static inline uint32_t threads_seen(const struct computation *computation, uint32_t process)
+{
+    uint32_t seen = 0;
+
+    for (uint32_t i = 0; i < computation->streams; i++)
+        seen += computation->stream[i].process == process && computation->stream[i].sequence > 0;
+    return seen;
+}
+
 /* Asleep for so long: for a timer, for a lock, for a child's end. */
 static inline void block_in(struct computation *computation, uint32_t stream, uint64_t cpu,
                             uint32_t call, uint64_t duration)
@@ -578,9 +588,9 @@ static inline void block_in(struct computation *computation, uint32_t stream, ui
     }
     bool explained = child != NULL && may_end_wait(computation, stream, child->ended_time);
     wake(computation, stream, step, explained, computation->now - duration);
-    if (call == CALL_LOCK)
-        computation->locks++;
-    if (explained || call == CALL_LOCK)
+    bool lock = call == CALL_LOCK && threads_seen(computation, process) > 1;
+    computation->locks += lock;
+    if (explained || lock)
         return;
     struct place_of_step fell = latest_step(computation, stream);
     step = add_step(computation, stream, 0);

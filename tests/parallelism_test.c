@@ -392,13 +392,15 @@ static struct record *block(struct computation *computation, uint32_t stream, ui
     return record;
 }
 
-/* Timers count, locks of threads do not: for what they wait is not known. */
+/* Timers count, and who is alone in his process waits for no other thread; locks of threads do not count: for what they
+ * wait is not known. */
 static void sleeping_is_an_arc(void **state)
 {
     struct computation *computation = *state;
     struct parallelism_options options = plain_options();
 
-    begin(computation, 2);
+    begin_threads(computation, 3, 3, (const uint32_t[]){0, 0, 1}, false);
+    block(computation, 2, 202, 700); /* futex, alone */
     computation->stream[0].cpu = 10;
     block(computation, 0, 230, 1000); /* clock_nanosleep */
     computation->stream[0].cpu = 15;
@@ -410,8 +412,8 @@ static void sleeping_is_an_arc(void **state)
     computation->stream[0].cpu = 22;
     tell(computation, 0, EVENT_RECEIVECALL, 0, 7, 0); /* its time has passed */
     struct parallelism *parallelism = ask(computation, &options);
-    assert_int_equal(parallelism->asleep.count, 2);
-    assert_int_equal(parallelism->asleep.time, 1000 + 298);
+    assert_int_equal(parallelism->asleep.count, 3);
+    assert_int_equal(parallelism->asleep.time, 700 + 1000 + 298);
     assert_int_equal(parallelism->locks.count, 1);
     assert_int_equal(parallelism->locks.time, 5000);
     assert_int_equal(longest(parallelism, 0, STEP_MAX), 20 + 1000 + 298 + 2);

@@ -129,3 +129,33 @@ int placements_take(const char *command, int option, struct placements *placemen
         return option == OPTION_HELP ? command_help(command) : command_usage_error(command, NULL);
     }
 }
+
+/* ---- who is not there ---- */
+
+static bool is_in(const struct parallelism *parallelism, const char *who)
+{
+    for (size_t i = 0; i < parallelism->process_count; i++) {
+        const struct parallelism_process *process = &parallelism->processes[i];
+        if (strcmp(who, "*") == 0 || process_is_meant(who, process->pid, process->name))
+            return true;
+    }
+    return false;
+}
+
+void placements_note_nobody(const struct placements *placements, const struct parallelism_run *runs,
+                            size_t count)
+{
+    for (size_t i = 0; i < placements->without_count; i++)
+        if (!placements->without[i].fits)
+            command_note_nobody("without", placements->without[i].who);
+    for (size_t i = 0; i < placements->count; i++) {
+        const struct assignment *assignment = &placements->assignments[i];
+        for (size_t k = 0; k < assignment->process_count; k++) {
+            bool found = false;
+            for (size_t run = 0; run < count && !found; run++)
+                found = is_in(runs[run].threads, assignment->processes[k].who);
+            if (!found)
+                command_note_nobody("assign", assignment->processes[k].who);
+        }
+    }
+}

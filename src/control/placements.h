@@ -59,11 +59,6 @@ int placements_see_delays(struct placements *placements, const char *const *name
 /* How many processors each machine has of which no file says it. */
 void placements_cores(struct placements *placements, uint32_t cores);
 
-/* Notes on standard error which processes that files speak of are in none of these runs, and who was to be left out
- * and is not there. */
-void placements_note_nobody(const struct placements *placements, const struct parallelism_run *runs,
-                            size_t count);
-
 void placements_done(struct placements *placements);
 
 /* Options that several commands share (placement_options.c), and what is to be done if one of them was met, or none that
@@ -73,5 +68,10 @@ int placements_take(const char *command, int option, struct placements *placemen
 
 /* Has those left out that --without names; `placements` stays where it is as long as `options` are used. */
 void placements_leave_out(struct placements *placements, struct parallelism_options *options);
+
+/* Notes on standard error which processes that files speak of are in none of these runs, and who was to be left out
+ * and is not there. */
+void placements_note_nobody(const struct placements *placements, const struct parallelism_run *runs,
+                            size_t count);
 
 #endif

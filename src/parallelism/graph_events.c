@@ -17,9 +17,15 @@
 
 enum { CALL_FUTEX = 202, CALL_FUTEX_WAITV = 449 };
 
-static bool is_lock(const struct record *record)
+/* Of threads for each other. Who is alone in his process waits for another one that shares memory with it, of which
+ * nothing is told. */
+static bool is_lock(const struct graph *graph, const struct arrival *arrival)
 {
-    return record->block.system_call == CALL_FUTEX || record->block.system_call == CALL_FUTEX_WAITV;
+    const struct record *record = (const struct record *)arrival->event->event.header;
+    uint32_t call = record->block.system_call;
+
+    return (call == CALL_FUTEX || call == CALL_FUTEX_WAITV) &&
+           graph->result->processes[arrival->stream->process].streams > 1;
 }
 
 /* Its stream falls asleep here, or is where it was: what an arc of elapsed time begins at. */
@@ -104,7 +110,7 @@ static int block(struct graph *graph, struct arrival *arrival)
 
     if (result < 0 || arrival->explained)
         return result;
-    if (is_lock(record)) {
+    if (is_lock(graph, arrival)) {
         graph->result->locks.count++;
         graph->result->locks.time += record->block.duration;
         return 0;
