@@ -22,6 +22,25 @@ static const struct language {
 
 static const struct language *language; /* that is tried */
 
+/* What a problem tells of this character. */
+static char told(char character)
+{
+    return iscntrl((unsigned char)character) ? '?' : character;
+}
+
+/* Whether the list has this word, as a problem tells it. */
+static bool contains(const char *list, const char *word)
+{
+    for (; *list != '\0'; list++) {
+        size_t same = 0;
+        while (word[same] != '\0' && list[same] != '\0' && told(list[same]) == word[same])
+            same++;
+        if (word[same] == '\0')
+            return true;
+    }
+    return false;
+}
+
 static void check_refusal(const char *list, uint32_t before, uint32_t after,
                           const struct problem *problem)
 {
@@ -39,7 +58,7 @@ static void check_refusal(const char *list, uint32_t before, uint32_t after,
     PROMISE(word_length > 0 && word_length < sizeof(word));
     memcpy(word, problem->text + 1, word_length);
     word[word_length] = '\0';
-    PROMISE(strstr(list, word) != NULL);
+    PROMISE(contains(list, word));
 }
 
 /* Reads the list into `flags`; returns whether it was understood. */

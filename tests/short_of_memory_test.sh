@@ -8,10 +8,9 @@ library=$build/tests/short_of_memory.so
 
 # short ALLOCATION COMMAND...: with this allocation failing
 short() {
-    FAIL_AT=$1
-    export FAIL_AT
+    failing=$1
     shift
-    LD_PRELOAD=$library "$@"
+    env FAIL_AT="$failing" LD_PRELOAD="$library" "$@"
 }
 
 # tells_all STATUS: of a command with this exit status whether it succeeded with all of the output, or said why not
