@@ -164,6 +164,8 @@ fails() {
 
 fails 'nobody listens' 1 'does .dpm calibrate --listen' "$dpm" calibrate --time 1ms 127.0.0.1:1
 fails 'no port' 2 'give HOST:PORT' "$dpm" calibrate --time 1ms localhost
+fails 'no such port' 2 'there is no such port' "$dpm" calibrate --time 1ms 127.0.0.1:99999
+fails 'no such port to listen at' 2 'there is no such port' "$dpm" calibrate --listen 65536
 # All names are checked first: nobody listens at the first machine, which is not what is said.
 long=$(printf 'a%.0s' $(seq 64))
 fails 'one of them no name' 2 'no name of a machine' "$dpm" calibrate --time 1ms 127.0.0.1:1 "$long:7007"

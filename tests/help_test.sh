@@ -90,6 +90,7 @@ fails_usage "run: unrecognized option '--frobnicate'" run --frobnicate -- true
 fails_usage "run: option '--flags' requires an argument" run --flags
 fails_usage "run: option '-o' requires an argument" run -o
 fails_usage "run: invalid option -- 'x'" run -x
+fails_usage "stats: invalid option -- 'Z'" stats --json -Zx alpha
 fails_usage "stats: option '--h' is ambiguous" stats --h
 fails_usage "stats: option '--all' takes no argument" stats --all=3
 fails_usage "stats: --every '0': give a time greater than 0, as 100ms, 2s or 5m" stats --every 0 x

@@ -335,6 +335,38 @@ static void waits_for_other_signals(void **state)
     assert_int_equal(outcome.events[found(0, 1, 5)].edge_count, 0);
 }
 
+/* However much a child has worked, a wait for a signal that goes on after its end was for another one. */
+static void a_signal_after_a_child(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_stream(&first, T0, 1, 1, 0);
+    add_creation(T0 + 10, 1, 1, 2);
+    add_end(T0 + 4 * SECOND, 2, 1)->header.proc_time_and_pc = 1500 * MILLISECOND;
+    add_block(T0 + 5 * SECOND, 1, 2, PAUSE, 5 * SECOND - 20);
+    run(false);
+    assert_int_equal(outcome.events[found(0, 1, 2)].edge_count, 0);
+}
+
+/* A damaged trace may say that a process was created by one that it has created. */
+static void nobody_is_his_own_ancestor(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_stream(&first, T0, 1, 1, 0);
+    add_stream(&first, T0, 2, 2, 1);
+    add_stream(&first, T0, 3, 3, 2);
+    add_stream(&first, T0, 1, 1, 3);
+    add_event(&first, T0 + 10, EVENT_SENDCALL, 1, 1);
+    add_end(T0 + 20, 2, 1);
+    add_end(T0 + 30, 3, 1);
+    add_end(T0 + 40, 1, 2);
+    run(false);
+    assert_int_equal(outcome.events[found(0, 1, 2)].edge_count, 0);
+}
+
 /* A child that had ended, and was waited for, before a wait began has not ended that; one that has much to give back
  * may take long to die. */
 static void waits_for_children(void **state)
@@ -824,6 +856,8 @@ int main(void)
         cmocka_unit_test(parents_and_children),
         cmocka_unit_test(waits_for_signals),
         cmocka_unit_test(waits_for_other_signals),
+        cmocka_unit_test(a_signal_after_a_child),
+        cmocka_unit_test(nobody_is_his_own_ancestor),
         cmocka_unit_test(waits_for_children),
         cmocka_unit_test(waits_for_orphans),
         cmocka_unit_test(a_file_that_nobody_wrote),

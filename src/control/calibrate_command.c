@@ -357,6 +357,18 @@ static int no_address(const char *address, int error, struct problem *problem)
                : problem_set(problem, -ENOENT, "%s: %s", address, gai_strerror(error));
 }
 
+/* As getaddrinfo, which takes the lowest 16 bits of any number for a port. */
+static int find_addresses(const char *name, const char *port, const struct addrinfo *wanted,
+                          struct addrinfo **ret_found)
+{
+    char *end;
+    unsigned long number = strtoul(port, &end, 10);
+
+    if (*end == '\0' && (number == 0 || number > UINT16_MAX))
+        return EAI_SERVICE;
+    return getaddrinfo(name, port, wanted, ret_found);
+}
+
 static void set_patience(int socket)
 {
     const struct timeval patience = {.tv_sec = PATIENCE};
@@ -387,7 +399,7 @@ static int read_host(const char *address, struct host *host, struct problem *pro
     /* words of a line that ends before '#': see --delays */
     if (*name == '\0' || strlen(name) >= MACHINE_NAME_SIZE || strpbrk(name, " \t\n#") != NULL)
         return problem_set(problem, -EINVAL, "%s: no name of a machine", address);
-    int error = getaddrinfo(name, port, &wanted, &host->found);
+    int error = find_addresses(name, port, &wanted, &host->found);
     if (error != 0)
         return no_address(address, error, problem);
     host->name = name;
@@ -455,7 +467,7 @@ static int open_listener(const char *address, struct problem *problem)
     snprintf(text, sizeof(text), "%s", address);
     if (strchr(text, ':') != NULL && !split_address(text, &host, &port))
         return problem_set(problem, -EINVAL, "--listen %s: give PORT or ADDRESS:PORT", address);
-    int error = getaddrinfo(host, port, &wanted, &found);
+    int error = find_addresses(host, port, &wanted, &found);
     if (error != 0)
         return no_address(address, error, problem);
     file = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -489,14 +501,14 @@ static int next_peer(int listener, const sigset_t *signals)
 {
     struct pollfd file = {.fd = listener, .events = POLLIN};
     sigset_t old;
-    int peer = -EAGAIN;
+    int peer = -1;
 
     sigprocmask(SIG_BLOCK, signals, &old);
-    if (!interrupted && ppoll(&file, 1, NULL, &old) > 0) {
+    errno = EINTR;
+    if (!interrupted && ppoll(&file, 1, NULL, &old) > 0)
         peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-        if (peer < 0)
-            peer = errno == EINTR || errno == ECONNABORTED ? -EAGAIN : -errno;
-    }
+    if (peer < 0)
+        peer = errno == EINTR || errno == ECONNABORTED ? -EAGAIN : -errno;
     sigprocmask(SIG_SETMASK, &old, NULL);
     return peer;
 }

@@ -79,10 +79,7 @@ int command_error(const char *format, ...)
 
 void command_note_nobody(const char *option, const char *who)
 {
-    char text[128];
-
-    show_text(who, sizeof(text) - 1, text);
-    fprintf(stderr, "dpm: note: --%s: no process of the traces is %s\n", option, text);
+    command_say("note: --%s: no process of the traces is %s", option, who);
 }
 
 int command_usage_error(const char *name, const char *format, ...)

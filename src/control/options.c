@@ -55,7 +55,18 @@ static size_t count_beginning(const struct command *command, const char *name, s
     return count;
 }
 
-/* Says what getopt_long found wrong, as everything else is said. `word`: where it stopped. */
+static bool has_value(const struct command *command, int value)
+{
+    const struct command_option *option;
+
+    for (size_t i = 0; (option = command_option_at(command, i)) != NULL; i++)
+        if (option->value == value)
+            return true;
+    return false;
+}
+
+/* Says what getopt_long found wrong, as everything else is said. `word`: where it stopped; but of letters that stand
+ * together ("-ab") it is the word before. */
 static void refuse(const struct command *command, int result, const char *word)
 {
     const char *name = word + 2;
@@ -63,7 +74,7 @@ static void refuse(const struct command *command, int result, const char *word)
 
     if (result == ':') {
         command_usage_error(command->name, "option '%s' requires an argument", word);
-    } else if (strncmp(word, "--", 2) != 0) {
+    } else if (optopt != 0 && !has_value(command, optopt)) {
         command_usage_error(command->name, "invalid option -- '%c'", optopt);
     } else {
         count = count_beginning(command, name, length);

@@ -43,7 +43,7 @@ enum edge_kind {
     EDGE_END, /* to a RECEIVE that finds the end of the file, from the latest event of the stream that sent last at
                  the other end: it has closed that since, or ended. Where nobody has sent into a pipe (or a pair of
                  sockets), or who sent has ended long before, from the TERMINATION, just before it, of a relative,
-                 which is taken to have held the other end (path is 0). (value is NULL) */
+                 which is taken to have held the other end (path is 0, and only then there is a value) */
     EDGE_KIND_COUNT,
 };
 

@@ -91,6 +91,16 @@ static void set_parent(struct history *history, struct process *process, struct 
     }
 }
 
+/* Whether a process is this one, or below it. */
+static bool is_above(const struct history *history, const struct process *process, uint32_t number)
+{
+    const struct process *below = find_process(history, process->origin, number);
+
+    while (below != NULL && below != process)
+        below = processes_parent(history, below);
+    return below != NULL;
+}
+
 void processes_leave(struct history *history, struct stream *stream)
 {
     struct process *process = stream->process;
@@ -123,7 +133,8 @@ int processes_note_identity(struct history *history, struct stream *stream,
     if (found == LOOKUP_NONE)
         return 0;
     const struct stream *parent = pool_at(&history->streams, found);
-    if (parent->process != NULL && parent->process != stream->process)
+    /* whatever a damaged trace says, no process is its own ancestor: whoever follows parents comes to an end */
+    if (parent->process != NULL && !is_above(history, stream->process, parent->process->number))
         set_parent(history, stream->process, parent->process);
     return 0;
 }
@@ -250,17 +261,9 @@ struct sleep {
     uint64_t end;
 };
 
-static bool is_above(const struct history *history, const struct process *process, uint32_t number)
-{
-    const struct process *below = find_process(history, process->origin, number);
-
-    while (below != NULL && below != process)
-        below = processes_parent(history, below);
-    return below != NULL;
-}
-
-/* Whether this end can have ended a sleep. One that lies before it was mostly waited for without sleeping. One in it may
- * come as much earlier as the process has worked, for memory is given back more quickly than it is filled. */
+/* Whether this end can have ended a sleep. One that lies before it was mostly waited for without sleeping. One in it that
+ * is waited for may come as much earlier as the process has worked, for memory is given back more quickly than it is
+ * filled; a wait for a signal may be for another one. */
 static bool can_have_ended(const struct history *history, const struct ended *ended,
                            const void *context)
 {
@@ -271,9 +274,11 @@ static bool can_have_ended(const struct history *history, const struct ended *en
     if (ended->waited || termination->time > sleep->end)
         return false;
     uint64_t later = sleep->end - termination->time;
-    bool soon = sleep->awaited == AWAITS_DATA
-                    ? within && later <= SOON
-                    : later <= DYING + (within ? termination->proc_time : 0);
+    bool soon =
+        sleep->awaited == AWAITS_DATA
+            ? within && later <= SOON
+            : later <=
+                  DYING + (within && sleep->awaited == AWAITS_CHILD ? termination->proc_time : 0);
     return soon && is_above(history, sleep->process, ended->heir);
 }
 

@@ -202,6 +202,13 @@ static int make_procedures(struct critical_path_reading *reading,
     return 0;
 }
 
+static int say_why(int error, struct problem *problem)
+{
+    return problem_set(problem, error, "%s",
+                       error == -ESTALE ? "the traces have changed while they were read"
+                                        : strerror(-error));
+}
+
 static int replay(struct critical_path_reading *reading, struct history *again,
                   struct problem *problem)
 {
@@ -222,14 +229,12 @@ static int replay(struct critical_path_reading *reading, struct history *again,
         if (added == 0 && options->sees != NULL)
             added = options->sees(options->context, &event, seen.critical, seen.edge);
         if (added < 0)
-            return problem_set(problem, added, "%s",
-                               added == -ESTALE ? "the traces have changed while they were read"
-                                                : strerror(-added));
+            return say_why(added, problem);
     }
-    if (result == 0)
-        result = graph_finish(&reading->graph);
-    return result < 0 ? problem_set(problem, result, "the traces have changed while they were read")
-                      : 0;
+    if (result < 0)
+        return result;
+    result = graph_finish(&reading->graph);
+    return result < 0 ? say_why(result, problem) : 0;
 }
 
 int critical_path_attribute(struct critical_path_reading *reading, struct history *again,

@@ -154,6 +154,15 @@ static json_t *clocks(const struct communication *communication)
     return NULL;
 }
 
+/* Takes the array over, and returns it, longer by this name; NULL: out of memory. */
+static json_t *with_name(json_t *names, const char *name)
+{
+    if (json_array_append_new(names, json_string(name)) == 0)
+        return names;
+    json_decref(names);
+    return NULL;
+}
+
 static json_t *kind_names(uint32_t kinds)
 {
     json_t *names = json_array();
@@ -162,7 +171,7 @@ static json_t *kind_names(uint32_t kinds)
 
     for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++)
         if (kinds & kind)
-            json_array_append_new(names, json_string(name));
+            names = with_name(names, name);
     return names;
 }
 
@@ -172,7 +181,7 @@ static json_t *flag_names(uint32_t flags)
 
     for (unsigned id = 0; id < EVENT_ID_END; id++)
         if ((flags & EVENT_FLAG(id)) != 0)
-            json_array_append_new(names, json_string(event_type(id)->name));
+            names = with_name(names, event_type(id)->name);
     return names;
 }
 

@@ -28,7 +28,8 @@ static int add_column(struct libscols_table *lines, const struct table_column *c
     struct libscols_column *added =
         scols_table_new_column(lines, column->heading, 0, column->figures ? SCOLS_FL_RIGHT : 0);
 
-    if (added == NULL)
+    /* libsmartcols makes a column whose heading it had no memory for */
+    if (added == NULL || scols_cell_get_data(scols_column_get_header(added)) == NULL)
         return -ENOMEM;
     return scols_cell_set_color(scols_column_get_header(added), "bold") < 0 ? -ENOMEM : 0;
 }

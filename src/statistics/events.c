@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events.c: counts an event for its stream, its process, and the path that it speaks of. See statistics.h.
+ * events.c: counts an event for its stream, its process, and the path that it speaks of. See statistics_private.h.
  *
  *      record --> stream, process: CPU time, where it was sent from, how long it waited (waits.c)
  *            '--> path, use:       what was sent and received (messages.c), what is in the queue (queues.c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * messages.c: counts a message: what a process has sent and received on a path, how long it took to
- * answer, and how much was sent in each stretch of time. See statistics.h.
+ * answer, and how much was sent in each stretch of time. See statistics_private.h.
  */
 #include "statistics/statistics_private.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tables.c: where the statistics of a process, a stream, a path or a use are found by their numbers.
- * See statistics.h.
+ * See statistics_private.h.
  *
  *      (origin, number) --recent--> index                  asked for lately
  *                       --lookup--> index, new or known    --> process, stream, path

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waiting.c: lets events wait for each other, some at a time, before they are counted. See statistics.h.
+ * waiting.c: lets events wait for each other, some at a time, before they are counted. See statistics_private.h.
  *
  *      all that wait:  path --> use and other end --> latest values and queue --> messages    fetched
  *      each:           counted (events.c)

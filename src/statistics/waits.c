@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.c: how long streams wait: receivers for messages, senders for room. See statistics.h.
+ * waits.c: how long streams wait: receivers for messages, senders for room. See statistics_private.h.
  *
  *      RECEIVECALL ----- BLOCK, STOP ... ----- RECEIVE      a receiver's wait; most other records end it
  *      SENDCALL -- SENDCALL ------------------ SEND         a sender's, from the first SENDCALL on

@@ -145,14 +145,15 @@ bool ranges_have_one_stream(const struct ranges *ranges)
     return true;
 }
 
-/* What several streams were sending over an old UNIX stream while the metering began cannot be
- * counted exactly: the meter mends it when the queue is first empty, and says so. */
+/* What several streams were sending over an old UNIX stream, or writing into an old pipe, while the metering began
+ * cannot be counted exactly: of a stream the meter mends it when the queue is first empty, and says so; what was in
+ * a pipe already may be counted twice. */
 #define MOST_MENDED 2
 
 static bool is_mended(const struct direction_check *check, bool one_stream)
 {
     return check->path->older && check->direction == DIRECTION_OUT && !one_stream &&
-           strcmp(check->path->kind, "unix-stream") == 0;
+           (check->path->object != OBJECT_SOCKET || strcmp(check->path->kind, "unix-stream") == 0);
 }
 
 /* The first difference of a path is enough, the rest follow it. */
