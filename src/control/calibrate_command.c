@@ -33,7 +33,7 @@
 #define TURNS_MOST 10000u
 #define PATIENCE   5 /* seconds for each header, each message, and for waiting on either */
 #define PEER_MOST                                                                                  \
-    600 /* seconds for one peer: others wait; one that measures as long as it may takes 6 minutes */
+    600 /* seconds for one peer: others wait, and whoever measures longer is dropped */
 
 static const uint32_t sizes[] = {1, 10, 100, 1000, 10000, 100000};
 

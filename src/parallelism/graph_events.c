@@ -17,8 +17,8 @@
 
 enum { CALL_FUTEX = 202, CALL_FUTEX_WAITV = 449 };
 
-/* Of threads for each other. Who is alone in his process waits for another one that shares memory with it, of which
- * nothing is told. */
+/* Of threads for each other. Who has been alone in his process so far waits for another one that shares memory with it,
+ * of which nothing is told. */
 static bool is_lock(const struct graph *graph, const struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
