@@ -9,7 +9,6 @@
 #include <bpf/btf.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #define BIT(id)   EVENT_FLAG(EVENT_##id)
 #define SENDING   (BIT(SEND) | BIT(SENDCALL))
@@ -89,18 +88,9 @@ int meter_missing(uint32_t flags, uint32_t kinds, void (*tell)(const char *sente
 {
     quiet_libbpf();
     struct btf *types = btf__load_vmlinux_btf();
-    int error = (int)libbpf_get_error(types);
-    char text[256];
     int missing;
 
-    if (error == -EMFILE || error == -ENFILE || error == -ENOMEM) {
-        snprintf(text, sizeof(text),
-                 "The kernel's BTF type information (/sys/kernel/btf/vmlinux) cannot be read: %s.",
-                 strerror(-error));
-        tell(text, context);
-        return 1;
-    }
-    if (error != 0) {
+    if (libbpf_get_error(types) != 0) {
         tell("This kernel has no BTF type information (/sys/kernel/btf/vmlinux), which the kernel "
              "meter needs; use a kernel built with CONFIG_DEBUG_INFO_BTF=y.",
              context);
