@@ -76,6 +76,12 @@ struct widths {
     size_t least[MAX_TABLE_COLUMNS];
 };
 
+static const char *heading(const struct table *table, size_t column)
+{
+    return scols_cell_get_data(
+        scols_column_get_header(scols_table_get_column(table->lines, column)));
+}
+
 static const char *cell(const struct table *table, size_t line, size_t column)
 {
     const char *text = scols_line_get_column_data(scols_table_get_line(table->lines, line),
@@ -112,10 +118,8 @@ static size_t larger(size_t value, size_t other)
 static void measure(const struct table *table, enum narrowness narrowness, struct widths *widths)
 {
     for (size_t i = 0; i < table->shown; i++) {
-        struct libscols_column *column = scols_table_get_column(table->lines, i);
-        size_t heading = text_width(scols_cell_get_data(scols_column_get_header(column)));
-        size_t word = larger(heading, least_columns[narrowness]);
-        widths->of[i] = heading;
+        widths->of[i] = text_width(heading(table, i));
+        size_t word = larger(widths->of[i], least_columns[narrowness]);
         for (size_t k = 0; k < scols_table_get_nlines(table->lines); k++) {
             widths->of[i] = larger(widths->of[i], text_width(cell(table, k, i)));
             word = larger(word, narrowness == WHOLE_WORDS ? longest_word(cell(table, k, i)) : 0);
@@ -235,8 +239,12 @@ static int print_lines(struct table *table, FILE *file)
 {
     char *text = NULL;
 
-    if (scols_print_table_to_string(table->lines, &text) < 0)
+    /* Where it has no memory libsmartcols may succeed with nothing, or without the first cell. */
+    if (scols_print_table_to_string(table->lines, &text) < 0 || text == NULL ||
+        strstr(text, heading(table, 0)) == NULL) {
+        free(text);
         return -ENOMEM;
+    }
     for (char *line = text, *next; *line != '\0'; line = next) {
         size_t length = strcspn(line, "\n");
         next = line + length + (line[length] == '\n');
