@@ -51,6 +51,7 @@ struct operation {
     enum operation_kind kind;
     bool end_of_file; /* RECEIVE: nothing will come any more (told by the log) */
     bool blocked;     /* RECEIVE, dump only: there was a RECEIVECALL */
+    bool doubtful;    /* dump only: as of its first entry */
     bool partial;     /* dump only: it began before the metering; `bytes` are those of the log */
     bool jumps;  /* RECEIVE (told by the log): other readers may have got in between its bytes */
     bool packet; /* RECEIVE (told by the log): of a packet, whose rest is gone */

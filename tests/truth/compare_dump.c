@@ -629,6 +629,7 @@ static struct operation *add_operation(const struct dump *dump, struct stream *s
     operation->path = entry->path;
     operation->blocked = entry->operation == OPERATION_RECEIVE && !entry->implied;
     operation->offset = entry->offset;
+    operation->doubtful = entry->doubtful;
     if (entry->operation <= OPERATION_RECEIVE)
         operation->object = dump->paths[entry->path].object;
     operation->time = entry->time - entry->span;

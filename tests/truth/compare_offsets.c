@@ -146,14 +146,19 @@ bool ranges_have_one_stream(const struct ranges *ranges)
 }
 
 /* What several streams were sending over an old UNIX stream, or writing into an old pipe, while the metering began
- * cannot be counted exactly: of a stream the meter mends it when the queue is first empty, and says so; what was in
- * a pipe already may be counted twice. */
+ * cannot be counted exactly. Of a UNIX stream the meter mends it when the queue is first empty, and says so. What was
+ * in a pipe already may be counted twice: the call that had written it then overlaps what others wrote, and they all
+ * say that their positions are doubtful. */
 #define MOST_MENDED 2
 
-static bool is_mended(const struct direction_check *check, bool one_stream)
+static bool may_be_mended(const struct direction_check *check, bool one_stream,
+                          const struct range *range, uint64_t expected)
 {
-    return check->path->older && check->direction == DIRECTION_OUT && !one_stream &&
-           (check->path->object != OBJECT_SOCKET || strcmp(check->path->kind, "unix-stream") == 0);
+    if (!check->path->older || check->direction != DIRECTION_OUT || one_stream)
+        return false;
+    if (check->path->object == OBJECT_SOCKET)
+        return strcmp(check->path->kind, "unix-stream") == 0;
+    return range->offset < expected && operation_of(check, range)->doubtful;
 }
 
 /* The first difference of a path is enough, the rest follow it. */
@@ -185,7 +190,8 @@ static void check_direction(const struct direction_check *check, struct ranges *
             continue;
         }
         expected += gone_before(check, range, expected);
-        if (range->offset != expected && is_mended(check, one_stream) && mended++ < MOST_MENDED)
+        if (range->offset != expected && may_be_mended(check, one_stream, range, expected) &&
+            mended++ < MOST_MENDED)
             expected = range->offset;
         else if (!check_range(check, range, expected))
             return;
