@@ -425,8 +425,9 @@ uint32_t last_image;
 uint32_t last_pipe;
 
 /* Those on UNIX datagram sockets that have no cookie yet, so nobody has ended a call on them: by the socket's address.
- * Several may share a place. There is no time to make one: each send is counted as soon as it is visible. */
-#define FIRST_SENDS_BITS 12
+ * There is no time to make a place for one: each send is counted as soon as it is visible. Several may share a place,
+ * and are then called concurrent without being so: one in 65,536 of those that are sent at the same time. */
+#define FIRST_SENDS_BITS 16
 #define FIRST_SENDS      (1 << FIRST_SENDS_BITS)
 static struct sends first_sends[FIRST_SENDS];
 
