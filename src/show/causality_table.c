@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -394,47 +395,67 @@ static void print_attribution(const struct causality *causality, FILE *file)
     }
 }
 
-static void print_note(FILE *file, uint64_t count, const char *word, const char *which)
-{
-    char text[COUNTED_SIZE];
-
-    if (count == 0)
-        return;
-    show_counted(count, word, text);
-    fprintf(file, "%s %s\n", text, which);
-}
+/* What a reader must know of a result, when there is any of it. */
+static const struct note {
+    size_t at; /* its count in struct causality */
+    const char *word, *of_one, *of_more;
+} notes[] = {
+#define NOTE(count, word, of_one, of_more)                                                         \
+    {                                                                                              \
+        offsetof(struct causality, count), word, of_one, of_more                                   \
+    }
+    NOTE(requests_of_strangers, "request", "is of a requestor that is not metered",
+         "are of requestors that are not metered"),
+    NOTE(requests_of_later_servers, "request",
+         "is of a process that became a server process later (--server says it before)",
+         "are of processes that became server processes later (--server says it before)"),
+    NOTE(without_request, "message", "between server processes belongs to no request",
+         "between server processes belong to no request"),
+    NOTE(late, "message", "belongs to a request that was over too long ago",
+         "belong to requests that were over too long ago"),
+    NOTE(unmatched, "receive", "of a server process is from nobody known",
+         "of server processes are from nobody known"),
+    NOTE(contradicted, "answer", "is to another request than the one received last",
+         "are to another request than the one received last"),
+    NOTE(ambiguous, "message", "may have been received instead of another",
+         "may have been received instead of others"),
+    NOTE(system_receives, "receive", "from a system process was ignored",
+         "from system processes were ignored"),
+    NOTE(joined, "call", "sent or received more of the same message",
+         "sent or received more of the same message"),
+    NOTE(assumed_sides, "end", "of a path was guessed to be the one that serves, or that calls",
+         "of paths were guessed to be those that serve, or that call"),
+    NOTE(unknown_connections, "connection", "was made for a request that is not known any more",
+         "were made for requests that are not known any more"),
+    NOTE(unknown_paths, "message", "is of a path whose identity was lost",
+         "are of paths whose identity was lost"),
+    NOTE(long_strings, "string", "is longer than 64 letters, of which the last are shown",
+         "are longer than 64 letters, of which the last are shown"),
+    NOTE(cut_requests, "request", "has so many messages that the first were let go",
+         "have so many messages that the first were let go"),
+    NOTE(other_strings, "message", "found no room among the strings: its last two letters count",
+         "found no room among the strings: their last two letters count"),
+    NOTE(other_substrings, "occurrence", "of a substring found no room",
+         "of substrings found no room"),
+    NOTE(other_transitions, "message", "found no room among who sends to whom",
+         "found no room among who sends to whom"),
+#undef NOTE
+};
 
 static void print_notes(const struct causality *causality, FILE *file)
 {
-    fputc('\n', file);
-    print_note(file, causality->requests_of_strangers, "request",
-               "of requestors that are not metered");
-    print_note(file, causality->requests_of_later_servers, "request",
-               "of processes that became server processes later (--server says it before)");
-    print_note(file, causality->without_request, "message",
-               "between server processes of no request");
-    print_note(file, causality->late, "message", "of requests that were over too long ago");
-    print_note(file, causality->unmatched, "receive", "of server processes from nobody known");
-    print_note(file, causality->contradicted, "answer",
-               "to another request than the one received last");
-    print_note(file, causality->ambiguous, "message",
-               "that may have been received instead of others");
-    print_note(file, causality->system_receives, "receive", "from system processes, ignored");
-    print_note(file, causality->joined, "call", "that sent or received more of the same message");
-    print_note(file, causality->assumed_sides, "end",
-               "of paths of which it was guessed who serves");
-    print_note(file, causality->unknown_connections, "connection",
-               "made for a request that is not known any more");
-    print_note(file, causality->unknown_paths, "message", "of paths whose identity was lost");
-    print_note(file, causality->long_strings, "string",
-               "longer than 64 letters, the last of which are shown");
-    print_note(file, causality->cut_requests, "request",
-               "with so many messages that the first were let go");
-    print_note(file, causality->other_strings, "message",
-               "without room among the strings: the last two letters are counted");
-    print_note(file, causality->other_substrings, "occurrence", "of substrings that found no room");
-    print_note(file, causality->other_transitions, "message",
-               "without room among who sends to whom");
+    char counted[COUNTED_SIZE];
+    const char *before = "\n";
+
+    for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
+        uint64_t count = *(const uint64_t *)((const char *)causality + notes[i].at);
+        if (count == 0)
+            continue;
+        show_counted(count, notes[i].word, counted);
+        fprintf(file, "%s%s %s.\n", before, counted,
+                count == 1 ? notes[i].of_one : notes[i].of_more);
+        before = "";
+    }
 }
 
 static void print_grounds(const struct causality *causality, FILE *file)
