@@ -143,6 +143,9 @@ printf 'machine a\ngzip a\nnosuch a\n* a\n' > nosuch.txt
 "$dpm" parallelism --without nobody --without head --assign nosuch.txt pipe.trace > nosuch.out 2> nosuch.err
 check_equal 'who is not there is named' "0 dpm: note: --without: no process of the traces is nobody
 dpm: note: --assign: no process of the traces is nosuch" "$? $(cat nosuch.err)"
+printf 'machine a\ngzip a\n* a\n' > gzip.txt
+"$dpm" parallelism --without gzip --assign gzip.txt pipe.trace > nosuch.out 2> nosuch.err
+check_equal 'who is left out is there' "0 " "$? $(cat nosuch.err)"
 # The path of those that are not left out is that which parallelism knows.
 "$dpm" path --json --without gzip --without nobody pipe.trace > left.json 2> nosuch.err
 holds 'the path without a process' left.json "all(.processes[]; .name != \"gzip\") and .tmax_ns == $(

@@ -83,19 +83,39 @@ static int add_without(struct placements *placements)
     if (array_reserve(&placements->without, &placements->without_room,
                       placements->without_count + 1, sizeof(*placements->without)) < 0)
         return command_error("out of memory");
-    placements->without[placements->without_count++] = (struct left_out){.who = optarg};
+    placements->without[placements->without_count++] = optarg;
     return -1;
+}
+
+/* Called for each stream: threads of one process come one after the other, or nearly so. */
+static void note_left_out(struct placements *placements, const struct stream_record *stream)
+{
+    struct left_out *last = placements->left_out + placements->left_out_count;
+
+    if (placements->left_out_count > 0 && last[-1].pid == stream->pid &&
+        memcmp(last[-1].name, stream->name, sizeof(last->name)) == 0)
+        return;
+    if (array_reserve(&placements->left_out, &placements->left_out_room,
+                      placements->left_out_count + 1, sizeof(*placements->left_out)) < 0) {
+        placements->forgotten = true;
+        return;
+    }
+    last = &placements->left_out[placements->left_out_count++];
+    last->pid = stream->pid;
+    memcpy(last->name, stream->name, sizeof(last->name));
 }
 
 static bool is_left_out(void *context, const struct stream_record *stream)
 {
     struct placements *placements = context;
-    bool left_out = false;
 
-    for (size_t i = 0; i < placements->without_count; i++)
-        if (process_is_meant(placements->without[i].who, stream->pid, stream->name))
-            left_out = placements->without[i].fits = true;
-    return left_out;
+    for (size_t i = 0; i < placements->without_count; i++) {
+        if (!process_is_meant(placements->without[i], stream->pid, stream->name))
+            continue;
+        note_left_out(placements, stream);
+        return true;
+    }
+    return false;
 }
 
 void placements_leave_out(struct placements *placements, struct parallelism_options *options)
@@ -132,30 +152,43 @@ int placements_take(const char *command, int option, struct placements *placemen
 
 /* ---- who is not there ---- */
 
+static bool was_left_out(const struct placements *placements, const char *who)
+{
+    for (size_t i = 0; i < placements->left_out_count; i++)
+        if (process_is_meant(who, placements->left_out[i].pid, placements->left_out[i].name))
+            return true;
+    return placements->forgotten;
+}
+
 static bool is_in(const struct parallelism *parallelism, const char *who)
 {
     for (size_t i = 0; i < parallelism->process_count; i++) {
         const struct parallelism_process *process = &parallelism->processes[i];
-        if (strcmp(who, "*") == 0 || process_is_meant(who, process->pid, process->name))
+        if (process_is_meant(who, process->pid, process->name))
             return true;
     }
     return false;
+}
+
+static void note_assigned(const struct placements *placements, const struct assignment *assignment,
+                          const struct parallelism_run *runs, size_t count)
+{
+    for (size_t i = 0; i < assignment->process_count; i++) {
+        const char *who = assignment->processes[i].who;
+        bool found = strcmp(who, "*") == 0 || was_left_out(placements, who);
+        for (size_t run = 0; run < count && !found; run++)
+            found = is_in(runs[run].threads, who);
+        if (!found)
+            command_note_nobody("assign", who);
+    }
 }
 
 void placements_note_nobody(const struct placements *placements, const struct parallelism_run *runs,
                             size_t count)
 {
     for (size_t i = 0; i < placements->without_count; i++)
-        if (!placements->without[i].fits)
-            command_note_nobody("without", placements->without[i].who);
-    for (size_t i = 0; i < placements->count; i++) {
-        const struct assignment *assignment = &placements->assignments[i];
-        for (size_t k = 0; k < assignment->process_count; k++) {
-            bool found = false;
-            for (size_t run = 0; run < count && !found; run++)
-                found = is_in(runs[run].threads, assignment->processes[k].who);
-            if (!found)
-                command_note_nobody("assign", assignment->processes[k].who);
-        }
-    }
+        if (!was_left_out(placements, placements->without[i]))
+            command_note_nobody("without", placements->without[i]);
+    for (size_t i = 0; i < placements->count; i++)
+        note_assigned(placements, &placements->assignments[i], runs, count);
 }

@@ -344,4 +344,5 @@ void placements_done(struct placements *placements)
     free(placements->assignments);
     free(placements->between);
     free(placements->without);
+    free(placements->left_out);
 }

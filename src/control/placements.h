@@ -17,10 +17,10 @@
 #include "parallelism/parallelism.h"
 #include "show/show.h"
 
-/* Of --without. */
+/* A process that --without means, of which nothing is in a result. */
 struct left_out {
-    const char *who; /* name or pid */
-    bool fits;       /* a process of the traces */
+    uint32_t pid;
+    char name[STREAM_NAME_SIZE];
 };
 
 struct placements {
@@ -31,9 +31,13 @@ struct placements {
     bool messages_only; /* --edges messages */
     struct delay_between *between;
     size_t between_room;
-    struct left_out *without;
+    const char **without; /* names or pids, as asked for */
     size_t without_count;
     size_t without_room;
+    struct left_out *left_out;
+    size_t left_out_count;
+    size_t left_out_room;
+    bool forgotten; /* not all that were left out are known: there was no memory */
 };
 
 /* Adds an assignment, if there is none of that name. Errors: -ENOMEM. */
