@@ -34,6 +34,11 @@ check_equal "a user that does not exist is refused" 1 \
 "$dpm" run -o e.trace -- sh -c 'echo hello; echo problem >&2' > out 2> err
 check_equal "standard output is the program's alone" hello "$(cat out)"
 check "the report is on standard error" grep -q e.trace err
+control=$(printf 'a\033[31m\nb')
+"$dpm" run -o "$control" -- true 2> err
+check_equal "a trace whose name would command the terminal: each line of the report is one of dpm's, or of figures" 1 \
+    "$(grep -c '^dpm: [0-9,]* records, 0 lost, in a?\[31m?b$' err)"
+check_equal "... and nothing in it commands" 0 "$(grep -c "$(printf '\033')" err)"
 "$dpm" run -o f.trace --report report.txt -- sh -c 'echo problem >&2' 2> err
 check_equal "with --report nothing of ours is on standard error" problem "$(cat err)"
 check "... and the report is in the file" grep -q f.trace report.txt

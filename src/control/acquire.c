@@ -153,20 +153,20 @@ static int acquire(struct acquire_options *options, struct recording *recording,
     if (meter_live(recording->metering.meter) == 0)
         return misses ? -ESRCH : problem_set(problem, -ESRCH, "there is no such process");
     if (misses)
-        fprintf(stderr, "dpm: note: %s\n", problem->text);
+        command_say("note: %s", problem->text);
     return meter_begin(recording->metering.meter, ret_processes, problem);
 }
 
 static void tell_begin(struct recording *recording, size_t processes)
 {
     /* whoever waits for it reads standard error, also if there is a report's file */
-    fprintf(stderr, "dpm: metering %zu process%s\n", processes, processes == 1 ? "" : "es");
+    command_say("metering %zu process%s", processes, processes == 1 ? "" : "es");
     uint32_t unsettled = meter_unsettled(recording->metering.meter);
     if (unsettled > 0)
-        fprintf(recording->messages,
-                "dpm: of %u directions of UNIX sockets the positions could not be settled: they "
-                "were never still\n",
-                unsettled);
+        command_say_to(recording->messages,
+                       "of %u directions of UNIX sockets the positions could not be settled: they "
+                       "were never still",
+                       unsettled);
     fflush(recording->messages);
 }
 

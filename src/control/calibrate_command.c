@@ -518,8 +518,9 @@ static void answer_peer(int peer, char *buffer)
     set_patience(peer);
     int result = echo((struct link){peer, peer}, buffer);
     if (result < 0 && !interrupted)
-        fprintf(stderr, "dpm: a peer was dropped: %s\n",
-                result == -EPROTO ? "it does not speak as dpm calibrate does" : strerror(-result));
+        command_say("a peer was dropped: %s", result == -EPROTO
+                                                  ? "it does not speak as dpm calibrate does"
+                                                  : strerror(-result));
     close(peer);
 }
 
@@ -529,7 +530,7 @@ static int answer_all(int listener, char *buffer, const char *address, struct pr
     sigset_t signals;
 
     set_signals(&signals);
-    fprintf(stderr, "dpm: answering on %s until interrupted\n", address);
+    command_say("answering on %s until interrupted", address);
     while (!interrupted) {
         int peer = next_peer(listener, &signals);
         if (peer >= 0)

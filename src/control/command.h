@@ -16,6 +16,8 @@
 
 #include "event/event.h"
 
+#include <stdio.h>
+
 /* Exit status of the program, besides those of <stdlib.h>. */
 #define EXIT_USAGE 2
 
@@ -101,6 +103,9 @@ int command_help(const char *name);
 
 /* Says "dpm: ..." on standard error: one line, in which names of files and programs cannot command a terminal. */
 void command_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, of a command whose messages can go elsewhere. */
+void command_say_to(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same; EXIT_FAILURE. */
 int command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

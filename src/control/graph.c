@@ -75,15 +75,14 @@ static void report_left_out(const struct history_graph *graph)
     char left[UNIT_SIZE], drawn[UNIT_SIZE];
 
     if (history_graph_events(graph) == 0)
-        fprintf(stderr, "dpm: nothing in the traces matches what was asked for\n");
+        command_say("nothing in the traces matches what was asked for");
     if (history_graph_left_out(graph) == 0)
         return;
     show_count(history_graph_left_out(graph), left);
     show_count(history_graph_events(graph), drawn);
-    fprintf(stderr,
-            "dpm: %s events are drawn, %s more are left out; --from, --to and --process choose, "
-            "--most draws more\n",
-            drawn, left);
+    command_say("%s events are drawn, %s more are left out; --from, --to and --process choose, "
+                "--most draws more",
+                drawn, left);
 }
 
 static int graph_traces(const char *const *names, size_t count, struct graph_options *options)

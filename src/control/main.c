@@ -49,13 +49,14 @@ int command_help(const char *name)
 #define MESSAGE_SIZE 8192 /* more than the longest name of a file, and what is said of it */
 
 /* One line, whatever the names in it hold. */
-static void say(const char *before, const char *after, const char *format, va_list arguments)
+static void say(FILE *file, const char *before, const char *after, const char *format,
+                va_list arguments)
 {
     char text[MESSAGE_SIZE], safe[MESSAGE_SIZE];
 
     vsnprintf(text, sizeof(text), format, arguments);
     show_text(text, sizeof(text) - 1, safe);
-    fprintf(stderr, "dpm: %s%s%s\n", before, safe, after);
+    fprintf(file, "dpm: %s%s%s\n", before, safe, after);
 }
 
 void command_say(const char *format, ...)
@@ -63,7 +64,16 @@ void command_say(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    say("", "", format, arguments);
+    say(stderr, "", "", format, arguments);
+    va_end(arguments);
+}
+
+void command_say_to(FILE *file, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(file, "", "", format, arguments);
     va_end(arguments);
 }
 
@@ -72,7 +82,7 @@ int command_error(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    say("", "", format, arguments);
+    say(stderr, "", "", format, arguments);
     va_end(arguments);
     return EXIT_FAILURE;
 }
@@ -92,7 +102,7 @@ int command_usage_error(const char *name, const char *format, ...)
     snprintf(before, sizeof(before), "%s: ", name);
     snprintf(after, sizeof(after), " (try: dpm %s --help)", name);
     va_start(arguments, format);
-    say(before, after, format, arguments);
+    say(stderr, before, after, format, arguments);
     va_end(arguments);
     return EXIT_USAGE;
 }

@@ -394,20 +394,22 @@ void metering_announce(const struct metering *metering, const char *command, FIL
 {
     if (metering->kind == METER_KERNEL) {
         if (metering->operations->left_out(metering->meter) != NULL)
-            fprintf(messages, "dpm: --meter ptrace meters it, too; each call takes " PTRACE_COST
-                              " longer then\n");
+            command_say_to(messages, "--meter ptrace meters it, too; each call takes " PTRACE_COST
+                                     " longer then");
         return;
     }
     if (metering->kernel_refused[0] != '\0')
-        fprintf(messages,
-                "dpm: metering with ptrace, as the kernel meter does not work here (%s); each call "
-                "that sends, receives or waits takes " PTRACE_COST " longer\n",
-                metering->kernel_refused);
+        command_say_to(
+            messages,
+            "metering with ptrace, as the kernel meter does not work here (%s); each call "
+            "that sends, receives or waits takes " PTRACE_COST " longer",
+            metering->kernel_refused);
     if (metering->operations->holds_descendants(metering->meter))
-        fprintf(messages,
-                "dpm: if dpm is killed, %s and its descendants are killed with it; --survive lets "
-                "them run on, and costs more\n",
-                command);
+        command_say_to(
+            messages,
+            "if dpm is killed, %s and its descendants are killed with it; --survive lets "
+            "them run on, and costs more",
+            command);
 }
 
 void metering_close(struct metering *metering)

@@ -158,8 +158,8 @@ static void give_up(struct recording *recording, int error, const struct problem
     enum end_reason reason = error == -EFBIG ? END_SIZE : END_DISK;
 
     stop_recording(recording, reason);
-    fprintf(recording->messages, "dpm: recording stopped: %s; %s\n", problem->text,
-            recording->subject);
+    command_say_to(recording->messages, "recording stopped: %s; %s", problem->text,
+                   recording->subject);
 }
 
 static int store_one(struct recording *recording, const struct event *event,
@@ -383,8 +383,12 @@ void recording_begin(struct recording *recording)
     recording->last_flush = recording->last_report = clock_now(CLOCK_MONOTONIC);
 }
 
+#define NAMED_MOST 10
+
 static void name_the_living(struct recording *recording, const char *hint)
 {
+    char names[NAMED_MOST * (STREAM_NAME_SIZE + sizeof(" [-2147483648]"))] = "";
+    size_t used = 0;
     struct meter_process *list;
     struct problem problem;
     size_t count;
@@ -393,17 +397,13 @@ static void name_the_living(struct recording *recording, const char *hint)
     if (metering->operations->live(metering->meter) == 0 ||
         metering->operations->processes(metering->meter, &list, &count, &problem) < 0)
         return;
+    for (size_t i = 0; i < count && i < NAMED_MOST; i++)
+        used += (size_t)snprintf(names + used, sizeof(names) - used, " %.*s[%d]", STREAM_NAME_SIZE,
+                                 list[i].name, list[i].pid);
     if (count > 0)
-        fprintf(recording->messages,
-                "dpm: %zu metered process%s still running, no longer metered:", count,
-                count == 1 ? " is" : "es are");
-    for (size_t i = 0; i < count && i < 10; i++) {
-        char name[STREAM_NAME_SIZE + 1];
-        show_text(list[i].name, sizeof(list[i].name), name);
-        fprintf(recording->messages, " %s[%d]", name, list[i].pid);
-    }
-    if (count > 0)
-        fprintf(recording->messages, "%s%s\n", count > 10 ? " ..." : "", hint);
+        command_say_to(
+            recording->messages, "%zu metered process%s still running, no longer metered:%s%s%s",
+            count, count == 1 ? " is" : "es are", names, count > NAMED_MOST ? " ..." : "", hint);
     free(list);
 }
 
@@ -464,7 +464,7 @@ int recording_end(struct recording *recording, const char *name_the_rest, struct
 
 static void say(const char *sentence, void *messages)
 {
-    fprintf(messages, "dpm: %s\n", sentence);
+    command_say_to(messages, "%s", sentence);
 }
 
 /* Why program counters have no names: these are written when all else is. */
@@ -485,12 +485,12 @@ static void tell_result(const struct recording *recording, const struct source_s
 {
     uint64_t noted = 0, unnamed = symbols_unnamed(recording->symbols, &noted);
 
-    fprintf(recording->messages, "dpm: %" PRIu64 " records, %" PRIu64 " lost, in %s\n",
-            state->records, state->lost, recording->path);
+    command_say_to(recording->messages, "%" PRIu64 " records, %" PRIu64 " lost, in %s",
+                   state->records, state->lost, recording->path);
     if (unnamed > 0)
-        fprintf(recording->messages,
-                "dpm: %" PRIu64 " of %" PRIu64 " program counters have no name: %s\n", unnamed,
-                noted, why_unnamed(recording->reason));
+        command_say_to(recording->messages,
+                       "%" PRIu64 " of %" PRIu64 " program counters have no name: %s", unnamed,
+                       noted, why_unnamed(recording->reason));
     recording->metering.operations->report(recording->metering.meter, say, recording->messages);
 }
 
@@ -508,9 +508,9 @@ static void analyse(const struct recording *recording, const struct trace_names 
     if (recording->records > ANALYSED_MOST)
         return;
     if (read_longest_path(names, &no_picture, path, &problem) < 0)
-        fprintf(recording->messages, "dpm: the longest path: %s\n", problem.text);
+        command_say_to(recording->messages, "the longest path: %s", problem.text);
     if (read_requests(names, causality, &problem) < 0)
-        fprintf(recording->messages, "dpm: requests: %s\n", problem.text);
+        command_say_to(recording->messages, "requests: %s", problem.text);
 }
 
 static int report(struct recording *recording, const struct report *found, struct problem *problem)

@@ -45,8 +45,8 @@ static void say(const char *where, uint64_t time, uint64_t count)
 
     show_duration(time, texts[0]);
     show_count(count, texts[1]);
-    fprintf(stderr, "dpm: %s messages took %s from SEND to MESSAGEQUEUED, the median of %s\n",
-            where, texts[0], texts[1]);
+    command_say("%s messages took %s from SEND to MESSAGEQUEUED, the median of %s", where, texts[0],
+                texts[1]);
 }
 
 /* Delays within a machine (`local`) or between machines. Returns 0 or -ENOMEM. */
@@ -68,8 +68,8 @@ static int take(const struct communication *communication, bool local, struct de
     uint64_t time = median_of(pairs, count, &messages);
     free(pairs);
     if (messages == 0) {
-        fprintf(stderr, "dpm: no %s message tells how long it took: it takes %s\n",
-                local ? "local" : "remote", delay->count > 0 ? "what was given" : "no time");
+        command_say("no %s message tells how long it took: it takes %s", local ? "local" : "remote",
+                    delay->count > 0 ? "what was given" : "no time");
         return 0;
     }
     *delay = (struct delay){.count = 1};
@@ -85,11 +85,10 @@ static void say_clock_error(uint64_t error)
     if (error == 0)
         return;
     show_duration(error, text);
-    fprintf(stderr,
-            error == UINT64_MAX
-                ? "dpm: how far clocks of different machines are apart is not known%.0s\n"
-                : "dpm: clocks of different machines are known to within %s\n",
-            text);
+    if (error == UINT64_MAX)
+        command_say("how far clocks of different machines are apart is not known");
+    else
+        command_say("clocks of different machines are known to within %s", text);
 }
 
 int placements_see_delays(struct placements *placements, const char *const *names, size_t count,

@@ -19,8 +19,7 @@ static void warn_unknown(const struct communication *communication)
     show_counted(communication->unknown_streams, "message", streams);
     show_counted(communication->unknown_paths, "message", paths);
     if (communication->unknown_streams + communication->unknown_paths > 0)
-        fprintf(stderr, "dpm: %s of streams and %s of paths whose identity was lost\n", streams,
-                paths);
+        command_say("%s of streams and %s of paths whose identity was lost", streams, paths);
 }
 
 /* Replaces the result by that of groups. */

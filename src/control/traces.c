@@ -52,7 +52,7 @@ static void report_count(uint64_t count, const char *one, const char *many, cons
     if (count == 0)
         return;
     show_count(count, text);
-    fprintf(stderr, "dpm: %s %s %s\n", text, count == 1 ? one : many, what);
+    command_say("%s %s %s", text, count == 1 ? one : many, what);
 }
 
 void traces_report_losses(const struct traces *traces)
