@@ -333,7 +333,7 @@ fails 'no speed' 2 'give NAME=SPEED' "$dpm" path --what-if gzip=fast pipe.trace
 fails 'no file for the picture' 2 'ends with .svg, .dot or .gv' "$dpm" path --graph - pipe.trace
 fails 'no kind of picture' 2 '[-]-graph x.png: give a file whose name ends with .svg, .dot or .gv' \
     "$dpm" path --graph x.png pipe.trace
-for option in '--from 1ms' '--to 1ms' '--most 5'; do
+for option in '--from 0' '--from 1ms' '--to 1ms' '--most 5'; do
     # shellcheck disable=SC2086 # an option and its argument
     fails "$option of no picture" 2 'are of the picture: give --graph' "$dpm" path $option pipe.trace
 done

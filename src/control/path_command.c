@@ -21,6 +21,7 @@ struct asked {
     const char *file;   /* of the picture */
     enum graph_format format;
     struct path_picture picture;
+    bool chosen; /* what is in the picture */
 };
 
 /* ---- showing ---- */
@@ -143,8 +144,10 @@ static int take_option(int option, struct asked *asked)
         asked->folded = optarg;
         return -1;
     case OPTION_FROM:
+        asked->chosen = true;
         return picture_from("path", &asked->picture.choice);
     case OPTION_TO:
+        asked->chosen = true;
         return picture_to("path", &asked->picture.choice);
     case OPTION_GRAPH:
         asked->file = optarg;
@@ -153,6 +156,7 @@ static int take_option(int option, struct asked *asked)
         asked->show.json = true;
         return -1;
     case OPTION_MOST:
+        asked->chosen = true;
         return picture_most("path", &asked->picture.choice);
     case OPTION_PROCESSES:
         asked->options.parallelism.threads = false;
@@ -186,7 +190,7 @@ static int check_together(const struct asked *asked)
 {
     const struct graph_choice *choice = &asked->picture.choice;
 
-    if (asked->file == NULL && (choice->from != 0 || choice->to != 0 || choice->most != 0))
+    if (asked->file == NULL && asked->chosen)
         return command_usage_error("path",
                                    "--from, --to and --most are of the picture: give --graph");
     if (choice->to != 0 && choice->to <= choice->from)
