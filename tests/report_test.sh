@@ -220,17 +220,23 @@ has_all pipe.html pipe.trace
 sed -n '/^What was found$/,/^Processes$/p' nothing.txt | sed '1d; $d; /^$/d' | tr -s ' ' > found
 check_equal "of a recording of nothing there is nothing more" 'Nothing Too little was recorded to say anything of it.' "$(cat found)"
 # what was not metered, nobody can be said not to have done
-for asked in '--flags fork' '--flags send' '--flags receive' '--kinds tcp'; do
+while read -r parallelisms silent asked; do
     # shellcheck disable=SC2086 # an option and its argument
-    "$dpm" run $asked -o part.trace --report part.txt -- sh -c 'seq 1000 | sort -n | tail -1' > said
+    "$dpm" run $asked -o part.trace --report part.txt -- sh -c 'seq 1000 | sort -n | tail -1' > said < /dev/null
     "$dpm" report --json part.trace > report.json
-    check_equal "$asked: nobody is called silent" "" "$(found Silent | grep 'no message:')"
-    check_equal "... and beside a P stands what may make it less" "$(found Parallelism | grep -c '^P = ')" \
-        "$(found Parallelism | grep -c '^P may be less in truth, for arcs are missing; not metered: [a-z, ]*\.$')"
+    called=$(found Silent | sed 's/.* message by \([a-z,]*\): .*/by-\1/')
+    check_equal "$asked: is anybody called silent, and by what" "$silent" "${called:-nobody}"
+    check_equal "... is there a P" "$parallelisms" "$(found Parallelism | grep -c '^P = ')"
+    check_equal "... and beside it what may make it less" "$parallelisms" "$(found Parallelism |
+        grep -c '^P may be less in truth, for arcs are missing; not metered: [a-z, ]*\.$')"
     check "... and what was not metered" grep -q '^\(Paths\|Events\) of these kinds were not metered: ' part.txt
     rm -rf part.trace
-done
-check_equal "of other kinds than TCP" "by tcp" "$(found Silent | sed 's/.* message \(by [a-z,]*\): .*/\1/')"
+done << 'END'
+1 nobody --flags fork
+0 nobody --flags send
+1 nobody --flags receive
+1 by-tcp --kinds tcp
+END
 
 cp "$(command -v cat)" '<b>&"x'
 "$dpm" run -o markup.trace --report markup.txt -- sh -c "echo hello | ./'<b>&\"x' | wc -c" > size
