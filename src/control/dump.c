@@ -13,7 +13,8 @@
 #include <stdlib.h>
 
 /* Names of program counters stand at the end of a trace: they are read before anything is shown.
- * Each MODULE and PROCEDURE that these traces' control files have. Errors: -EBADMSG where a file is damaged, -ENOMEM ... */
+ * Each MODULE and PROCEDURE that these traces' control files have. Errors: -EBADMSG where a file is damaged,
+ * -ENOMEM ... */
 static int read_names(struct source *control, struct identities *identities,
                       struct problem *problem)
 {

@@ -78,8 +78,8 @@ int metering_open(const struct metering_options *options, struct metering *ret_m
                   struct problem *problem);
 void metering_close(struct metering *metering);
 
-/* Says what whoever starts a command should know of this meter before it runs: which one it is if nobody has chosen it, why, and
- * what it costs; and what becomes of the command if we are killed. `command` names it. */
+/* Says what whoever starts a command should know of this meter before it runs: which one it is if nobody has chosen it,
+ * why, and what it costs; and what becomes of the command if we are killed. `command` names it. */
 void metering_announce(const struct metering *metering, const char *command, FILE *messages);
 
 /* The words of --meter, in the order of enum meter_choice; NULL behind the last. */

@@ -334,6 +334,7 @@ bool process_choice_misses(const struct process_choice *choice, struct problem *
             length += (size_t)snprintf(text + length, sizeof(text) - length, "%s %s %s",
                                        length == 0 ? "" : ",", what[choice->words[i].by],
                                        choice->words[i].text);
-    problem_set(problem, -ESRCH, "there is no process%s", text);
+    if (length > 0)
+        problem_set(problem, -ESRCH, "there is no process%s", text);
     return length > 0;
 }

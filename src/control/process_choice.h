@@ -34,7 +34,8 @@ struct process_choice {
 void process_choice_done(struct process_choice *choice);
 
 /* Each of these returns 0, or a negative errno with a line in `problem`: -EINVAL, -ESRCH (no process
- * has this pid), -ENOMEM. A thread's id stands for its process. A unit without a type is a service; one that is another's alias stands for that. */
+ * has this pid), -ENOMEM. A thread's id stands for its process. A unit without a type is a service; one that is
+ * another's alias stands for that. */
 int process_choice_pid(struct process_choice *choice, const char *text, struct problem *problem);
 int process_choice_name(struct process_choice *choice, const char *name, struct problem *problem);
 int process_choice_cgroup(struct process_choice *choice, const char *path, struct problem *problem);

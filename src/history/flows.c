@@ -149,6 +149,26 @@ static void leave_out(struct history *history, struct end *end, const struct sen
     end->disordered = end->packets = true;
 }
 
+/* Keeps a SEND until all of it has been received, if there is room. */
+static int keep_send(struct history *history, struct end *end, const struct sent *sent)
+{
+    int64_t index = sends_insert(&end->sends, sent);
+
+    if (index == -ERANGE) {
+        leave_out(history, end, sent);
+        return 0;
+    }
+    if (index < 0)
+        return -ENOMEM;
+    if (index < (int64_t)end->sends.first + end->done)
+        end->done = (uint32_t)index - end->sends.first;
+    count_in(history, end);
+    if (end->counted && sends_count(&end->sends) > 1 && end->partner != NULL)
+        sends_compare_order(end, &end->sends, (uint32_t)index);
+    limit_sends(history, end);
+    return 0;
+}
+
 int flows_note_send(struct history *history, struct end *end, struct stream *stream,
                     const struct record *record)
 {
@@ -189,22 +209,9 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     }
     if (end->sharing != NULL && end->sharing->ahead_count > 0)
         sent.left -= sharing_take_back(end->sharing, position, position + bytes);
-    if (end->is_unjoined == false && end->partner == NULL)
+    if (!end->is_unjoined && end->partner == NULL)
         ends_list_unjoined(history, end);
-    int64_t index = sends_insert(&end->sends, &sent);
-    if (index == -ERANGE) {
-        leave_out(history, end, &sent);
-        return 0;
-    }
-    if (index < 0)
-        return -ENOMEM;
-    if (index < (int64_t)end->sends.first + end->done)
-        end->done = (uint32_t)index - end->sends.first;
-    count_in(history, end);
-    if (end->counted && sends_count(&end->sends) > 1 && end->partner != NULL)
-        sends_compare_order(end, &end->sends, (uint32_t)index);
-    limit_sends(history, end);
-    return 0;
+    return keep_send(history, end, &sent);
 }
 
 /* Where the piece of a call begins of which `bytes` are out up to `to`. Where positions are counted when a call ends,
@@ -305,18 +312,19 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
 
 /* ---- handing out ---- */
 
-/* The SEND that is handed out now, from among those noted: mostly the last; NULL: it is not kept. */
+/* The SEND that is handed out now, from among those noted: mostly the last; NULL: it is not kept. A record has the
+ * lowest 32 bits of its position; if all that are kept lie within half of that, the position is known, and those before
+ * it need not be looked at. */
 static struct sent *find_noted(const struct sends *sends, const struct record *record,
                                uint32_t stream)
 {
-    uint64_t position = 0; /* of those that are left: unknown */
+    uint64_t position = 0; /* not known */
 
     for (uint32_t i = sends->end; i > sends->first && sends->at[i - 1].position >= position; i--) {
         struct sent *sent = &sends->at[i - 1];
         if (sent->number == NO_NUMBER && sent->sequence == record->header.sequence &&
             sent->stream == stream && (uint32_t)sent->position == record->message.offset)
             return sent;
-        /* where none of them has the same offset as another there is an end of looking */
         if (i == sends->end && sent->position - sends->at[sends->first].position < INT32_MAX)
             position = unwrap(sent->position, record->message.offset);
     }

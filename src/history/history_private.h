@@ -692,8 +692,8 @@ int room_hand_out(struct history *history, struct end *end, struct stream *strea
                   const struct record *record, struct history_event *event);
 void room_forget(struct history *history, struct end *end);
 
-/* The RECEIVE of an end of file is at the head of its stream: adds the edge from what ended the file. 0: it must wait, for
- * the TERMINATION of a process below *ret_process; 1, or -ENOMEM. */
+/* The RECEIVE of an end of file is at the head of its stream: adds the edge from what ended the file. 0: it must wait,
+ * for the TERMINATION of a process below *ret_process; 1, or -ENOMEM. */
 int room_look_at_end(struct history *history, const struct end *end, const struct stream *stream,
                      const struct record *record, bool forced, struct process **ret_process);
 

@@ -8,16 +8,17 @@
  *
  * Ports are reused, so the starting positions of TCP must agree as well (A's first byte out is B's
  * first byte in), which 64 bits of initial sequence numbers make certain, even where addresses were
- * translated on the way (NAT); an end that is older than the metering does not know them. A loopback address means another host on each machine and
- * in each network namespace. UDP has no beginning: its positions are all 0, and of several
- * ends with the same addresses the latest counts. Cookies are unique on one machine, those of pipes in one recording.
+ * translated on the way (NAT); an end that is older than the metering does not know them. A loopback
+ * address means another host on each machine and in each network namespace. UDP has no beginning: its
+ * positions are all 0, and of several ends with the same addresses the latest counts. Cookies are unique on one machine, those of pipes in one recording.
  *
  * Every end is entered under the keys by which its partner will look for it:
  *
  *      KEY_CONNECTION   both addresses and both starting positions; both cookies
  *      KEY_STARTS       both starting positions of TCP, whatever the addresses (they were translated)
  *      KEY_ADDRESSES    both addresses, whatever the positions
- *      KEY_OLDER        both addresses, of ends that are older than the metering, or whose positions are their meter's own
+ *      KEY_OLDER        both addresses, of ends that are older than the metering, or whose positions are their
+ *                       meter's own
  *      KEY_COOKIE       its own cookie, of ends that do not know their peer
  *      KEY_PEER         the peer's cookie
  */

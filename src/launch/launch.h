@@ -17,8 +17,8 @@
 
 /* To be called first in main: makes our own process independent of how it was started; programs that are launched are
  * started as we were. A write beyond the largest size of a file (ulimit -f) fails, as on a full disk, instead of ending
- * us by SIGXFSZ, and with us what ptrace meters. Closed standard files stay unusable, but no other file takes their place. As many files
- * may be open as the hard limit allows. */
+ * us by SIGXFSZ, and with us what ptrace meters. Closed standard files stay unusable, but no other file takes their
+ * place. As many files may be open as the hard limit allows. */
 void launch_settle(void);
 
 struct launch_options {

@@ -6,9 +6,10 @@
 #ifndef DPM_JSON_H
 #define DPM_JSON_H
 
-#include "statistics/statistics.h"
+#include "base/histogram.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 /* Prints a value as these flags of json_dumpf say, and frees it. NULL is what could not be made: -ENOMEM, which is also
  * returned where memory ends while it is printed. A failure to write stays in the file. */

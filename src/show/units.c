@@ -79,8 +79,8 @@ static bool continues(unsigned char byte)
     return (byte & 0xc0) == 0x80;
 }
 
-/* Of three bytes: what turns the direction of writing for all that follows (U+202A to U+202E, U+2066 to U+2069), or ends a
- * line (U+2028, U+2029): a name with it would change how the rest of a table is read. */
+/* Of three bytes: what turns the direction of writing for all that follows (U+202A to U+202E, U+2066 to U+2069), or
+ * ends a line (U+2028, U+2029): a name with it would change how the rest of a table is read. */
 static bool arranges_others(const unsigned char *from)
 {
     return from[0] == 0xe2 && ((from[1] == 0x80 && from[2] >= 0xa8 && from[2] <= 0xae) ||
