@@ -11,6 +11,7 @@
  *              worker 1 > client ... (each process that sends is known)
  */
 #include "statistics/connections.h"
+#include "statistics/queues.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
  *           ^             ^ highest
  *           highest - NUMBERS_SEEN + 1
  */
-#include "statistics/statistics_private.h"
+#include "statistics/queues.h"
 
 #include <string.h>
 

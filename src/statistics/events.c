@@ -5,7 +5,7 @@
  *      record --> stream, process: CPU time, where it was sent from, how long it waited (waits.c)
  *            '--> path, use:       what was sent and received (messages.c), what is in the queue (queues.c)
  */
-#include "statistics/statistics_private.h"
+#include "statistics/queues.h"
 
 #include <errno.h>
 

@@ -14,6 +14,7 @@
  * has and no path that lives was used by it.
  */
 #include "statistics/connections.h"
+#include "statistics/queues.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queues.c: messages on their way to an end of a path and in its queue. Who waits for whom: waits.c.
+ * queues.c: messages on their way to an end of a path and in its queue. How long that is: queue_lengths.c; who waits
+ * for whom: waits.c.
  *
  *      sent:     SEND ----------------> | on its way | in the queue | ----> RECEIVE: taken
  *      arrived:  MESSAGEQUEUED, which may come before its SEND is told      wait = taken - queued
@@ -13,7 +14,7 @@
  * sent, and how long it was on its way is not known. Of UNIX sockets its coming is told before its SEND, or
  * never. Times are those of the first trace's clock, as near as messages tell (history.h, clocks).
  */
-#include "statistics/statistics_private.h"
+#include "statistics/queues.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -97,166 +98,6 @@ static bool will_be_told(const struct statistics *statistics, const struct queue
     return statistics->origins[origin].meter_flags & EVENT_FLAG(EVENT_MESSAGEQUEUED);
 }
 
-/* ---- lengths ---- */
-
-static void lengthen(struct queue_length *length, uint64_t messages, uint64_t bytes)
-{
-    length->messages += messages;
-    length->bytes += bytes;
-    if (length->messages > length->messages_max)
-        length->messages_max = length->messages;
-    if (length->bytes > length->bytes_max)
-        length->bytes_max = length->bytes;
-}
-
-static void shorten(struct queue_length *length, uint64_t messages, uint64_t bytes)
-{
-    length->messages -= messages < length->messages ? messages : length->messages;
-    length->bytes -= bytes < length->bytes ? bytes : length->bytes;
-}
-
-/* Into the queues of a process. */
-static void lengthen_process(struct statistics *statistics, uint32_t process, uint64_t messages,
-                             uint64_t bytes, uint64_t time)
-{
-    struct queue_length *length = &process_row(statistics, process)->queue;
-    const struct queue_length before = *length;
-
-    lengthen(length, messages, bytes);
-    if (length->messages_max > before.messages_max)
-        statistics->processes[process].most_messages_at = time;
-    if (length->bytes_max > before.bytes_max)
-        statistics->processes[process].most_bytes_at = time;
-}
-
-static void note_operation(struct queue_length *length)
-{
-    length->operations++;
-    length->messages_sum += length->messages;
-}
-
-static struct queue_length *length_of_owner(struct statistics *statistics,
-                                            const struct queue *queue)
-{
-    return queue->owner == NO_PROCESS || queue->closed
-               ? NULL
-               : &process_row(statistics, queue->owner)->queue;
-}
-
-/* Bytes of a message that were not received before it was told (of calls that go on). */
-static uint64_t bytes_left(const struct queue *queue, const struct queue_message *message)
-{
-    int32_t left = (int32_t)(message->end - queue->taken);
-
-    if (queue->numbered || !queue->has_taken)
-        return message->bytes;
-    return left <= 0 ? 0 : (uint32_t)left < message->bytes ? (uint32_t)left : message->bytes;
-}
-
-static void put_in(struct statistics *statistics, struct queue *queue,
-                   struct queue_message *message, uint64_t time, bool told)
-{
-    struct queue_length *owner = length_of_owner(statistics, queue);
-    uint64_t bytes = bytes_left(queue, message);
-
-    message->queued = time;
-    message->told = told;
-    lengthen(&queue->length, 1, bytes);
-    note_operation(&queue->length);
-    if (owner == NULL)
-        return;
-    lengthen_process(statistics, queue->owner, 1, bytes, time);
-    note_operation(owner);
-}
-
-/* A call that goes on has sent more of it. */
-static void lengthen_message(struct statistics *statistics, struct queue *queue,
-                             struct queue_message *message, uint32_t more, uint64_t time)
-{
-    uint64_t before = bytes_left(queue, message);
-
-    message->end += more;
-    message->bytes += more;
-    if (message->queued == 0)
-        return;
-    lengthen(&queue->length, 0, bytes_left(queue, message) - before);
-    if (length_of_owner(statistics, queue) != NULL)
-        lengthen_process(statistics, queue->owner, 0, bytes_left(queue, message) - before, time);
-}
-
-static void take_out(struct statistics *statistics, struct queue *queue, uint64_t wait)
-{
-    struct queue_length *lengths[] = {&queue->length, length_of_owner(statistics, queue)};
-
-    for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++) {
-        shorten(lengths[i], 1, 0);
-        note_operation(lengths[i]);
-        lengths[i]->wait += wait;
-    }
-}
-
-static void take_out_bytes(struct statistics *statistics, struct queue *queue, uint64_t bytes)
-{
-    struct queue_length *owner = length_of_owner(statistics, queue);
-
-    if (bytes > queue->length.bytes)
-        bytes = queue->length.bytes;
-    shorten(&queue->length, 0, bytes);
-    if (owner != NULL)
-        shorten(owner, 0, bytes);
-}
-
-/* What was in the queue when a process's queues were longest, though nobody knew then that it was the process's: a
- * connection is nobody's before its first receive. */
-static void count_earlier(struct statistics *statistics, const struct queue *queue,
-                          uint32_t process)
-{
-    const struct statistics_process *when = &statistics->processes[process];
-    struct queue_length *length = &process_row(statistics, process)->queue;
-
-    for (uint32_t i = queue->first; i < queue->count; i++) {
-        const struct queue_message *message = &queue->messages[i];
-        if (message->queued == 0)
-            continue;
-        length->messages_max += message->queued <= when->most_messages_at;
-        if (message->queued <= when->most_bytes_at)
-            length->bytes_max += bytes_left(queue, message);
-    }
-}
-
-/* Who receives here: the last who did. What is in the queue is his from then on. */
-static void set_owner(struct statistics *statistics, struct queue *queue, uint32_t process,
-                      uint64_t time)
-{
-    struct queue_length *before = length_of_owner(statistics, queue);
-
-    if (queue->owner == process && !queue->closed)
-        return;
-    if (before != NULL)
-        shorten(before, queue->length.messages, queue->length.bytes);
-    if (queue->owner == NO_PROCESS)
-        count_earlier(statistics, queue, process);
-    queue->owner = process;
-    queue->closed = false; /* what was received before may be told after */
-    lengthen_process(statistics, process, queue->length.messages, queue->length.bytes, time);
-}
-
-void queue_leaves(struct statistics *statistics, struct queue *queue)
-{
-    struct queue_length *owner = queue == NULL ? NULL : length_of_owner(statistics, queue);
-
-    if (owner == NULL)
-        return;
-    shorten(owner, queue->length.messages, queue->length.bytes);
-    queue->closed = true;
-}
-
-void queue_is_over(const struct queue *queue, struct queue_length *of_owner)
-{
-    if (!queue->closed)
-        shorten(of_owner, queue->length.messages, queue->length.bytes);
-}
-
 /* ---- messages ---- */
 
 static void drop_first(struct queue *queue)
@@ -266,18 +107,10 @@ static void drop_first(struct queue *queue)
         queue->first = queue->count = 0;
 }
 
-/* Nobody takes the first message any more: it is in the queue no longer, without an operation. */
+/* Nobody takes the first message any more. */
 static void give_up_first(struct statistics *statistics, struct queue *queue)
 {
-    const struct queue_message *message = &queue->messages[queue->first];
-    struct queue_length *owner = length_of_owner(statistics, queue);
-
-    if (message->queued != 0) {
-        take_out_bytes(statistics, queue, bytes_left(queue, message));
-        shorten(&queue->length, 1, 0);
-        if (owner != NULL)
-            shorten(owner, 1, 0);
-    }
+    queue_give_up(statistics, queue, &queue->messages[queue->first]);
     queue->lost++;
     drop_first(queue);
 }
@@ -437,24 +270,7 @@ static void bytes_arrived(struct statistics *statistics, struct queue *queue, ui
     while (at > queue->first && queue->messages[at - 1].queued == 0)
         at--;
     for (; at < queue->count && covers(queue, end, queue->messages[at].end); at++)
-        put_in(statistics, queue, &queue->messages[at], time, true);
-}
-
-/* The kernel knows the bytes of messages that are not complete, too. */
-static void note_told_length(struct statistics *statistics, struct queue *queue, uint32_t bytes,
-                             uint64_t time)
-{
-    struct queue_length *owner = length_of_owner(statistics, queue);
-
-    if (queue->numbered || bytes <= queue->length.bytes)
-        return;
-    uint64_t more = bytes - queue->length.bytes;
-    if (bytes > queue->length.bytes_max)
-        queue->length.bytes_max = bytes;
-    if (owner == NULL || owner->bytes + more <= owner->bytes_max)
-        return;
-    owner->bytes_max = owner->bytes + more;
-    statistics->processes[queue->owner].most_bytes_at = time;
+        queue_put_in(statistics, queue, &queue->messages[at], time, true);
 }
 
 /* What is told to have come is in the queue, if its SEND was told before. Returns whether that is all it
@@ -465,7 +281,7 @@ static bool put_in_arrived(struct statistics *statistics, struct queue *queue, u
     if (queue->numbered) {
         uint32_t at = find_datagram(queue, end);
         if (at < queue->count && queue->messages[at].queued == 0)
-            put_in(statistics, queue, &queue->messages[at], time, true);
+            queue_put_in(statistics, queue, &queue->messages[at], time, true);
         return at < queue->count;
     }
     bytes_arrived(statistics, queue, end, time);
@@ -483,7 +299,7 @@ int queues_arrived(struct statistics *statistics, uint32_t path, const struct re
         return -ENOMEM;
     uint32_t end =
         record->queued.offset + (queue->numbered ? 1 : record->queued.bytes) - queue->shift;
-    note_told_length(statistics, queue, record->queued.queue, time);
+    queue_note_told_length(statistics, queue, record->queued.queue, time);
     if (put_in_arrived(statistics, queue, end, time))
         return 0;
     if (partner != NO_END)
@@ -492,7 +308,7 @@ int queues_arrived(struct statistics *statistics, uint32_t path, const struct re
     struct queue_message *added = add_message(statistics, queue, &message, MOST_MESSAGES);
     if (added == NULL)
         return -ENOMEM;
-    put_in(statistics, queue, added, time, true);
+    queue_put_in(statistics, queue, added, time, true);
     return 0;
 }
 
@@ -566,14 +382,8 @@ static uint64_t adopt(struct statistics *statistics, struct queue *strangers, ui
     while (strangers != NULL && strangers->first < strangers->count &&
            covers(strangers, end, strangers->messages[strangers->first].end)) {
         const struct queue_message *message = &strangers->messages[strangers->first];
-        struct queue_length *lengths[] = {&strangers->length,
-                                          length_of_owner(statistics, strangers)};
         time = message->queued;
-        for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++) {
-            shorten(lengths[i], 1, message->bytes);
-            lengths[i]->operations--;
-            lengths[i]->messages_sum -= lengths[i]->messages + 1;
-        }
+        queue_undo_put_in(statistics, strangers, message);
         drop_first(strangers);
     }
     return time;
@@ -603,7 +413,7 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
         return 0; /* its receiver was quicker, and told first */
     if ((record->header.flags & RECORD_CONTINUED) && last != NULL && !queue->numbered &&
         last->end == record->message.offset) {
-        lengthen_message(statistics, queue, last, message.bytes, time);
+        queue_lengthen_message(statistics, queue, last, message.bytes, time);
         return 0;
     }
     last =
@@ -619,9 +429,9 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
     if (queued == 0)
         queued = adopted;
     if (queued != 0)
-        put_in(statistics, queue, last, queued < time ? time : queued, true);
+        queue_put_in(statistics, queue, last, queued < time ? time : queued, true);
     else if (!will_be_told(statistics, queue, partner))
-        put_in(statistics, queue, last, time, false);
+        queue_put_in(statistics, queue, last, time, false);
     return 0;
 }
 
@@ -634,10 +444,10 @@ static int taken(struct statistics *statistics, struct queue *queue, struct queu
     int result = 0;
 
     if (message->queued == 0)
-        put_in(statistics, queue, message, message->sent != 0 ? message->sent : time, false);
+        queue_put_in(statistics, queue, message, message->sent != 0 ? message->sent : time, false);
     uint64_t wait = time_since(message->queued, time);
-    take_out_bytes(statistics, queue, bytes_left(queue, message));
-    take_out(statistics, queue, wait);
+    queue_take_out_bytes(statistics, queue, queue_bytes_left(queue, message));
+    queue_take_out(statistics, queue, wait);
     result = statistics_add_value(statistics, use, VALUE_MESSAGE_WAIT, wait);
     if (result == 0 && message->told && message->sent != 0)
         result = statistics_add_value(statistics, use, VALUE_DELIVERY,
@@ -682,14 +492,14 @@ static void note_taken(struct statistics *statistics, struct queue *queue, uint3
 {
     const struct queue_message *first =
         queue->first < queue->count ? &queue->messages[queue->first] : NULL;
-    uint64_t before = first == NULL || first->queued == 0 ? 0 : bytes_left(queue, first);
+    uint64_t before = first == NULL || first->queued == 0 ? 0 : queue_bytes_left(queue, first);
 
     if (queue->has_taken && (int32_t)(end - queue->taken) <= 0)
         return;
     queue->taken = end;
     queue->has_taken = true;
     if (before > 0)
-        take_out_bytes(statistics, queue, before - bytes_left(queue, first));
+        queue_take_out_bytes(statistics, queue, before - queue_bytes_left(queue, first));
 }
 
 static int take_bytes(struct statistics *statistics, struct queue *queue,
@@ -711,7 +521,7 @@ static int take_bytes(struct statistics *statistics, struct queue *queue,
 static int take(struct statistics *statistics, struct queue *queue, struct statistics_use *use,
                 const struct record *record, uint64_t time)
 {
-    set_owner(statistics, queue, use->process, time);
+    queue_set_owner(statistics, queue, use->process, time);
     if (record->header.flags & RECORD_END_OF_FILE)
         return 0;
     int result = queue->numbered ? take_datagram(statistics, queue, use, record, time)
@@ -752,15 +562,4 @@ int queues_received(struct statistics *statistics, struct statistics_use *use,
                                        path_at(statistics, use->path)) < 0)
         return -ENOMEM;
     return take(statistics, queue, use, record, time);
-}
-
-/* ---- the result ---- */
-
-void queue_result(const struct queue *queue, uint64_t now, struct queue_length *ret_length)
-{
-    *ret_length = queue->length;
-    for (uint32_t i = queue->first; i < queue->count; i++)
-        if (queue->messages[i].queued != 0)
-            ret_length->wait += time_since(queue->messages[i].queued, now);
-    ret_length->unreceived = queue->count - queue->first + queue->lost;
 }

@@ -155,61 +155,6 @@ struct statistics_use {
 
 _Static_assert(sizeof(struct statistics_use) == 64, "a use is one line of the cache");
 
-/* A message on its way to the other end of a path, or in its queue: queues.c. */
-struct queue_message {
-    uint64_t sent;        /* 0: by somebody who is not metered */
-    uint64_t queued : 63; /* 0: not yet, as far as is known */
-    uint64_t told : 1;    /* MESSAGEQUEUED has told when; else it is said to be when it was sent */
-    uint32_t end;         /* position after it */
-    uint32_t bytes;
-};
-
-#define NUMBERS_SEEN 1024
-
-/* Which datagrams were received lately: duplicates.c. */
-struct numbers_seen {
-    uint64_t bits[NUMBERS_SEEN / 64];
-    uint32_t highest;
-    uint32_t last; /* received */
-    bool any;
-};
-
-struct queue_arrival {
-    uint64_t time;
-    uint32_t end; /* up to this position */
-};
-
-/* What few queues need. */
-struct queue_rest {
-    struct queue_arrival *arrivals; /* of what no SEND has told yet */
-    size_t arrival_capacity;
-    struct numbers_seen *seen; /* of UDP between machines; else NULL */
-};
-
-struct queue {
-    struct queue_message *messages; /* [first .. count), in the order of their positions */
-    uint32_t capacity;
-    uint32_t first;
-    uint32_t count;
-    uint32_t taken; /* up to this position */
-    uint32_t owner; /* index of the process that received last, or NO_PROCESS */
-    uint32_t arrival_count;
-    uint32_t sent_last; /* position after the latest message */
-    uint32_t
-        shift; /* to be subtracted from the receiver's numbers: both ends count identifications of IPv4
-                       from 65,536 on by themselves */
-    bool has_taken;
-    bool numbered; /* positions are numbers of messages */
-    bool closed;   /* its receiver's end is: it is in its owner's length no more */
-    bool travels;  /* it is queued after it was sent: TCP, UDP */
-    bool
-        repeats; /* some number was a multiple of 65,536 more than the one before: identifications of
-                      IPv4 that say nothing */
-    uint64_t lost;           /* messages that were given up: nobody received them */
-    struct queue_rest *rest; /* NULL: nothing */
-    struct queue_length length;
-} __attribute__((aligned(64)));
-
 /* What each record looks at comes first. */
 struct statistics_path {
     uint32_t first_use; /* index into uses + 1 */
@@ -407,11 +352,6 @@ static inline struct use_values *values_of(const struct statistics *statistics,
 }
 
 /* `index_and_1`: a path's outgoing or incoming. NULL: there is none. */
-static inline struct queue *queue_at(const struct statistics *statistics, uint32_t index_and_1)
-{
-    return index_and_1 == 0 ? NULL : pool_at(&statistics->queues, index_and_1 - 1);
-}
-
 /* What a process has done so far; valid until the next process is known. */
 static inline struct communication_process *process_row(const struct statistics *statistics,
                                                         uint32_t process)
@@ -500,36 +440,6 @@ int statistics_add_value(struct statistics *statistics, struct statistics_use *u
 
 /* Counts a SEND in its stretch of time. */
 int statistics_count_in_time(struct statistics *statistics, const struct event *event);
-
-/* ---- queues.c; `time` is when it happened, by the first origin's clock; these return 0 or -ENOMEM ---- */
-
-/* A MESSAGEQUEUED of a path; a SEND on it; a RECEIVE by a use. */
-int queues_arrived(struct statistics *statistics, uint32_t path, const struct record *record,
-                   uint64_t time);
-int queues_sent(struct statistics *statistics, uint32_t path, const struct record *record,
-                uint64_t time);
-int queues_received(struct statistics *statistics, struct statistics_use *use,
-                    const struct record *record, uint64_t time);
-
-/* Its path leaves the tables, or nobody can receive from it any more: what is in it is its owner's no
- * more. */
-void queue_leaves(struct statistics *statistics, struct queue *queue);
-
-/* In a result nobody can receive from it any more: the same to its owner's row. */
-void queue_is_over(const struct queue *queue, struct queue_length *of_owner);
-
-/* What it comes to, `now` being the latest time. */
-void queue_result(const struct queue *queue, uint64_t now, struct queue_length *ret_length);
-
-/* Frees it, if there is one. */
-void queue_free(struct statistics *statistics, uint32_t index_and_1);
-
-/* ---- duplicates.c ---- */
-
-/* Whether a number is among the latest; and received. */
-bool numbers_cover(const struct numbers_seen *seen, uint32_t number);
-bool numbers_have(struct numbers_seen *seen, uint32_t number);
-void numbers_note(struct numbers_seen *seen, uint32_t number);
 
 /* ---- waits.c ---- */
 

@@ -9,7 +9,7 @@
  *
  * What is in a table stays where it is until it is removed; then its place is used again.
  */
-#include "statistics/statistics_private.h"
+#include "statistics/queues.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * What each of them needs stands somewhere else in memory: when it is fetched for all at the same time, that takes
  * hardly longer than for one.
  */
-#include "statistics/statistics_private.h"
+#include "statistics/queues.h"
 
 #include <string.h>
 
