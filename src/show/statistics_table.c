@@ -470,16 +470,16 @@ static int print_procedures(const struct communication *communication, FILE *fil
 
 static void print_where(const struct communication *communication, FILE *file)
 {
-    char text[4][UNIT_SIZE];
+    char messages[2][COUNTED_SIZE], bytes[2][UNIT_SIZE];
 
     if (communication->remote.messages == 0)
         return;
-    show_count(communication->local.messages, text[0]);
-    show_bytes(communication->local.bytes, text[1]);
-    show_count(communication->remote.messages, text[2]);
-    show_bytes(communication->remote.bytes, text[3]);
-    fprintf(file, "\nLocal: %s messages, %s; remote: %s messages, %s.\n", text[0], text[1], text[2],
-            text[3]);
+    show_counted(communication->local.messages, "message", messages[0]);
+    show_bytes(communication->local.bytes, bytes[0]);
+    show_counted(communication->remote.messages, "message", messages[1]);
+    show_bytes(communication->remote.bytes, bytes[1]);
+    fprintf(file, "\nLocal: %s, %s; remote: %s, %s.\n", messages[0], bytes[0], messages[1],
+            bytes[1]);
 }
 
 /* A row may be many connections, and what has ended looks like what lives. */
@@ -526,7 +526,8 @@ static void print_duplicates(FILE *file, uint64_t count)
     if (count == 0)
         return;
     show_counted(count, "datagram", text);
-    fprintf(file, "\n%s received once more, doubled by the network.\n", text);
+    fprintf(file, "\n%s %s received once more, doubled by the network.\n", text,
+            count == 1 ? "was" : "were");
 }
 
 /* Bytes that no hook has seen. */
