@@ -6,8 +6,9 @@
  *                                           | no
  *                                        held, until something wakes its stream
  *
- * Of several sources the one is read for which somebody waits, or that has the least under way: so none
- * runs far ahead, whatever their clocks say.
+ * Of several sources the one is read for which somebody waits, or that is behind in time, by the clocks as far as they
+ * are known; or, as clocks may say anything, the one that has the least under way, if there is very much of it: so
+ * none runs far ahead.
  */
 #include "history/history_private.h"
 
@@ -402,11 +403,6 @@ static uint64_t load_of(const struct origin *origin)
     return origin->held + origin->in_flight;
 }
 
-static int64_t wall_time(const struct origin *origin)
-{
-    return (int64_t)(origin->read_time + (uint64_t)origin->wall_offset);
-}
-
 /* Whether `a` is to be read rather than `b`. */
 static bool comes_before(const struct origin *a, const struct origin *b)
 {
@@ -417,33 +413,23 @@ static bool comes_before(const struct origin *a, const struct origin *b)
         return !a->begun;
     if (a_wanted != b_wanted)
         return a_wanted;
-    if (load_of(a) != load_of(b))
+    if ((load_of(a) > UNDER_WAY_MOST || load_of(b) > UNDER_WAY_MOST) && load_of(a) != load_of(b))
         return load_of(a) < load_of(b);
-    return wall_time(a) < wall_time(b);
+    return a->when < b->when;
 }
 
-#define TURN 16 /* records of one source */
-
-/* NULL: none can be read now. */
-static struct origin *choose(struct history *history)
+static bool is_readable(const struct origin *origin)
 {
-    struct origin *best = &history->origins[history->current];
+    return !origin->ended && !origin->idle;
+}
 
-    if (history->turn > 0 && history->origin_count > 0 && !best->ended && !best->idle) {
-        history->turn--;
-        return best;
-    }
-    best = NULL;
-    for (uint32_t i = 0; i < history->origin_count; i++) {
-        struct origin *origin = &history->origins[i];
-        if (!origin->ended && !origin->idle && (best == NULL || comes_before(origin, best)))
-            best = origin;
-    }
-    if (best != NULL) {
-        history->current = (uint32_t)(best - history->origins);
-        history->turn = best->begun && best->waiters == 0 ? TURN : 0;
-    }
-    return best;
+static void end_origin(struct history *history, struct origin *origin)
+{
+    origin->ended = true;
+    history->ended_count++;
+    origin->progress = UINT64_MAX;
+    holding_wake_origin(history, origin);
+    holding_wake_impatient(history);
 }
 
 static void advance(struct history *history, struct origin *origin, uint64_t progress)
@@ -454,29 +440,23 @@ static void advance(struct history *history, struct origin *origin, uint64_t pro
         holding_progress(history, origin);
 }
 
-#define LOOK_EACH 64 /* records */
-
-/* Reads one record. Returns SOURCE_RECORD if it was handed out, 0 if there is more to do, or an error. */
-static int read_one(struct history *history, struct origin *origin, struct history_event *ret_event,
-                    struct problem *problem)
+/* The next record of a source: it stays where it is until the source is asked for another. Returns SOURCE_RECORD, 0:
+ * there is none, which may have woken streams; or an error. */
+static int look_ahead(struct history *history, struct origin *origin, struct problem *problem)
 {
     uint64_t complete = 0;
-    struct event event;
-    int result = origin->source->next(origin->source, &event, &complete, problem);
 
+    if (origin->has_next)
+        return SOURCE_RECORD;
+    int result = origin->source->next(origin->source, &origin->next, &complete, problem);
     if (result < 0)
         return result;
     if (result == SOURCE_RECORD) {
-        event.origin = (uint32_t)(origin - history->origins);
-        advance(history, origin, event.header->time);
-        origin->begun = true;
-        origin->read_time = event.header->time;
-        origin->wall_offset = event.wall_offset;
-        if (history->impatient > 0 && ++history->since_looked >= LOOK_EACH) {
-            history->since_looked = 0;
-            holding_wake_impatient(history);
-        }
-        return take_record(history, &event, ret_event);
+        origin->has_next = true;
+        origin->next.origin = (uint32_t)(origin - history->origins);
+        origin->wall_offset = origin->next.wall_offset;
+        origin->when = (int64_t)(origin->next.header->time + (uint64_t)origin->offset);
+        return SOURCE_RECORD;
     }
     if (result == SOURCE_NONE_YET) {
         origin->idle = true;
@@ -484,12 +464,107 @@ static int read_one(struct history *history, struct origin *origin, struct histo
             advance(history, origin, complete);
         return 0;
     }
-    origin->ended = true;
-    history->ended_count++;
-    origin->progress = UINT64_MAX;
-    holding_wake_origin(history, origin);
-    holding_wake_impatient(history);
+    end_origin(history, origin);
     return 0;
+}
+
+#define UNCERTAIN_MOST 1000000 /* ns */
+
+static void note_time(const struct history *history, struct origin *origin)
+{
+    uint64_t time = origin->next.header->time, error;
+
+    history_clock(history, origin->next.origin, time, &origin->offset, &error);
+    origin->when = (int64_t)(time + (uint64_t)origin->offset);
+    origin->uncertain = error < UNCERTAIN_MOST ? (uint32_t)error : UNCERTAIN_MOST;
+}
+
+/* Until when one may be read while this is the next of another: what comes first within what the clocks are uncertain by
+ * nobody knows. */
+static int64_t turn_until(const struct origin *one, const struct origin *other)
+{
+    uint32_t uncertain = one->uncertain > other->uncertain ? one->uncertain : other->uncertain;
+
+    return (int64_t)((uint64_t)other->when + uncertain);
+}
+
+#define TURN 16 /* records of one source */
+
+/* One source, until another one is behind it. */
+static struct origin *begin_turn(struct history *history)
+{
+    struct origin *best = NULL, *second = NULL;
+
+    for (uint32_t i = 0; i < history->origin_count; i++) {
+        struct origin *origin = &history->origins[i];
+        if (!is_readable(origin))
+            continue;
+        if (best == NULL || comes_before(origin, best)) {
+            second = best;
+            best = origin;
+        } else if (second == NULL || comes_before(origin, second)) {
+            second = origin;
+        }
+    }
+    if (best == NULL)
+        return NULL;
+    note_time(history, best);
+    history->current = best->next.origin;
+    history->turn = best->begun && best->waiters == 0 ? TURN : 0;
+    history->turn_until =
+        second == NULL || best->when > second->when ? INT64_MAX : turn_until(best, second);
+    return best;
+}
+
+static int look_ahead_everywhere(struct history *history, struct problem *problem)
+{
+    int result = SOURCE_RECORD;
+
+    for (uint32_t i = 0; i < history->origin_count && result >= 0; i++)
+        if (is_readable(&history->origins[i]))
+            result = look_ahead(history, &history->origins[i], problem);
+    return result;
+}
+
+/* Which source is to be read; NULL: none can be now, or it is not known before streams that were woken are looked at.
+ * Returns 0 or an error. */
+static int choose(struct history *history, struct origin **ret_origin, struct problem *problem)
+{
+    struct origin *current = &history->origins[history->current];
+    uint32_t ended = history->ended_count;
+    int result = 0;
+
+    *ret_origin = NULL;
+    if (history->turn > 0 && is_readable(current)) {
+        history->turn--;
+        result = look_ahead(history, current, problem);
+        if (result == SOURCE_RECORD && current->when <= history->turn_until)
+            *ret_origin = current;
+        if (result < 0 || *ret_origin != NULL)
+            return result < 0 ? result : 0;
+    }
+    result = look_ahead_everywhere(history, problem);
+    if (result >= 0 && history->ended_count == ended)
+        *ret_origin = begin_turn(history);
+    return result < 0 ? result : 0;
+}
+
+#define LOOK_EACH 64 /* records */
+
+/* Reads one record. Returns SOURCE_RECORD if it was handed out, 0 if there is more to do, or an error. */
+static int read_one(struct history *history, struct origin *origin, struct history_event *ret_event)
+{
+    const struct event event = origin->next;
+
+    origin->has_next = false;
+    origin->read_time = event.header->time;
+    advance(history, origin, event.header->time);
+    origin->begun = true;
+    if (history->impatient > 0 && ++history->since_looked >= LOOK_EACH) {
+        history->since_looked = 0;
+        holding_wake_impatient(history);
+    }
+    return take_record(history, &event, ret_event);
 }
 
 /* ---- when nothing goes on ---- */
@@ -544,9 +619,15 @@ static int go_on(struct history *history, struct history_event *ret_event, struc
         return hand_out_held(history, ready, false, ret_event);
     if (history->held_count >= HELD_MOST && history->oldest != NULL)
         return release_oldest(history, ret_event);
-    struct origin *origin = choose(history);
+    struct origin *origin;
+    uint32_t ended = history->ended_count;
+    int result = choose(history, &origin, problem);
+    if (result < 0)
+        return result;
     if (origin != NULL)
-        return read_one(history, origin, ret_event, problem);
+        return read_one(history, origin, ret_event);
+    if (history->ended_count > ended)
+        return 0; /* which may have woken streams */
     if (history->ended_count < history->origin_count)
         return NOTHING_YET;
     if (history->oldest != NULL)

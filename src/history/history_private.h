@@ -43,6 +43,7 @@
 #define ORPHANS_MOST      16384u  /* closed ends with such SENDs */
 #define FADING_MOST       8192u   /* streams that have ended, whose last event is known */
 #define AHEAD_MOST        65536u  /* how much an origin may be loaded before another is read */
+#define UNDER_WAY_MOST    8192u   /* ... if nobody waits for it */
 #define OVERTAKEN_BY_MOST 1024u   /* SENDs that lie behind one which is noted later */
 #define RETAINED_MOST     65536u /* SENDs that are received and still count for the order of others */
 
@@ -286,14 +287,19 @@ struct held {
 
 struct origin {
     struct source *source;
-    uint64_t read_time; /* of the latest record */
+    struct event next;  /* its next record, where `has_next` */
+    int64_t when;       /* ... by the first origin's clock, about: */
+    int64_t offset;     /* to that clock, as known when the source was chosen last ... */
+    uint32_t uncertain; /* ... and how far that may be wrong, ns */
+    uint64_t read_time; /* of the latest record that was read */
     uint64_t progress;  /* all before this is noted; UINT64_MAX: it has ended */
     int64_t wall_offset;
     uint64_t records;   /* handed out */
     struct record cost; /* what the recording cost; its id is 0: that is not known */
     uint32_t machine;   /* or NO_MACHINE: it has not said */
     uint8_t meter;      /* enum meter_kind */
-    bool begun;
+    bool has_next;
+    bool begun; /* a record was read */
     bool ended;
     bool idle;  /* none yet */
     bool tells; /* SENDCALL is in force: a moment is a proof */
@@ -357,6 +363,7 @@ struct history {
     uint32_t held_count;
     uint32_t current;      /* origin being read ... */
     uint32_t turn;         /* ... for so many records yet */
+    int64_t turn_until;    /* by the first origin's clock: then another one is behind */
     uint32_t since_looked; /* records, since the impatient were looked at */
     uint32_t impatient;
     struct stream *oldest; /* of those that wait for bytes */
