@@ -493,13 +493,46 @@ static void processes_without_paths(void **state)
     free(life);
 }
 
+/* That a path is closed is told within a second after its users have ended, when many others have ended, too. */
+static void closings_told_late(void **state)
+{
+    struct source_state end = {.complete = true, .end_reason = END_COMPLETE};
+    struct life *life = calloc(1, sizeof(*life));
+    const uint32_t count = 2000, later = 100;
+    struct communication *result;
+
+    (void)state;
+    assert_non_null(life);
+    seed = seed_of_run("closings");
+    assert_int_equal(statistics_new(&life->statistics), 0);
+    life->statistics->limits = (struct statistics_limits){20, 16, 16, 4, 16};
+    for (uint32_t i = 0; i < count + later; i++) {
+        const struct connection connection = {.path = 1 + 2 * i};
+        if (i < count) {
+            create_process(life);
+            tell_path(life, &connection, 0);
+            tell_path(life, &connection, 1);
+            tell_event(life, EVENT_SEND, life->last_stream, connection.path, 10);
+            tell_event(life, EVENT_RECEIVE, life->last_stream, connection.path + 1, 10);
+            end_process(life);
+        }
+        for (uint32_t side = 0; i >= later && side < 2; side++)
+            tell_event(life, EVENT_DESTROYPATH, 0, connection.path - 2 * later + side, 0);
+    }
+    assert_int_equal(statistics_finish(life->statistics, &end, 1, &result), 0);
+    assert_int_equal(result->connections, count);
+    assert_int_equal(result->ended, count);
+    communication_free(result);
+    statistics_free(life->statistics);
+    free(life);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folding_is_not_seen),
-        cmocka_unit_test(sharing_is_not_seen),
-        cmocka_unit_test(memory_is_bounded),
-        cmocka_unit_test(processes_without_paths),
+        cmocka_unit_test(folding_is_not_seen), cmocka_unit_test(sharing_is_not_seen),
+        cmocka_unit_test(memory_is_bounded),   cmocka_unit_test(processes_without_paths),
+        cmocka_unit_test(closings_told_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

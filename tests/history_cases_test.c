@@ -623,6 +623,38 @@ static void arrivals_keep_their_place(void **state)
     assert_int_equal(arrivals, 21);
 }
 
+/* Two recordings of one machine are told in the order of time, though one receives long after the other has sent. */
+static void one_clock_is_followed(void **state)
+{
+    const uint32_t messages = 200;
+    uint64_t last = 0;
+    uint32_t told = 0;
+
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_internet(&first, T0, 1, PATH_TCP, 1, 4000, 1, 80);
+    add_machine(&second, T0, 1, ALL);
+    add_internet(&second, T0, 1, PATH_TCP, 1, 80, 1, 4000);
+    for (uint32_t i = 0; i < messages; i++) {
+        add_message(&first, T0 + 10 * i + 10, EVENT_SEND, 1, i, 1, 10 * i, 10);
+        add_message(&second, T0 + 10 * i + 15, EVENT_MESSAGEQUEUED, 0, 0, 1, 10 * i, 10)
+            ->header.flags = RECORD_NO_STREAM;
+    }
+    for (uint32_t i = 0; i < messages; i++)
+        add_message(&second, T0 + 10 * messages + 20 + i, EVENT_RECEIVE, 1, i, 1, 10 * i, 10);
+    run(true);
+    assert_int_equal(outcome.counts.exact, messages);
+    for (uint32_t i = 0; i < outcome.count; i++)
+        if (outcome.records[i].header.id <= EVENT_RECEIVE ||
+            outcome.records[i].header.id == EVENT_MESSAGEQUEUED) {
+            assert_true(outcome.records[i].header.time >= last);
+            last = outcome.records[i].header.time;
+            told++;
+        }
+    assert_int_equal(told, 3 * messages);
+}
+
 /* What a process sends first, it did not begin before it was created. */
 static void not_sent_before_birth(void **state)
 {
@@ -868,6 +900,7 @@ int main(void)
         cmocka_unit_test(counts_beyond_32_bits),
         cmocka_unit_test(closed_after_what_is_held),
         cmocka_unit_test(arrivals_keep_their_place),
+        cmocka_unit_test(one_clock_is_followed),
         cmocka_unit_test(not_sent_before_birth),
         cmocka_unit_test(client_of_a_container),
         cmocka_unit_test(translated),

@@ -30,14 +30,21 @@ struct world {
     uint32_t origins;
 };
 
-static void tell_at(struct world *world, uint32_t origin, uint64_t time, int64_t clock_offset,
-                    void *record)
+/* By a clock that is so far from that of machine 0, as far as is known. */
+static void tell_by(struct world *world, uint32_t origin, uint64_t time, int64_t clock_offset,
+                    bool known, void *record)
 {
     struct record_header *header = record;
     const struct event event = {header, origin, 0};
 
     header->time = time;
-    assert_int_equal(statistics_add_at(world->statistics, &event, clock_offset), 0);
+    assert_int_equal(statistics_add_at(world->statistics, &event, clock_offset, known), 0);
+}
+
+static void tell_at(struct world *world, uint32_t origin, uint64_t time, int64_t clock_offset,
+                    void *record)
+{
+    tell_by(world, origin, time, clock_offset, true, record);
 }
 
 static void tell(struct world *world, uint32_t origin, uint64_t time, void *record)
@@ -516,6 +523,40 @@ static void times_before_the_first_boot(void **state)
     assert_int_equal(result->paths[0].queue.unreceived, 1);
     assert_int_equal(result->paths[0].queue.wait, (1 + 6) * second);
     end(&world, result);
+}
+
+/* Machine 1's clock seems to be `wrong` ns away from that of machine 0, until it is known to be the same: what was noted
+ * by then counts as if that had always been known, but that it is not told how long messages were on their way. */
+static void clocks_known_late(void **state)
+{
+    const int64_t hour = 3600000000000;
+    struct world world;
+
+    (void)state;
+    for (int64_t wrong = -hour; wrong <= hour; wrong += 2 * hour) {
+        begin(&world, ALL_FLAGS, 1);
+        begin_machine(&world, ALL_FLAGS, 1);
+        tell_path(&world, 0, 1, PATH_TCP, (uint16_t[]){2000, 1000});
+        tell_path(&world, 1, 1, PATH_TCP, (uint16_t[]){1000, 2000});
+        for (uint32_t i = 0; i < 3; i++) {
+            struct record call = message(EVENT_RECEIVECALL, 1, 1, 0, 0);
+            struct record send = message(EVENT_SEND, 1, 1, 100 * i, 100);
+            struct record queued = message(EVENT_MESSAGEQUEUED, 0, 1, 100 * i, 100);
+            struct record receive = message(EVENT_RECEIVE, 1, 1, 100 * i, 100);
+            bool known[] = {i > 1, i > 0};
+            tell_by(&world, 1, 10000 * i + 5010, known[0] ? 0 : wrong, known[0], &call);
+            tell(&world, 0, 10000 * i + 5000, &send);
+            tell_by(&world, 1, 10000 * i + 5300, known[0] ? 0 : wrong, known[0], &queued);
+            tell_by(&world, 1, 10000 * i + 5400, known[1] ? 0 : wrong, known[1], &receive);
+        }
+        struct communication *result = result_of(&world);
+        const struct communication_path *path = &result->paths[0];
+        assert_int_equal(path->times.of[TIME_MESSAGE_WAIT].sum, 300);
+        assert_int_equal(path->times.of[TIME_RECEIVER_WAIT].sum, 3 * 390);
+        assert_int_equal(path->times.of[TIME_DELIVERY].sum, 600);
+        assert_int_equal(path->queue.wait, 300);
+        end(&world, result);
+    }
 }
 
 /* ---- against a naive model ----
@@ -1052,6 +1093,7 @@ int main(void)
         cmocka_unit_test(delivery_is_told_by_the_receiver),
         cmocka_unit_test(delivery_of_unix_sockets),
         cmocka_unit_test(times_before_the_first_boot),
+        cmocka_unit_test(clocks_known_late),
         cmocka_unit_test(queues_agree_with_naive),
     };
 

@@ -1530,6 +1530,10 @@ static void counts_receives_without_sends(void **state)
     add_message(recording, 0, EVENT_RECEIVE, 2, 2, 6);
     expect(recording, "path 2 socket#8 > socket#9 (0+ > 1+) 1/6 1/4");
     expect(recording, "pair 0+ > 1+ 1/6 1 0");
+    struct communication *result = read_all(recording);
+    for (size_t i = 0; i < result->pair_count; i++)
+        assert_int_equal(result->pairs[i].sizes.sum, result->pairs[i].sent.bytes);
+    communication_free(result);
 }
 
 /* What the first stream was last, and the names that its numbers have, early or late. */

@@ -476,7 +476,9 @@ static void note_time(const struct history *history, struct origin *origin)
 
     history_clock(history, origin->next.origin, time, &origin->offset, &error);
     origin->when = (int64_t)(time + (uint64_t)origin->offset);
-    origin->uncertain = error < UNCERTAIN_MOST ? (uint32_t)error : UNCERTAIN_MOST;
+    origin->uncertain = error == UINT64_MAX      ? 0
+                        : error < UNCERTAIN_MOST ? (uint32_t)error
+                                                 : UNCERTAIN_MOST;
 }
 
 /* Until when one may be read while this is the next of another: what comes first within what the clocks are uncertain by

@@ -149,7 +149,10 @@ static int print_processes(const struct communication *communication, FILE *file
         text_cell(file, row->group != NULL ? row->group : row->name,
                   row->group != NULL ? NAME_SIZE : STREAM_NAME_SIZE, ",");
         count_cell(file, row->group_size, ",");
-        count_cell(file, row->pid, ",");
+        if (row->pid == 0) /* of several, or not known */
+            fputc(',', file);
+        else
+            count_cell(file, row->pid, ",");
         text_cell(file, communication->machines[row->machine].name,
                   sizeof(communication->machines[0].name), ",");
         count_cell(file, row->cpu, ",");

@@ -138,12 +138,20 @@ static void free_uses(struct statistics *statistics, struct alike *alike)
 
 /* ---- one more ---- */
 
-/* What the kernel has chosen is not common: the port of who connects, the number of a socket without a name. */
-static void keep_common(char local[ADDRESS_SIZE], char remote[ADDRESS_SIZE])
+/* What the kernel has chosen is not common: the port of who connects, the number of a socket or a pipe without a
+ * name. */
+static void keep_common(unsigned kind, char local[ADDRESS_SIZE], char remote[ADDRESS_SIZE])
 {
     char *colon = strrchr(local, ':');
 
-    strcpy(colon == NULL ? local : colon + 1, "*");
+    if (kind == PATH_FIFO)
+        return;
+    if (kind == PATH_PIPE) {
+        strcpy(local, "pipe:*");
+        strcpy(remote, "pipe:*");
+        return;
+    }
+    strcpy((kind == PATH_TCP || kind == PATH_UDP) && colon != NULL ? colon + 1 : local, "*");
     if (strncmp(remote, "socket#", strlen("socket#")) == 0)
         strcpy(remote, "*");
 }
@@ -155,7 +163,7 @@ int alike_add(struct statistics *statistics, const uint32_t paths[2])
 
     if (describe_connection(statistics, statistics->rows, paths, &connection, addresses) < 0)
         return -ENOMEM;
-    keep_common(addresses[0], addresses[1]);
+    keep_common(connection.sums.kind, addresses[0], addresses[1]);
     if (name_connection(statistics->rows, &connection, addresses[0], addresses[1]) < 0)
         return -ENOMEM;
     const struct alike alike = {

@@ -387,10 +387,13 @@ static int add_history_event(struct statistics *statistics, const struct history
                              const struct event *event, uint64_t *error)
 {
     int64_t offset = 0;
+    bool known = true;
 
-    if (event->origin != 0)
+    if (event->origin != 0) {
         history_clock(history, event->origin, event->header->time, &offset, error);
-    return statistics_add_at(statistics, event, offset);
+        known = *error != UINT64_MAX;
+    }
+    return statistics_add_at(statistics, event, offset, known);
 }
 
 /* The recording of a machine that says the latest of its clocks. */

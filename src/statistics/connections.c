@@ -175,13 +175,9 @@ static bool is_local_connection(const struct statistics *statistics,
 
 /* ---- what went from one end to the other ---- */
 
-/* Sends are what is counted; where they are not recorded, receives must do. */
-static bool sends_are_metered(const struct statistics *statistics, uint32_t path)
+static bool counts_by_sends(const struct statistics *statistics, uint32_t path)
 {
-    if (first_use(statistics, path) == 0)
-        return false;
-    uint32_t flags = statistics->origins[path_at(statistics, path)->origin].meter_flags;
-    return flags == 0 || flags & EVENT_FLAG(EVENT_SEND);
+    return first_use(statistics, path) != 0 && sends_are_metered(statistics, path);
 }
 
 static void sum_direction(const struct statistics *statistics, uint32_t first, bool by_sends,
@@ -197,7 +193,7 @@ static void sum_directions(const struct statistics *statistics, const uint32_t p
                            struct traffic *there, struct traffic *back)
 {
     for (int i = 0; i < (paths[0] == paths[1] ? 1 : 2); i++) {
-        bool by_sends = sends_are_metered(statistics, paths[i]);
+        bool by_sends = counts_by_sends(statistics, paths[i]);
         uint32_t first = first_use(statistics, by_sends ? paths[i] : paths[1 - i]);
         sum_direction(statistics, first, by_sends, i == 0 ? there : back);
     }
@@ -338,7 +334,7 @@ int describe_connection(const struct statistics *statistics, struct communicatio
 
     for (int i = 0; i < 2; i++) {
         connection.first_use[i] = first_use(statistics, paths[i]);
-        connection.by_sends[i] = sends_are_metered(statistics, paths[i]);
+        connection.by_sends[i] = counts_by_sends(statistics, paths[i]);
         end_address(&ends[i], &ends[1 - i], addresses[i]);
         if (list_holders(statistics, rows, connection.first_use[i], &connection.sums.ends[i]) < 0)
             return -ENOMEM;
@@ -485,7 +481,7 @@ static int add_direction(const struct statistics *statistics, struct communicati
         struct party user = party_of(rows, &use->process, 1);
         if (user.processes == NULL)
             return -ENOMEM;
-        result = statistics_add_values(statistics, use, kind, sizes, HISTOGRAM_SOME);
+        result = statistics_add_values(statistics, use, kind, sizes, HISTOGRAM_MOST);
         if (result == 0)
             result = add_pair(statistics, rows, by_sends ? &user : &connection->parties[from],
                               by_sends ? &connection->parties[1 - from] : &user, use, kind,

@@ -27,22 +27,13 @@ static bool is_message(const struct record *record)
     return record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE;
 }
 
-/* Another machine's event may be older than the first one's boot, where its clock began: so that no time
- * is negative, all are counted from here. */
-#define CLOCK_BASE (1ULL << 62)
-
-/* When it was told, by the first origin's clock. */
-static uint64_t told_time(const struct record *record, int64_t clock_offset)
-{
-    return CLOCK_BASE + record->header.time + (uint64_t)clock_offset;
-}
-
-/* When it happened. */
+/* When it happened, by the first origin's clock. */
 static uint64_t common_time(const struct record *record, int64_t clock_offset)
 {
     bool has_span = record->header.id <= EVENT_RECEIVE;
 
-    return told_time(record, clock_offset) - (has_span ? record->message.span : 0);
+    return CLOCK_BASE + record->header.time + (uint64_t)clock_offset -
+           (has_span ? record->message.span : 0);
 }
 
 /* ---- what has ended ---- */
@@ -154,8 +145,7 @@ static int add_to_use(struct statistics *statistics, struct statistics_use *use,
 
 /* A stream without identity counts as a process of its own: in a process of one stream it is its
  * first, and the identity will find it when it comes late. */
-static int add_of_stream(struct statistics *statistics, const struct event *event, uint64_t told,
-                         uint64_t time)
+static int add_of_stream(struct statistics *statistics, const struct event *event, uint64_t time)
 {
     const struct record *record = (const struct record *)event->header;
     uint32_t number = record->header.stream;
@@ -168,8 +158,7 @@ static int add_of_stream(struct statistics *statistics, const struct event *even
     if (add_to_stream(statistics, stream, event, time) < 0 ||
         find_use(statistics, stream, event, &use) < 0)
         return -ENOMEM;
-    int result =
-        waits_note(statistics, stream, use, record, record->header.id == EVENT_SEND ? told : time);
+    int result = waits_note(statistics, stream, use, record);
     return result < 0 || use == NULL ? result : add_to_use(statistics, use, record, time);
 }
 
@@ -188,6 +177,6 @@ int statistics_add_event(struct statistics *statistics, const struct event *even
     if (result == 0)
         result = record->header.id == EVENT_MESSAGEQUEUED || record->header.flags & RECORD_NO_STREAM
                      ? add_without_stream(statistics, event->origin, record, time)
-                     : add_of_stream(statistics, event, told_time(record, clock_offset), time);
+                     : add_of_stream(statistics, event, time);
     return result == 0 && has_ended_enough(statistics) ? statistics_fold(statistics) : result;
 }

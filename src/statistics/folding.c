@@ -22,13 +22,20 @@
 
 /* ---- what leaves ---- */
 
+/* ns after its users' end, that a path is told to be closed, and how its network was */
+#define TOLD_WITHIN 2000000000
+
 static bool users_have_ended(const struct statistics *statistics,
                              const struct statistics_path *path)
 {
+    uint64_t now = latest_time_of(&statistics->origins[path->origin]);
+
     for (const struct statistics_use *use = use_at(statistics, path->first_use); use != NULL;
-         use = next_use(statistics, use))
-        if (!statistics->processes[use->process].ended)
+         use = next_use(statistics, use)) {
+        const struct statistics_process *process = &statistics->processes[use->process];
+        if (!process->ended || now < process->ended_at + TOLD_WITHIN)
             return false;
+    }
     return path->first_use != 0;
 }
 

@@ -11,9 +11,14 @@
 
 /* ---- values: the latest wait until there are many, which short paths do not live to see ---- */
 
-static unsigned most_buckets(enum value_kind kind)
+#define PRECISE_MOST 512
+
+/* The first uses that have many values, while they live, are told as precisely as processes. */
+static unsigned most_buckets(const struct statistics_use *use, enum value_kind kind)
 {
-    return kind == VALUE_ANSWER ? HISTOGRAM_SOME : HISTOGRAM_FEW;
+    return use->values <= PRECISE_MOST ? HISTOGRAM_MOST
+           : kind == VALUE_ANSWER      ? HISTOGRAM_SOME
+                                       : HISTOGRAM_FEW;
 }
 
 _Static_assert(VALUE_KINDS - VALUE_WAITS == TIME_KINDS - TIME_MESSAGE_WAIT, "both in one order");
@@ -43,7 +48,7 @@ static int add_to_histogram(struct statistics *statistics, struct statistics_use
 {
     struct communication_process *process = process_row(statistics, use->process);
     struct histogram *own = own_histogram(statistics, use, kind);
-    int result = own == NULL ? -ENOMEM : histogram_add(own, value, most_buckets(kind));
+    int result = own == NULL ? -ENOMEM : histogram_add(own, value, most_buckets(use, kind));
 
     return result < 0 || kind < VALUE_ANSWER
                ? result
@@ -82,9 +87,10 @@ static int spill(struct statistics *statistics, const struct statistics_use *use
             continue;
         struct histogram *to = own_histogram(statistics, into, kind);
         histogram_gather(&statistics->gathering, values[kind], counts[kind], &together);
-        result = to == NULL ? -ENOMEM
-                            : histogram_merge(to, &together.histogram,
-                                              into_alike ? HISTOGRAM_MANY : most_buckets(kind));
+        result = to == NULL
+                     ? -ENOMEM
+                     : histogram_merge(to, &together.histogram,
+                                       into_alike ? HISTOGRAM_MANY : most_buckets(into, kind));
         if (result == 0 && kind >= VALUE_ANSWER)
             result = histogram_merge(times_of(&process->times, use, kind), &together.histogram,
                                      HISTOGRAM_MOST);
@@ -275,7 +281,8 @@ static int note_size(struct statistics *statistics, struct statistics_use *use,
 {
     enum value_kind kind = record->header.id == EVENT_SEND ? VALUE_SENT : VALUE_RECEIVED;
 
-    if (kind == VALUE_RECEIVED && path->partner_used)
+    if (kind == VALUE_RECEIVED && path->partner_used &&
+        sends_are_metered(statistics, path->partner))
         return 0;
     if (record->header.flags & RECORD_CONTINUED) {
         struct open_message *open =

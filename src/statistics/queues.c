@@ -389,6 +389,14 @@ static uint64_t adopt(struct statistics *statistics, struct queue *strangers, ui
     return time;
 }
 
+/* Whether times of both ends are. */
+static bool is_comparable(const struct statistics *statistics, uint32_t path, uint32_t partner)
+{
+    return partner == NO_END ||
+           have_comparable_clocks(statistics, path_at(statistics, path)->origin,
+                                  path_at(statistics, partner)->origin);
+}
+
 int queues_sent(struct statistics *statistics, uint32_t path, const struct record *record,
                 uint64_t time)
 {
@@ -428,8 +436,9 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
                     message.end);
     if (queued == 0)
         queued = adopted;
+    bool earlier = queued < time && is_comparable(statistics, path, partner);
     if (queued != 0)
-        queue_put_in(statistics, queue, last, queued < time ? time : queued, true);
+        queue_put_in(statistics, queue, last, earlier ? time : queued, true);
     else if (!will_be_told(statistics, queue, partner))
         queue_put_in(statistics, queue, last, time, false);
     return 0;
@@ -437,19 +446,25 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
 
 /* ---- RECEIVE ---- */
 
-/* A message that was in the queue, or must have been, was taken whole. */
+/* A message that was in the queue, or must have been, was taken whole. Where it is not known how far the clocks of sender
+ * and receiver are apart, only the receiver's tell something. */
 static int taken(struct statistics *statistics, struct queue *queue, struct queue_message *message,
                  struct statistics_use *use, uint64_t time)
 {
+    bool comparable = message->sent == 0 ||
+                      is_comparable(statistics, use->path, path_at(statistics, use->path)->partner);
     int result = 0;
 
     if (message->queued == 0)
-        queue_put_in(statistics, queue, message, message->sent != 0 ? message->sent : time, false);
-    uint64_t wait = time_since(message->queued, time);
+        queue_put_in(statistics, queue, message,
+                     message->sent != 0 && comparable ? message->sent : time, false);
+    bool known = message->told || comparable;
+    uint64_t wait = known ? time_since(message->queued, time) : 0;
     queue_take_out_bytes(statistics, queue, queue_bytes_left(queue, message));
     queue_take_out(statistics, queue, wait);
-    result = statistics_add_value(statistics, use, VALUE_MESSAGE_WAIT, wait);
-    if (result == 0 && message->told && message->sent != 0)
+    if (known)
+        result = statistics_add_value(statistics, use, VALUE_MESSAGE_WAIT, wait);
+    if (result == 0 && message->told && message->sent != 0 && comparable)
         result = statistics_add_value(statistics, use, VALUE_DELIVERY,
                                       time_since(message->sent, message->queued));
     return result;

@@ -16,10 +16,16 @@
 #include "history/joining.h"
 #include "statistics/statistics.h"
 
+/* Another machine's event may be older than the first one's boot, where its clock began: so that no time
+ * is negative, all are counted from here. */
+#define CLOCK_BASE (1ULL << 62)
+
 struct statistics_origin {
     bool seen;
     bool machine_known;
-    uint32_t machine; /* index into machines */
+    bool clock_known;     /* how far it is from the first origin's, as messages tell */
+    int64_t clock_offset; /* to the first origin's clock, as used last */
+    uint32_t machine;     /* index into machines */
     uint32_t meter_flags;
     uint32_t kinds_left_out;
     uint32_t meter;      /* enum meter_kind */
@@ -74,9 +80,10 @@ struct recent_pc {
 };
 
 struct statistics_stream {
-    uint64_t waits_since;   /* its last RECEIVECALL, if nothing else was told since; or 0 */
-    uint64_t blocked_since; /* the first SENDCALL of a call that goes on; or 0 */
-    uint32_t process;       /* index into processes */
+    uint64_t waits_since; /* its last RECEIVECALL, if nothing else was told since; or 0 */
+    uint64_t
+        blocked_since; /* the first SENDCALL of a call that goes on; or 0; both by its own clock */
+    uint32_t process;  /* index into processes */
     uint32_t origin;
     uint32_t number;
     bool present; /* false: it is not in use */
@@ -400,6 +407,28 @@ int statistics_let_wait(struct statistics *statistics, const struct event *event
 /* Counts all that waits: before a record that is no event, and before a result. */
 int statistics_bring_in(struct statistics *statistics);
 
+/* ---- clocks.c ---- */
+
+/* What is to be added to times of an origin from now on. Where it is only now known, or no more, what was noted of its
+ * times is moved. Returns 0 or -ENOMEM. */
+int statistics_note_clock(struct statistics *statistics, uint32_t origin, int64_t offset,
+                          bool known);
+
+/* Of its records, by the first origin's clock. */
+static inline uint64_t latest_time_of(const struct statistics_origin *origin)
+{
+    return CLOCK_BASE + origin->last_time + (uint64_t)origin->clock_offset;
+}
+
+/* Whether times of these two origins can be compared. */
+static inline bool have_comparable_clocks(const struct statistics *statistics, uint32_t a,
+                                          uint32_t b)
+{
+    const struct statistics_origin *one = &statistics->origins[a], *other = &statistics->origins[b];
+
+    return (one->clock_known && other->clock_known) || one->machine == other->machine;
+}
+
 /* ---- statistics.c, events.c ---- */
 
 /* Counts an event: any record that says neither who or what others speak of nor how the recording went. Returns 0
@@ -443,6 +472,14 @@ int statistics_count_in_time(struct statistics *statistics, const struct event *
 
 /* ---- waits.c ---- */
 
+/* Sends are what is counted; where they are not recorded, receives must do. */
+static inline bool sends_are_metered(const struct statistics *statistics, uint32_t path)
+{
+    uint32_t flags = statistics->origins[path_at(statistics, path)->origin].meter_flags;
+
+    return flags == 0 || flags & EVENT_FLAG(EVENT_SEND);
+}
+
 static inline uint64_t time_since(uint64_t begin, uint64_t now)
 {
     return now > begin ? now - begin : 0;
@@ -451,7 +488,7 @@ static inline uint64_t time_since(uint64_t begin, uint64_t now)
 /* Any record of a stream: how long it has waited by then. `use`: of the path that it speaks of, or NULL.
  * Returns 0 or -ENOMEM. */
 int waits_note(struct statistics *statistics, struct statistics_stream *stream,
-               struct statistics_use *use, const struct record *record, uint64_t time);
+               struct statistics_use *use, const struct record *record);
 
 /* ---- procedures.c ---- */
 

@@ -4,15 +4,20 @@
  *
  *      RECEIVECALL ----- BLOCK, STOP ... ----- RECEIVE      a receiver's wait; most other records end it
  *      SENDCALL -- SENDCALL ------------------ SEND         a sender's, from the first SENDCALL on
+ *
+ * Times are those of the stream's own clock, whatever is known of others.
  */
 #include "statistics/statistics_private.h"
 
 int waits_note(struct statistics *statistics, struct statistics_stream *stream,
-               struct statistics_use *use, const struct record *record, uint64_t time)
+               struct statistics_use *use, const struct record *record)
 {
-    uint64_t begin;
+    unsigned id = record->header.id;
+    /* a send is over when it is told */
+    uint64_t span = id <= EVENT_RECEIVE && id != EVENT_SEND ? record->message.span : 0;
+    uint64_t time = record->header.time - span, begin;
 
-    switch (record->header.id) {
+    switch (id) {
     case EVENT_RECEIVECALL:
         stream->waits_since = time;
         return 0;
