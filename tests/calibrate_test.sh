@@ -177,6 +177,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 fails 'no time' 2 'give a time' "$dpm" calibrate --time soon
 fails 'too much time' 2 'give a time up to 1m' "$dpm" calibrate --time 61s
+fails 'a time for who listens' 2 '[-]-listen stands alone' "$dpm" calibrate --listen 7007 --time 1s
 fails 'no file' 1 'cannot be written' "$dpm" calibrate --time 1ms -o /nowhere/file
 fails 'no port to listen on' 2 'foo: there is no such port' "$dpm" calibrate --listen foo
 fails 'nor to ask' 2 '127.0.0.1:foo: there is no such port' "$dpm" calibrate --time 1ms 127.0.0.1:foo

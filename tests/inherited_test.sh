@@ -61,6 +61,29 @@ if meters "a command's limit of open files"; then
         -- sh -c 'ulimit -n' 2> err)"
 fi
 
+# ---- signals ----
+
+# ignoring SIGNAL COMMAND...: started by somebody who ignores it
+ignoring() {
+    timeout 20 python3 -c 'import os, signal, sys
+signal.signal(getattr(signal, sys.argv[1]), signal.SIG_IGN)
+os.execvp(sys.argv[2], sys.argv[2:])' "$@"
+}
+
+if meters "started with signals ignored"; then
+    for kind in $meter ptrace; do
+        ignoring SIGCHLD "$dpm" run --meter "$kind" -o "child-$kind.trace" -- sh -c 'exit 3' 2> err
+        check_equal "$kind: where SIGCHLD is ignored the command's status is known" 3 $?
+        ignoring SIGCHLD "$dpm" run --meter "$kind" -o "ignored-$kind.trace" -- \
+            python3 -c 'import signal; print(signal.getsignal(signal.SIGCHLD))' > out 2> err
+        check_equal "... and the command ignores it, too" "$(ignoring SIGCHLD \
+            python3 -c 'import signal; print(signal.getsignal(signal.SIGCHLD))')" "$(cat out)"
+        ignoring SIGHUP "$dpm" run --meter "$kind" -o "hangup-$kind.trace" -- \
+            sh -c 'kill -HUP $PPID; sleep 0.1; kill -HUP $PPID; exit 4' 2> err
+        check_equal "$kind: nohup" 4 $?
+    done
+fi
+
 # ---- closed standard files ----
 
 "$dpm" graph -o open.svg beta

@@ -337,6 +337,7 @@ for option in '--from 0' '--from 1ms' '--to 1ms' '--most 5'; do
     # shellcheck disable=SC2086 # an option and its argument
     fails "$option of no picture" 2 'are of the picture: give --graph' "$dpm" path $option pipe.trace
 done
+fails 'two results into one output' 2 '[-]-json and --folded -: one of them' "$dpm" path --json --folded - pipe.trace
 fails 'two assignments' 2 '[-]-as-recorded, --one-machine and --assign: one of them' \
     "$dpm" path --one-machine --as-recorded pipe.trace
 fails 'no room for the picture' 1 'cannot be written' "$dpm" path --json --graph /nowhere/a.svg pipe.trace

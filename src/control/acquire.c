@@ -149,9 +149,12 @@ static int acquire(struct acquire_options *options, struct recording *recording,
 
     if (result < 0)
         return result;
-    bool misses = process_choice_misses(&options->choice, problem);
+    bool misses = !options->all && process_choice_misses(&options->choice, problem);
     if (meter_live(recording->metering.meter) == 0)
-        return misses ? -ESRCH : problem_set(problem, -ESRCH, "there is no such process");
+        return misses ? -ESRCH
+                      : problem_set(problem, -ESRCH,
+                                    "no process that was chosen can be metered: it has ended, or "
+                                    "is the kernel's own");
     if (misses)
         command_say("note: %s", problem->text);
     return meter_begin(recording->metering.meter, ret_processes, problem);
@@ -259,7 +262,7 @@ static int command_acquire(int argc, char **argv)
 const struct command acquire_command = {
     .name = "acquire",
     .description = "meter processes that run already, record, and report",
-    .usage = "[OPTION]... PID...",
+    .usage = "[OPTION]... [PID]...",
     .function = command_acquire,
     .operand = {"PID", ARGUMENT_PID},
     .options = acquire_options,

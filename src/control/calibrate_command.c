@@ -203,7 +203,7 @@ static int take_option(int option, struct asked *asked)
 
 static int command_calibrate(int argc, char **argv)
 {
-    struct asked asked = {.time = 200000000};
+    struct asked asked = {0};
     struct problem problem = {""};
     int option, result, status = -1;
 
@@ -211,8 +211,10 @@ static int command_calibrate(int argc, char **argv)
         status = take_option(option, &asked);
     if (status >= 0)
         return status;
-    if (asked.listen != NULL && (optind < argc || asked.file != NULL))
+    if (asked.listen != NULL && (optind < argc || asked.file != NULL || asked.time != 0))
         return command_usage_error("calibrate", "--listen stands alone");
+    if (asked.time == 0)
+        asked.time = 200000000;
     signal(SIGPIPE, SIG_IGN);
     result = asked.listen != NULL ? calibrate_answer(asked.listen, &problem)
                                   : calibrate(&asked, (const char *const *)argv + optind,

@@ -107,16 +107,23 @@ int command_usage_error(const char *name, const char *format, ...)
     return EXIT_USAGE;
 }
 
+/* Of all that was written into a file, 0 or why it failed. Where that was earlier nobody knows why any more: what happens
+ * to one more line says it. */
+static int flush_error(FILE *file)
+{
+    if (!ferror(file))
+        return fflush(file) == 0 ? 0 : errno;
+    clearerr(file);
+    return fputc('\n', file) == EOF || fflush(file) != 0 ? errno : EIO;
+}
+
 int command_flush_output(struct problem *problem)
 {
-    int error = ferror(stdout) ? errno : 0;
+    int error = flush_error(stdout);
 
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return 0;
-    if (error == 0)
-        error = errno;
-    return problem_set(problem, error == 0 ? -EIO : -error, "cannot write the output: %s",
-                       strerror(error == 0 ? EIO : error));
+    return error == 0
+               ? 0
+               : problem_set(problem, -error, "cannot write the output: %s", strerror(error));
 }
 
 static int cannot_write(const char *name, int error, struct problem *problem)
@@ -146,14 +153,10 @@ int command_write_file(const char *name, int (*write)(const void *what, FILE *fi
         problem_set(problem, result, "%s", result == -ENOMEM ? "out of memory" : strerror(-result));
     if (standard)
         return result < 0 ? result : command_flush_output(problem);
-    /* of one that has failed before, writing has failed ever since */
-    bool failed = ferror(file) != 0 || fflush(file) != 0;
-    int error = errno;
-    if (fclose(file) != 0 && !failed) {
-        failed = true;
+    int error = flush_error(file);
+    if (fclose(file) != 0 && error == 0)
         error = errno;
-    }
-    if (result == 0 && failed)
+    if (result == 0 && error != 0)
         result = cannot_write(name, error, problem);
     if (result < 0)
         remove_half(name);

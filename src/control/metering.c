@@ -54,6 +54,14 @@ static bool kernel_ended(void *meter, pid_t pid, int *ret_status)
     return waitpid(pid, ret_status, WNOHANG) == pid;
 }
 
+static bool kernel_stopped(void *meter, pid_t pid)
+{
+    siginfo_t info = {0};
+
+    (void)meter;
+    return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid;
+}
+
 static int kernel_descriptor(const void *meter)
 {
     (void)meter;
@@ -156,6 +164,7 @@ static const struct metering_operations kernel_operations = {
     .open = kernel_open,
     .mark = kernel_mark,
     .ended = kernel_ended,
+    .stopped = kernel_stopped,
     .descriptor = kernel_descriptor,
     .holds_descendants = kernel_holds_descendants,
     .live = kernel_live,
@@ -212,6 +221,12 @@ static bool ptrace_ended(void *meter, pid_t pid, int *ret_status)
 {
     (void)pid;
     return ptracemeter_ended(meter, ret_status);
+}
+
+static bool ptrace_stopped(void *meter, pid_t pid)
+{
+    (void)pid;
+    return ptracemeter_stopped(meter);
 }
 
 static int ptrace_descriptor(const void *meter)
@@ -316,6 +331,7 @@ static const struct metering_operations ptrace_operations = {
     .enter = ptrace_enter,
     .mark = ptrace_mark,
     .ended = ptrace_ended,
+    .stopped = ptrace_stopped,
     .descriptor = ptrace_descriptor,
     .holds_descendants = ptrace_holds_descendants,
     .live = ptrace_live,

@@ -41,6 +41,8 @@ struct metering_operations {
     int (*mark)(void *meter, pid_t pid, struct problem *problem);
     /* Whether the command has ended; then it is reaped. */
     bool (*ended)(void *meter, pid_t pid, int *ret_status);
+    /* Whether a signal has stopped it since that was asked last. */
+    bool (*stopped)(void *meter, pid_t pid);
     /* Readable when it has; -1: its own is. */
     int (*descriptor)(const void *meter);
     /* Whether the command's descendants end with us, so that we stay for them. */

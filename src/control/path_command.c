@@ -193,6 +193,8 @@ static int check_together(const struct asked *asked)
     if (asked->file == NULL && asked->chosen)
         return command_usage_error("path",
                                    "--from, --to and --most are of the picture: give --graph");
+    if (asked->show.json && asked->folded != NULL && strcmp(asked->folded, "-") == 0)
+        return command_usage_error("path", "--json and --folded -: one of them");
     if (choice->to != 0 && choice->to <= choice->from)
         return command_usage_error("path", "--to is not after --from");
     if (asked->placements.count > 2) /* the first one is there without an option */

@@ -280,14 +280,18 @@ void recording_catch_up(struct recording *recording)
 
 /* ---- before and after ---- */
 
+/* SIGHUP stays ignored where nohup has said so. (SIGINT is ignored by whatever a script starts in the background, and
+ * yet is how recordings are ended.) */
 static int open_signals(sigset_t *ret_old_mask)
 {
+    struct sigaction hangup;
     sigset_t mask;
 
     sigemptyset(&mask);
     sigaddset(&mask, SIGINT);
     sigaddset(&mask, SIGTERM);
-    sigaddset(&mask, SIGHUP);
+    if (sigaction(SIGHUP, NULL, &hangup) < 0 || hangup.sa_handler != SIG_IGN)
+        sigaddset(&mask, SIGHUP);
     sigaddset(&mask, SIGQUIT);
     sigaddset(&mask, SIGCHLD);
     sigprocmask(SIG_BLOCK, &mask, ret_old_mask);

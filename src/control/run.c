@@ -16,7 +16,9 @@
 #include "ptracemeter/ptracemeter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -110,6 +112,26 @@ static void check_ended(struct run *run)
         run->ended = true;
 }
 
+static bool in_foreground(void)
+{
+    int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    bool is = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+
+    if (terminal >= 0)
+        close(terminal);
+    return is;
+}
+
+/* A shell takes the terminal back when its job stops, which is us: we stop with our command. */
+static void stop_with_command(struct run *run)
+{
+    const struct metering *metering = &run->recording.metering;
+
+    if (!run->ended && metering->operations->stopped(metering->meter, run->command.pid) &&
+        in_foreground())
+        raise(SIGSTOP);
+}
+
 static bool finished(const struct run *run)
 {
     if (run->interrupts >= 2)
@@ -142,6 +164,7 @@ static void record(struct run *run)
         if (ready > 0 && (files[0].revents & POLLIN) != 0)
             take_signal(run);
         check_ended(run);
+        stop_with_command(run);
         recording_step(&run->recording);
     }
 }
@@ -241,6 +264,7 @@ static int command_run(int argc, char **argv)
         .context = metering->meter,
         .reaped_elsewhere = metering->kind == METER_PTRACE,
     };
+    launch_ignore_stops();
     if (launch_suspended(&launch, &run.command, &problem) < 0) {
         recording_close(&run.recording);
         return command_error("%s", problem.text);

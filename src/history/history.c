@@ -409,8 +409,9 @@ static bool comes_before(const struct origin *a, const struct origin *b)
     bool a_wanted = a->waiters > 0 && load_of(a) < AHEAD_MOST;
     bool b_wanted = b->waiters > 0 && load_of(b) < AHEAD_MOST;
 
-    if (a->begun != b->begun)
-        return !a->begun;
+    if (!a->begun || !b->begun)
+        return !a->begun &&
+               b->begun; /* who they are is told in the order in which they were named */
     if (a_wanted != b_wanted)
         return a_wanted;
     if ((load_of(a) > UNDER_WAY_MOST || load_of(b) > UNDER_WAY_MOST) && load_of(a) != load_of(b))

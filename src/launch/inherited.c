@@ -16,9 +16,15 @@
 
 static struct {
     bool known;
+    bool stops_ignored;
     struct sigaction file_size; /* what SIGXFSZ does */
-    struct rlimit files;        /* how many may be open */
+    struct sigaction
+        child_ended; /* what SIGCHLD does: if it is ignored, the kernel reaps our children */
+    struct sigaction stops[3];
+    struct rlimit files; /* how many may be open */
 } inherited;
+
+static const int stop_signals[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 
 /* Else the next file that we open would be our standard output. What holds the place is closed by exec, and cannot be
  * used: reading or writing fails as it did. */
@@ -42,12 +48,22 @@ static void raise_open_files(void)
 
 void launch_settle(void)
 {
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    const struct sigaction ignore = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
 
     hold_standard_files();
     raise_open_files();
     sigaction(SIGXFSZ, &ignore, &inherited.file_size);
+    sigaction(SIGCHLD, &usual, &inherited.child_ended);
     inherited.known = true;
+}
+
+void launch_ignore_stops(void)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    for (size_t i = 0; i < ARRAY_SIZE(stop_signals); i++)
+        sigaction(stop_signals[i], &ignore, &inherited.stops[i]);
+    inherited.stops_ignored = true;
 }
 
 void inherited_give_back(void)
@@ -55,6 +71,9 @@ void inherited_give_back(void)
     if (!inherited.known)
         return;
     sigaction(SIGXFSZ, &inherited.file_size, NULL);
+    sigaction(SIGCHLD, &inherited.child_ended, NULL);
+    for (size_t i = 0; inherited.stops_ignored && i < ARRAY_SIZE(stop_signals); i++)
+        sigaction(stop_signals[i], &inherited.stops[i], NULL);
     if (inherited.files.rlim_max != 0)
         setrlimit(RLIMIT_NOFILE, &inherited.files);
 }

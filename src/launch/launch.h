@@ -21,6 +21,9 @@
  * place. As many files may be open as the hard limit allows. */
 void launch_settle(void);
 
+/* From now on the terminal's stops (Ctrl-Z) are for the programs that are launched, not for us. */
+void launch_ignore_stops(void);
+
 struct launch_options {
     char *const *arguments;      /* NULL-terminated; the first is looked up in PATH */
     const char *user;            /* run as this user (needs root); NULL = as we are */

@@ -142,6 +142,11 @@ bool ptracemeter_ended(const struct ptracemeter *meter, int *ret_status)
     return true;
 }
 
+bool ptracemeter_stopped(struct ptracemeter *meter)
+{
+    return atomic_exchange(&meter->command_stopped, false);
+}
+
 int ptracemeter_descriptor(const struct ptracemeter *meter)
 {
     return meter->event_fd;

@@ -50,6 +50,9 @@ int ptracemeter_mark(struct ptracemeter *meter, pid_t pid, struct problem *probl
 /* Whether the marked process has ended; then *ret_status is as wait(2) gives it, and it is reaped. */
 bool ptracemeter_ended(const struct ptracemeter *meter, int *ret_status);
 
+/* Whether a signal has stopped it since that was asked last. */
+bool ptracemeter_stopped(struct ptracemeter *meter);
+
 /* Readable once the marked process has ended, and again when the last of all has. The meter's. */
 int ptracemeter_descriptor(const struct ptracemeter *meter);
 

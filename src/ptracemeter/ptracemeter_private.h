@@ -249,6 +249,7 @@ struct ptracemeter {
     struct ptracemeter_process *left; /* let go of */
     size_t left_count, left_capacity;
     atomic_bool command_ended;
+    atomic_bool command_stopped;
     int command_status;
     atomic_uint live;
     int event_fd;

@@ -162,6 +162,8 @@ static void at_group(struct ptracemeter *meter, struct tracee *tracee, int signa
         if (!tracee->stopped)
             tell_process_event(meter, tracee, EVENT_STOPPROCESS, 0, 0, 0, 0);
         tracee->stopped = true;
+        if (tracee->tid == meter->command)
+            atomic_store(&meter->command_stopped, true);
         ptrace(PTRACE_LISTEN, tracee->tid, NULL, NULL);
         return;
     }

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# job_control_test.sh BUILD_FOLDER: in a shell on a terminal a command that dpm meters stops and goes on as it does without
+# dpm, whoever stops it.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_any_meter
+for program in python3 bash; do
+    command -v $program > /dev/null || skip_all "$program is not installed"
+done
+tests=$(cd "$(dirname "$0")" && pwd)
+cd "$scratch" || exit 1
+
+# Works for 0.8 s; Ctrl-Z does to it what its argument says.
+cat > worker.py << 'END'
+import signal, sys, time
+signal.signal(signal.SIGTSTP, getattr(signal, sys.argv[1]))
+print("READY", flush=True)
+last, longest = time.monotonic(), 0
+for i in range(8):
+    time.sleep(0.1)
+    longest, last = max(longest, time.monotonic() - last), time.monotonic()
+print("WORKED", "stopped" if longest > 0.5 else "throughout", flush=True)
+END
+# Reads keys as an editor does: z stops itself alone, q ends it.
+cat > editor.py << 'END'
+import os, signal, termios, tty
+before = termios.tcgetattr(0)
+tty.setraw(0)
+print("READY", end="\r\n", flush=True)
+while (key := os.read(0, 1)) != b"q":
+    if key == b"z":
+        termios.tcsetattr(0, termios.TCSADRAIN, before)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        tty.setraw(0)
+        os.write(1, b"BACK\r\n")
+termios.tcsetattr(0, termios.TCSADRAIN, before)
+END
+
+# on_terminal KEYS WORDS COMMAND...: what appears of these words, on one line.
+on_terminal() {
+    keys=$1 words=$2
+    shift 2
+    rm -rf job.trace
+    python3 "$tests/job_control.py" "$keys" "$*" | grep -aoE "$words|Stopped" | tr '\n' ' '
+}
+
+for way in nothing $meter ptrace; do
+    run="$dpm run --meter $way -o job.trace --"
+    [ "$way" = nothing ] && run=
+    check_equal "metered by $way: Ctrl-Z stops a command, fg lets it go on" "Stopped WORKED stopped " \
+        "$(on_terminal '0.2:^Z 1:fg!exit!' 'WORKED [a-z]*' "$run" python3 worker.py SIG_DFL)"
+    check_equal "... not one that ignores it" "WORKED throughout " \
+        "$(on_terminal '0.2:^Zexit!' 'WORKED [a-z]*' "$run" python3 worker.py SIG_IGN)"
+    check_equal "... and who stops himself alone gives the terminal back" "Stopped SHELL BACK " \
+        "$(on_terminal '0.2:z 0.6:echo_SH""ELL! 1:fg! 1.4:q 1.6:exit!' 'SHELL|BACK' "$run" python3 editor.py)"
+done
+finish
