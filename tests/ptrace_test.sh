@@ -41,6 +41,17 @@ traced() {
     as_user timeout -k 1 30 "$dpm" run --meter ptrace --report "$trace.report" -o "$trace" "$@"
 }
 
+if [ "$(id -u)" = 0 ] && PATH=$PATH:/sbin:/usr/sbin command -v setcap > /dev/null; then
+    cp "$dpm" "$scratch/bin/capable"
+    PATH=$PATH:/sbin:/usr/sbin setcap cap_bpf,cap_perfmon+ep "$scratch/bin/capable"
+    # from a shell, for who executes it must have had no capability before
+    setpriv --reuid 65534 --regid 65534 --clear-groups -- sh -c \
+        "'$scratch/bin/capable' run --meter ptrace -o capable.trace -- sh -c 'exit 5'" > out 2> err
+    check_equal "the ptrace meter of a program that has capabilities for the other one" 5 $?
+else
+    skip "the ptrace meter of a program that has capabilities" "no root, or no setcap"
+fi
+
 has_capabilities=$(as_user sed -n 's/^CapEff:[[:blank:]]*//p' /proc/self/status)
 check_equal "who meters has no capability" 0000000000000000 "$has_capabilities"
 

@@ -207,7 +207,7 @@ static const struct command_option dump_options[] = {
     {"type",
      OPTION_TYPE,
      {"TYPE[,TYPE]...", ARGUMENT_LIST, dump_choice_type_word},
-     "only of these types, by either paper's name; repeatable"},
+     "only of these types, by Miller's name or that of Issos; repeatable"},
     {"path",
      OPTION_PATH,
      {"NUMBER|KIND|ADDRESS", ARGUMENT_WORD, dump_choice_kind_word},

@@ -40,7 +40,7 @@ const struct command_option recording_options[] = {
     {"kinds",
      RECORDING_KINDS,
      {"LIST", ARGUMENT_LIST, meter_kind_word},
-     "paths to meter: all, tcp, udp, unix, pipe (0.1 to 0.6 us a system call)"},
+     "paths to meter: all, tcp, udp, unix, pipe; pipes cost 0.1 to 0.6 us a system call"},
     {"interval",
      RECORDING_INTERVAL_OPTION,
      {"TIME"},
@@ -56,7 +56,7 @@ const struct command_option recording_options[] = {
     {"max-size",
      RECORDING_MAX_SIZE,
      {"N"},
-     "largest size of the trace: bytes, or with K, M, G; 64K or more (4G)"},
+     "largest size of the trace: bytes, or with K, M, G, T; 64K or more (4G)"},
     {"ring", RECORDING_RING, {"N"}, "size of the buffer between kernel and dpm, 4K to 1G"},
     {0},
 };

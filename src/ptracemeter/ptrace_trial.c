@@ -139,6 +139,7 @@ static void test(struct ptracemeter_trial *trial)
 
     setrlimit(RLIMIT_CORE, &none); /* to be killed here is an answer, not a crash */
     alarm(MOST_SECONDS);
+    ptracemeter_allow_tracing();
     if (pipe(gate) < 0)
         _exit(1);
     pid_t subject = fork();

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -71,6 +72,11 @@ static int allocate(struct ptracemeter *meter)
     return meter->filling.bytes == NULL || meter->reading.bytes == NULL ? -ENOMEM : 0;
 }
 
+void ptracemeter_allow_tracing(void)
+{
+    prctl(PR_SET_DUMPABLE, 1);
+}
+
 int ptracemeter_open(const struct ptracemeter_options *options, struct ptracemeter **ret_meter,
                      struct problem *problem)
 {
@@ -78,6 +84,7 @@ int ptracemeter_open(const struct ptracemeter_options *options, struct ptracemet
 
     if (meter == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for the ptrace meter");
+    ptracemeter_allow_tracing();
     meter->options = *options;
     if (meter->options.kinds == 0)
         meter->options.kinds = METER_ALL_KINDS;
