@@ -466,6 +466,9 @@ for options in '' '--histogram --every 10ms' '--by path' '--by machine beta'; do
         check_equal "... and no figure is cut" "$(figures whole)" "$(figures out)"
     done
 done
+python3 "$tests/on_terminal.py" 90 "$dpm" stats alpha > out 2> err
+check_not "a part of a table does not begin with a figure that belongs to one in the part before" \
+    grep -qE '^(FROM +TO|PATH +LOCAL +REMOTE) +(P50|P99|MAX|%)( |$)' out
 check "the tables were too wide for that: $(longest whole)" test "$(longest whole)" -gt 120
 COLUMNS=90 python3 "$tests/on_terminal.py" 120 "$dpm" stats alpha > out 2> err
 check_equal "COLUMNS is believed more than the terminal" 1 \

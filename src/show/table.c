@@ -254,6 +254,28 @@ static int print_lines(struct table *table, FILE *file)
     return 0;
 }
 
+/* Whether a column says more of what stands in the one before it. */
+static bool belongs_to_the_last(const struct table *table, size_t column)
+{
+    static const char *const words[] = {"P50", "P99", "MAX", "%"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(heading(table, column), words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Where a part ends that begins with this column: behind as many as fit, and not between those that belong together. */
+static size_t part_end(const struct table *table, const struct widths *widths, size_t first,
+                       size_t room)
+{
+    size_t end = first + 1, whole = 0;
+
+    for (; end < table->shown && total(widths, first, end + 1) <= room; end++)
+        whole = belongs_to_the_last(table, end) ? whole : end;
+    return end == table->shown || !belongs_to_the_last(table, end) || whole == 0 ? end : whole;
+}
+
 /* Prints as many columns as fit beside the leading ones, then the next ones, until all are printed. */
 static int print_parts(struct table *table, const struct widths *widths, size_t room, FILE *file)
 {
@@ -262,9 +284,7 @@ static int print_parts(struct table *table, const struct widths *widths, size_t 
     int result = 0;
 
     for (size_t first = leading, end; result == 0 && first < table->shown; first = end) {
-        end = first + 1;
-        while (end < table->shown && names + 1 + total(widths, first, end + 1) <= room)
-            end++;
+        end = part_end(table, widths, first, room > names ? room - names - 1 : 0);
         choose(table, leading, first, end);
         if (first > leading)
             fputc('\n', file);
