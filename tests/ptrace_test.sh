@@ -97,6 +97,13 @@ check_equal "clone3: who was created" 1 "$(count CREATEPROCESS clone3.json)"
 check_equal "a child that asks not to be traced is" 1 "$(count CREATEPROCESS untraced.json)"
 check_equal "stop and continue: told once" 1 "$(count STOPPROCESS stop.json)"
 check_equal "... and continued" 3 "$(count STARTPROCESS stop.json)"
+for survive in "" --survive; do
+    # shellcheck disable=SC2086 # nothing, or an option
+    check_equal "calls that a filter of its own refuses: the program sees nothing${survive:+, with $survive}" "exit 0
+signal 31" "$(traced refused.trace $survive -- "$stops" refused 2> err)"
+    check_equal "... and what they would have sent is not told" "[44,7]" \
+        "$(as_user "$dpm" dump --json --type send refused.trace | jq -c -s 'map(select(.kind == "unix-stream").bytes)')"
+done
 
 # ---- real programs ----
 

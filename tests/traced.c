@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,6 +219,47 @@ static int use_listener(void)
     return 0;
 }
 
+/* A filter of its own that answers sendto so. */
+static void filter_sendto(uint32_t answer)
+{
+    struct sock_filter steps[] = {
+        {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr)},
+        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_sendto},
+        {BPF_RET | BPF_K, 0, 0, answer},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+    };
+    struct sock_fprog filter = {sizeof(steps) / sizeof(steps[0]), steps};
+
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0)
+        _exit(98);
+}
+
+/* A send of as many bytes as its number says; then one that is refused with a signal that is caught, and one with a signal
+ * that kills: that number stands where the result would be. */
+static int use_refused(void)
+{
+    static const uint32_t answers[] = {SECCOMP_RET_TRAP, SECCOMP_RET_KILL_PROCESS};
+    struct sigaction action = {.sa_handler = on_signal};
+    char text[SYS_sendto] = "";
+    int pair[2];
+
+    sigaction(SIGSYS, &action, NULL);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ||
+        send(pair[0], text, sizeof(text), 0) != sizeof(text))
+        return 98;
+    for (unsigned i = 0; i < 2; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            filter_sendto(answers[i]);
+            send(pair[0], text, 1, 0);
+            _exit(caught == SIGSYS && write(pair[0], text, 7) == 7 ? 0 : 1);
+        }
+        say_end(child);
+    }
+    return 0;
+}
+
 static int use_zero_copy_receive(void)
 {
     char map[64] = "";
@@ -273,6 +315,7 @@ int main(int count, char **arguments)
         {"user", use_user},
         {"calls32", use_calls_of_32_bits},
         {"listener", use_listener},
+        {"refused", use_refused},
         {"zero-copy-receive", use_zero_copy_receive},
     };
 

@@ -108,6 +108,38 @@ static void at_other_call(struct ptracemeter *meter, struct tracee *tracee)
     meter->identities_change = true;
 }
 
+#ifndef SYS_SECCOMP
+#define SYS_SECCOMP 1 /* si_code */
+#endif
+
+/* Whether a filter of its own has refused the call with a signal: that is on its way, and the call's number stands where
+ * the result would be. */
+static bool is_refused(const struct tracee *tracee, int64_t result)
+{
+    struct __ptrace_peeksiginfo_args which = {.nr = 1};
+    siginfo_t signal;
+
+    if (result < 0 || (uint64_t)result != tracee->call.number)
+        return false;
+    for (; ptrace(PTRACE_PEEKSIGINFO, tracee->tid, &which, &signal) == 1; which.off++)
+        if (signal.si_signo == SIGSYS && signal.si_code == SYS_SECCOMP)
+            return true;
+    return false;
+}
+
+static void at_call_end(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
+{
+    tracee->exit_wanted = false;
+    if (tracee->call.what == NULL)
+        return;
+    if (is_refused(tracee, result)) {
+        call_dropped(meter, tracee);
+        return;
+    }
+    tracee_look(meter, tracee);
+    call_ends(meter, tracee, result);
+}
+
 static void at_call(struct ptracemeter *meter, struct tracee *tracee)
 {
     struct __ptrace_syscall_info info;
@@ -125,10 +157,7 @@ static void at_call(struct ptracemeter *meter, struct tracee *tracee)
         tracee->exit_wanted =
             call_begins(meter, tracee, info.entry.nr, (const uint64_t *)info.entry.args);
     } else if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
-        tracee->exit_wanted = false;
-        if (tracee->call.what != NULL)
-            tracee_look(meter, tracee);
-        call_ends(meter, tracee, info.exit.rval);
+        at_call_end(meter, tracee, info.exit.rval);
     }
 }
 
@@ -198,9 +227,18 @@ static void at_creation(struct ptracemeter *meter, struct tracee *tracee)
         release(meter, created);
 }
 
-static void at_stop(struct ptracemeter *meter, struct tracee *tracee, int status)
+static void at_exit(struct ptracemeter *meter, struct tracee *tracee)
 {
     struct __ptrace_syscall_info info;
+
+    look_where(tracee, &info);
+    tracee_look(meter, tracee);
+    tracee_ends(meter, tracee, (int)event_message(tracee));
+    let_go(meter, tracee, 0);
+}
+
+static void at_stop(struct ptracemeter *meter, struct tracee *tracee, int status)
+{
     int signal = WSTOPSIG(status);
 
     switch (status >> 16) {
@@ -217,10 +255,7 @@ static void at_stop(struct ptracemeter *meter, struct tracee *tracee, int status
         let_go(meter, tracee_executes(meter, tracee, (pid_t)event_message(tracee)), 0);
         return;
     case PTRACE_EVENT_EXIT:
-        look_where(tracee, &info);
-        tracee_look(meter, tracee);
-        tracee_ends(meter, tracee, (int)event_message(tracee));
-        let_go(meter, tracee, 0);
+        at_exit(meter, tracee);
         return;
     case PTRACE_EVENT_STOP:
         at_group(meter, tracee, signal);
