@@ -104,6 +104,16 @@ signal 31" "$(traced refused.trace $survive -- "$stops" refused 2> err)"
     check_equal "... and what they would have sent is not told" "[44,7]" \
         "$(as_user "$dpm" dump --json --type send refused.trace | jq -c -s 'map(select(.kind == "unix-stream").bytes)')"
 done
+for survive in "" --survive; do
+    # shellcheck disable=SC2086 # nothing, or an option
+    traced killed.trace $survive -- "$stops" killed > out 2> err
+    as_user "$dpm" dump --json killed.trace > killed.json 2> err
+    check_equal "killed in a call: what it has moved is told${survive:+, with $survive}" \
+        "sent $(jq -s 'map(select(.event == "SEND" and .kind == "unix-stream" and .bytes != 60).bytes) | add' killed.json), received 60" \
+        "$(grep sent out), received $(jq -r -s 'map(select(.event == "RECEIVE" and .bytes == 60)) | .[].bytes' killed.json)"
+    check_equal "... and no call has failed" "0 0" "$(jq -r -s 'map(select(.event == "TERMINATION")) |
+        "\(map(.failed_sends) | add) \(map(.failed_receives) | add)"' killed.json)"
+done
 
 # ---- real programs ----
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -219,6 +220,73 @@ static int use_listener(void)
     return 0;
 }
 
+/* Until the other end has sent as much as it gets room for. */
+static void wait_for_full(int from)
+{
+    int waiting = 0, before;
+
+    do {
+        before = waiting;
+        usleep(50000);
+        if (ioctl(from, FIONREAD, &waiting) < 0)
+            return;
+    } while (waiting == 0 || waiting != before);
+}
+
+/* Until the other end has taken what was sent. */
+static void wait_for_taken(int to)
+{
+    int left;
+
+    while (ioctl(to, TIOCOUTQ, &left) == 0 && left > 0)
+        usleep(10000);
+}
+
+static size_t read_all(int from)
+{
+    static char text[100000];
+    size_t all = 0;
+    ssize_t got;
+
+    while ((got = read(from, text, sizeof(text))) > 0)
+        all += (size_t)got;
+    return all;
+}
+
+/* One is killed in a send of which part is out, then one in a receive of which part is there, and one in a receive that
+ * has nothing; says how much was sent in all. */
+static int use_killed(void)
+{
+    static char text[4 << 20];
+    int pair[2];
+
+    for (unsigned turn = 0; turn < 3; turn++) {
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ||
+            (turn == 1 && send(pair[1], text, 60, 0) != 60))
+            return 98;
+        pid_t child = fork();
+        if (child == 0) {
+            close(pair[1]);
+            if (turn == 0 && write(pair[0], text, 10) != 10)
+                _exit(97);
+            if (turn == 0)
+                _exit(write(pair[0], text, sizeof(text)) == sizeof(text));
+            _exit(recv(pair[0], text, 100, MSG_WAITALL) == 100);
+        }
+        close(pair[0]);
+        if (turn == 0)
+            wait_for_full(pair[1]);
+        else
+            wait_for_taken(pair[1]);
+        kill(child, SIGKILL);
+        say_end(child);
+        if (turn == 0)
+            printf("sent %zu\n", read_all(pair[1]));
+        close(pair[1]);
+    }
+    return 0;
+}
+
 /* A filter of its own that answers sendto so. */
 static void filter_sendto(uint32_t answer)
 {
@@ -315,6 +383,7 @@ int main(int count, char **arguments)
         {"user", use_user},
         {"calls32", use_calls_of_32_bits},
         {"listener", use_listener},
+        {"killed", use_killed},
         {"refused", use_refused},
         {"zero-copy-receive", use_zero_copy_receive},
     };

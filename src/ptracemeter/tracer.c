@@ -21,6 +21,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,11 +228,24 @@ static void at_creation(struct ptracemeter *meter, struct tracee *tracee)
         release(meter, created);
 }
 
+/* Killed in a call: its end does not stop it, but what it has moved is its result. One that has not begun, or is to begin
+ * again, has a negative one: it has not failed for anybody. */
+static void at_call_cut(struct ptracemeter *meter, struct tracee *tracee)
+{
+    struct user_regs_struct registers;
+
+    if (tracee->call.what == NULL || ptrace(PTRACE_GETREGS, tracee->tid, NULL, &registers) < 0 ||
+        registers.orig_rax != tracee->call.number || (int64_t)registers.rax < 0)
+        return;
+    at_call_end(meter, tracee, (int64_t)registers.rax);
+}
+
 static void at_exit(struct ptracemeter *meter, struct tracee *tracee)
 {
     struct __ptrace_syscall_info info;
 
     look_where(tracee, &info);
+    at_call_cut(meter, tracee);
     tracee_look(meter, tracee);
     tracee_ends(meter, tracee, (int)event_message(tracee));
     let_go(meter, tracee, 0);
