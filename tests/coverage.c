@@ -221,6 +221,33 @@ static int empty(const int *pair)
     return 0;
 }
 
+static bool keeps_messages(void)
+{
+    return !is_tcp && type != SOCK_STREAM;
+}
+
+/* Calls that ask for nothing: they take nothing, and it is no end. But those that are made for sockets take a message. */
+static int ask_nothing(const int *pair)
+{
+    int to = pair[RECEIVER];
+    struct iovec vector;
+    struct msghdr message = message_of(&vector, 0);
+    struct mmsghdr two[2] = {{.msg_hdr = message}, {.msg_hdr = message}};
+
+    for (int i = 0; i < 4; i++)
+        send_bytes(pair[SENDER], 5);
+    must(read(to, buffer, 0) == 0);
+    must(readv(to, &vector, 1) == 0);
+    must(preadv2(to, &vector, 1, -1, 0) == 0);
+    must(recv(to, buffer, 0, 0) == 0);
+    must(recvmsg(to, &message, 0) == 0);
+    must(recvmmsg(to, two, 1, 0, NULL) == 1 && two[0].msg_len == 0);
+    for (int i = 0; i < 3 && keeps_messages(); i++)
+        note("RECEIVE", to, 0);
+    receive_bytes(to, keeps_messages() ? 5 : 20);
+    return 0;
+}
+
 static int peek(const int *pair)
 {
     int to = pair[RECEIVER];
@@ -706,6 +733,7 @@ static const struct {
 } ways[] = {
     {"calls", calls},
     {"empty", empty},
+    {"ask-nothing", ask_nothing},
     {"peek", peek},
     {"wait-all", wait_all},
     {"low-water", low_water},
@@ -750,6 +778,7 @@ static const struct {
     {"mptcp-refused", mptcp_refused},
     {"pipe-uring", pipe_through_uring},
     {"pipe-calls", pipe_calls},
+    {"pipe-ask-nothing", pipe_ask_nothing},
     {"pipe-splice", pipe_splice},
     {"pipe-would-block", pipe_would_block},
     {"pipe-blocked", pipe_blocked},

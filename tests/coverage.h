@@ -68,6 +68,7 @@ int wait_for_time(const int *pair);
 /* coverage_pipe.c: pair[SENDER] is written, pair[RECEIVER] read. */
 void make_pipe(bool named, int pair[2]);
 int pipe_calls(const int *pair);
+int pipe_ask_nothing(const int *pair);
 int pipe_splice(const int *pair);
 int pipe_would_block(const int *pair);
 int pipe_blocked(const int *pair);

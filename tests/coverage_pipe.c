@@ -42,6 +42,21 @@ static void read_bytes(int from, size_t bytes)
     received(from, read(from, buffer, bytes), (ssize_t)bytes);
 }
 
+/* Calls that ask for nothing: it is not the end. */
+int pipe_ask_nothing(const int *pair)
+{
+    struct iovec vector = {buffer, 0};
+    int from = pair[RECEIVER];
+
+    write_bytes(pair[SENDER], 5);
+    must(read(from, buffer, 0) == 0);
+    must(readv(from, &vector, 1) == 0);
+    must(preadv2(from, &vector, 1, -1, 0) == 0);
+    must(vmsplice(from, &vector, 1, 0) == 0);
+    read_bytes(from, 5);
+    return 0;
+}
+
 /* Each call that moves bytes; the end of file; and calls that move none. */
 int pipe_calls(const int *pair)
 {

@@ -472,19 +472,23 @@ static struct path *path_of_wait(struct ptracemeter *meter, struct tracee *trace
                                : path_of(meter, tracee, object, PIPE_READ);
 }
 
-/* How many bytes a call has room for; UINT64_MAX: not known. */
-static uint64_t room_in(const struct tracee *tracee, const struct msghdr *header)
+/* How many bytes so many pieces have room for; UINT64_MAX: not known. */
+static uint64_t room_in(const struct tracee *tracee, uint64_t address, uint64_t count)
 {
     struct iovec pieces[64];
     uint64_t room = 0;
 
-    if (header->msg_iovlen > ARRAY_SIZE(pieces) ||
-        !tracer_read(tracee, (uint64_t)(uintptr_t)header->msg_iov, pieces,
-                     header->msg_iovlen * sizeof(pieces[0])))
+    if (count > ARRAY_SIZE(pieces) ||
+        !tracer_read(tracee, address, pieces, count * sizeof(pieces[0])))
         return UINT64_MAX;
-    for (size_t i = 0; i < header->msg_iovlen; i++)
+    for (size_t i = 0; i < count; i++)
         room += pieces[i].iov_len;
     return room;
+}
+
+static uint64_t room_in_header(const struct tracee *tracee, const struct msghdr *header)
+{
+    return room_in(tracee, (uint64_t)(uintptr_t)header->msg_iov, header->msg_iovlen);
 }
 
 static uint64_t room_of_call(const struct tracee *tracee)
@@ -492,12 +496,21 @@ static uint64_t room_of_call(const struct tracee *tracee)
     const struct call *call = &tracee->call;
     struct msghdr header;
 
-    if (call->number == SYS_recvfrom)
+    switch (call->number) {
+    case SYS_read:
+    case SYS_recvfrom:
         return call->arguments[2];
-    if (call->number == SYS_recvmsg &&
-        tracer_read(tracee, call->arguments[1], &header, sizeof(header)))
-        return room_in(tracee, &header);
-    return UINT64_MAX;
+    case SYS_readv:
+    case SYS_preadv2:
+    case SYS_vmsplice:
+        return room_in(tracee, call->arguments[1], call->arguments[2]);
+    case SYS_recvmsg:
+        if (tracer_read(tracee, call->arguments[1], &header, sizeof(header)))
+            return room_in_header(tracee, &header);
+        return UINT64_MAX;
+    default:
+        return UINT64_MAX;
+    }
 }
 
 static uint32_t least(uint64_t bytes, uint64_t room)
@@ -520,17 +533,23 @@ static void receive_many_ends(struct ptracemeter *meter, struct tracee *tracee, 
                 : path_of(meter, tracee, object, PIPE_READ);
         uint32_t bytes = headers[i].msg_len;
         if (cut && is_message(object))
-            bytes = least(bytes, room_in(tracee, header));
+            bytes = least(bytes, room_in_header(tracee, header));
+        if (bytes == 0 && !is_message(object) && room_in_header(tracee, header) == 0)
+            continue;
         if (path != NULL)
             tell_receive(meter, tracee, path, bytes, i > 0 ? RECORD_SAME_CALL : 0);
     }
     free(headers);
 }
 
-/* Some calls return 0 for they were asked for nothing. */
-static bool asks_for_nothing(const struct call *call)
+/* Some calls return 0 for they were asked for nothing: that is no end, and takes no message, unless by a call that is made
+ * for sockets. */
+static bool asked_for_nothing(const struct tracee *tracee)
 {
-    return call->number == SYS_read && call->arguments[2] == 0;
+    uint64_t number = tracee->call.number;
+    bool takes = number == SYS_recvfrom || number == SYS_recvmsg;
+
+    return !(takes && is_message(tracee->call.from)) && room_of_call(tracee) == 0;
 }
 
 void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
@@ -561,7 +580,7 @@ void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
         receive_many_ends(meter, tracee, result);
         return;
     }
-    if (asks_for_nothing(call))
+    if (result == 0 && asked_for_nothing(tracee))
         return;
     struct path *path = path_of_receive(meter, tracee, call->from);
     if (path == NULL)
@@ -638,8 +657,8 @@ void move_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
     struct path *from = call->from == NULL || call->number == SYS_tee
                             ? NULL
                             : path_of_receive(meter, tracee, call->from);
-    bool tells_end =
-        (call->number == SYS_splice && call->arguments[4] != 0) || call->number == SYS_vmsplice;
+    bool tells_end = (call->number == SYS_splice && call->arguments[4] != 0) ||
+                     (call->number == SYS_vmsplice && result == 0 && room_of_call(tracee) != 0);
 
     tell_moves_wait(meter, tracee,
                     call->from == NULL ? NULL : path_of_wait(meter, tracee, call->from), to);
