@@ -41,7 +41,11 @@ static void switch_option(int socket, int level, int option, int value)
 
 int message_empty(const int *pair)
 {
+    struct iovec vector = {buffer, 0};
+
     send_message(pair[SENDER], 0);
+    must(writev(pair[SENDER], &vector, 1) == 0); /* sends none */
+    must(pwritev2(pair[SENDER], &vector, 1, -1, 0) == 0);
     send_message(pair[SENDER], 5);
     receive_message(pair[RECEIVER], 0);
     receive_message(pair[RECEIVER], 5);

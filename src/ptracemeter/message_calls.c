@@ -324,6 +324,12 @@ static void doubt_both(struct ptracemeter *meter, struct path *path)
         partner->doubtful = true;
 }
 
+/* Whether it sends nothing, not even an empty message, if it is given no bytes. */
+static bool needs_bytes(const struct call *call)
+{
+    return (call->number == SYS_writev || call->number == SYS_pwritev2) && is_message(call->to);
+}
+
 void send_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
 {
     struct call *call = &tracee->call;
@@ -349,7 +355,7 @@ void send_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
         path = path_of_send(meter, tracee, call->to);
         call->to->missed = call->to->missed || path == NULL; /* positions will be wrong */
     }
-    if (path == NULL)
+    if (path == NULL || (result == 0 && needs_bytes(call)))
         return;
     if (flags_of_send(call) & MSG_OOB)
         doubt_both(meter, path);
