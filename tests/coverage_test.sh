@@ -174,14 +174,12 @@ way half-closed,passed,passed-many seqpacket
 
 way mptcp-refused tcp
 
-if [ "$by" = ptrace ]; then
-    for kind in tcp unix udp udp6 datagram seqpacket; do
-        way ask-nothing $kind
-    done
-    for kind in pipe fifo; do
-        way pipe-ask-nothing $kind
-    done
-fi
+for kind in tcp unix udp udp6 datagram seqpacket; do
+    way ask-nothing $kind
+done
+for kind in pipe fifo; do
+    way pipe-ask-nothing $kind
+done
 
 # Kinds of sockets that are not recorded: no path, no message, no failed call; a wait for them is a BLOCK.
 if record other-sockets unix; then

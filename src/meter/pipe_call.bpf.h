@@ -13,6 +13,7 @@
 #define DPM_PIPE_CALL_BPF_H
 
 #include "meter/pipe.bpf.h"
+#include "meter/room.bpf.h"
 
 /* ---- messages ---- */
 
@@ -198,13 +199,21 @@ static __always_inline void pipe_read(struct stream *stream, struct pipe *pipe,
     tell_pipe_message(stream, EVENT_RECEIVE, &message);
 }
 
-/* Which calls end with 0 at the end of file only. */
+/* Which calls end with 0 at the end of file only: those that have asked for something. */
 static __always_inline bool tells_end(uint32_t call, const struct pt_regs *registers)
 {
-    return call == CALL_READ ? registers->dx != 0
-           : call == CALL_SPLICE
-               ? registers->r8 != 0
-               : call == CALL_READV || call == CALL_PREADV2 || call == CALL_VMSPLICE;
+    switch (call) {
+    case CALL_READ:
+        return registers->dx != 0;
+    case CALL_SPLICE:
+        return registers->r8 != 0;
+    case CALL_READV:
+    case CALL_PREADV2:
+    case CALL_VMSPLICE:
+        return room_in_vectors(registers->si, registers->dx) != 0;
+    default:
+        return false;
+    }
 }
 
 static __always_inline void count_failed_on_pipe(struct stream *stream, uint32_t end, int result)
@@ -449,7 +458,7 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
         return 0;
     }
     if (ends.read != NO_CALL && wants(stream, FLAGS_OF_RECEIVE))
-        pipe_used(stream, ends.read, PIPE_READ, result, tells_end(call, registers));
+        pipe_used(stream, ends.read, PIPE_READ, result, result == 0 && tells_end(call, registers));
     if (ends.written != NO_CALL && wants(stream, FLAGS_OF_SEND))
         pipe_used(stream, ends.written, PIPE_WRITTEN, result, is_write(call));
     return 0;

@@ -432,6 +432,14 @@ static __always_inline int datagram_received(struct stream *stream, struct sock 
     return 0;
 }
 
+/* A call on a socket that does not keep messages apart has given 0 for it was asked for nothing: that is no end. */
+static __always_inline bool asked_for_nothing(const struct stream *stream, struct task_struct *task,
+                                              uint32_t kind)
+{
+    return (kind == PATH_TCP || kind == PATH_UNIX_STREAM) &&
+           room_of_call(task, stream->receive_many.count - 1) == 0;
+}
+
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
 {
@@ -478,6 +486,11 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     }
     if (call == CALL_RECVMMSG)
         count_message(&stream->receive_many, identity_of_many(task, call, registers), registers);
+    if (result == 0 && asked_for_nothing(stream, task, kind)) {
+        stream->receivecall = 0;
+        stream->receive.socket = 0;
+        return 0;
+    }
     switch (kind) {
     case PATH_TCP:
         return flags & MSG_OOB ? urgent_received(stream, sk, result)

@@ -4,55 +4,8 @@
 #define DPM_UDP_RECEIVE_BPF_H
 
 #include "meter/call.bpf.h"
+#include "meter/room.bpf.h"
 #include "meter/udp_inbox.bpf.h"
-
-struct user_vector {
-    uint64_t base;
-    uint64_t length;
-};
-
-struct user_message {
-    uint64_t name;
-    uint64_t name_length;
-    uint64_t vectors;
-    uint64_t vector_count;
-    uint64_t control;
-    uint64_t control_length;
-    uint64_t flags;
-    uint64_t length; /* recvmmsg only */
-};
-
-#define VECTOR_LIMIT 64
-
-/* Room the receive call in progress has for a message; so much that it does not matter where that
- * cannot be told. */
-static __noinline uint64_t room_of_call(struct task_struct *task, uint32_t message_number)
-{
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    uint32_t call = call_of(task, registers);
-    struct user_message message = {};
-    struct user_vector vector = {};
-    uint64_t room = 0;
-
-    if (call == CALL_RECVFROM)
-        return registers->dx;
-    if (call != CALL_RECVMSG && call != CALL_RECVMMSG)
-        return 0xffffffff;
-    /* the two structs begin alike; recvmsg is given the shorter one */
-    if (bpf_probe_read_user(
-            &message, sizeof(message) - sizeof(message.length),
-            (void *)(registers->si +
-                     (call == CALL_RECVMMSG ? message_number * sizeof(message) : 0))) != 0 ||
-        message.vector_count > VECTOR_LIMIT)
-        return 0xffffffff;
-    for (uint32_t i = 0; i < VECTOR_LIMIT && i < message.vector_count; i++) {
-        if (bpf_probe_read_user(&vector, sizeof(vector),
-                                (void *)(message.vectors + i * sizeof(vector))) != 0)
-            return 0xffffffff;
-        room += vector.length;
-    }
-    return room;
-}
 
 /* A caller that asks for the true length (MSG_TRUNC) gets that as its result. */
 static __always_inline uint32_t bytes_handed(struct stream *stream, struct task_struct *task,
