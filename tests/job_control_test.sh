@@ -20,7 +20,7 @@ last, longest = time.monotonic(), 0
 for i in range(8):
     time.sleep(0.1)
     longest, last = max(longest, time.monotonic() - last), time.monotonic()
-print("WORKED", "stopped" if longest > 0.5 else "throughout", flush=True)
+print("WORKED", "stopped" if longest > 0.3 else "throughout", flush=True)
 END
 # Reads keys as an editor does: z stops itself alone, q ends it.
 cat > editor.py << 'END'
@@ -49,10 +49,10 @@ for way in nothing $meter ptrace; do
     run="$dpm run --meter $way -o job.trace --"
     [ "$way" = nothing ] && run=
     check_equal "metered by $way: Ctrl-Z stops a command, fg lets it go on" "Stopped WORKED stopped " \
-        "$(on_terminal '0.2:^Z 1:fg!exit!' 'WORKED [a-z]*' "$run" python3 worker.py SIG_DFL)"
+        "$(on_terminal '0.1:^Z 1.2:fg!exit!' 'WORKED [a-z]*' "$run" python3 worker.py SIG_DFL)"
     check_equal "... not one that ignores it" "WORKED throughout " \
-        "$(on_terminal '0.2:^Zexit!' 'WORKED [a-z]*' "$run" python3 worker.py SIG_IGN)"
+        "$(on_terminal '0.1:^Zexit!' 'WORKED [a-z]*' "$run" python3 worker.py SIG_IGN)"
     check_equal "... and who stops himself alone gives the terminal back" "Stopped SHELL BACK " \
-        "$(on_terminal '0.2:z 0.6:echo_SH""ELL! 1:fg! 1.4:q 1.6:exit!' 'SHELL|BACK' "$run" python3 editor.py)"
+        "$(on_terminal '0.1:z 0.6:echo_SH""ELL! 1:fg! 1.4:q 1.6:exit!' 'SHELL|BACK' "$run" python3 editor.py)"
 done
 finish

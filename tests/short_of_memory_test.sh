@@ -23,7 +23,7 @@ tells_all() {
     fi
 }
 
-# never_less NAME COMMAND...: the property above, of at most 400 allocations: the last 200, and some of the others.
+# never_less NAME COMMAND...: the property above, of at most 250 allocations: the last 150, and some of the others.
 never_less() {
     tap_name=$1
     shift
@@ -36,7 +36,7 @@ never_less() {
         status=$?
         tells_all $status || wrong="$wrong
 allocation $at of $count: status $status, $(head -n 3 err)"
-        at=$((at - (at > count - 200 || count <= 400 ? 1 : count / 200)))
+        at=$((at - (at > count - 150 || count <= 250 ? 1 : count / 100)))
     done
     check_equal "$tap_name: whatever of its $count allocations fails" "" "$wrong"
 }

@@ -13,12 +13,10 @@
 
 #define PRECISE_MOST 512
 
-/* The first uses that have many values, while they live, are told as precisely as processes. */
+/* The first uses that have many values, those of shared rows aside, are told as precisely as processes. */
 static unsigned most_buckets(const struct statistics_use *use, enum value_kind kind)
 {
-    return use->values <= PRECISE_MOST ? HISTOGRAM_MOST
-           : kind == VALUE_ANSWER      ? HISTOGRAM_SOME
-                                       : HISTOGRAM_FEW;
+    return use->precise ? HISTOGRAM_MOST : kind == VALUE_ANSWER ? HISTOGRAM_SOME : HISTOGRAM_FEW;
 }
 
 _Static_assert(VALUE_KINDS - VALUE_WAITS == TIME_KINDS - TIME_MESSAGE_WAIT, "both in one order");
@@ -39,6 +37,8 @@ static struct histogram *own_histogram(struct statistics *statistics, struct sta
         if (index < 0)
             return NULL;
         use->values = (uint32_t)index + 1;
+        use->precise = use->latest != 0 && statistics->precise < PRECISE_MOST;
+        statistics->precise += use->precise;
     }
     return &values_of(statistics, use)->of[kind];
 }

@@ -155,6 +155,7 @@ struct statistics_use {
     uint8_t last;     /* EVENT_SEND, EVENT_RECEIVE, 0: nothing yet */
     bool serves;      /* a server */
     uint8_t latest_count;
+    bool precise;       /* its values have many buckets */
     uint64_t last_time; /* of its last message */
     struct traffic sent;
     struct traffic received;
@@ -289,6 +290,7 @@ struct statistics {
     struct pool uses;
     struct pool latest; /* of those of paths */
     struct pool values; /* of those that have had more */
+    uint32_t precise;   /* of these */
     struct pool queues;
     struct joiner joiner;       /* ends are numbered like paths */
     uint32_t ended;             /* paths and processes that have ended since the last folding */

@@ -243,6 +243,7 @@ static void free_values(struct statistics *statistics, const struct statistics_u
         return;
     for (unsigned kind = 0; kind < VALUE_KINDS; kind++)
         histogram_done(&values->of[kind]);
+    statistics->precise -= use->precise;
     pool_give(&statistics->values, use->values - 1);
 }
 
