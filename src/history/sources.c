@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sources.c: which of several sources is read. See history_private.h.
+ *
+ *      source 0   | next | ...      one whose records are waited for;
+ *      source 1   | next | ...      else the one that is behind in time, by the clocks as far as they are known;
+ *      source 2   | next | ...      or, if very much is under way, as clocks may say anything, that with the least
+ *
+ * So none runs far ahead, and recordings of one machine are told in the order of time.
+ */
+#include "history/history_private.h"
+
+static uint64_t load_of(const struct origin *origin)
+{
+    return origin->held + origin->in_flight;
+}
+
+/* Whether `a` is to be read rather than `b`. */
+static bool comes_before(const struct origin *a, const struct origin *b)
+{
+    bool a_wanted = a->waiters > 0 && load_of(a) < AHEAD_MOST;
+    bool b_wanted = b->waiters > 0 && load_of(b) < AHEAD_MOST;
+
+    /* who they are is told in the order in which they were named */
+    if (!a->begun || !b->begun)
+        return !a->begun && b->begun;
+    if (a_wanted != b_wanted)
+        return a_wanted;
+    if ((load_of(a) > UNDER_WAY_MOST || load_of(b) > UNDER_WAY_MOST) && load_of(a) != load_of(b))
+        return load_of(a) < load_of(b);
+    return a->when < b->when;
+}
+
+static bool is_readable(const struct origin *origin)
+{
+    return !origin->ended && !origin->idle;
+}
+
+static void end_origin(struct history *history, struct origin *origin)
+{
+    origin->ended = true;
+    history->ended_count++;
+    origin->progress = UINT64_MAX;
+    holding_wake_origin(history, origin);
+    holding_wake_impatient(history);
+}
+
+static void advance(struct history *history, struct origin *origin, uint64_t progress)
+{
+    if (progress > origin->progress || !origin->begun)
+        origin->progress = progress;
+    if (origin->heap_count > 0)
+        holding_progress(history, origin);
+}
+
+/* The next record of a source: it stays where it is until the source is asked for another. Returns SOURCE_RECORD, 0:
+ * there is none, which may have woken streams; or an error. */
+static int look_ahead(struct history *history, struct origin *origin, struct problem *problem)
+{
+    uint64_t complete = 0;
+
+    if (origin->has_next)
+        return SOURCE_RECORD;
+    int result = origin->source->next(origin->source, &origin->next, &complete, problem);
+    if (result < 0)
+        return result;
+    if (result == SOURCE_RECORD) {
+        origin->has_next = true;
+        origin->next.origin = (uint32_t)(origin - history->origins);
+        origin->wall_offset = origin->next.wall_offset;
+        origin->when = (int64_t)(origin->next.header->time + (uint64_t)origin->offset);
+        return SOURCE_RECORD;
+    }
+    if (result == SOURCE_NONE_YET) {
+        origin->idle = true;
+        if (complete > origin->progress)
+            advance(history, origin, complete);
+        return 0;
+    }
+    end_origin(history, origin);
+    return 0;
+}
+
+#define UNCERTAIN_MOST 1000000 /* ns */
+
+static void note_time(const struct history *history, struct origin *origin)
+{
+    uint64_t time = origin->next.header->time, error;
+
+    history_clock(history, origin->next.origin, time, &origin->offset, &error);
+    origin->when = (int64_t)(time + (uint64_t)origin->offset);
+    origin->uncertain = error == UINT64_MAX      ? 0
+                        : error < UNCERTAIN_MOST ? (uint32_t)error
+                                                 : UNCERTAIN_MOST;
+}
+
+/* Until when one may be read while this is the next of another: what comes first within what the clocks are uncertain by
+ * nobody knows. */
+static int64_t turn_until(const struct origin *one, const struct origin *other)
+{
+    uint32_t uncertain = one->uncertain > other->uncertain ? one->uncertain : other->uncertain;
+
+    return (int64_t)((uint64_t)other->when + uncertain);
+}
+
+#define TURN 16 /* records of one source */
+
+/* One source, until another one is behind it. */
+static struct origin *begin_turn(struct history *history)
+{
+    struct origin *best = NULL, *second = NULL;
+
+    for (uint32_t i = 0; i < history->origin_count; i++) {
+        struct origin *origin = &history->origins[i];
+        if (!is_readable(origin))
+            continue;
+        if (best == NULL || comes_before(origin, best)) {
+            second = best;
+            best = origin;
+        } else if (second == NULL || comes_before(origin, second)) {
+            second = origin;
+        }
+    }
+    if (best == NULL)
+        return NULL;
+    note_time(history, best);
+    history->current = best->next.origin;
+    history->turn = best->begun && best->waiters == 0 ? TURN : 0;
+    history->turn_until =
+        second == NULL || best->when > second->when ? INT64_MAX : turn_until(best, second);
+    return best;
+}
+
+static int look_ahead_everywhere(struct history *history, struct problem *problem)
+{
+    int result = SOURCE_RECORD;
+
+    for (uint32_t i = 0; i < history->origin_count && result >= 0; i++)
+        if (is_readable(&history->origins[i]))
+            result = look_ahead(history, &history->origins[i], problem);
+    return result;
+}
+
+int sources_choose(struct history *history, struct origin **ret_origin, struct problem *problem)
+{
+    struct origin *current = &history->origins[history->current];
+    uint32_t ended = history->ended_count;
+    int result = 0;
+
+    *ret_origin = NULL;
+    if (history->turn > 0 && is_readable(current)) {
+        history->turn--;
+        result = look_ahead(history, current, problem);
+        if (result == SOURCE_RECORD && current->when <= history->turn_until)
+            *ret_origin = current;
+        if (result < 0 || *ret_origin != NULL)
+            return result < 0 ? result : 0;
+    }
+    result = look_ahead_everywhere(history, problem);
+    if (result >= 0 && history->ended_count == ended)
+        *ret_origin = begin_turn(history);
+    return result < 0 ? result : 0;
+}
+
+struct event sources_take(struct history *history, struct origin *origin)
+{
+    const struct event event = origin->next;
+
+    origin->has_next = false;
+    origin->read_time = event.header->time;
+    advance(history, origin, event.header->time);
+    origin->begun = true;
+    return event;
+}
+
+void sources_ask_again(struct history *history)
+{
+    for (uint32_t i = 0; i < history->origin_count; i++)
+        history->origins[i].idle = false;
+}
