@@ -67,7 +67,7 @@ struct queue {
     struct queue_length length;
 } __attribute__((aligned(64)));
 
-/* NULL: there is none. */
+/* `index_and_1`: a path's outgoing or incoming. NULL: there is none. */
 static inline struct queue *queue_at(const struct statistics *statistics, uint32_t index_and_1)
 {
     return index_and_1 == 0 ? NULL : pool_at(&statistics->queues, index_and_1 - 1);

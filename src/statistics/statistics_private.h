@@ -360,7 +360,6 @@ static inline struct use_values *values_of(const struct statistics *statistics,
     return use->values == 0 ? NULL : pool_at(&statistics->values, use->values - 1);
 }
 
-/* `index_and_1`: a path's outgoing or incoming. NULL: there is none. */
 /* What a process has done so far; valid until the next process is known. */
 static inline struct communication_process *process_row(const struct statistics *statistics,
                                                         uint32_t process)
@@ -399,6 +398,14 @@ struct statistics_use *statistics_find_use(struct statistics *statistics, uint32
 
 /* Tells the other end of a path that this one is used. */
 void statistics_note_used(struct statistics *statistics, uint32_t path);
+
+/* Sends are what is counted; where they are not recorded, receives must do. */
+static inline bool sends_are_metered(const struct statistics *statistics, uint32_t path)
+{
+    uint32_t flags = statistics->origins[path_at(statistics, path)->origin].meter_flags;
+
+    return flags == 0 || flags & EVENT_FLAG(EVENT_SEND);
+}
 
 /* ---- waiting.c: these return 0 or -ENOMEM ---- */
 
@@ -473,14 +480,6 @@ int statistics_add_value(struct statistics *statistics, struct statistics_use *u
 int statistics_count_in_time(struct statistics *statistics, const struct event *event);
 
 /* ---- waits.c ---- */
-
-/* Sends are what is counted; where they are not recorded, receives must do. */
-static inline bool sends_are_metered(const struct statistics *statistics, uint32_t path)
-{
-    uint32_t flags = statistics->origins[path_at(statistics, path)->origin].meter_flags;
-
-    return flags == 0 || flags & EVENT_FLAG(EVENT_SEND);
-}
 
 static inline uint64_t time_since(uint64_t begin, uint64_t now)
 {
