@@ -47,6 +47,14 @@ check_equal "beside one that there is it is a note" "0 dpm: note: there is no pr
     "$(usage --pid $! --name no-such-name -o some.trace --duration 10ms) $(grep note: err)"
 kill $!
 check_not "... and leaves no trace behind" test -e none.trace
+check_equal "beside --all nobody is missing" "0 0" \
+    "$(usage --all --name no-such-name -o everyone.trace --duration 10ms) $(grep -c note: err)"
+if [ "$(cat /proc/2/comm)" = kthreadd ]; then
+    check_equal "the kernel's own threads are not metered" "1 dpm: no process that was chosen can be metered: it has ended, or is the kernel's own" \
+        "$(usage -o kernel.trace 2) $(cat err)"
+else
+    skip "the kernel's own threads" "they are not seen from here"
+fi
 
 # ---- old connections ----
 

@@ -6,9 +6,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
-for program in nginx curl redis-server redis-benchmark redis-cli; do
-    command -v $program > /dev/null || skip_all "$program is not installed"
-done
+need_programs nginx curl redis-server redis-benchmark redis-cli
 cd "$scratch" || exit 1
 chmod 755 .
 front=$(free_port)

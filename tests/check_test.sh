@@ -78,7 +78,8 @@ check_equal "every lack has advice, and nothing else has" 0 "$(jq '[.checks[] |
 check_not "colour is for terminals only" grep -q "$(printf '\033')" check.txt
 check_equal "wrong usage gives 2" 2 "$("$dpm" check everything 2> err; echo $?)"
 check "... in one line" grep -qx "dpm: check: takes no argument, not 'everything'.*" err
-check_equal "output that cannot be written gives 1" 1 "$("$dpm" check > /dev/full 2> err; echo $?)"
+check_equal "output that cannot be written gives 1, and the reason" \
+    "1 dpm: cannot write the output: No space left on device" "$("$dpm" check > /dev/full 2> err; echo $?) $(cat err)"
 if [ "$(id -u)" != 0 ]; then
     skip "the rest" "must be root to lose privilege step by step"
     finish

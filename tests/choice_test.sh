@@ -6,9 +6,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
-for program in redis-server iperf3; do
-    command -v $program > /dev/null || skip_all "$program is not installed"
-done
+need_programs redis-server iperf3
 cd "$scratch" || exit 1
 port=$(free_port)
 iperf_port=$(free_port)

@@ -527,12 +527,63 @@ static void closings_told_late(void **state)
     free(life);
 }
 
+static void tell_pipe(struct life *life, uint32_t path, uint64_t own, uint64_t other)
+{
+    struct path_record record = {
+        .header = {.id = EVENT_PATH, .flags = RECORD_NO_STREAM},
+        .path = path,
+        .kind = PATH_PIPE,
+        .cookie = own,
+        .peer = other,
+        .inode = path,
+    };
+
+    tell(life, &record);
+}
+
+/* The numbers of pipes say nothing: those between the same processes share a row, and so it has none. */
+static void pipes_share_a_row(void **state)
+{
+    struct source_state end = {.complete = true, .end_reason = END_COMPLETE};
+    struct life *life = calloc(1, sizeof(*life));
+    const uint32_t count = 300;
+    struct communication *result;
+    uint64_t shared = 0;
+
+    (void)state;
+    assert_non_null(life);
+    seed = seed_of_run("pipes");
+    assert_int_equal(statistics_new(&life->statistics), 0);
+    life->statistics->limits = (struct statistics_limits){20, 16, 16, 4, 16};
+    create_process(life);
+    for (uint32_t path = 1; path < 1 + 2 * count; path += 2) {
+        tell_pipe(life, path, path, path + 1);
+        tell_pipe(life, path + 1, path + 1, path);
+        tell_event(life, EVENT_SEND, life->last_stream, path, 10);
+        tell_event(life, EVENT_RECEIVE, life->last_stream, path + 1, 10);
+        tell_event(life, EVENT_DESTROYPATH, 0, path, 0);
+        tell_event(life, EVENT_DESTROYPATH, 0, path + 1, 0);
+    }
+    assert_int_equal(statistics_finish(life->statistics, &end, 1, &result), 0);
+    assert_int_equal(result->connections, count);
+    for (size_t i = 0; i < result->path_count; i++)
+        if (result->paths[i].connections > 1) {
+            assert_string_equal(result->paths[i].local, "pipe:*");
+            assert_string_equal(result->paths[i].remote, "pipe:*");
+            shared += result->paths[i].connections;
+        }
+    assert_true(shared > count / 2 && result->path_count < count / 2);
+    communication_free(result);
+    statistics_free(life->statistics);
+    free(life);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folding_is_not_seen), cmocka_unit_test(sharing_is_not_seen),
         cmocka_unit_test(memory_is_bounded),   cmocka_unit_test(processes_without_paths),
-        cmocka_unit_test(closings_told_late),
+        cmocka_unit_test(closings_told_late),  cmocka_unit_test(pipes_share_a_row),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,9 +7,7 @@
 . "$(dirname "$0")/meter.sh"
 . "$(dirname "$0")/two_hosts.sh"
 need_meter
-for program in ip python3; do
-    command -v $program > /dev/null || skip_all "$program is not installed"
-done
+need_programs ip python3
 shift_trace=$1/tests/shift
 cd "$scratch" || exit 1
 two_hosts 10.9.7

@@ -5,9 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
-for program in python3 bash; do
-    command -v $program > /dev/null || skip_all "$program is not installed"
-done
+need_programs python3 bash
 tests=$(cd "$(dirname "$0")" && pwd)
 cd "$scratch" || exit 1
 

@@ -9,9 +9,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
-for program in ip nft python3; do
-    command -v $program > /dev/null || skip_all "$program is not installed"
-done
+need_programs ip nft python3
 shift_trace=$1/tests/shift
 cd "$scratch" || exit 1
 client=dpm-client-$$

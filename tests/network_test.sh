@@ -7,9 +7,7 @@
 . "$(dirname "$0")/meter.sh"
 . "$(dirname "$0")/two_hosts.sh"
 need_meter
-for program in ip ss python3; do
-    command -v $program > /dev/null || skip_all "$program is not installed"
-done
+need_programs ip ss python3
 cd "$scratch" || exit 1
 leave_hosts() {
     [ -z "${server:-}" ] || kill "$server" 2> kill.err

@@ -7,9 +7,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
-for program in nginx curl; do
-    command -v $program > /dev/null || skip_all "$program is not installed"
-done
+need_programs nginx curl
 tests=$(realpath "$(dirname "$0")")
 cd "$scratch" || exit 1
 port=$(free_port)

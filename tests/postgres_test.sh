@@ -6,9 +6,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
-for program in initdb postgres pgbench psql; do
-    command -v $program > /dev/null || skip_all "$program, of postgresql, is not installed"
-done
+need_programs initdb postgres pgbench psql
 cd "$scratch" || exit 1
 port=$(free_port)
 

@@ -5,9 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
-for program in redis-server redis-cli; do
-    command -v $program > /dev/null || skip_all "$program is not installed"
-done
+need_programs redis-server redis-cli
 cd "$scratch" || exit 1
 
 # row STEP ASSIGNMENT KEY FILE: a value of one row.

@@ -498,6 +498,30 @@ static void delivery_of_unix_sockets(void **state)
     }
 }
 
+/* Few values far from the others do not make those less precise, as long as not many ends have many. */
+static void quantiles_beside_outliers(void **state)
+{
+    const uint32_t messages = 2000;
+    struct world world;
+    uint64_t time = 1000;
+
+    (void)state;
+    begin(&world, NO_QUEUED, 2);
+    tell_ends(&world, 1, PATH_UNIX_STREAM);
+    for (uint32_t i = 0; i < messages; i++) {
+        uint64_t wait = i % 20 == 0 ? 1ULL << i / 20 % 20 : 32768 + 8 * (uint64_t)i; /* to 48768 */
+        tell_message(&world, time, EVENT_SEND, 1, 1, i, 1);
+        tell_message(&world, time + wait, EVENT_RECEIVE, 2, 2, i, 1);
+        time += 1 << 21;
+    }
+    struct communication *result = result_of(&world);
+    const struct histogram *waits = &result->paths[0].times.of[TIME_MESSAGE_WAIT];
+    assert_int_equal(histogram_count(waits), messages);
+    assert_in_range(histogram_quantile(waits, 0.5), 39500, 42000);
+    assert_in_range(histogram_quantile(waits, 0.25), 35500, 38000);
+    end(&world, result);
+}
+
 /* ---- clocks ---- */
 
 /* Machine 1 sent before machine 0, whose clock counts, had booted. */
@@ -1092,6 +1116,7 @@ int main(void)
         cmocka_unit_test(duplicates_are_counted),
         cmocka_unit_test(delivery_is_told_by_the_receiver),
         cmocka_unit_test(delivery_of_unix_sockets),
+        cmocka_unit_test(quantiles_beside_outliers),
         cmocka_unit_test(times_before_the_first_boot),
         cmocka_unit_test(clocks_known_late),
         cmocka_unit_test(queues_agree_with_naive),

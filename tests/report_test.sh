@@ -122,6 +122,7 @@ fails "no trace" 2 'report: which trace' "$dpm" report
 fails "both faces" 2 '.*one of them' "$dpm" report --html x.html --json alpha
 fails "a page that cannot be written" 1 'none/x.html: cannot be written' "$dpm" report --html none/x.html gamma
 cannot_print "report" "$dpm" report gamma
+cannot_print "report as a page" "$dpm" report --html - gamma
 
 # ---- what it finds ----
 

@@ -71,6 +71,13 @@ skip_all() {
     exit 0
 }
 
+# need_programs PROGRAM...: ends the test, skipped, where one of them is not installed.
+need_programs() {
+    for needed in "$@"; do
+        command -v "$needed" > /dev/null || skip_all "$needed is not installed"
+    done
+}
+
 # finish: the plan, and the exit status. The last line of a test.
 finish() {
     echo "1..$tap_count"

@@ -5,9 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
-for program in jq dash; do
-    command -v $program > /dev/null || skip_all "$program is not installed"
-done
+need_programs jq dash
 waits=$1/tests/waiting-parent
 cd "$scratch" || exit 1
 
