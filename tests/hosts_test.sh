@@ -87,6 +87,9 @@ for hours in 3 7000; do
     check "... and the statistics say so" grep -Eq "^The clock of .* is .* ahead of that of .*, to within .*s\.$" stats.out
     "$dpm" report client.trace shifted.trace > report.out 2> report.err
     check_equal "... and the report" "$(grep "^The clock of" stats.out)" "$(grep "^The clock of" report.out)"
+    check_equal "... a second of recording is no hours" "true true" \
+        "$("$dpm" stats --json --every 10ms client.trace shifted.trace 2> /dev/null | jq -r '
+            "\(.trace.duration_ns < 100e9) \(.intervals | length < 9000 and (map(.messages) | add) >= 800)"')"
     check "... messages took no hours from host to host" jq -e '
         [.pairs[].delivery_ns | values] | length >= 2 and all(.p50 < 20000000)' stats.json
 done

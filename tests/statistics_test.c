@@ -1629,7 +1629,6 @@ static int silent_next(struct source *source, struct event *ret_event, uint64_t 
     return -ENOMEM;
 }
 
-/* Whoever fails, there is a line for the user. */
 /* Two recordings of the first machine, whose clock was set by 5000 ns in between; the other machine's is 9000
  * ns ahead of it then. */
 static void compares_clocks_of_machines(void **state)
@@ -1662,6 +1661,7 @@ static void compares_clocks_of_machines(void **state)
     communication_free(result);
 }
 
+/* Whoever fails, there is a line for the user. */
 static void says_something_for_who_says_nothing(void **state)
 {
     struct recording *recording = *state;

@@ -87,7 +87,8 @@ static int prepare_picture(struct reading *reading, struct problem *problem)
             busiest = i;
     reading->picture.choice.most = DRAWN;
     if (communication->events > DRAWN)
-        reading->picture.choice.from = (int64_t)(busiest * communication->interval);
+        reading->picture.choice.from =
+            communication->interval_begin + (int64_t)(busiest * communication->interval);
     return path_picture_want(&reading->picture, problem);
 }
 

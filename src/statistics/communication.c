@@ -183,23 +183,29 @@ int add_process_sums(struct communication_process *sum, const struct communicati
 
 /* ---- the recording as a whole ---- */
 
-/* One trace is measured by its own clock, which nobody sets; several only share wall time. */
-static uint64_t duration(const struct statistics *statistics)
+/* When the first record of all was made, by the first origin's clock; 0: there is none. */
+static uint64_t beginning(const struct statistics *statistics)
 {
-    const struct statistics_origin *first = statistics->origins;
-    int64_t begin = INT64_MAX;
-    int64_t end = INT64_MIN;
+    uint64_t begin = 0;
 
-    if (statistics->origin_count == 1)
-        return first->last_time - first->first_time;
     for (uint32_t i = 0; i < statistics->origin_count; i++) {
         const struct statistics_origin *origin = &statistics->origins[i];
-        if (origin->seen && origin->first_wall < begin)
-            begin = origin->first_wall;
-        if (origin->seen && origin->last_wall > end)
-            end = origin->last_wall;
+        if (origin->seen && (begin == 0 || first_time_of(origin) < begin))
+            begin = first_time_of(origin);
     }
-    return end > begin ? (uint64_t)end - (uint64_t)begin : 0;
+    return begin;
+}
+
+static uint64_t duration(const struct statistics *statistics)
+{
+    uint64_t begin = beginning(statistics), end = begin;
+
+    for (uint32_t i = 0; i < statistics->origin_count; i++) {
+        const struct statistics_origin *origin = &statistics->origins[i];
+        if (origin->seen && latest_time_of(origin) > end)
+            end = latest_time_of(origin);
+    }
+    return end - begin;
 }
 
 void add_totals(struct communication *sum, const struct communication *more)
@@ -253,6 +259,8 @@ static int copy_intervals(const struct statistics *statistics, struct communicat
         return 0;
     result->interval = statistics->interval;
     result->interval_count = statistics->interval_count;
+    if (statistics->interval_count > 0)
+        result->interval_begin = (int64_t)(statistics->interval_begin - beginning(statistics));
     result->intervals = malloc(size + 1);
     if (result->intervals != NULL && size > 0)
         memcpy(result->intervals, statistics->intervals, size);
@@ -336,8 +344,10 @@ static int finish(struct statistics *statistics, struct communication *rows,
                   const struct source_state *states, uint32_t origins,
                   struct communication **ret_communication)
 {
-    int result = build_shared(statistics, rows);
+    int result = intervals_count_all_early(statistics);
 
+    if (result == 0)
+        result = build_shared(statistics, rows);
     if (rows == statistics->rows)
         statistics->rows = NULL;
     if (result == 0)

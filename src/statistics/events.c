@@ -112,7 +112,7 @@ static int add_to_stream(struct statistics *statistics, struct statistics_stream
                               event->origin, stream->image, record);
     return result < 0 || id != EVENT_SEND || statistics->interval == 0
                ? result
-               : statistics_count_in_time(statistics, event);
+               : intervals_count(statistics, event->origin, record, time);
 }
 
 /* NULL in *ret_use: it is on no path. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * messages.c: counts a message: what a process has sent and received on a path, how long it took to
- * answer, and how much was sent in each stretch of time. See statistics_private.h.
+ * messages.c: counts a message: what a process has sent and received on a path, and how long it took to
+ * answer. See statistics_private.h.
  */
 #include "statistics/statistics_private.h"
 
@@ -206,12 +206,6 @@ static bool is_message(const struct statistics_path *path, const struct record *
            ((record->header.flags & RECORD_END_OF_FILE) == 0 && path->known && !path->byte_stream);
 }
 
-static void count_message(struct traffic *traffic, const struct record *record)
-{
-    traffic->bytes += record->message.bytes;
-    traffic->messages += (record->header.flags & RECORD_CONTINUED) == 0;
-}
-
 /* ---- sizes: pieces of one call are one message, known when its stream begins the next one ---- */
 
 static bool is_of(const struct open_message *open, enum value_kind kind, uint32_t stream)
@@ -309,46 +303,4 @@ int statistics_add_message(struct statistics *statistics, struct statistics_use 
     count_message(record->header.id == EVENT_SEND ? &use->sent : &use->received, record);
     int result = note_size(statistics, use, path, record);
     return result < 0 ? result : note_answer(statistics, use, path, record);
-}
-
-/* ---- over time ---- */
-
-static void double_interval(struct statistics *statistics)
-{
-    for (size_t i = 0; i < statistics->interval_count; i++) {
-        struct traffic one = statistics->intervals[i];
-        if (i % 2 == 0)
-            statistics->intervals[i / 2] = one;
-        else
-            add_traffic(&statistics->intervals[i / 2], &one);
-    }
-    size_t left = (statistics->interval_count + 1) / 2;
-    memset(&statistics->intervals[left], 0,
-           (statistics->interval_count - left) * sizeof(*statistics->intervals));
-    statistics->interval_count = left;
-    statistics->interval *= 2;
-}
-
-/* Traces of several machines may tell of times before the first record's: these count for the first
- * stretch. */
-int statistics_count_in_time(struct statistics *statistics, const struct event *event)
-{
-    const struct record *record = (const struct record *)event->header;
-    int64_t wall = (int64_t)(record->header.time + (uint64_t)event->wall_offset);
-
-    if (statistics->interval_count == 0)
-        statistics->interval_begin = wall;
-    uint64_t since = wall > statistics->interval_begin
-                         ? (uint64_t)wall - (uint64_t)statistics->interval_begin
-                         : 0;
-    while (since / statistics->interval >= MOST_INTERVALS && statistics->interval_count > 0)
-        double_interval(statistics);
-    size_t index = since / statistics->interval;
-    if (array_reserve(&statistics->intervals, &statistics->interval_capacity, index + 1,
-                      sizeof(*statistics->intervals)) < 0)
-        return -ENOMEM;
-    if (index >= statistics->interval_count)
-        statistics->interval_count = index + 1;
-    count_message(&statistics->intervals[index], record);
-    return 0;
 }

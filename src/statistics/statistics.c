@@ -46,6 +46,8 @@ void statistics_free(struct statistics *statistics)
     alike_done(statistics);
     statistics_tables_done(statistics);
     identities_free(statistics->identities);
+    for (uint32_t i = 0; i < statistics->origin_count; i++)
+        free(statistics->origins[i].early.list);
     free(statistics->origins);
     free(statistics->machines);
     free(statistics->intervals);
@@ -71,16 +73,11 @@ static struct statistics_origin *find_origin(struct statistics *statistics, uint
 static void note_time(struct statistics_origin *origin, const struct event *event)
 {
     uint64_t time = event->header->time;
-    int64_t wall = (int64_t)(time + (uint64_t)event->wall_offset);
 
     if (!origin->seen || time < origin->first_time)
         origin->first_time = time;
     if (!origin->seen || time > origin->last_time)
         origin->last_time = time;
-    if (!origin->seen || wall < origin->first_wall)
-        origin->first_wall = wall;
-    if (!origin->seen || wall > origin->last_wall)
-        origin->last_wall = wall;
     origin->seen = true;
 }
 

@@ -194,7 +194,8 @@ struct communication {
     size_t procedure_count;
     struct traffic *intervals; /* what was sent in each stretch of time, the first first */
     size_t interval_count;
-    uint64_t interval; /* ns; 0: not asked for */
+    uint64_t interval;      /* ns; 0: not asked for */
+    int64_t interval_begin; /* of the first, ns after the first record */
 
     uint32_t traces;      /* origins of the source */
     uint64_t events;      /* records that tell of an event: SEND to TERMINATION */

@@ -20,6 +20,16 @@
  * is negative, all are counted from here. */
 #define CLOCK_BASE (1ULL << 62)
 
+/* What was sent while its origin's clock was not known: intervals.c. */
+struct early_sends {
+    struct early_send {
+        uint64_t time; /* by the origin's own clock */
+        struct traffic sent;
+    } * list;
+    size_t capacity;
+    uint32_t count;
+};
+
 struct statistics_origin {
     bool seen;
     bool machine_known;
@@ -31,8 +41,7 @@ struct statistics_origin {
     uint32_t meter;      /* enum meter_kind */
     uint64_t first_time; /* of its records, ns monotonic */
     uint64_t last_time;
-    int64_t first_wall; /* the same, ns since 1970 */
-    int64_t last_wall;
+    struct early_sends early;
 };
 
 struct statistics_machine {
@@ -209,7 +218,6 @@ struct waiting_events {
     struct waiting_event {
         struct record record;
         uint32_t origin;
-        int64_t wall_offset;
         int64_t clock_offset; /* to be added to its time for that of the first origin's clock */
     } list[WAITING_MOST];
     uint32_t count;
@@ -272,9 +280,9 @@ struct statistics {
     struct traffic *intervals;
     size_t interval_count;
     size_t interval_capacity;
-    uint64_t interval;      /* ns, 0: not asked for */
-    int64_t interval_begin; /* of the first, wall time */
-    uint64_t latest_time;   /* of an event, by the first origin's clock: events.c */
+    uint64_t interval;       /* ns, 0: not asked for */
+    uint64_t interval_begin; /* of the first, by the first origin's clock */
+    uint64_t latest_time;    /* of an event, by the first origin's clock: events.c */
     uint64_t events;
     uint64_t unknown_streams;
     uint64_t unseen_bytes;
@@ -423,7 +431,12 @@ int statistics_bring_in(struct statistics *statistics);
 int statistics_note_clock(struct statistics *statistics, uint32_t origin, int64_t offset,
                           bool known);
 
-/* Of its records, by the first origin's clock. */
+/* Of its records, by the first origin's clock, or as near to it as the clocks of the day are. */
+static inline uint64_t first_time_of(const struct statistics_origin *origin)
+{
+    return CLOCK_BASE + origin->first_time + (uint64_t)origin->clock_offset;
+}
+
 static inline uint64_t latest_time_of(const struct statistics_origin *origin)
 {
     return CLOCK_BASE + origin->last_time + (uint64_t)origin->clock_offset;
@@ -476,8 +489,22 @@ int statistics_add_values(const struct statistics *statistics, const struct stat
 int statistics_add_value(struct statistics *statistics, struct statistics_use *use,
                          enum value_kind kind, uint64_t value);
 
-/* Counts a SEND in its stretch of time. */
-int statistics_count_in_time(struct statistics *statistics, const struct event *event);
+/* A piece of a call counts as bytes of the same message. */
+static inline void count_message(struct traffic *traffic, const struct record *record)
+{
+    traffic->bytes += record->message.bytes;
+    traffic->messages += (record->header.flags & RECORD_CONTINUED) == 0;
+}
+
+/* ---- intervals.c: these return 0 or -ENOMEM ---- */
+
+/* Counts a SEND in its stretch of time; `time`: by the first origin's clock, as far as it is known. */
+int intervals_count(struct statistics *statistics, uint32_t origin, const struct record *record,
+                    uint64_t time);
+
+/* The clock of an origin is known now; or will never be, of all of them. */
+int intervals_count_early(struct statistics *statistics, uint32_t origin);
+int intervals_count_all_early(struct statistics *statistics);
 
 /* ---- waits.c ---- */
 

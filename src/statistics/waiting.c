@@ -87,7 +87,7 @@ int statistics_bring_in(struct statistics *statistics)
     fetch_all(statistics);
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++) {
         const struct waiting_event *one = &waiting->list[i];
-        const struct event event = {&one->record.header, one->origin, one->wall_offset};
+        const struct event event = {.header = &one->record.header, .origin = one->origin};
         result = statistics_add_event(statistics, &event, one->clock_offset);
     }
     waiting->count = 0;
@@ -101,7 +101,6 @@ int statistics_let_wait(struct statistics *statistics, const struct event *event
 
     memcpy(&last->record, event->header, sizeof(last->record));
     last->origin = event->origin;
-    last->wall_offset = event->wall_offset;
     last->clock_offset = clock_offset;
     return statistics->waiting.count < WAITING_MOST ? 0 : statistics_bring_in(statistics);
 }
