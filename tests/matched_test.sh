@@ -256,7 +256,11 @@ check_equal "... by its name, what it did since it has had that" \
     "$("$dpm" dump --json --process gzip pipeline.trace | jq -s '[.[] | select(.event != "STREAM")] | length')" \
     "$(wc -l < some)"
 "$dpm" graph --process nobody pipeline.trace > nobody.svg 2> err
-check "... of nobody, and it says so" grep -q 'nothing in the traces matches' err
+check_equal "... of nobody, and it says so" "dpm: --process nobody: nothing in the trace matches it" "$(cat err)"
+"$dpm" graph --process nobody --process gzip pipeline.trace > nobody.svg 2> err
+check "... beside somebody, too" grep -qx 'dpm: --process nobody: nothing in the trace matches it' err
+"$dpm" graph --from 1000s pipeline.trace > nothing.svg 2> err
+check_equal "... at no time" "dpm: nothing in the traces matches what was asked for" "$(cat err)"
 "$dpm" graph --from 20ms --to 10ms pipeline.trace > out 2> err
 check_equal "... an end before the beginning is wrong usage" "2 0" "$? $(wc -c < out)"
 

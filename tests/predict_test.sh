@@ -142,6 +142,9 @@ printf 'machine a\ngzip a\nnosuch a\n* a\n' > nosuch.txt
 check_equal 'who is not there is named' "0 dpm: note: --without: no process of the traces is nobody
 dpm: note: --assign: no process of the traces is nosuch" "$? $(cat nosuch.err)"
 printf 'machine a\ngzip a\n* a\n' > gzip.txt
+printf 'a b 1ms\na a 2ms\nlocal 1us\n' > nosuch.delays
+"$dpm" parallelism --assign gzip.txt --delays nosuch.delays pipe.trace > nosuch.out 2> nosuch.err
+check_equal 'machines that are not there are named' "0 dpm: note: --delays: no two machines are a and b" "$? $(cat nosuch.err)"
 "$dpm" parallelism --without gzip --assign gzip.txt pipe.trace > nosuch.out 2> nosuch.err
 check_equal 'who is left out is there' "0 " "$? $(cat nosuch.err)"
 # The path of those that are not left out is that which parallelism knows.

@@ -112,16 +112,6 @@ static int dump_history(struct history *history, struct dump *dump, struct probl
     return result < 0 ? result : command_flush_output(problem);
 }
 
-static void warn_unmet(const struct dump_choice *choice)
-{
-    const struct wanted *wanted;
-    const char *option;
-    size_t at = 0;
-
-    while ((wanted = dump_choice_unmet(choice, &at, &option)) != NULL)
-        command_say("%s %s: nothing in the trace matches it", option, wanted->text);
-}
-
 /* Opens, dumps, and says what is not whole. Errors: a line in `problem`. */
 static int dump_plain(const char *const *names, size_t count, struct identities *identities,
                       struct dump_options *options, struct problem *problem)
@@ -177,7 +167,7 @@ static int dump_traces(const char *const *traces, size_t count, struct dump_opti
         fflush(stdout); /* what is printed comes first */
         status = command_error("%s", problem.text);
     } else {
-        warn_unmet(&options->choice);
+        dump_choice_say_unmet(&options->choice);
     }
     trace_close(control);
     identities_free(identities);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dump_choice.c: which records `dpm dump` shows. See dump_choice.h. */
 #include "control/dump_choice.h"
+#include "control/command.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -288,28 +289,26 @@ bool dump_choice_accepts(struct dump_choice *choice, const struct identities *id
     return type && process && path;
 }
 
-const struct wanted *dump_choice_unmet(const struct dump_choice *choice, size_t *at,
-                                       const char **ret_option)
+static bool say_unmet(const struct wanted_list *list, const char *option)
 {
-    const struct {
-        const struct wanted_list *list;
-        const char *option;
-    } lists[] = {
-        {&choice->processes, "--process"},
-        {&choice->users, "--user"},
-        {&choice->containers, "--container"},
-        {&choice->paths, "--path"},
-    };
-    size_t before = 0; /* items of the lists before */
+    bool any = false;
 
-    for (size_t i = 0; i < ARRAY_SIZE(lists); before += lists[i++].list->count)
-        while (*at - before < lists[i].list->count) {
-            const struct wanted *wanted = &lists[i].list->items[(*at)++ - before];
-            *ret_option = lists[i].option;
-            if (!wanted->met)
-                return wanted;
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->items[i].met) {
+            command_say("%s %s: nothing in the trace matches it", option, list->items[i].text);
+            any = true;
         }
-    return NULL;
+    return any;
+}
+
+bool dump_choice_say_unmet(const struct dump_choice *choice)
+{
+    bool process = say_unmet(&choice->processes, "--process");
+    bool user = say_unmet(&choice->users, "--user");
+    bool container = say_unmet(&choice->containers, "--container");
+    bool path = say_unmet(&choice->paths, "--path");
+
+    return process || user || container || path;
 }
 
 void dump_choice_done(struct dump_choice *choice)

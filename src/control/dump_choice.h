@@ -49,10 +49,9 @@ int dump_choice_check(const struct dump_choice *choice, struct problem *problem)
 bool dump_choice_accepts(struct dump_choice *choice, const struct identities *identities,
                          const struct event *event);
 
-/* The first process, user, container or path that was asked for and never met, as the option that asked for it
- * ("--process foo"), starting with *at, which moves behind it; begin with 0. NULL: no more. */
-const struct wanted *dump_choice_unmet(const struct dump_choice *choice, size_t *at,
-                                       const char **ret_option);
+/* Says on standard error which process, user, container or path that was asked for was never met. Returns whether there
+ * is any. */
+bool dump_choice_say_unmet(const struct dump_choice *choice);
 
 void dump_choice_done(struct dump_choice *choice);
 

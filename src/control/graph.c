@@ -70,11 +70,11 @@ static int write_graph(const struct history_graph *graph, const struct graph_opt
     return command_write_file(options->file, write_drawing, &drawing, problem);
 }
 
-static void report_left_out(const struct history_graph *graph)
+static void report_left_out(const struct history_graph *graph, const struct dump_choice *processes)
 {
     char left[UNIT_SIZE], drawn[UNIT_SIZE];
 
-    if (history_graph_events(graph) == 0)
+    if (!dump_choice_say_unmet(processes) && history_graph_events(graph) == 0)
         command_say("nothing in the traces matches what was asked for");
     if (history_graph_left_out(graph) == 0)
         return;
@@ -104,7 +104,7 @@ static int graph_traces(const char *const *names, size_t count, struct graph_opt
     if (result == 0)
         result = write_graph(graph, options, &problem);
     if (result == 0) {
-        report_left_out(graph);
+        report_left_out(graph, &options->processes);
         traces_report_state(&traces);
     }
     history_graph_free(graph);

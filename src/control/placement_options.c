@@ -191,4 +191,8 @@ void placements_note_nobody(const struct placements *placements, const struct pa
             command_note_nobody("without", placements->without[i]);
     for (size_t i = 0; i < placements->count; i++)
         note_assigned(placements, &placements->assignments[i], runs, count);
+    for (size_t i = 0; i < placements->delays.between_count; i++)
+        if (!placements->met[i])
+            command_say("note: --delays: no two machines are %s and %s",
+                        placements->between[i].from, placements->between[i].to);
 }

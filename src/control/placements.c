@@ -317,10 +317,13 @@ static int take_delay(void *context, const struct line *line)
         !copy_name(between.to, sizeof(between.to), words[1]))
         return bad_line(line, wanted);
     if (array_reserve(&placements->between, &placements->between_room, delays->between_count + 1,
-                      sizeof(*placements->between)) < 0)
+                      sizeof(*placements->between)) < 0 ||
+        array_reserve(&placements->met, &placements->met_room, delays->between_count + 1,
+                      sizeof(*placements->met)) < 0)
         return problem_set(line->problem, -ENOMEM, "out of memory");
     placements->between[delays->between_count++] = between;
     delays->between = placements->between;
+    delays->met = placements->met;
     return 0;
 }
 
@@ -343,6 +346,7 @@ void placements_done(struct placements *placements)
     }
     free(placements->assignments);
     free(placements->between);
+    free(placements->met);
     free(placements->without);
     free(placements->left_out);
 }

@@ -31,6 +31,8 @@ struct placements {
     bool messages_only; /* --edges messages */
     struct delay_between *between;
     size_t between_room;
+    bool *met; /* beside each of them: there are such machines */
+    size_t met_room;
     const char **without; /* names or pids, as asked for */
     size_t without_count;
     size_t without_room;
@@ -73,8 +75,8 @@ int placements_take(const char *command, int option, struct placements *placemen
 /* Has those left out that --without names; `placements` stays where it is as long as `options` are used. */
 void placements_leave_out(struct placements *placements, struct parallelism_options *options);
 
-/* Notes on standard error which processes that files speak of are in none of these runs, and who was to be left out
- * and is not there. */
+/* Notes on standard error which processes and machines that files speak of are in none of these runs, and who was to be
+ * left out and is not there. */
 void placements_note_nobody(const struct placements *placements, const struct parallelism_run *runs,
                             size_t count);
 

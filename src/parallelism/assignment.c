@@ -74,8 +74,11 @@ static int make_between(struct placed *placed, const struct delays *delays,
         placed->between[i] = from == to ? delays->local : delays->remote;
         for (size_t k = 0; k < delays->between_count; k++)
             if (is_called(machines, from, delays->between[k].from) &&
-                is_called(machines, to, delays->between[k].to))
+                is_called(machines, to, delays->between[k].to)) {
                 placed->between[i] = delays->between[k].delay;
+                if (delays->met != NULL)
+                    delays->met[k] = true;
+            }
     }
     return 0;
 }
