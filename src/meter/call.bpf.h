@@ -8,22 +8,30 @@
 
 #include "meter/descriptor.bpf.h"
 
-/* The metered stream that is `task`; NULL: not metered. */
-static __always_inline struct stream *stream_of(struct task_struct *task)
+/* Of most tasks nobody has anything stored: to see that is quicker than to ask for it. (But not for the verifier:
+ * plain_task.) */
+static __always_inline bool has_storage(struct task_struct *task)
 {
-    struct stream *stream;
+    return task->bpf_storage != NULL;
+}
 
-    /* of most tasks nobody has anything stored: to see that is quicker than to ask for it */
-    if (task->bpf_storage == NULL)
-        return NULL;
-    stream = bpf_task_storage_get(&streams, task, NULL, 0);
+static __always_inline struct stream *stored_stream(struct task_struct *task)
+{
+    struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
+
     return stream == NULL || stream->from_exec ? NULL : stream;
 }
 
-/* The same, of the current task in a call of its own: it runs. */
-static __always_inline struct stream *running_stream(struct task_struct *task)
+/* The metered stream that is `task`; NULL: not metered. */
+static __always_inline struct stream *stream_of(struct task_struct *task)
 {
-    struct stream *stream = stream_of(task);
+    return has_storage(task) ? stored_stream(task) : NULL;
+}
+
+/* The same, of the current task in a call of its own: it runs. `has`: has_storage. */
+static __always_inline struct stream *running_stored_stream(struct task_struct *task, bool has)
+{
+    struct stream *stream = has ? stored_stream(task) : NULL;
 
     if (stream == NULL)
         return NULL;
@@ -31,6 +39,11 @@ static __always_inline struct stream *running_stream(struct task_struct *task)
     if (stream->away)
         arrive_unseen(stream);
     return stream;
+}
+
+static __always_inline struct stream *running_stream(struct task_struct *task)
+{
+    return running_stored_stream(task, has_storage(task));
 }
 
 /* ---- streams begin and end ---- */

@@ -497,4 +497,11 @@ static __always_inline struct task_struct *plain_task(struct task_struct *task)
     return bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
 }
 
+static __always_inline struct sock *plain_sock(struct sock *sk)
+{
+    if (!bpf_core_enum_value_exists(enum bpf_type_flag___kernel, PTR_TRUSTED___kernel))
+        return sk;
+    return bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct sock));
+}
+
 #endif

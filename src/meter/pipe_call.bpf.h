@@ -430,16 +430,17 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     uint32_t call = registers->orig_ax;
+    bool has = has_storage(task);
     struct pipe_ends ends;
     struct stream *stream;
 
-    if (task->bpf_storage == NULL && watched_pipes == 0)
+    if (!has && watched_pipes == 0)
         return 0;
     if (registers->cs == USER32_CS)
         return other_call_ended(registers, result);
     if (!is_pipe_call(call))
         return 0;
-    stream = running_stream(task);
+    stream = running_stored_stream(task, has);
     if (stream == NULL && watched_pipes == 0)
         return 0;
     if (begins_pipe(call)) {

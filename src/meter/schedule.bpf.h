@@ -158,6 +158,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct task_struct *next,
              unsigned int state)
 {
+    bool next_has = has_storage(next);
     struct stream *stream = stream_of(previous);
     struct rq *queue = plain_task(next)->se.cfs_rq->rq;
 
@@ -167,7 +168,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
         look_at_clock(clock, bpf_ktime_get_ns());
     if (stream != NULL)
         leave(stream, previous, preempt ? 0 : state);
-    stream = stream_of(next);
+    stream = next_has ? stored_stream(next) : NULL;
     if (stream != NULL && stream->away)
         enter(stream, next);
     return 0;

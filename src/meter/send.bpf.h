@@ -351,7 +351,7 @@ static __always_inline void look_for_doubt(struct stream *stream, struct path *p
 {
     struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
     struct sock *sender = receiver == NULL ? NULL : receiver->peer;
-    struct sk_buff *last = sk->sk_receive_queue.prev;
+    struct sk_buff *last = plain_sock(sk)->sk_receive_queue.prev;
     bool in_doubt = (path->state & PATH_IN_DOUBT) != 0;
     struct taken nothing = {};
     struct taken *taken;
@@ -440,7 +440,7 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
         }
     }
     /* Exact for one sender at a time; less than the truth if the receiver has already taken it. */
-    last = sk->sk_receive_queue.prev;
+    last = plain_sock(sk)->sk_receive_queue.prev;
     if ((void *)last == (void *)&sk->sk_receive_queue)
         return 0;
     call->out += BPF_CORE_READ(last, len);

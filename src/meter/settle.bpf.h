@@ -37,28 +37,46 @@ static __always_inline void believe_shift(struct path *sender, uint32_t shift)
     sender->state |= PATH_SETTLED;
 }
 
+/* Looks at a stream again and again. */
+struct byte_looks {
+    const uint32_t *in;
+    const uint32_t *out;
+    struct unix_sock *receiver;
+    uint32_t least;
+    bool known; /* it was seen */
+};
+
+/* (In a loop of the kernel's: one that the verifier follows round for round takes it long.) */
+static long look_at_bytes(uint32_t index, struct byte_looks *looks)
+{
+    uint32_t in = *(volatile const uint32_t *)looks->in;
+    uint32_t out = *(volatile const uint32_t *)looks->out;
+    uint32_t shift = in + queued_in(looks->receiver, PATH_UNIX_STREAM) - out;
+
+    if (in != *(volatile const uint32_t *)looks->in ||
+        out != *(volatile const uint32_t *)looks->out ||
+        (looks->known && (int32_t)(shift - looks->least) >= 0))
+        return 0;
+    looks->least = shift;
+    looks->known = true;
+    return 0;
+}
+
 /* Of a stream, calls between their steps only make the shift seem larger: a send has queued what it
  * has not counted, a receive has counted what it has not taken from the queue. So the least of many
  * looks is it, of those in which nothing changed meanwhile. */
 static __always_inline void settle_bytes(struct path *sender, uint64_t socket, struct taken *taken,
                                          struct unix_sock *receiver)
 {
-    bool known = sender->settling != 0;
-    uint32_t least = sender->shift;
+    struct byte_looks looks = {.in = &taken->in,
+                               .out = &sender->out,
+                               .receiver = receiver,
+                               .least = sender->shift,
+                               .known = sender->settling != 0};
 
-    for (int look = 0; look < LOOKS_OF_A_PASS; look++) {
-        uint32_t in = *(volatile uint32_t *)&taken->in;
-        uint32_t out = *(volatile uint32_t *)&sender->out;
-        uint32_t shift = in + queued_in(receiver, PATH_UNIX_STREAM) - out;
-
-        if (in != *(volatile uint32_t *)&taken->in || out != *(volatile uint32_t *)&sender->out ||
-            (known && (int32_t)(shift - least) >= 0))
-            continue;
-        least = shift;
-        known = true;
-    }
-    if (known)
-        believe_shift(sender, least);
+    bpf_loop(LOOKS_OF_A_PASS, look_at_bytes, &looks, 0);
+    if (looks.known)
+        believe_shift(sender, looks.least);
     else
         __sync_fetch_and_add(&unsettled, 1);
     if (sender->state & PATH_SETTLED)
@@ -122,11 +140,16 @@ struct looks {
     const uint32_t *out;
     struct sock *receiver; /* may be known by its address only */
     uint64_t from;         /* the sender's cookie; 0: nobody else sends */
+};
+
+/* What they find. (Only the recorder looks, at one queue at a time. On the stack the verifier would know every number,
+ * and follow each look for itself.) */
+static struct {
     struct messages last;
     uint32_t run;     /* how many in a row found the same */
     uint32_t longest; /* of the runs ... */
     uint32_t shift;   /* ... and what came out */
-};
+} found;
 
 static __always_inline void look_at_messages(struct messages *look, const struct looks *looks)
 {
@@ -156,15 +179,15 @@ static long look_again(uint32_t index, struct looks *looks)
     bool same;
 
     look_at_messages(&look, looks);
-    same = look.in == looks->last.in && look.out == looks->last.out &&
-           look.waiting == looks->last.waiting;
-    looks->last = look;
-    looks->run = !look.still ? 0 : same ? looks->run + 1 : 1;
-    if (looks->run > looks->longest) {
-        looks->longest = looks->run;
-        looks->shift = look.in + look.waiting - look.out;
+    same = look.in == found.last.in && look.out == found.last.out &&
+           look.waiting == found.last.waiting;
+    found.last = look;
+    found.run = !look.still ? 0 : same ? found.run + 1 : 1;
+    if (found.run > found.longest) {
+        found.longest = found.run;
+        found.shift = look.in + look.waiting - look.out;
     }
-    return looks->longest == LOOKS_THAT_AGREE;
+    return found.longest == LOOKS_THAT_AGREE;
 }
 
 /* A call between its steps makes the shift of messages seem larger (queued, and not counted yet) or
@@ -175,11 +198,12 @@ static __always_inline void settle_messages(struct path *sender, const uint32_t 
 {
     struct looks looks = {.in = in, .out = &sender->out, .receiver = receiver, .from = from};
 
+    __builtin_memset(&found, 0, sizeof(found));
     bpf_loop(LOOKS_AT_MESSAGES, look_again, &looks, 0);
-    if (looks.longest == 0)
+    if (found.longest == 0)
         __sync_fetch_and_add(&unsettled, 1);
     else
-        believe_shift(sender, looks.shift);
+        believe_shift(sender, found.shift);
 }
 
 /* One direction: `sender` is the storage of the sending socket, `key` its cookie. */
