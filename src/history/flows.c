@@ -370,6 +370,7 @@ int flows_hand_out_sendcall(struct history *history, struct end *end, struct str
 void end_done(struct end *end)
 {
     free(end->sends.at);
+    free(end->arrivals);
     if (end->sharing != NULL) {
         free(end->sharing->senders);
         free(end->sharing->ahead);
@@ -379,6 +380,7 @@ void end_done(struct end *end)
     }
     end->sends = (struct sends){0};
     end->sharing = NULL;
+    end->arrivals = NULL;
 }
 
 int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t to)

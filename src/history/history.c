@@ -271,6 +271,10 @@ static int note_event(struct history *history, struct stream *stream, struct end
 
     if (is_any_of(id, MESSAGES))
         result = note_message(history, stream, end, record);
+    if (id == EVENT_MESSAGEQUEUED && history->origin_count > 1) {
+        end = ends_find(history, number, record->queued.path);
+        result = end == NULL ? 0 : arrivals_note(history, end, record);
+    }
     if (result == 0 && stream != NULL)
         result = streams_note(history, stream, record);
     /* what a RECEIVE may be waiting for has come, though it is held itself */

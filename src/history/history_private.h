@@ -10,6 +10,7 @@
  *        |-- ends.c        where: ends of paths, which two belong together, which are closed
  *        |-- flows.c       what is under way: the SENDs of one direction
  *        |-- room.c        a wait that no message ends: for room, for a connection
+ *        |-- arrivals.c    when what is received had come from another machine
  *        |-- receiving.c   a RECEIVE: is all there, what is missing for good, which edges
  *        '-- holding.c     records that must wait, behind the RECEIVE that holds back their stream
  *
@@ -100,6 +101,7 @@ struct end {
     struct end *partner;              /* or NULL */
     struct stream *waiters;           /* whose RECEIVE on this end is held */
     struct sharing *sharing;          /* or NULL */
+    struct arrivals *arrivals;        /* or NULL */
     /* out: what this end sends */
     struct sends sends;
     uint64_t out_start;     /* positions begin here */
@@ -488,6 +490,15 @@ static inline uint32_t sent_length(const struct end *end, const struct sent *sen
 /* Whether whatever began before `time` is known of all these streams. */
 bool streams_are_past(const struct history *history, const struct end *end, const struct who *who,
                       uint32_t count, uint64_t time, bool in_calls);
+
+/* ---- arrivals.c ---- */
+
+/* A MESSAGEQUEUED of this end. Returns 0 or -ENOMEM. */
+int arrivals_note(const struct history *history, struct end *end, const struct record *record);
+
+/* By when the byte at this position, or the datagram of this number, had come, by the clock of the end's machine;
+ * `received` if nothing tells. */
+uint64_t arrivals_time(const struct end *end, uint32_t position, uint64_t received);
 
 /* ---- sources.c ---- */
 

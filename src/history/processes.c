@@ -245,7 +245,7 @@ static enum awaited awaited_by(const struct record *record)
     case CALL_SIGSUSPEND:
         return AWAITS_SIGNAL;
     case CALL_READ:
-        return record->block.state == TASK_INTERRUPTIBLE ? AWAITS_DATA : AWAITS_OTHER;
+        return record->block.state & TASK_INTERRUPTIBLE ? AWAITS_DATA : AWAITS_OTHER;
     default:
         return AWAITS_OTHER;
     }

@@ -232,19 +232,29 @@ static void count_rest(struct history_counts *counts, enum history_rest rest)
     counts->unmatched_receives += rest == REST_UNMATCHED;
 }
 
+/* An exact edge between two machines tells of their clocks: what it brought had come when that was told, if it was, and
+ * not when somebody took it. `position`: of the first byte, or one behind it, unless some are missing. */
+static int note_clocks(const struct look *look, const struct history_edge *edge, uint32_t position)
+{
+    uint64_t received = look->record->header.time;
+    uint64_t come = look->missing > 0 ? received : arrivals_time(look->end, position, received);
+
+    return history_clock_note(look->history, edge->origin, edge->time, look->end->origin, come);
+}
+
 static void count_edges(struct look *look)
 {
     struct history *history = look->history;
+    uint32_t position = look->record->message.offset;
 
     for (uint32_t i = 0; i < history->edge_count; i++) {
         const struct history_edge *edge = &history->edges[i];
         history->counts.exact += edge->kind == EDGE_EXACT;
         history->counts.ordered += edge->kind == EDGE_ORDERED;
         history->counts.inferred += edge->kind == EDGE_INFERRED;
-        if (edge->kind == EDGE_EXACT && !look->one_clock &&
-            history_clock_note(history, edge->origin, edge->time, look->end->origin,
-                               look->record->header.time) < 0)
+        if (edge->kind == EDGE_EXACT && !look->one_clock && note_clocks(look, edge, position) < 0)
             look->error = -ENOMEM;
+        position += edge->bytes;
     }
 }
 

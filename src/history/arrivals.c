@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arrivals.c: when what another machine sent had come, as MESSAGEQUEUED tells. See history_private.h.
+ *
+ *      sent ---- under way ----> come ------ in the queue ------> received
+ *                                 |                                  '-- a receiver may be late
+ *                                 '-- as near as the clocks of two machines can be told
+ */
+#include "history/history_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define ARRIVALS 16 /* the latest, around */
+
+struct arrivals {
+    struct arrival {
+        uint64_t time;
+        uint32_t end; /* up to this position had come by then; of a datagram, behind its number */
+    } at[ARRIVALS];
+    uint32_t count; /* so far */
+};
+
+static bool comes_from_elsewhere(const struct history *history, const struct end *end)
+{
+    return (end->kind == PATH_TCP || end->kind == PATH_UDP) &&
+           (end->partner == NULL ||
+            !history_have_one_clock(history, end->origin, end->partner->origin));
+}
+
+int arrivals_note(const struct history *history, struct end *end, const struct record *record)
+{
+    if (!comes_from_elsewhere(history, end))
+        return 0;
+    if (end->arrivals == NULL)
+        end->arrivals = calloc(1, sizeof(*end->arrivals));
+    if (end->arrivals == NULL)
+        return -ENOMEM;
+    end->arrivals->at[end->arrivals->count++ % ARRIVALS] = (struct arrival){
+        record->header.time,
+        record->queued.offset + length_of(end->kind, record->queued.bytes),
+    };
+    return 0;
+}
+
+uint64_t arrivals_time(const struct end *end, uint32_t position, uint64_t received)
+{
+    const struct arrivals *arrivals = end->arrivals;
+
+    if (arrivals == NULL)
+        return received;
+    for (uint32_t i = arrivals->count > ARRIVALS ? arrivals->count - ARRIVALS : 0;
+         i < arrivals->count; i++) {
+        const struct arrival *arrival = &arrivals->at[i % ARRIVALS];
+        int32_t behind = (int32_t)(arrival->end - position);
+        if (is_datagram(end->kind) ? behind == 1 : behind > 0)
+            return arrival->time < received ? arrival->time : received;
+    }
+    return received;
+}
