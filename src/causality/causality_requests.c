@@ -265,6 +265,16 @@ static bool has_too_many(const struct causality_analysis *analysis, const struct
            (request->step_count > STEPS_FEW && analysis->steps_above > STEPS_ABOVE);
 }
 
+/* Whether it is this request that its process answers there: it may have answered it, and got another one, before the
+ * last that it asked for the first one came back. */
+static bool is_open_for(const struct causality_analysis *analysis, const struct causality_end *entry,
+                        uint32_t request)
+{
+    const struct step *opened = step_of(analysis, entry->entry);
+
+    return opened == NULL || opened->request == request;
+}
+
 /* Adds a step to a request. Returns 0 or -ENOMEM. */
 static int add_step(struct causality_analysis *analysis, const struct causality_event *at,
                     uint32_t request_index, uint32_t string, struct reference *ret_step)
@@ -289,7 +299,7 @@ static int add_step(struct causality_analysis *analysis, const struct causality_
     request->last_and_1 = (uint32_t)index + 1;
     *ret_step = (struct reference){(uint32_t)index + 1, step->life};
     struct causality_end *entry = end_of(analysis, step->entry);
-    if (entry != NULL && entry != at->end)
+    if (entry != NULL && entry != at->end && is_open_for(analysis, entry, request_index))
         entry->latest = *ret_step;
     analysis->steps_above += request->step_count++ >= STEPS_FEW;
     int result = 0;
