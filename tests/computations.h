@@ -455,7 +455,17 @@ static inline void receive(struct computation *computation, uint32_t to, uint32_
     channel->took = latest_step(computation, to);
 }
 
-/* The end of the file: from the latest event of who has sent. */
+/* How many streams of a process have told anything so far. */
+static inline uint32_t threads_seen(const struct computation *computation, uint32_t process)
+{
+    uint32_t seen = 0;
+
+    for (uint32_t i = 0; i < computation->streams; i++)
+        seen += computation->stream[i].process == process && computation->stream[i].sequence > 0;
+    return seen;
+}
+
+/* The end of the file: from the latest event of who has sent; who slept has waited for all that was between. */
 static inline void receive_end(struct computation *computation, uint32_t to, uint32_t from,
                                uint64_t cpu)
 {
@@ -464,9 +474,14 @@ static inline void receive_end(struct computation *computation, uint32_t to, uin
     struct place_of_step source = sender->ended ? sender->ended_at : latest_step(computation, from);
     struct step *step = add_step(computation, to, cpu);
 
+    bool alone = !computation->whole_processes || threads_seen(computation, sender->process) == 1;
+    uint64_t since = step->slept && alone && !sender->ended && from != to
+                         ? computation->now + 1 - sender->latest_time
+                         : 0;
+
     channel->closed = true;
     if (channel->has_sent) {
-        add_source(step, source, ARC_ORDER, 0);
+        add_source(step, source, since > 0 ? ARC_SINCE : ARC_ORDER, since);
         computation->other_arcs++;
     }
     tell(computation, to, EVENT_RECEIVE, path_of(from, to, true), channel->received, 0)
@@ -543,24 +558,16 @@ static inline void hear_outside(struct computation *computation, uint32_t stream
     tell(computation, stream, EVENT_RECEIVE, path_outside(process), is->received, bytes);
     is->received += bytes;
     if (is->has_asked) {
-        add_source(step, is->asked, ARC_SINCE, computation->now - is->asked_time);
+        uint64_t since = computation->now - is->asked_time, awake = step->slept ? cpu : 0;
+        since -= awake < since ? awake : since;
+        add_source(step, is->asked, ARC_SINCE, since);
         computation->outside_count++;
-        computation->outside_time += computation->now - is->asked_time;
+        computation->outside_time += since;
     }
     wake(computation, stream, step, is->has_asked, computation->now);
 }
 
 enum { CALL_SLEEP = 230, CALL_LOCK = 202, CALL_WAIT = 61 };
-
-/* How many streams of a process have told anything so far. */
-static inline uint32_t threads_seen(const struct computation *computation, uint32_t process)
-{
-    uint32_t seen = 0;
-
-    for (uint32_t i = 0; i < computation->streams; i++)
-        seen += computation->stream[i].process == process && computation->stream[i].sequence > 0;
-    return seen;
-}
 
 /* Asleep for so long: for a timer, for a lock, for a child's end. */
 static inline void block_in(struct computation *computation, uint32_t stream, uint64_t cpu,

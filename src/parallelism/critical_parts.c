@@ -82,16 +82,21 @@ static int count_wait(struct critical_path_reading *reading, const struct stretc
     struct critical_path *result = reading->result;
     const struct record *record = (const struct record *)event->event.header;
     uint64_t delay = critical_delay(reading, NULL, stretch);
+    uint32_t from = graph->starts[graph->stretches.at[stretch->source].chain].process;
 
     if (stretch->wait == STRETCH_SINCE) {
         result->outside += delay;
-        result->processes[graph->starts[stretch->chain].process].outside += delay;
-        return 0;
+        /* with an edge it is time of who is at its other end: until he has closed a file */
+        result->processes[edge == NULL ? graph->starts[stretch->chain].process : from].outside +=
+            delay;
+        if (edge == NULL)
+            return 0;
+        delay = 0;
     }
     bool message = stretch->wait == STRETCH_MESSAGE;
     struct critical_arcs arc = {
         .kind = edge == NULL || message ? EDGE_EXACT : edge->kind,
-        .from = graph->starts[graph->stretches.at[stretch->source].chain].process,
+        .from = from,
         .to = graph->starts[stretch->chain].process,
         .origin = message ? event->event.origin : 0,
         .path = message ? record->message.path : 0,

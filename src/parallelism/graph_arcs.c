@@ -53,11 +53,26 @@ static int add_message_arc(struct graph *graph, struct arrival *arrival,
     return add_arc(graph, arrival, from, STRETCH_MESSAGE, edge->bytes);
 }
 
+/* Who has slept until the end of a file came has waited for what its sender did since its latest event, of which nothing
+ * tells but the time that it took. Where clocks may differ, or other threads of its process are in the same chain, that is not
+ * known either. */
+static uint64_t time_until_end(const struct graph *graph, const struct arrival *arrival,
+                               const struct graph_stream *sender, const struct history_edge *edge)
+{
+    bool alone = graph->options->threads || graph->result->processes[sender->process].streams == 1;
+    uint64_t when = arrival->event->when;
+
+    return alone && arrival->slept && edge->origin == arrival->stream->origin && when > edge->time
+               ? stretch_whole_time(when - edge->time)
+               : 0;
+}
+
 /* The end of a file, from the latest event of who sent it. */
 static int add_end_arc(struct graph *graph, struct arrival *arrival,
                        const struct history_edge *edge)
 {
     struct graph_stream *sender = graph_find_stream(graph, edge->origin, edge->stream);
+    uint64_t time = time_until_end(graph, arrival, sender, edge);
 
     graph->result->other_arcs++;
     if (sender->ended)
@@ -66,7 +81,7 @@ static int add_end_arc(struct graph *graph, struct arrival *arrival,
     if (last < 0)
         return (int)last;
     graph_reach(graph, graph->here, graph_chain_of(graph, sender), (uint32_t)last);
-    return add_arc(graph, arrival, graph->here, STRETCH_ORDER, 0);
+    return add_arc(graph, arrival, graph->here, time == 0 ? STRETCH_ORDER : STRETCH_SINCE, time);
 }
 
 /* The first event of a chain that another one has created: it begins there. */
@@ -224,7 +239,9 @@ int graph_add_outside(struct graph *graph, struct arrival *arrival)
     if (request == NULL || request->at.process != arrival->chain->process ||
         record->header.time < request->time)
         return 0;
-    uint64_t time = stretch_whole_time(record->header.time - request->time);
+    uint64_t since = record->header.time - request->time;
+    uint64_t awake = arrival->slept ? arrival->cpu : 0; /* comes behind it */
+    uint64_t time = stretch_whole_time(since > awake ? since - awake : 0);
     graph->result->outside.count++;
     graph->result->outside.time += time;
     arrival->explained = true;

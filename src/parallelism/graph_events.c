@@ -146,10 +146,13 @@ static int handle(struct graph *graph, struct arrival *arrival)
         return fall_asleep(graph, arrival, record->message.path != 0 ? RECEIVES : WAITS_FOR_ANY);
     if (id == EVENT_SENDCALL && !(record->header.flags & RECORD_PREEMPTED))
         result = fall_asleep(graph, arrival, SENDS);
-    if (result == 0 && id == EVENT_SEND && record->message.path != 0 &&
-        (!event->joined || graph->options->leaves_out != NULL))
-        result = graph_note_request(graph, arrival);
-    return result;
+    if (result < 0 || id != EVENT_SEND || record->message.path == 0)
+        return result;
+    if (!event->joined || graph->options->leaves_out != NULL)
+        return graph_note_request(graph, arrival);
+    /* one of before the other end was known is not what the next answer answers */
+    graph_forget_path(graph, arrival->stream->origin, record->message.path);
+    return 0;
 }
 
 /* What is kept with the event, for edges that begin at it. */
@@ -264,7 +267,7 @@ static bool is_within(struct graph *graph, const struct arrival *arrival)
     case EVENT_STARTPROCESS:
         return true;
     case EVENT_BLOCK:
-        return record->block.state != 1; /* interruptible */
+        return (record->block.state & 1) == 0; /* interruptible */
     case EVENT_CREATEPATH:
     case EVENT_CONNECT:
     case EVENT_ACCEPT:
