@@ -32,7 +32,8 @@ void show_bytes(uint64_t bytes, char text[UNIT_SIZE])
 
 void show_duration(uint64_t ns, char text[UNIT_SIZE])
 {
-    uint64_t minutes = ns / 1000000000 / 60;
+    uint64_t seconds = ns / 1000000000 + (ns % 1000000000 >= 500000000);
+    uint64_t minutes = seconds / 60;
 
     if (ns < 1000)
         snprintf(text, UNIT_SIZE, "%" PRIu64 " ns", ns);
@@ -40,12 +41,13 @@ void show_duration(uint64_t ns, char text[UNIT_SIZE])
         three_digits((double)ns / 1e3, "us", text);
     else if (ns < 999500000)
         three_digits((double)ns / 1e6, "ms", text);
-    else if (minutes < 2)
+    else if (seconds < 120)
         three_digits((double)ns / 1e9, "s", text);
     else if (minutes < 60)
-        snprintf(text, UNIT_SIZE, "%" PRIu64 " min %02" PRIu64 " s", minutes, ns / 1000000000 % 60);
+        snprintf(text, UNIT_SIZE, "%" PRIu64 " min %02" PRIu64 " s", minutes, seconds % 60);
     else
-        snprintf(text, UNIT_SIZE, "%" PRIu64 " h %02" PRIu64 " min", minutes / 60, minutes % 60);
+        snprintf(text, UNIT_SIZE, "%" PRIu64 " h %02" PRIu64 " min", (seconds + 30) / 3600,
+                 (seconds + 30) / 60 % 60);
 }
 
 void show_count(uint64_t count, char text[UNIT_SIZE])
