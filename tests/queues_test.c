@@ -522,6 +522,47 @@ static void quantiles_beside_outliers(void **state)
     end(&world, result);
 }
 
+/* ---- waits that end in vain ---- */
+
+static void tell_used(struct world *world, uint64_t time, enum event_id id, uint32_t stream,
+                      uint32_t path, uint32_t offset, uint64_t used)
+{
+    struct record record = message(id, stream, path, offset, id == EVENT_RECEIVECALL ? 0 : 10);
+
+    record.header.proc_time_and_pc = used;
+    tell(world, 0, time, &record);
+}
+
+/* What nothing tells: a call's time was out, and its stream has done something else before it received. */
+static void waits_that_end_in_vain(void **state)
+{
+    struct record block = {.header = {.id = EVENT_BLOCK, .stream = 2},
+                           .block = {.state = 1, .duration = 100}};
+    struct world world;
+
+    (void)state;
+    begin(&world, NO_QUEUED, 2);
+    tell_ends(&world, 1, PATH_PIPE);
+    tell_ends(&world, 3, PATH_PIPE);
+    for (uint32_t i = 0; i < 4; i++)
+        tell_message(&world, 1000 + i, EVENT_SEND, 1, 1, 10 * i, 10);
+    tell_used(&world, 2000, EVENT_RECEIVECALL, 2, 2, 0, 50);
+    tell_used(&world, 3000, EVENT_RECEIVE, 2, 2, 0, 350); /* 700 of it asleep */
+    tell_used(&world, 4000, EVENT_RECEIVECALL, 2, 4, 0, 350);
+    tell_used(&world, 5000, EVENT_RECEIVE, 2, 2, 10, 350); /* not on that path */
+    tell_used(&world, 6000, EVENT_RECEIVECALL, 2, 2, 0, 350);
+    block.header.proc_time_and_pc = 350;
+    tell(&world, 0, 6500, &block);
+    tell_used(&world, 7000, EVENT_RECEIVE, 2, 2, 20, 350); /* it has slept elsewhere since */
+    tell_used(&world, 8000, EVENT_RECEIVECALL, 2, 0, 0, 350);
+    tell_used(&world, 8400, EVENT_RECEIVE, 2, 2, 30, 350); /* it waited for any */
+    struct communication *result = result_of(&world);
+    const struct histogram *waits = &result->processes[1].times.of[TIME_RECEIVER_WAIT];
+    assert_int_equal(histogram_count(waits), 2);
+    assert_int_equal(waits->sum, 700 + 400);
+    end(&world, result);
+}
+
 /* ---- clocks ---- */
 
 /* Machine 1 sent before machine 0, whose clock counts, had booted. */
@@ -951,6 +992,11 @@ static uint32_t before(const struct naive_world *world, uint32_t at)
     return NEVER;
 }
 
+static bool is_on_same_path(const struct naive_world *world, uint32_t a, uint32_t b)
+{
+    return world->records[a].message.path == world->records[b].message.path;
+}
+
 static void naive_blocks(const struct naive_world *world, uint32_t index, struct naive_times *times)
 {
     for (uint32_t i = 0; i < world->count; i++) {
@@ -958,17 +1004,21 @@ static void naive_blocks(const struct naive_world *world, uint32_t index, struct
         uint32_t call = NEVER;
         if (is_of(world, i, EVENT_RECEIVE, senders_end(index) + 1)) {
             call = before(world, i);
-            if (call != NEVER && world->records[call].header.id == EVENT_RECEIVECALL)
+            if (call != NEVER && world->records[call].header.id == EVENT_RECEIVECALL &&
+                (world->records[call].message.path == 0 || is_on_same_path(world, call, i)))
                 add_time(times, TIME_RECEIVER_WAIT,
                          between(when(&world->records[call]), when(record)));
         }
         if (!is_of(world, i, EVENT_SEND, senders_end(index)))
             continue;
-        for (uint32_t k = i; k-- > 0 && (world->records[k].header.id != EVENT_SEND ||
-                                         world->records[k].header.stream != record->header.stream);)
-            if (world->records[k].header.id == EVENT_SENDCALL &&
-                world->records[k].header.stream == record->header.stream)
-                call = k;
+        for (uint32_t k = i; k-- > 0;) {
+            unsigned id = world->records[k].header.id;
+            if (world->records[k].header.stream != record->header.stream)
+                continue;
+            if (id == EVENT_SEND || (id == EVENT_SENDCALL && !is_on_same_path(world, k, i)))
+                break;
+            call = id == EVENT_SENDCALL ? k : call;
+        }
         if (call != NEVER)
             add_time(times, TIME_SENDER_BLOCKED,
                      between(when(&world->records[call]), record->header.time));
@@ -1117,6 +1167,7 @@ int main(void)
         cmocka_unit_test(delivery_is_told_by_the_receiver),
         cmocka_unit_test(delivery_of_unix_sockets),
         cmocka_unit_test(quantiles_beside_outliers),
+        cmocka_unit_test(waits_that_end_in_vain),
         cmocka_unit_test(times_before_the_first_boot),
         cmocka_unit_test(clocks_known_late),
         cmocka_unit_test(queues_agree_with_naive),

@@ -5,7 +5,9 @@
  *      time of origin + CLOCK_BASE + offset = time of the first origin's clock
  *
  * Before messages have gone both ways the offset is that of the clocks of the day, which may be hours wrong. When it is
- * known, all times of that origin which are still to be compared with others are moved.
+ * known, or better than before, all times of that origin which are still to be compared with others are moved. Smaller
+ * changes (clocks drift) are not worth that: the offset stays the same, so that within a machine differences are those of
+ * its own clock, and between two machines they are corrected (clock_correction).
  */
 #include "statistics/queues.h"
 
@@ -62,22 +64,37 @@ static void find_latest_time(struct statistics *statistics)
     }
 }
 
+#define TOLERATED 1000000 /* ns */
+
+static bool is_tolerated(const struct statistics_origin *origin, int64_t offset)
+{
+    int64_t by;
+
+    return !__builtin_sub_overflow(offset, origin->clock_offset, &by) && by <= TOLERATED &&
+           by >= -TOLERATED;
+}
+
+static void set_clock(struct statistics_origin *origin, int64_t offset, bool known)
+{
+    origin->clock_known = known;
+    origin->clock_offset = offset;
+}
+
 int statistics_note_clock(struct statistics *statistics, uint32_t origin, int64_t offset,
                           bool known)
 {
     struct statistics_origin *of = &statistics->origins[origin];
 
-    if (of->clock_known == known || !of->seen) {
-        of->clock_known = known;
-        of->clock_offset = offset;
+    of->exact_offset = offset;
+    if (!of->seen)
+        set_clock(of, offset, known);
+    if (of->clock_known == known && is_tolerated(of, offset))
         return 0;
-    }
     int result = statistics_bring_in(statistics);
     if (result < 0)
         return result;
     int64_t by = (int64_t)((uint64_t)offset - (uint64_t)of->clock_offset);
-    of->clock_known = known;
-    of->clock_offset = offset;
+    set_clock(of, offset, known);
     for (uint32_t i = 0; i < statistics->paths.used; i++) {
         struct statistics_path *path = path_at(statistics, i);
         if (path->present)

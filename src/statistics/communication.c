@@ -444,15 +444,32 @@ static void compare_clocks(const struct statistics *statistics, const struct his
     }
 }
 
+/* As known at the end: what was learned of an origin's clock after its last record counts, too. */
+static int note_clocks(struct statistics *statistics, const struct history *history,
+                       uint32_t origins)
+{
+    int result = 0;
+
+    for (uint32_t i = 1; result == 0 && i < origins && i < statistics->origin_count; i++) {
+        uint64_t error;
+        int64_t offset;
+        history_clock(history, i, statistics->origins[i].last_time, &offset, &error);
+        result = statistics_note_clock(statistics, i, offset, error != UINT64_MAX);
+    }
+    return result;
+}
+
 static int finish_history(struct statistics *statistics, const struct history *history,
                           uint32_t origins, struct communication **ret_communication)
 {
     struct source_state *states = calloc(origins + 1UL, sizeof(*states));
-    int result = -ENOMEM;
+    int result = note_clocks(statistics, history, origins);
 
     for (uint32_t i = 0; states != NULL && i < origins; i++)
         states[i] = *history_state(history, i);
-    if (states != NULL)
+    if (result == 0 && states == NULL)
+        result = -ENOMEM;
+    if (result == 0)
         result = finish_last(statistics, states, origins, ret_communication);
     free(states);
     if (result < 0)

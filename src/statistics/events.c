@@ -28,11 +28,12 @@ static bool is_message(const struct record *record)
 }
 
 /* When it happened, by the first origin's clock. */
-static uint64_t common_time(const struct record *record, int64_t clock_offset)
+static uint64_t common_time(const struct statistics *statistics, uint32_t origin,
+                            const struct record *record)
 {
     bool has_span = record->header.id <= EVENT_RECEIVE;
 
-    return CLOCK_BASE + record->header.time + (uint64_t)clock_offset -
+    return CLOCK_BASE + record->header.time + (uint64_t)statistics->origins[origin].clock_offset -
            (has_span ? record->message.span : 0);
 }
 
@@ -162,11 +163,10 @@ static int add_of_stream(struct statistics *statistics, const struct event *even
     return result < 0 || use == NULL ? result : add_to_use(statistics, use, record, time);
 }
 
-int statistics_add_event(struct statistics *statistics, const struct event *event,
-                         int64_t clock_offset)
+int statistics_add_event(struct statistics *statistics, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
-    uint64_t time = common_time(record, clock_offset);
+    uint64_t time = common_time(statistics, event->origin, record);
     int result = 0;
 
     statistics->events++;

@@ -397,6 +397,15 @@ static bool is_comparable(const struct statistics *statistics, uint32_t path, ui
                                   path_at(statistics, partner)->origin);
 }
 
+/* Whether both ends are on one machine. */
+static bool has_one_clock(const struct statistics *statistics, uint32_t path, uint32_t partner)
+{
+    const struct statistics_origin *origins = statistics->origins;
+
+    return partner == NO_END || origins[path_at(statistics, path)->origin].machine ==
+                                    origins[path_at(statistics, partner)->origin].machine;
+}
+
 int queues_sent(struct statistics *statistics, uint32_t path, const struct record *record,
                 uint64_t time)
 {
@@ -436,7 +445,7 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
                     message.end);
     if (queued == 0)
         queued = adopted;
-    bool earlier = queued < time && is_comparable(statistics, path, partner);
+    bool earlier = queued < time && has_one_clock(statistics, path, partner);
     if (queued != 0)
         queue_put_in(statistics, queue, last, earlier ? time : queued, true);
     else if (!will_be_told(statistics, queue, partner))
@@ -445,6 +454,19 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
 }
 
 /* ---- RECEIVE ---- */
+
+/* How long it is from a moment of the sender's to one of the receiver's, of a message that somebody metered sent. */
+static uint64_t time_between(const struct statistics *statistics,
+                             const struct statistics_use *receiver, uint64_t sent, uint64_t then)
+{
+    const struct statistics_path *path = path_at(statistics, receiver->path);
+    int64_t more = path->partner == NO_END
+                       ? 0
+                       : clock_correction(statistics, path_at(statistics, path->partner)->origin,
+                                          path->origin);
+
+    return time_since(sent, then + (uint64_t)more);
+}
 
 /* A message that was in the queue, or must have been, was taken whole. Where it is not known how far the clocks of sender
  * and receiver are apart, only the receiver's tell something. */
@@ -459,14 +481,17 @@ static int taken(struct statistics *statistics, struct queue *queue, struct queu
         queue_put_in(statistics, queue, message,
                      message->sent != 0 && comparable ? message->sent : time, false);
     bool known = message->told || comparable;
-    uint64_t wait = known ? time_since(message->queued, time) : 0;
+    uint64_t wait = message->told || message->sent == 0 ? time_since(message->queued, time)
+                    : known ? time_between(statistics, use, message->queued, time)
+                            : 0;
     queue_take_out_bytes(statistics, queue, queue_bytes_left(queue, message));
     queue_take_out(statistics, queue, wait);
     if (known)
         result = statistics_add_value(statistics, use, VALUE_MESSAGE_WAIT, wait);
     if (result == 0 && message->told && message->sent != 0 && comparable)
-        result = statistics_add_value(statistics, use, VALUE_DELIVERY,
-                                      time_since(message->sent, message->queued));
+        result =
+            statistics_add_value(statistics, use, VALUE_DELIVERY,
+                                 time_between(statistics, use, message->sent, message->queued));
     return result;
 }
 

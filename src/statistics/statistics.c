@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROC_TIME_MASK 0xffffffffffffULL
-
 /* What has ended is taken out soon, for more tables leave the cache, and reading is slower. */
 static const struct statistics_limits default_limits = {
     .ended = 512,
@@ -326,7 +324,7 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
         return -ENOMEM;
     note_time(origin, event);
     if (is_event(event->header->id) && origin->machine_known)
-        return statistics_let_wait(statistics, event, clock_offset);
+        return statistics_let_wait(statistics, event);
     int result = statistics_bring_in(statistics);
     if (result < 0)
         return result;
@@ -358,6 +356,6 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
     case EVENT_END:
         return 0;
     default:
-        return statistics_let_wait(statistics, event, clock_offset);
+        return statistics_let_wait(statistics, event);
     }
 }

@@ -33,8 +33,10 @@ struct early_sends {
 struct statistics_origin {
     bool seen;
     bool machine_known;
-    bool clock_known;     /* how far it is from the first origin's, as messages tell */
-    int64_t clock_offset; /* to the first origin's clock, as used last */
+    bool clock_known; /* how far it is from the first origin's, as messages tell */
+    int64_t
+        clock_offset; /* to the first origin's clock, as all times that are kept were told ... */
+    int64_t exact_offset; /* ... and as known now: clocks.c */
     uint32_t machine;     /* index into machines */
     uint32_t meter_flags;
     uint32_t kinds_left_out;
@@ -88,11 +90,19 @@ struct recent_pc {
     bool known;
 };
 
+#define PROC_TIME_MASK 0xffffffffffffULL
+
+/* A stream's wait: waits.c. */
+struct stream_wait {
+    uint64_t since; /* by its own clock; 0: it does not wait */
+    uint64_t proc_time;
+    uint32_t path; /* number, 0: for any of several */
+};
+
 struct statistics_stream {
-    uint64_t waits_since; /* its last RECEIVECALL, if nothing else was told since; or 0 */
-    uint64_t
-        blocked_since; /* the first SENDCALL of a call that goes on; or 0; both by its own clock */
-    uint32_t process;  /* index into processes */
+    struct stream_wait waits;   /* since its last RECEIVECALL, if nothing else was told since */
+    struct stream_wait blocked; /* since the first SENDCALL of a call that goes on */
+    uint32_t process;           /* index into processes */
     uint32_t origin;
     uint32_t number;
     bool present; /* false: it is not in use */
@@ -218,7 +228,6 @@ struct waiting_events {
     struct waiting_event {
         struct record record;
         uint32_t origin;
-        int64_t clock_offset; /* to be added to its time for that of the first origin's clock */
     } list[WAITING_MOST];
     uint32_t count;
 };
@@ -418,15 +427,14 @@ static inline bool sends_are_metered(const struct statistics *statistics, uint32
 /* ---- waiting.c: these return 0 or -ENOMEM ---- */
 
 /* An event waits to be counted. */
-int statistics_let_wait(struct statistics *statistics, const struct event *event,
-                        int64_t clock_offset);
+int statistics_let_wait(struct statistics *statistics, const struct event *event);
 
 /* Counts all that waits: before a record that is no event, and before a result. */
 int statistics_bring_in(struct statistics *statistics);
 
 /* ---- clocks.c ---- */
 
-/* What is to be added to times of an origin from now on. Where it is only now known, or no more, what was noted of its
+/* What is to be added to times of an origin from now on. Where that is another clock than before, what was noted of its
  * times is moved. Returns 0 or -ENOMEM. */
 int statistics_note_clock(struct statistics *statistics, uint32_t origin, int64_t offset,
                           bool known);
@@ -442,6 +450,15 @@ static inline uint64_t latest_time_of(const struct statistics_origin *origin)
     return CLOCK_BASE + origin->last_time + (uint64_t)origin->clock_offset;
 }
 
+/* What is to be added to the time from a moment of `from` to one of `to`, so that it is exact. */
+static inline int64_t clock_correction(const struct statistics *statistics, uint32_t from,
+                                       uint32_t to)
+{
+    const struct statistics_origin *a = &statistics->origins[from], *b = &statistics->origins[to];
+
+    return (b->exact_offset - b->clock_offset) - (a->exact_offset - a->clock_offset);
+}
+
 /* Whether times of these two origins can be compared. */
 static inline bool have_comparable_clocks(const struct statistics *statistics, uint32_t a,
                                           uint32_t b)
@@ -455,8 +472,7 @@ static inline bool have_comparable_clocks(const struct statistics *statistics, u
 
 /* Counts an event: any record that says neither who or what others speak of nor how the recording went. Returns 0
  * or -ENOMEM. */
-int statistics_add_event(struct statistics *statistics, const struct event *event,
-                         int64_t clock_offset);
+int statistics_add_event(struct statistics *statistics, const struct event *event);
 
 /* CPU time that a stream had used by then. */
 void note_cpu_time(struct statistics *statistics, struct statistics_stream *stream,

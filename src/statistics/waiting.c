@@ -88,19 +88,17 @@ int statistics_bring_in(struct statistics *statistics)
     for (uint32_t i = 0; result == 0 && i < waiting->count; i++) {
         const struct waiting_event *one = &waiting->list[i];
         const struct event event = {.header = &one->record.header, .origin = one->origin};
-        result = statistics_add_event(statistics, &event, one->clock_offset);
+        result = statistics_add_event(statistics, &event);
     }
     waiting->count = 0;
     return result;
 }
 
-int statistics_let_wait(struct statistics *statistics, const struct event *event,
-                        int64_t clock_offset)
+int statistics_let_wait(struct statistics *statistics, const struct event *event)
 {
     struct waiting_event *last = &statistics->waiting.list[statistics->waiting.count++];
 
     memcpy(&last->record, event->header, sizeof(last->record));
     last->origin = event->origin;
-    last->clock_offset = clock_offset;
     return statistics->waiting.count < WAITING_MOST ? 0 : statistics_bring_in(statistics);
 }

@@ -2,12 +2,37 @@
 /*
  * waits.c: how long streams wait: receivers for messages, senders for room. See statistics_private.h.
  *
- *      RECEIVECALL ----- BLOCK, STOP ... ----- RECEIVE      a receiver's wait; most other records end it
+ *      RECEIVECALL ----- STOP ... ------------ RECEIVE      a receiver's wait; most other records end it
  *      SENDCALL -- SENDCALL ------------------ SEND         a sender's, from the first SENDCALL on
  *
+ * A call may end in vain (its time is out, or there is a signal), which nothing tells. So a wait has ended when the stream
+ * uses another path, or sleeps in another call; and the processor time that it has used since its call is not waiting.
  * Times are those of the stream's own clock, whatever is known of others.
  */
 #include "statistics/statistics_private.h"
+
+static void begin(struct stream_wait *wait, const struct statistics_stream *stream, uint32_t path,
+                  uint64_t time)
+{
+    *wait = (struct stream_wait){.since = time, .proc_time = stream->proc_time, .path = path};
+}
+
+/* A message was received, or sent, on this path: the wait is over. Returns 0 or -ENOMEM. */
+static int end(struct statistics *statistics, const struct stream_wait *wait,
+               const struct statistics_stream *stream, struct statistics_use *use,
+               enum value_kind kind, uint64_t time, uint32_t path)
+{
+    if (wait->since == 0 || use == NULL || (wait->path != 0 && wait->path != path))
+        return 0;
+    uint64_t waited = time_since(wait->since, time);
+    uint64_t used = (stream->proc_time - wait->proc_time) & PROC_TIME_MASK;
+    return statistics_add_value(statistics, use, kind, waited > used ? waited - used : 0);
+}
+
+static void forget(struct statistics_stream *stream)
+{
+    stream->waits.since = stream->blocked.since = 0;
+}
 
 int waits_note(struct statistics *statistics, struct statistics_stream *stream,
                struct statistics_use *use, const struct record *record)
@@ -15,32 +40,29 @@ int waits_note(struct statistics *statistics, struct statistics_stream *stream,
     unsigned id = record->header.id;
     /* a send is over when it is told */
     uint64_t span = id <= EVENT_RECEIVE && id != EVENT_SEND ? record->message.span : 0;
-    uint64_t time = record->header.time - span, begin;
+    uint64_t time = record->header.time - span;
+    uint32_t path = id <= EVENT_RECEIVE ? record->message.path : 0;
+    const struct stream_wait waits = stream->waits, blocked = stream->blocked;
 
     switch (id) {
     case EVENT_RECEIVECALL:
-        stream->waits_since = time;
+        begin(&stream->waits, stream, path, time);
         return 0;
     case EVENT_RECEIVE:
-        begin = stream->waits_since;
-        stream->waits_since = 0;
-        return begin == 0 || use == NULL
-                   ? 0
-                   : statistics_add_value(statistics, use, VALUE_RECEIVER_WAIT,
-                                          time_since(begin, time));
+        stream->waits.since = 0;
+        return end(statistics, &waits, stream, use, VALUE_RECEIVER_WAIT, time, path);
     case EVENT_SENDCALL:
-        stream->waits_since = 0;
-        if (stream->blocked_since == 0)
-            stream->blocked_since = time;
+        stream->waits.since = 0;
+        if (blocked.since == 0 || blocked.path != path)
+            begin(&stream->blocked, stream, path, time);
         return 0;
     case EVENT_SEND:
-        begin = stream->blocked_since;
-        stream->waits_since = stream->blocked_since = 0;
-        return begin == 0 || use == NULL
-                   ? 0
-                   : statistics_add_value(statistics, use, VALUE_SENDER_BLOCKED,
-                                          time_since(begin, time));
+        forget(stream);
+        return end(statistics, &blocked, stream, use, VALUE_SENDER_BLOCKED, time, path);
     case EVENT_BLOCK:
+        if (record->block.state & 1) /* interruptible; else it is for a lock within a call */
+            forget(stream);
+        return 0;
     case EVENT_STOPPROCESS:
     case EVENT_STARTPROCESS:
     case EVENT_CREATEPATH: /* these are told when a path is first used: in the call that receives */
@@ -48,7 +70,7 @@ int waits_note(struct statistics *statistics, struct statistics_stream *stream,
     case EVENT_ACCEPT:
         return 0;
     default:
-        stream->waits_since = 0;
+        stream->waits.since = 0;
         return 0;
     }
 }
