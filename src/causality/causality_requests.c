@@ -267,8 +267,8 @@ static bool has_too_many(const struct causality_analysis *analysis, const struct
 
 /* Whether it is this request that its process answers there: it may have answered it, and got another one, before the
  * last that it asked for the first one came back. */
-static bool is_open_for(const struct causality_analysis *analysis, const struct causality_end *entry,
-                        uint32_t request)
+static bool is_open_for(const struct causality_analysis *analysis,
+                        const struct causality_end *entry, uint32_t request)
 {
     const struct step *opened = step_of(analysis, entry->entry);
 
