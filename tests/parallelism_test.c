@@ -635,6 +635,48 @@ static void an_old_message(void **state)
     parallelism_free(parallelism);
 }
 
+static void tell_identity(struct computation *computation, uint32_t stream, uint64_t used)
+{
+    struct stream_record record = {.header = {.time = ++computation->now,
+                                              .id = EVENT_STREAM,
+                                              .flags = 16,
+                                              .stream = stream,
+                                              .proc_time_and_pc = used},
+                                   .process = stream};
+
+    tape_add(&computation->tape, &record);
+}
+
+/* A stream that is older than the recording, and lives on when it ends, as identities tell. */
+static void older_and_younger(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    for (unsigned tells = 0; tells < 2; tells++) {
+        begin(computation, 1);
+        if (!tells)
+            ((struct machine_record *)computation->tape.records[0])->meter_flags &=
+                ~EVENT_FLAG(EVENT_TERMINATION);
+        tell_identity(computation, 9, 1000);
+        add_event(&computation->tape, computation->now += 500, EVENT_EXEC, 9, 0)
+            ->header.proc_time_and_pc = 1300;
+        add_event(&computation->tape, computation->now += 500, EVENT_EXEC, 9, 1)
+            ->header.proc_time_and_pc = 1400;
+        tell_identity(computation, 9, 1450);
+        computation->now += 500;
+        tell_identity(computation, 9, 1900);
+        struct parallelism *parallelism = ask(computation, &options);
+        assert_int_equal(parallelism->total, tells ? 900 : 100);
+        assert_int_equal(parallelism->streams, 2);
+        assert_int_equal(longest(parallelism, 0, STEP_MAX), tells ? 900 : 100);
+        assert_int_equal(longest(parallelism, 0, STEP_SHARING), tells ? 900 : 100);
+        parallelism_free(parallelism);
+        tape_done(&computation->tape);
+    }
+    begin(computation, 1); /* which is freed */
+}
+
 /* A process is one stream though its first thread ends before anything is seen of the other. */
 static void a_late_thread(void **state)
 {
@@ -1037,6 +1079,7 @@ int main(void)
         TEST(threads_or_processes),
         TEST(a_full_pipe),
         TEST(an_old_message),
+        TEST(older_and_younger),
         TEST(a_late_thread),
         TEST(the_end_of_a_waiting_thread),
         TEST(a_child_sleeps_first),

@@ -42,6 +42,7 @@ int graph_note_machine(struct graph *graph, uint32_t origin, const struct machin
                 return -ENOMEM;
     }
     graph->origins[origin].machine = machine;
+    graph->origins[origin].tells_ends = record->meter_flags & EVENT_FLAG(EVENT_TERMINATION);
     graph->result->machines = graph->machine_count;
     return 0;
 }

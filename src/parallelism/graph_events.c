@@ -205,11 +205,25 @@ static int stay_asleep(struct graph *graph, struct arrival *arrival)
     return event->value == NULL ? 0 : fill_value(graph, arrival);
 }
 
-/* Processor time since the stream's last event; before its first one, if that is known to be its first. */
+#define PROC_TIME_MASK 0xffffffffffffULL
+
+/* From one time, of 48 bits, to another; 0: it is an earlier one. */
+static uint64_t time_used(uint64_t from, uint64_t to)
+{
+    uint64_t used = (to - from) & PROC_TIME_MASK;
+
+    return used > PROC_TIME_MASK / 2 ? 0 : used;
+}
+
+/* Processor time since the stream's last event; before its first one, if that is known to be its first, or since it was
+ * first told of. */
 static uint64_t processor_time(struct graph_stream *stream, const struct history_event *event,
                                bool from_birth)
 {
-    uint64_t before = stream->runs ? stream->proc_time : from_birth ? 0 : event->proc_time;
+    uint64_t since_told = stream->told ? time_used(stream->told_time, event->proc_time) : 0;
+    uint64_t before = stream->runs ? stream->proc_time
+                      : from_birth ? 0
+                                   : event->proc_time - since_told;
     uint64_t cpu = event->proc_time > before ? event->proc_time - before : 0;
 
     stream->proc_time = before + cpu;
@@ -327,4 +341,31 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
     if (result == 0 && record->header.id == EVENT_TERMINATION)
         result = graph_end_stream(graph, stream, record->termination.last);
     return result;
+}
+
+void graph_add_time(struct graph *graph, const struct event *event)
+{
+    const struct stream_record *record = (const struct stream_record *)event->header;
+    struct graph_stream *stream = graph_find_stream(graph, event->origin, record->header.stream);
+    uint64_t proc_time = record_proc_time(event->header);
+
+    if (stream == NULL || event->origin >= graph->origin_room || stream->ended ||
+        stream->process == NO_PROCESS_NUMBER || !graph->origins[event->origin].tells_ends)
+        return;
+    note_time(graph, event);
+    if (!stream->runs) {
+        stream->told_time = stream->told ? stream->told_time : proc_time;
+        stream->told = true;
+        return;
+    }
+    struct arrival arrival = {.stream = stream,
+                              .chain = graph_chain_of(graph, stream),
+                              .cpu = time_used(stream->proc_time, proc_time)};
+    stream->proc_time += arrival.cpu;
+    graph->result->total += arrival.cpu;
+    graph->result->processes[stream->process].cpu += arrival.cpu;
+    arrival.chain->cpu += arrival.cpu;
+    arrival.chain->pending += arrival.cpu;
+    memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
+    lengthen(graph, &arrival);
 }

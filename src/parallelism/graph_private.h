@@ -96,4 +96,8 @@ int graph_note_turn(struct graph *graph, const struct arrival *arrival);
 int graph_add_event(struct graph *graph, struct graph_stream *stream,
                     const struct history_event *event);
 
+/* STREAM: processor time that no event tells, before the first one of a stream that is older than the recording, and after
+ * the last one of one that lives on. */
+void graph_add_time(struct graph *graph, const struct event *event);
+
 #endif

@@ -111,6 +111,16 @@ static void leave_out(const struct history_event *event)
         ((struct reached *)event->value)->process = NO_PROCESS_NUMBER;
 }
 
+static int add_identity(struct graph *graph, const struct event *event)
+{
+    int result =
+        graph_note_identity(graph, event->origin, (const struct stream_record *)event->header);
+
+    if (result == 0)
+        graph_add_time(graph, event);
+    return result;
+}
+
 int graph_add(struct graph *graph, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
@@ -121,10 +131,7 @@ int graph_add(struct graph *graph, const struct history_event *event)
         return graph_note_machine(graph, origin,
                                   (const struct machine_record *)event->event.header);
     if (id == EVENT_STREAM)
-        return record->header.stream == 0
-                   ? 0
-                   : graph_note_identity(graph, origin,
-                                         (const struct stream_record *)event->event.header);
+        return record->header.stream == 0 ? 0 : add_identity(graph, &event->event);
     if (id == EVENT_DESTROYPATH)
         graph_forget_path(graph, origin, record->message.path);
     if (id > EVENT_TERMINATION || (record->header.flags & RECORD_NO_STREAM) ||

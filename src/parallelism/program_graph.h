@@ -161,12 +161,14 @@ struct graph_stream {
     uint32_t process; /* NO_PROCESS_NUMBER: left out */
     uint32_t chain;   /* pool index + 1; 0: nothing of it was seen */
     bool ended;
-    bool runs;      /* proc_time is known */
-    bool has_sent;  /* and received nothing since ... */
-    bool waited;    /* ... but has waited for something */
-    bool met;       /* a path, asleep: it is awake since then ... */
-    uint8_t sleeps; /* enum sleeping */
-    uint64_t start; /* when it was created, its origin's clock */
+    bool runs;          /* proc_time is known */
+    bool has_sent;      /* and received nothing since ... */
+    bool waited;        /* ... but has waited for something */
+    bool met;           /* a path, asleep: it is awake since then ... */
+    bool told;          /* its identity has told how much processor time it had used ... */
+    uint8_t sleeps;     /* enum sleeping */
+    uint64_t start;     /* when it was created, its origin's clock */
+    uint64_t told_time; /* ... that */
     uint64_t proc_time;
     uint64_t since;     /* it sleeps */
     uint64_t slept;     /* ... and has slept so long, ns */
@@ -202,6 +204,7 @@ struct graph_origin {
     uint32_t machine;
     uint64_t first; /* time of the first event, 0: none yet */
     uint64_t last;
+    bool tells_ends; /* TERMINATION is in force: who tells nothing more lives on */
 };
 
 struct graph_machine {
