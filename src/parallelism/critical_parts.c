@@ -54,8 +54,8 @@ static int count_pc(struct critical_path_reading *reading, const struct chain *c
 static int count_arc(struct critical_path_reading *reading, const struct critical_arcs *arc)
 {
     struct critical_parts *parts = &reading->parts;
-    uint64_t key = mix(mix(mix(0, (uint64_t)arc->from << 32 | arc->to), arc->kind),
-                       (uint64_t)arc->origin << 32 | arc->path);
+    uint64_t key = mix(mix(0, (uint64_t)arc->from << 32 | arc->to),
+                       (uint64_t)arc->kind << 32 | arc->path_kind);
     uint32_t count = parts->arc_keys.count;
     int64_t index =
         count >= MOST_ARCS ? intern_find(&parts->arc_keys, key) : intern_add(&parts->arc_keys, key);
@@ -98,14 +98,14 @@ static int count_wait(struct critical_path_reading *reading, const struct stretc
         .kind = edge == NULL || message ? EDGE_EXACT : edge->kind,
         .from = from,
         .to = graph->starts[stretch->chain].process,
-        .origin = message ? event->event.origin : 0,
-        .path = message ? record->message.path : 0,
         .count = 1,
         .bytes = message ? stretch->weight : 0,
         .delay = delay,
     };
     const struct path_record *path =
-        message ? identities_path(history_identities(graph->history), arc.origin, arc.path) : NULL;
+        message ? identities_path(history_identities(graph->history), event->event.origin,
+                                  record->message.path)
+                : NULL;
     arc.path_kind = path == NULL ? 0 : path->kind;
     result->delay += delay;
     return count_arc(reading, &arc);

@@ -29,8 +29,6 @@ struct critical_arcs {
     enum edge_kind kind; /* EDGE_EXACT for all messages */
     uint32_t from, to;   /* processes: index into parallelism.processes */
     uint32_t path_kind;  /* enum path_kind; 0: of no path */
-    uint32_t origin;
-    uint32_t path; /* number of the receiver's end, of messages */
     uint64_t count;
     uint64_t bytes;
     uint64_t delay; /* ns */
