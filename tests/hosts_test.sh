@@ -90,6 +90,9 @@ for hours in 3 7000; do
     check_equal "... a second of recording is no hours" "true true" \
         "$("$dpm" stats --json --every 10ms client.trace shifted.trace 2> /dev/null | jq -r '
             "\(.trace.duration_ns < 100e9) \(.intervals | length < 9000 and (map(.messages) | add) >= 800)"')"
+    "$dpm" graph --format dot --most 100000 client.trace shifted.trace > graph.dot 2> graph.err
+    check "... the whole graph lies within a minute" awk -v whole="$(grep -o "from [-0-9.]* s to [0-9.]* s" graph.dot)" \
+        'BEGIN { split(whole, word, " "); exit !(word[5] > 0 && word[5] - word[2] < 60) }'
     check "... messages took no hours from host to host" jq -e '
         [.pairs[].delivery_ns | values] | length >= 2 and all(.p50 < 20000000)' stats.json
 done

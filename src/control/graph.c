@@ -96,6 +96,8 @@ static int graph_traces(const char *const *names, size_t count, struct graph_opt
     options->choice.accepts = was_accepted;
     options->choice.context = &acceptance;
     int result = traces_open(names, count, &traces, &problem);
+    if (result == 0)
+        result = traces_learn_clocks(&traces, &problem);
     if (result == 0 && (identities_new(&identities) < 0 ||
                         history_graph_new(&options->choice, identities, &graph) < 0))
         result = problem_set(&problem, -ENOMEM, "out of memory");

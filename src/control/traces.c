@@ -26,7 +26,8 @@ int traces_open(const char *const *names, size_t count, struct traces *traces,
 
 int traces_rewind(struct traces *traces, struct problem *problem)
 {
-    history_free(traces->history);
+    history_free(traces->before);
+    traces->before = traces->history;
     traces->history = NULL;
     for (size_t i = 0; i < traces->count; i++) {
         int result = trace_rewind(traces->sources[i], problem);
@@ -36,9 +37,23 @@ int traces_rewind(struct traces *traces, struct problem *problem)
     return history_new(traces->sources, traces->count, &traces->history, problem);
 }
 
+int traces_learn_clocks(struct traces *traces, struct problem *problem)
+{
+    struct history_event event;
+    int result;
+
+    if (traces->count < 2)
+        return 0;
+    do
+        result = history_next(traces->history, &event, problem);
+    while (result == SOURCE_RECORD);
+    return result < 0 ? result : traces_rewind(traces, problem);
+}
+
 void traces_close(struct traces *traces)
 {
     history_free(traces->history);
+    history_free(traces->before);
     for (size_t i = 0; traces->sources != NULL && i < traces->count; i++)
         trace_close(traces->sources[i]);
     free(traces->sources);
@@ -75,12 +90,13 @@ void traces_report_state(const struct traces *traces)
 
 int64_t traces_wall_offset(const struct traces *traces, const struct event *event)
 {
+    const struct history *known = traces->before != NULL ? traces->before : traces->history;
     int64_t offset;
     uint64_t error;
 
     if (event->origin == 0)
         return event->wall_offset;
-    history_clock(traces->history, event->origin, event->header->time, &offset, &error);
+    history_clock(known, event->origin, event->header->time, &offset, &error);
     if (error == UINT64_MAX)
         return event->wall_offset;
     return (int64_t)((uint64_t)history_wall_offset(traces->history, 0) + (uint64_t)offset);

@@ -14,6 +14,9 @@ struct traces {
     size_t count;
     struct source **sources;
     struct history *history;
+    struct history *
+        before; /* of several traces, the one before they were rewound, which knows all that is to be known
+                               of their clocks; NULL: there was none */
 };
 
 /* Errors: those of trace_open and history_new; traces_close is to be called in any case. */
@@ -29,8 +32,12 @@ void traces_report_losses(const struct traces *traces);
 /* The same, and what of their messages could not be matched. */
 void traces_report_state(const struct traces *traces);
 
+/* Reads them to their ends, and rewinds: of several traces what all messages tell of their clocks is known then, and from
+ * the first event on. */
+int traces_learn_clocks(struct traces *traces, struct problem *problem);
+
 /* The event's wall-clock offset as the first trace's machine has it, if messages both ways have told how
- * far the machines' clocks are apart; else its own. */
+ * far the machines' clocks are apart: in all, if the traces were rewound, else so far; else its own. */
 int64_t traces_wall_offset(const struct traces *traces, const struct event *event);
 
 /* The traces to read. */
