@@ -677,6 +677,29 @@ static void older_and_younger(void **state)
     begin(computation, 1); /* which is freed */
 }
 
+/* Of a process as one stream: what two threads sleep at the same time passes once. */
+static void threads_sleep_at_once(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+    const uint32_t process = 0;
+    uint64_t began;
+
+    begin_threads(computation, 2, 1, &process, true);
+    create(computation, 0, 1, true, 10);
+    run_on(computation, 1, 5);
+    began = computation->now;
+    block(computation, 0, CALL_SLEEP, 10000);
+    computation->now -= 9000; /* the other one began when this one had slept for 1,000, about */
+    block(computation, 1, CALL_SLEEP, 10000);
+    uint64_t elapsed = computation->now - began;
+    options.threads = false;
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_in_range(longest(parallelism, 0, STEP_MAX), elapsed, elapsed + 15);
+    assert_in_range(longest(parallelism, 0, STEP_SHARING), elapsed, elapsed + 15);
+    parallelism_free(parallelism);
+}
+
 /* A process is one stream though its first thread ends before anything is seen of the other. */
 static void a_late_thread(void **state)
 {
@@ -1079,6 +1102,7 @@ int main(void)
         TEST(threads_or_processes),
         TEST(a_full_pipe),
         TEST(an_old_message),
+        TEST(threads_sleep_at_once),
         TEST(older_and_younger),
         TEST(a_late_thread),
         TEST(the_end_of_a_waiting_thread),

@@ -102,6 +102,16 @@ static int arrive(struct graph *graph, struct arrival *arrival)
     return result;
 }
 
+/* How long a chain has stood still for a sleep that is told when it is over: not while other threads of it did something. */
+static uint64_t time_blocked(const struct arrival *arrival)
+{
+    const struct record *record = (const struct record *)arrival->event->event.header;
+    uint64_t since =
+        record->header.time > arrival->chain->time ? record->header.time - arrival->chain->time : 0;
+
+    return record->block.duration < since ? record->block.duration : since;
+}
+
 /* Asleep for something that is told when it is over. */
 static int block(struct graph *graph, struct arrival *arrival)
 {
@@ -118,8 +128,9 @@ static int block(struct graph *graph, struct arrival *arrival)
     if (graph->options->messages_only)
         return 0;
     memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
+    uint64_t time = stretch_whole_time(time_blocked(arrival));
     if ((result = fall_asleep(graph, arrival, AWAKE)) < 0 ||
-        (result = graph_add_sleep(graph, arrival, stretch_whole_time(record->block.duration))) < 0)
+        (result = graph_add_sleep(graph, arrival, time)) < 0)
         return result;
     arrival->cpu = 0;
     lengthen(graph, arrival);
@@ -336,6 +347,7 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
     arrival.chain->cpu += arrival.cpu;
     graph->result->processes[stream->process].cpu += arrival.cpu;
     result = handle(graph, &arrival);
+    arrival.chain->time = record->header.time;
     if (result == 0 && event->value != NULL)
         result = fill_value(graph, &arrival);
     if (result == 0 && record->header.id == EVENT_TERMINATION)

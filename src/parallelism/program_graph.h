@@ -147,6 +147,7 @@ struct chain {
     uint32_t last;    /* stretch, index + 1 */
     uint64_t pending; /* ns of processor time behind it */
     uint64_t cpu;     /* ns, of all of it */
+    uint64_t time;    /* of its latest event */
     uint64_t pc;      /* of its latest event, if the graph is replayed; in ... */
     uint32_t origin;
     uint32_t image;
