@@ -113,8 +113,10 @@ struct causality_transition {
     uint64_t of; /* all that was sent to server processes in this context */
 };
 
+#define TIME_UNKNOWN UINT64_MAX /* no messages tell how far the clocks of two machines are apart */
+
 struct causality_step {
-    uint64_t when;      /* ns after the request began */
+    uint64_t when;      /* ns after the request began, or TIME_UNKNOWN */
     uint64_t last;      /* ... the last that it sent, or `when` */
     const char *letter; /* who received it ... */
     const char *from;   /* ... from whom; "requestor" */
@@ -180,6 +182,8 @@ struct causality {
     /* transitions and replies whose context is not known or found no room */
     uint64_t other_transitions;
     uint64_t long_strings; /* paths of which only the last letters are known */
+    uint64_t
+        unknown_clocks; /* ends of paths that took nobody knows how long, for clocks are not known */
     uint64_t cut_requests; /* requests with so many steps that the first were let go */
 
     uint32_t traces;

@@ -71,7 +71,7 @@ void strings_done(struct strings *strings);
  * or -ENOMEM. */
 int64_t strings_extend(struct strings *strings, uint32_t string, uint16_t letter);
 
-/* Counts a leaf that ended after so many ns. Returns 0 or -ENOMEM. */
+/* Counts a leaf that ended after so many ns, or TIME_UNKNOWN. Returns 0 or -ENOMEM. */
 int strings_add_leaf(struct strings *strings, uint32_t string, uint64_t latency);
 
 /* Writes the last `most` letters, the first first; returns how many these are. */

@@ -24,27 +24,33 @@ static struct request *request_at(const struct causality_analysis *analysis, uin
 
 /* ---- the slowest ---- */
 
-/* What to add to a time of this origin to compare it with one of `to`. */
-static uint64_t clock_difference(const struct causality_analysis *analysis, uint32_t origin,
-                                 uint64_t time, uint32_t to)
+/* What to add to a time of this origin to compare it with one of `to`; false: nobody knows, for no messages went both
+ * ways. */
+static bool compare_clocks(const struct causality_analysis *analysis, uint32_t origin,
+                           uint64_t time, uint32_t to, uint64_t *ret_difference)
 {
+    uint64_t own_error, other_error;
     int64_t own, other;
-    uint64_t error;
 
+    *ret_difference = 0;
     if (origin == to)
-        return 0;
-    history_clock(analysis->history, origin, time, &own, &error);
-    history_clock(analysis->history, to, time + (uint64_t)own, &other, &error);
-    return (uint64_t)own - (uint64_t)other;
+        return true;
+    history_clock(analysis->history, origin, time, &own, &own_error);
+    history_clock(analysis->history, to, time + (uint64_t)own, &other, &other_error);
+    *ret_difference = (uint64_t)own - (uint64_t)other;
+    return own_error != UINT64_MAX && other_error != UINT64_MAX;
 }
 
 /* From the beginning of the request; 0 if clocks that are not known well enough say that it was
- * before. */
+ * before, TIME_UNKNOWN if they are not known. */
 static uint64_t since_begin(const struct causality_analysis *analysis,
                             const struct request *request, const struct step *step, uint64_t time)
 {
-    uint64_t at = time + clock_difference(analysis, step->origin, time, request->origin);
+    uint64_t difference;
 
+    if (!compare_clocks(analysis, step->origin, time, request->origin, &difference))
+        return TIME_UNKNOWN;
+    uint64_t at = time + difference;
     return (int64_t)(at - request->begun) < 0 ? 0 : at - request->begun;
 }
 
@@ -142,6 +148,7 @@ static int count_leaf(struct causality_analysis *analysis, const struct request 
     if (request->is_chain)
         return 0;
     *ret_latency = since_begin(analysis, request, step, step->last);
+    analysis->sums.unknown_clocks += *ret_latency == TIME_UNKNOWN;
     return strings_add_leaf(&analysis->strings, step->string, *ret_latency);
 }
 
@@ -187,14 +194,14 @@ static int end_request(struct causality_analysis *analysis, uint32_t index)
         if (step->has_children)
             continue;
         result = count_leaf(analysis, request, step, &latency);
-        if (latency >= longest) {
+        if (latency >= longest && latency != TIME_UNKNOWN) {
             longest = latency;
             string = step->string;
         }
     }
     if (request->step_count > STEPS_FEW)
         analysis->steps_above -= request->step_count - STEPS_FEW;
-    if (result == 0 && !request->is_chain)
+    if (result == 0 && !request->is_chain && string != STRING_WHOLE)
         result = note_slow(analysis, request, longest, string);
     for (uint32_t next = request->first_and_1; next != 0;) {
         uint32_t step = next - 1;

@@ -261,6 +261,8 @@ int strings_add_leaf(struct strings *strings, uint32_t string, uint64_t latency)
     struct string *at = &strings->at[string];
 
     at->leaves++;
+    if (latency == TIME_UNKNOWN)
+        return 0;
     if (at->latency == NULL) {
         if (strings->latency_count >= LATENCIES_MOST)
             return 0;

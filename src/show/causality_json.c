@@ -60,7 +60,7 @@ static json_t *precision(const struct causality *causality)
         proved += attribution_is_proved((enum attribution)i) ? causality->attributed[i] : 0;
     return json_pack(
         "{s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o}",
+        "s:o, s:o}",
         "proved", attributed(causality, true), "proved_share", show_share(proved, causality->arcs),
         "assumed", attributed(causality, false), "without_request",
         json_count(causality->without_request), "late", json_count(causality->late), "unmatched",
@@ -69,7 +69,8 @@ static json_t *precision(const struct causality *causality)
         json_count(causality->system_receives), "joined", json_count(causality->joined),
         "assumed_sides", json_count(causality->assumed_sides), "unknown_connections",
         json_count(causality->unknown_connections), "unknown_paths",
-        json_count(causality->unknown_paths), "long_strings", json_count(causality->long_strings),
+        json_count(causality->unknown_paths), "unknown_clocks",
+        json_count(causality->unknown_clocks), "long_strings", json_count(causality->long_strings),
         "cut_requests", json_count(causality->cut_requests), "other_strings",
         json_count(causality->other_strings), "other_substrings",
         json_count(causality->other_substrings), "other_transitions",
@@ -180,8 +181,10 @@ static json_t *transition(const struct causality *causality, size_t index)
 
 static json_t *step(const struct causality_step *from)
 {
-    return json_pack("{s:o, s:s, s:s, s:o}", "received_ns", json_count(from->when), "by",
-                     from->letter, "from", from->from, "last_sent_ns",
+    json_t *received = from->when == TIME_UNKNOWN ? json_null() : json_count(from->when);
+
+    return json_pack("{s:o, s:s, s:s, s:o}", "received_ns", received, "by", from->letter, "from",
+                     from->from, "last_sent_ns",
                      from->last > from->when ? json_count(from->last) : json_null());
 }
 

@@ -315,8 +315,9 @@ static int print_request(const struct causality_request *request, FILE *file)
             requestor[0] == '\0' ? "" : ", asked by ", requestor);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
     for (uint32_t i = 0; result == 0 && i < request->step_count; i++) {
-        char when[UNIT_SIZE], last[UNIT_SIZE] = "-";
-        show_duration(request->steps[i].when, when);
+        char when[UNIT_SIZE] = "-", last[UNIT_SIZE] = "-";
+        if (request->steps[i].when != TIME_UNKNOWN)
+            show_duration(request->steps[i].when, when);
         if (request->steps[i].last > request->steps[i].when)
             show_duration(request->steps[i].last, last);
         result = table_add(
@@ -429,6 +430,9 @@ static const struct note {
          "were made for requests that are not known any more"),
     NOTE(unknown_paths, "message", "is of a path whose identity was lost",
          "are of paths whose identity was lost"),
+    NOTE(unknown_clocks, "path",
+         "ended on a machine whose clock is not known: no latency counts it",
+         "ended on machines whose clocks are not known: no latency counts them"),
     NOTE(long_strings, "string", "is longer than 64 letters, of which the last are shown",
          "are longer than 64 letters, of which the last are shown"),
     NOTE(cut_requests, "request", "has so many messages that the first were let go",
