@@ -67,8 +67,7 @@ static const struct beginning *find(const struct history *history, const struct 
 {
     uint64_t error;
     int64_t ahead;
-    bool comparable =
-        compare_clocks(history, other->origin, stream->origin, to, &ahead, &error);
+    bool comparable = compare_clocks(history, other->origin, stream->origin, to, &ahead, &error);
 
     for (unsigned i = 0; i < ROOMS; i++) {
         const struct beginning *room = &other->rooms[(other->latest_room + ROOMS - i) % ROOMS];
