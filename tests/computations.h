@@ -296,6 +296,22 @@ static inline bool may_end_wait(const struct computation *computation, uint32_t 
     return !sleeper->asleep || !sleeper->for_any || time + SOON_ENOUGH >= sleeper->time;
 }
 
+/* What a step that nothing has woken is told comes behind it: in a step of its own. Returns the first of both. */
+static inline struct step *come_later(struct computation *computation, uint32_t stream,
+                                      struct step *step)
+{
+    struct step *behind = add_step(computation, stream, 0);
+
+    memcpy(behind->sources, step->sources, sizeof(step->sources));
+    behind->source_count = step->source_count;
+    behind->id = step->id;
+    behind->path = step->path;
+    behind->time = step->time;
+    behind->slept = false;
+    step->source_count = 0;
+    return step;
+}
+
 /* Its wait, if there was one, has ended at `end`; if nothing explains it, so much time has passed. */
 static inline void wake(struct computation *computation, uint32_t stream, struct step *step,
                         bool explained, uint64_t end)
@@ -310,6 +326,8 @@ static inline void wake(struct computation *computation, uint32_t stream, struct
             end = sleeper->met_time;
         }
         uint64_t time = end > begin ? end - begin : 0;
+        if (step->source_count > 0)
+            step = come_later(computation, stream, step);
         add_source(step, sleeper->at, ARC_SINCE, time);
         computation->asleep_count++;
         computation->asleep_time += time;
@@ -475,7 +493,8 @@ static inline void receive_end(struct computation *computation, uint32_t to, uin
     struct step *step = add_step(computation, to, cpu);
 
     bool alone = !computation->whole_processes || threads_seen(computation, sender->process) == 1;
-    uint64_t since = step->slept && alone && !sender->ended && from != to
+    bool woken = may_end_wait(computation, to, sender->latest_time);
+    uint64_t since = step->slept && woken && alone && !sender->ended && from != to
                          ? computation->now + 1 - sender->latest_time
                          : 0;
 
@@ -483,11 +502,12 @@ static inline void receive_end(struct computation *computation, uint32_t to, uin
     if (channel->has_sent) {
         add_source(step, source, since > 0 ? ARC_SINCE : ARC_ORDER, since);
         computation->other_arcs++;
+        computation->asleep_count += since > 0;
+        computation->asleep_time += since;
     }
     tell(computation, to, EVENT_RECEIVE, path_of(from, to, true), channel->received, 0)
         ->header.flags = RECORD_END_OF_FILE | RECORD_CALL_IMPLIED;
-    wake(computation, to, step,
-         channel->has_sent && may_end_wait(computation, to, sender->latest_time), computation->now);
+    wake(computation, to, step, channel->has_sent && woken, computation->now);
 }
 
 /* Its path is used for the first time, which ends no wait that it does not explain: the wait goes on. */

@@ -631,7 +631,28 @@ static void an_old_message(void **state)
     is_as_naive(computation);
     struct parallelism_options options = plain_options();
     struct parallelism *parallelism = ask(computation, &options);
-    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 5000 + 1);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 5000);
+    parallelism_free(parallelism);
+}
+
+/* A waits for B, but not for as long as it takes: its time is out, and it computes before it receives what has come since. */
+static void a_wait_in_vain(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 2);
+    wait_for(computation, 0, 1, 7);
+    computation->now += 50000000;
+    send_to(computation, 1, 0, 20000000, 8);
+    computation->now += 60000000;
+    receive(computation, 0, 1, 80000000, 8, false);
+    struct parallelism *parallelism = ask(computation, &options);
+    uint64_t slept = 110000000 - 80000000;
+    assert_int_equal(parallelism->asleep.count, 1);
+    assert_in_range(longest(parallelism, 0, STEP_MAX), 7 + slept + 80000000, 7 + slept + 80000010);
+    assert_in_range(longest(parallelism, 0, STEP_SHARING), 7 + slept + 80000000,
+                    7 + slept + 80000010);
     parallelism_free(parallelism);
 }
 
@@ -1102,6 +1123,7 @@ int main(void)
         TEST(threads_or_processes),
         TEST(a_full_pipe),
         TEST(an_old_message),
+        TEST(a_wait_in_vain),
         TEST(threads_sleep_at_once),
         TEST(older_and_younger),
         TEST(a_late_thread),

@@ -81,6 +81,8 @@ static int add_end_arc(struct graph *graph, struct arrival *arrival,
     if (last < 0)
         return (int)last;
     graph_reach(graph, graph->here, graph_chain_of(graph, sender), (uint32_t)last);
+    graph->result->asleep.count += time > 0;
+    graph->result->asleep.time += time;
     return add_arc(graph, arrival, graph->here, time == 0 ? STRETCH_ORDER : STRETCH_SINCE, time);
 }
 
@@ -119,11 +121,16 @@ static int add_other_arc(struct graph *graph, struct arrival *arrival,
 
 #define SOON 1000000 /* ns; a message may be a little older than the wait that it ends */
 
-/* Whether a wait for any of several paths can have been ended by this. */
+/* Whether a wait can have been ended by this: not one for any of several paths by what is older; and none whose stream has
+ * computed for longer since then than has passed: its time was out before, or something else had come. */
 static bool may_have_woken(const struct arrival *arrival, const struct history_edge *edge)
 {
-    return arrival->stream->sleeps != WAITS_FOR_ANY || edge->origin != arrival->stream->origin ||
-           edge->time + SOON >= arrival->stream->since;
+    const struct graph_stream *stream = arrival->stream;
+
+    if (stream->sleeps == AWAKE || edge->origin != stream->origin)
+        return true;
+    return edge->time + arrival->cpu <= arrival->event->event.header->time + SOON &&
+           (stream->sleeps != WAITS_FOR_ANY || edge->time + SOON >= stream->since);
 }
 
 /* Whether it comes from an event of the graph. */

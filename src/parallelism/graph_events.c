@@ -78,6 +78,24 @@ static uint64_t slept_for(const struct arrival *arrival)
     return stretch_whole_time(end > begin ? end - begin : 0);
 }
 
+/* Nothing metered tells why it slept: so much time has passed, and then it has computed. What it is told now comes behind
+ * that, as to who is awake. */
+static int wake_up(struct graph *graph, struct arrival *arrival)
+{
+    int result =
+        graph->options->messages_only ? 0 : graph_add_sleep(graph, arrival, slept_for(arrival));
+
+    if (result < 0)
+        return result;
+    lengthen(graph, arrival);
+    arrival->chain->pending += arrival->cpu;
+    arrival->cpu = 0;
+    arrival->slept = false;
+    arrival->explained = graph_explains(graph, arrival); /* what follows, if it waits again */
+    memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
+    return 0;
+}
+
 static int arrive(struct graph *graph, struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
@@ -92,8 +110,8 @@ static int arrive(struct graph *graph, struct arrival *arrival)
     if (outside && !arrival->explained && !graph->options->messages_only)
         result = graph_add_outside(graph, arrival);
     /* from where it fell asleep: before other stretches of the chain, whose waits pass at the same time */
-    if (result == 0 && arrival->slept && !arrival->explained && !graph->options->messages_only)
-        result = graph_add_sleep(graph, arrival, slept_for(arrival));
+    if (result == 0 && arrival->slept && !arrival->explained)
+        result = wake_up(graph, arrival);
     if (result == 0)
         result = graph_add_edges(graph, arrival);
     if (arrival->slept)
