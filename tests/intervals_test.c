@@ -51,7 +51,7 @@ static void tell(struct statistics *statistics, const struct machine *machine, u
     int64_t offset = known ? machine->offset : machine->of_day;
 
     header->time = when - (uint64_t)machine->offset;
-    assert_int_equal(statistics_add_at(statistics, &event, offset, known), 0);
+    assert_int_equal(statistics_add_at(statistics, &event, offset, known ? 0 : origin), 0);
 }
 
 static void tell_machine(struct statistics *statistics, const struct world *world, uint32_t origin)

@@ -38,7 +38,7 @@ static void tell_by(struct world *world, uint32_t origin, uint64_t time, int64_t
     const struct event event = {header, origin, 0};
 
     header->time = time;
-    assert_int_equal(statistics_add_at(world->statistics, &event, clock_offset, known), 0);
+    assert_int_equal(statistics_add_at(world->statistics, &event, clock_offset, known ? 0 : 1), 0);
 }
 
 static void tell_at(struct world *world, uint32_t origin, uint64_t time, int64_t clock_offset,

@@ -29,16 +29,17 @@ static struct request *request_at(const struct causality_analysis *analysis, uin
 static bool compare_clocks(const struct causality_analysis *analysis, uint32_t origin,
                            uint64_t time, uint32_t to, uint64_t *ret_difference)
 {
-    uint64_t own_error, other_error;
     int64_t own, other;
+    uint64_t error;
 
     *ret_difference = 0;
     if (origin == to)
         return true;
-    history_clock(analysis->history, origin, time, &own, &own_error);
-    history_clock(analysis->history, to, time + (uint64_t)own, &other, &other_error);
+    history_clock(analysis->history, origin, time, &own, &error);
+    history_clock(analysis->history, to, time + (uint64_t)own, &other, &error);
     *ret_difference = (uint64_t)own - (uint64_t)other;
-    return own_error != UINT64_MAX && other_error != UINT64_MAX;
+    return history_clock_reference(analysis->history, origin) ==
+           history_clock_reference(analysis->history, to);
 }
 
 /* From the beginning of the request; 0 if clocks that are not known well enough say that it was

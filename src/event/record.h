@@ -112,9 +112,11 @@ struct record_header {
     uint32_t stream;           /* number of the STREAM record */
 };
 
+#define PROC_TIME_MASK 0xffffffffffffULL /* its bits */
+
 static inline uint64_t record_proc_time(const struct record_header *header)
 {
-    return header->proc_time_and_pc & 0xffffffffffffULL;
+    return header->proc_time_and_pc & PROC_TIME_MASK;
 }
 
 static inline uint64_t record_pc(const struct record_header *header)

@@ -90,7 +90,7 @@ static inline int64_t clock_growth(uint64_t duration)
 
 /* ---- several machines ---- */
 
-/* The clocks of origins 0 .. count - 1, told in that of origin 0. */
+/* The clocks of origins 0 .. count - 1, told in that of the first machine which messages both ways tie theirs to. */
 struct clocks;
 
 int clocks_new(uint32_t count, struct clocks **ret_clocks);
@@ -103,7 +103,11 @@ void clocks_share(struct clocks *clocks, uint32_t origin, uint32_t with);
  * -ENOMEM. */
 int clocks_add(struct clocks *clocks, uint32_t from, uint64_t sent, uint32_t to, uint64_t received);
 
-/* What to add to a time of this origin to have that of origin 0, as with clock_pair_offset: directly or
+/* The first origin of the first machine that messages both ways tie this one's machine to, maybe through others: of itself,
+ * if none do. */
+uint32_t clocks_reference(struct clocks *clocks, uint32_t origin);
+
+/* What to add to a time of this origin to have that of its reference, as with clock_pair_offset: directly or
  * through other machines, whichever is least uncertain. The way is looked for anew where time has gone on by
  * 100 ms, or messages have become more by an eighth. As long as messages tell nothing new, what was found for one time
  * serves for those within 100 us of it, and counts as that much less certain as clocks may part in between. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_chain.c: the clocks of several machines, told in that of origin 0. See clock.h.
+ * clock_chain.c: the clocks of several machines, told in that of the first that messages tie them to. See clock.h.
  *
  *      origin 2 --clock--> machine 2 ---pair--- machine 1 ---pair--- machine 0
  *      origin 3 ----'                               '-------pair-------'
- *                                          a route: the pairs from a machine to machine 0
+ *                                          a route: the pairs from a machine to machine 0, its reference
+ *
+ *      machine 4 ---pair--- machine 3          others have another one: here 3
  *
  * The errors of the pairs of a route add up. Routes are found as Bellman and Ford do (Ford 1956,
  * Bellman 1958): there are few machines, and a message costs nothing.
@@ -22,7 +24,7 @@
 
 /* A pair of machines that have talked. */
 struct link {
-    uint32_t a; /* the larger number: most ask for the way to 0 */
+    uint32_t a; /* the larger number: ways lead to smaller ones */
     uint32_t b;
     bool known; /* messages have gone both ways */
     struct clock_pair pair;
@@ -34,6 +36,7 @@ struct route {
     uint64_t time;     /* for which it was looked for */
     uint64_t messages; /* then ... */
     uint32_t known;    /* ... and links that are known */
+    uint32_t to;       /* machine */
     uint32_t count;
     uint32_t *links; /* [count], from the machine on */
     /* what was found last */
@@ -60,7 +63,10 @@ struct clocks {
     uint32_t *machines;   /* [count]: by origin, the first origin of its machine */
     struct route *routes; /* [count]: by machine */
     struct step *steps;   /* [count]: of the search */
-    struct intern keys;   /* a << 32 | b */
+    uint32_t *
+        references; /* [count]: by machine, the first of those that messages both ways tie it to ... */
+    uint32_t told_for;  /* ... when so many links were known, and 1; 0: not yet */
+    struct intern keys; /* a << 32 | b */
     struct link **links;
     size_t link_capacity;
     uint32_t link_count;
@@ -80,7 +86,9 @@ int clocks_new(uint32_t count, struct clocks **ret_clocks)
     clocks->machines = calloc(count + 1UL, sizeof(*clocks->machines));
     clocks->routes = calloc(count + 1UL, sizeof(*clocks->routes));
     clocks->steps = calloc(count + 1UL, sizeof(*clocks->steps));
-    if (clocks->machines == NULL || clocks->routes == NULL || clocks->steps == NULL) {
+    clocks->references = calloc(count + 1UL, sizeof(*clocks->references));
+    if (clocks->machines == NULL || clocks->routes == NULL || clocks->steps == NULL ||
+        clocks->references == NULL) {
         clocks_free(clocks);
         return -ENOMEM;
     }
@@ -103,6 +111,7 @@ void clocks_free(struct clocks *clocks)
     free(clocks->machines);
     free(clocks->routes);
     free(clocks->steps);
+    free(clocks->references);
     free(clocks);
 }
 
@@ -116,6 +125,7 @@ void clocks_share(struct clocks *clocks, uint32_t origin, uint32_t with)
     for (uint32_t i = 0; i < clocks->count; i++)
         if (clocks->machines[i] == machine || clocks->machines[i] == other)
             clocks->machines[i] = first;
+    clocks->told_for = 0;
 }
 
 /* ---- messages ---- */
@@ -256,6 +266,39 @@ static struct moment over_link(const struct link *link, uint32_t from, struct mo
     return from == link->a ? to_b(&link->pair, moment) : to_a(&link->pair, moment);
 }
 
+/* ---- who is tied to whom ---- */
+
+static bool tie(struct clocks *clocks, const struct link *link)
+{
+    uint32_t *a = &clocks->references[link->a], *b = &clocks->references[link->b];
+    bool changes = link->known && *a != *b;
+
+    if (changes)
+        *a = *b = *a < *b ? *a : *b;
+    return changes;
+}
+
+static void find_references(struct clocks *clocks)
+{
+    bool changed = true;
+
+    for (uint32_t i = 0; i < clocks->count; i++)
+        clocks->references[i] = clocks->machines[i];
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < clocks->link_count; i++)
+            changed |= tie(clocks, clocks->links[i]);
+    }
+    clocks->told_for = clocks->known + 1;
+}
+
+uint32_t clocks_reference(struct clocks *clocks, uint32_t origin)
+{
+    if (clocks->told_for != clocks->known + 1)
+        find_references(clocks);
+    return clocks->references[clocks->machines[origin]];
+}
+
 /* ---- routes ---- */
 
 /* Goes over a link where that is better than what is known of its other end. */
@@ -274,7 +317,7 @@ static bool try_link(struct clocks *clocks, uint32_t index, uint32_t from)
     return true;
 }
 
-static void find_route(struct clocks *clocks, uint32_t machine, uint64_t time)
+static void find_route(struct clocks *clocks, uint32_t machine, uint32_t to, uint64_t time)
 {
     struct route *route = &clocks->routes[machine];
     bool better = true;
@@ -290,27 +333,30 @@ static void find_route(struct clocks *clocks, uint32_t machine, uint64_t time)
         }
     }
     route->found = true;
-    route->exists = clocks->steps[0].moment.error != UINT64_MAX;
+    route->exists = clocks->steps[to].moment.error != UINT64_MAX;
+    route->to = to;
     route->time = time;
     route->messages = clocks->messages;
     route->known = clocks->known;
     route->count = 0;
     if (!route->exists)
         return;
-    for (uint32_t at = 0; at != machine; at = clocks->steps[at].from)
+    for (uint32_t at = to; at != machine; at = clocks->steps[at].from)
         route->count++;
     uint32_t place = route->count;
-    for (uint32_t at = 0; at != machine; at = clocks->steps[at].from)
+    for (uint32_t at = to; at != machine; at = clocks->steps[at].from)
         route->links[--place] = clocks->steps[at].link;
 }
 
 /* Where there was no way, a few messages may have made one. */
-static bool is_current(const struct clocks *clocks, const struct route *route, uint64_t time)
+static bool is_current(const struct clocks *clocks, const struct route *route, uint32_t to,
+                       uint64_t time)
 {
     uint64_t distance = time > route->time ? time - route->time : route->time - time;
     uint64_t more = clocks->messages - route->messages;
 
-    return route->found && distance <= ROUTE_TIME && route->known == clocks->known &&
+    return route->found && route->to == to && distance <= ROUTE_TIME &&
+           route->known == clocks->known &&
            (route->exists ? more <= route->messages / 8 : more < clocks->link_count);
 }
 
@@ -340,12 +386,12 @@ static bool is_found(const struct clocks *clocks, const struct route *route, uin
 void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_t *ret_offset,
                    uint64_t *ret_error)
 {
-    uint32_t machine = clocks->machines[origin];
+    uint32_t machine = clocks->machines[origin], to = clocks_reference(clocks, origin);
     struct route *route = &clocks->routes[machine];
 
     *ret_offset = 0;
-    *ret_error = machine == 0 ? 0 : UINT64_MAX;
-    if (machine == 0 || time >= (uint64_t)MOST_TIME || route->links == NULL)
+    *ret_error = machine == to ? 0 : UINT64_MAX;
+    if (machine == to || time >= (uint64_t)MOST_TIME || route->links == NULL)
         return;
     uint64_t distance;
     if (is_found(clocks, route, time, &distance)) {
@@ -353,12 +399,12 @@ void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_
         *ret_error = add_errors(route->error, (uint64_t)clock_growth(distance));
         return;
     }
-    if (!is_current(clocks, route, time))
-        find_route(clocks, machine, time);
+    if (!is_current(clocks, route, to, time))
+        find_route(clocks, machine, to, time);
     struct moment moment = follow(clocks, route, machine, time);
     if (moment.error == UINT64_MAX &&
         route->exists) { /* it leads over what is not known any more */
-        find_route(clocks, machine, time);
+        find_route(clocks, machine, to, time);
         moment = follow(clocks, route, machine, time);
     }
     if (moment.error == UINT64_MAX)

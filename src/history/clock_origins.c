@@ -28,10 +28,24 @@ int history_clock_note(struct history *history, uint32_t from, uint64_t sent, ui
 void history_clock(const struct history *history, uint32_t origin, uint64_t time,
                    int64_t *ret_offset, uint64_t *ret_error)
 {
+    uint32_t reference = clocks_reference(history->clocks, origin);
+
     clocks_offset(history->clocks, origin, time, ret_offset, ret_error);
-    if (*ret_error == UINT64_MAX)
-        *ret_offset = (int64_t)((uint64_t)history->origins[origin].wall_offset -
-                                (uint64_t)history->origins[0].wall_offset);
+    if (*ret_error == UINT64_MAX) {
+        reference = origin;
+        *ret_offset = 0;
+    }
+    if (reference == 0)
+        return;
+    *ret_offset =
+        (int64_t)((uint64_t)*ret_offset + (uint64_t)history->origins[reference].wall_offset -
+                  (uint64_t)history->origins[0].wall_offset);
+    *ret_error = UINT64_MAX;
+}
+
+uint32_t history_clock_reference(const struct history *history, uint32_t origin)
+{
+    return clocks_reference(history->clocks, origin);
 }
 
 bool history_have_one_clock(const struct history *history, uint32_t a, uint32_t b)

@@ -166,8 +166,13 @@ int64_t history_wall_offset(const struct history *history, uint32_t origin);
 
 /* What to add to a time of this origin to have that of the first origin's clock, as messages in both
  * directions tell so far: *ret_offset ns, at most *ret_error ns wrong (UINT64_MAX: no messages went both ways, and the
- * offset is that of the wall clocks). Origins of one machine have one clock. */
+ * offset is that of the wall clocks; of those that messages tie to each other that of one of them). Origins of one
+ * machine have one clock. */
 void history_clock(const struct history *history, uint32_t origin, uint64_t time,
                    int64_t *ret_offset, uint64_t *ret_error);
+
+/* An origin for all whose clocks messages tie to each other; 0: to that of the first origin. Where two have the same
+ * one, times can be compared that history_clock has told. */
+uint32_t history_clock_reference(const struct history *history, uint32_t origin);
 
 #endif

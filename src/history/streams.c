@@ -14,8 +14,6 @@
 
 #include <errno.h>
 
-#define PROC_TIME_MASK 0xffffffffffffULL
-
 #define SILENT      60000000000ull /* ns */
 #define FEW_STREAMS 16384u
 

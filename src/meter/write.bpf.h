@@ -141,7 +141,7 @@ static __always_inline void fill_header(struct record_header *header, struct str
     header->load = load > 255 ? 255 : load;
     header->flags = flags;
     header->sequence = sequence;
-    header->proc_time_and_pc = processor_time(task, queue, clock, now) & 0xffffffffffffULL;
+    header->proc_time_and_pc = processor_time(task, queue, clock, now) & PROC_TIME_MASK;
     header->pc_high = 0;
     header->stream = stream->number;
 }
@@ -417,7 +417,7 @@ static __always_inline void fill_stream(struct stream_record *record, const stru
     record->header.time = bpf_ktime_get_ns();
     record->header.id = EVENT_STREAM;
     record->header.flags = RECORD_NO_STREAM;
-    record->header.proc_time_and_pc = time_used(task, record->header.time) & 0xffffffffffffULL;
+    record->header.proc_time_and_pc = time_used(task, record->header.time) & PROC_TIME_MASK;
     record->header.stream = stream->number;
     record->pid = task->tgid;
     record->tid = task->pid;

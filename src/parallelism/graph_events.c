@@ -234,8 +234,6 @@ static int stay_asleep(struct graph *graph, struct arrival *arrival)
     return event->value == NULL ? 0 : fill_value(graph, arrival);
 }
 
-#define PROC_TIME_MASK 0xffffffffffffULL
-
 /* From one time, of 48 bits, to another; 0: it is an earlier one. */
 static uint64_t time_used(uint64_t from, uint64_t to)
 {

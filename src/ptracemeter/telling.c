@@ -68,7 +68,7 @@ static void fill_header(struct ptracemeter *meter, struct tracee *tracee,
         .id = (uint8_t)id,
         .flags = (uint16_t)flags,
         .sequence = tracee->sequence++,
-        .proc_time_and_pc = (tracee->schedule.run & 0xffffffffffffULL) | pc << 48,
+        .proc_time_and_pc = (tracee->schedule.run & PROC_TIME_MASK) | pc << 48,
         .pc_high = (uint32_t)(pc >> 16),
         .stream = tracee->number,
     };

@@ -272,7 +272,7 @@ static void tell_stream(struct ptracemeter *meter, const struct tracee *tracee)
         .header = {.time = tell_time(meter),
                    .id = EVENT_STREAM,
                    .flags = RECORD_NO_STREAM,
-                   .proc_time_and_pc = tracee->schedule.run & 0xffffffffffffULL,
+                   .proc_time_and_pc = tracee->schedule.run & PROC_TIME_MASK,
                    .stream = tracee->number},
         .pid = (uint32_t)process->pid,
         .tid = (uint32_t)tracee->tid,

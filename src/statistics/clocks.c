@@ -74,27 +74,27 @@ static bool is_tolerated(const struct statistics_origin *origin, int64_t offset)
            by >= -TOLERATED;
 }
 
-static void set_clock(struct statistics_origin *origin, int64_t offset, bool known)
+static void set_clock(struct statistics_origin *origin, int64_t offset, uint32_t reference)
 {
-    origin->clock_known = known;
+    origin->reference = reference;
     origin->clock_offset = offset;
 }
 
 int statistics_note_clock(struct statistics *statistics, uint32_t origin, int64_t offset,
-                          bool known)
+                          uint32_t reference)
 {
     struct statistics_origin *of = &statistics->origins[origin];
 
     of->exact_offset = offset;
     if (!of->seen)
-        set_clock(of, offset, known);
-    if (of->clock_known == known && is_tolerated(of, offset))
+        set_clock(of, offset, reference);
+    if (of->reference == reference && is_tolerated(of, offset))
         return 0;
     int result = statistics_bring_in(statistics);
     if (result < 0)
         return result;
     int64_t by = (int64_t)((uint64_t)offset - (uint64_t)of->clock_offset);
-    set_clock(of, offset, known);
+    set_clock(of, offset, reference);
     for (uint32_t i = 0; i < statistics->paths.used; i++) {
         struct statistics_path *path = path_at(statistics, i);
         if (path->present)
@@ -104,5 +104,5 @@ int statistics_note_clock(struct statistics *statistics, uint32_t origin, int64_
         if (statistics->rows->processes[i].origin == origin)
             move_process(&statistics->processes[i], by);
     find_latest_time(statistics);
-    return known ? intervals_count_early(statistics, origin) : 0;
+    return reference == 0 ? intervals_count_early(statistics, origin) : 0;
 }

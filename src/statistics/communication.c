@@ -392,18 +392,25 @@ static int explain(int result, struct problem *problem)
     return result;
 }
 
-/* *error: of the clocks, as known last. */
+/* *error: of the clocks, as known last. Returns the reference: its own number where it had one, and jumped. */
+static uint32_t find_clock(const struct history *history, uint32_t origin, uint64_t time,
+                           int64_t *ret_offset, uint64_t *error)
+{
+    uint32_t reference = history_clock_reference(history, origin);
+
+    history_clock(history, origin, time, ret_offset, error);
+    return reference == 0 && *error == UINT64_MAX ? origin : reference;
+}
+
 static int add_history_event(struct statistics *statistics, const struct history *history,
                              const struct event *event, uint64_t *error)
 {
+    uint32_t reference = 0;
     int64_t offset = 0;
-    bool known = true;
 
-    if (event->origin != 0) {
-        history_clock(history, event->origin, event->header->time, &offset, error);
-        known = *error != UINT64_MAX;
-    }
-    return statistics_add_at(statistics, event, offset, known);
+    if (event->origin != 0)
+        reference = find_clock(history, event->origin, event->header->time, &offset, error);
+    return statistics_add_at(statistics, event, offset, reference);
 }
 
 /* The recording of a machine that says the latest of its clocks. */
@@ -453,8 +460,9 @@ static int note_clocks(struct statistics *statistics, const struct history *hist
     for (uint32_t i = 1; result == 0 && i < origins && i < statistics->origin_count; i++) {
         uint64_t error;
         int64_t offset;
-        history_clock(history, i, statistics->origins[i].last_time, &offset, &error);
-        result = statistics_note_clock(statistics, i, offset, error != UINT64_MAX);
+        uint32_t reference =
+            find_clock(history, i, statistics->origins[i].last_time, &offset, &error);
+        result = statistics_note_clock(statistics, i, offset, reference);
     }
     return result;
 }

@@ -120,7 +120,7 @@ int intervals_count(struct statistics *statistics, uint32_t origin, const struct
     struct traffic sent = {0};
 
     count_message(&sent, record);
-    if (statistics->origins[origin].clock_known)
+    if (statistics->origins[origin].reference == 0)
         return count_at(statistics, time, &sent);
     const struct early_send send = {record->header.time - record->message.span, sent};
     return wait_for_clock(statistics, origin, &send);

@@ -311,16 +311,16 @@ static bool is_event(unsigned id)
 
 int statistics_add(struct statistics *statistics, const struct event *event)
 {
-    return statistics_add_at(statistics, event, 0, true);
+    return statistics_add_at(statistics, event, 0, 0);
 }
 
 int statistics_add_at(struct statistics *statistics, const struct event *event,
-                      int64_t clock_offset, bool clock_known)
+                      int64_t clock_offset, uint32_t clock_reference)
 {
     struct statistics_origin *origin = find_origin(statistics, event->origin);
 
     if (origin == NULL ||
-        statistics_note_clock(statistics, event->origin, clock_offset, clock_known) < 0)
+        statistics_note_clock(statistics, event->origin, clock_offset, clock_reference) < 0)
         return -ENOMEM;
     note_time(origin, event);
     if (is_event(event->header->id) && origin->machine_known)

@@ -251,10 +251,10 @@ void statistics_free(struct statistics *statistics);
  * allowed. */
 int statistics_add(struct statistics *statistics, const struct event *event);
 
-/* The same, with what to add to its time to have that of the first origin's clock, and whether that is known: where it
- * is not, times of its machine are not compared with those of others. */
+/* The same, with what to add to its time to have that of the first origin's clock, and its clock's reference
+ * (history_clock_reference): times of machines are compared only if they have the same one. */
 int statistics_add_at(struct statistics *statistics, const struct event *event,
-                      int64_t clock_offset, bool clock_known);
+                      int64_t clock_offset, uint32_t clock_reference);
 
 /* The result so far; more records may be added afterwards. `states` says what is known of each
  * origin. Returns 0 or -ENOMEM. The result stands alone: free it with communication_free. */

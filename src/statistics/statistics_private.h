@@ -33,7 +33,8 @@ struct early_sends {
 struct statistics_origin {
     bool seen;
     bool machine_known;
-    bool clock_known; /* how far it is from the first origin's, as messages tell */
+    uint32_t
+        reference; /* the origin to whose clock messages tell how far it is; 0: the first one */
     int64_t
         clock_offset; /* to the first origin's clock, as all times that are kept were told ... */
     int64_t exact_offset; /* ... and as known now: clocks.c */
@@ -89,8 +90,6 @@ struct recent_pc {
     uint32_t index;
     bool known;
 };
-
-#define PROC_TIME_MASK 0xffffffffffffULL
 
 /* A stream's wait: waits.c. */
 struct stream_wait {
@@ -437,7 +436,7 @@ int statistics_bring_in(struct statistics *statistics);
 /* What is to be added to times of an origin from now on. Where that is another clock than before, what was noted of its
  * times is moved. Returns 0 or -ENOMEM. */
 int statistics_note_clock(struct statistics *statistics, uint32_t origin, int64_t offset,
-                          bool known);
+                          uint32_t reference);
 
 /* Of its records, by the first origin's clock, or as near to it as the clocks of the day are. */
 static inline uint64_t first_time_of(const struct statistics_origin *origin)
@@ -465,7 +464,7 @@ static inline bool have_comparable_clocks(const struct statistics *statistics, u
 {
     const struct statistics_origin *one = &statistics->origins[a], *other = &statistics->origins[b];
 
-    return (one->clock_known && other->clock_known) || one->machine == other->machine;
+    return one->reference == other->reference || one->machine == other->machine;
 }
 
 /* ---- statistics.c, events.c ---- */
