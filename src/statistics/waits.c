@@ -17,12 +17,29 @@ static void begin(struct stream_wait *wait, const struct statistics_stream *stre
     *wait = (struct stream_wait){.since = time, .proc_time = stream->proc_time, .path = path};
 }
 
+/* A UDP socket has a path for each peer, and may wait on the one without. */
+static bool are_of_one_socket(const struct statistics *statistics, uint32_t origin, uint32_t a,
+                              uint32_t b)
+{
+    const struct path_record *one = identities_path(statistics->identities, origin, a),
+                             *other = identities_path(statistics->identities, origin, b);
+
+    return one != NULL && other != NULL && one->inode != 0 && one->inode == other->inode;
+}
+
+static bool is_for(const struct statistics *statistics, const struct stream_wait *wait,
+                   const struct statistics_stream *stream, uint32_t path)
+{
+    return wait->path == 0 || wait->path == path ||
+           are_of_one_socket(statistics, stream->origin, wait->path, path);
+}
+
 /* A message was received, or sent, on this path: the wait is over. Returns 0 or -ENOMEM. */
 static int end(struct statistics *statistics, const struct stream_wait *wait,
                const struct statistics_stream *stream, struct statistics_use *use,
                enum value_kind kind, uint64_t time, uint32_t path)
 {
-    if (wait->since == 0 || use == NULL || (wait->path != 0 && wait->path != path))
+    if (wait->since == 0 || use == NULL || !is_for(statistics, wait, stream, path))
         return 0;
     uint64_t waited = time_since(wait->since, time);
     uint64_t used = (stream->proc_time - wait->proc_time) & PROC_TIME_MASK;
