@@ -181,10 +181,9 @@ struct causality {
     uint64_t other_substrings; /* occurrences of substrings that found no room */
     /* transitions and replies whose context is not known or found no room */
     uint64_t other_transitions;
-    uint64_t long_strings; /* paths of which only the last letters are known */
-    uint64_t
-        unknown_clocks; /* ends of paths that took nobody knows how long, for clocks are not known */
-    uint64_t cut_requests; /* requests with so many steps that the first were let go */
+    uint64_t long_strings;   /* paths of which only the last letters are known */
+    uint64_t unknown_clocks; /* ends of paths without latency: nobody knows how clocks differ */
+    uint64_t cut_requests;   /* requests with so many steps that the first were let go */
 
     uint32_t traces;
     uint64_t events;   /* records that tell of an event: SEND to TERMINATION */

@@ -24,34 +24,18 @@ static struct request *request_at(const struct causality_analysis *analysis, uin
 
 /* ---- the slowest ---- */
 
-/* What to add to a time of this origin to compare it with one of `to`; false: nobody knows, for no messages went both
- * ways. */
-static bool compare_clocks(const struct causality_analysis *analysis, uint32_t origin,
-                           uint64_t time, uint32_t to, uint64_t *ret_difference)
-{
-    int64_t own, other;
-    uint64_t error;
-
-    *ret_difference = 0;
-    if (origin == to)
-        return true;
-    history_clock(analysis->history, origin, time, &own, &error);
-    history_clock(analysis->history, to, time + (uint64_t)own, &other, &error);
-    *ret_difference = (uint64_t)own - (uint64_t)other;
-    return history_clock_reference(analysis->history, origin) ==
-           history_clock_reference(analysis->history, to);
-}
-
 /* From the beginning of the request; 0 if clocks that are not known well enough say that it was
  * before, TIME_UNKNOWN if they are not known. */
 static uint64_t since_begin(const struct causality_analysis *analysis,
                             const struct request *request, const struct step *step, uint64_t time)
 {
-    uint64_t difference;
+    uint64_t error;
+    int64_t offset;
 
-    if (!compare_clocks(analysis, step->origin, time, request->origin, &difference))
+    if (!history_clock_between(analysis->history, step->origin, time, request->origin, &offset,
+                               &error))
         return TIME_UNKNOWN;
-    uint64_t at = time + difference;
+    uint64_t at = time + (uint64_t)offset;
     return (int64_t)(at - request->begun) < 0 ? 0 : at - request->begun;
 }
 

@@ -26,8 +26,8 @@ int traces_open(const char *const *names, size_t count, struct traces *traces,
 
 int traces_rewind(struct traces *traces, struct problem *problem)
 {
-    history_free(traces->before);
-    traces->before = traces->history;
+    history_free(traces->count > 1 ? traces->before : traces->history);
+    traces->before = traces->count > 1 ? traces->history : NULL;
     traces->history = NULL;
     for (size_t i = 0; i < traces->count; i++) {
         int result = trace_rewind(traces->sources[i], problem);

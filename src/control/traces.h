@@ -14,9 +14,8 @@ struct traces {
     size_t count;
     struct source **sources;
     struct history *history;
-    struct history *
-        before; /* of several traces, the one before they were rewound, which knows all that is to be known
-                               of their clocks; NULL: there was none */
+    /* of several traces, from before they were rewound: it knows all that messages tell of their clocks; or NULL */
+    struct history *before;
 };
 
 /* Errors: those of trace_open and history_new; traces_close is to be called in any case. */

@@ -119,6 +119,14 @@ static inline uint64_t record_proc_time(const struct record_header *header)
     return header->proc_time_and_pc & PROC_TIME_MASK;
 }
 
+/* ns of processor time from one record of a stream to another, modulo 2^48; 0: the other one is earlier. */
+static inline uint64_t proc_time_used(uint64_t from, uint64_t to)
+{
+    uint64_t used = (to - from) & PROC_TIME_MASK;
+
+    return used > PROC_TIME_MASK / 2 ? 0 : used;
+}
+
 static inline uint64_t record_pc(const struct record_header *header)
 {
     return (header->proc_time_and_pc >> 48) | ((uint64_t)header->pc_high << 16);

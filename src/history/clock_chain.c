@@ -63,9 +63,9 @@ struct clocks {
     uint32_t *machines;   /* [count]: by origin, the first origin of its machine */
     struct route *routes; /* [count]: by machine */
     struct step *steps;   /* [count]: of the search */
-    uint32_t *
-        references; /* [count]: by machine, the first of those that messages both ways tie it to ... */
-    uint32_t told_for;  /* ... when so many links were known, and 1; 0: not yet */
+    /* [count]: by machine, the first of those that messages both ways tie it to, when so many links were known, and 1 */
+    uint32_t *references;
+    uint32_t told_for;
     struct intern keys; /* a << 32 | b */
     struct link **links;
     size_t link_capacity;

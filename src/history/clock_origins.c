@@ -43,9 +43,37 @@ void history_clock(const struct history *history, uint32_t origin, uint64_t time
     *ret_error = UINT64_MAX;
 }
 
-uint32_t history_clock_reference(const struct history *history, uint32_t origin)
+bool history_clock_between(const struct history *history, uint32_t from, uint64_t time, uint32_t to,
+                           int64_t *ret_offset, uint64_t *ret_error)
 {
-    return clocks_reference(history->clocks, origin);
+    struct clocks *clocks = history->clocks;
+    int64_t own, other;
+    uint64_t own_error, other_error;
+
+    *ret_offset = 0;
+    *ret_error = 0;
+    if (history_have_one_clock(history, from, to))
+        return true;
+    if (clocks_reference(clocks, from) != clocks_reference(clocks, to))
+        return false;
+    clocks_offset(clocks, from, time, &own, &own_error);
+    /* about when it was by that clock is known by what was read last of it */
+    clocks_offset(clocks, to, history->origins[to].read_time, &other, &other_error);
+    clocks_offset(clocks, to, time + (uint64_t)own - (uint64_t)other, &other, &other_error);
+    if (own_error > UINT64_MAX / 2 || other_error > UINT64_MAX / 2)
+        return false;
+    *ret_offset = (int64_t)((uint64_t)own - (uint64_t)other);
+    *ret_error = own_error + other_error;
+    return true;
+}
+
+uint32_t history_clock_reference(const struct history *history, uint32_t origin, uint64_t time)
+{
+    uint64_t error;
+    int64_t offset;
+
+    clocks_offset(history->clocks, origin, time, &offset, &error);
+    return error == UINT64_MAX ? origin : clocks_reference(history->clocks, origin);
 }
 
 bool history_have_one_clock(const struct history *history, uint32_t a, uint32_t b)

@@ -171,8 +171,13 @@ int64_t history_wall_offset(const struct history *history, uint32_t origin);
 void history_clock(const struct history *history, uint32_t origin, uint64_t time,
                    int64_t *ret_offset, uint64_t *ret_error);
 
-/* An origin for all whose clocks messages tie to each other; 0: to that of the first origin. Where two have the same
- * one, times can be compared that history_clock has told. */
-uint32_t history_clock_reference(const struct history *history, uint32_t origin);
+/* The same from one origin to another, by whatever messages tie their machines to each other. Returns whether any do; if
+ * not, both are 0. */
+bool history_clock_between(const struct history *history, uint32_t from, uint64_t time, uint32_t to,
+                           int64_t *ret_offset, uint64_t *ret_error);
+
+/* The first origin of those whose clocks messages tie to this one's at that time; its own number if none do. Where two
+ * have the same one, times can be compared that history_clock has told. */
+uint32_t history_clock_reference(const struct history *history, uint32_t origin, uint64_t time);
 
 #endif

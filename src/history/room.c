@@ -40,26 +40,6 @@ void room_forget(struct history *history, struct end *end)
         values_spend(history, &end->rooms[i].value);
 }
 
-/* How far the clock of another origin is ahead, and how wrong that may be at most; false: nobody knows. */
-static bool compare_clocks(const struct history *history, uint32_t other, uint32_t own,
-                           uint64_t time, int64_t *ret_ahead, uint64_t *ret_error)
-{
-    int64_t its_offset, own_offset;
-    uint64_t its_error, own_error;
-
-    *ret_ahead = 0;
-    *ret_error = 0;
-    if (history_have_one_clock(history, other, own))
-        return true;
-    history_clock(history, own, time, &own_offset, &own_error);
-    history_clock(history, other, history->origins[other].read_time, &its_offset, &its_error);
-    if (own_error > CLOCK_ERROR_MOST || its_error > CLOCK_ERROR_MOST)
-        return false;
-    *ret_ahead = (int64_t)((uint64_t)own_offset - (uint64_t)its_offset);
-    *ret_error = own_error + its_error;
-    return true;
-}
-
 /* The latest of this type in [from, to], as far as clocks can be compared; NULL: none. */
 static const struct beginning *find(const struct history *history, const struct end *other,
                                     const struct stream *stream, uint8_t id, uint64_t from,
@@ -67,7 +47,9 @@ static const struct beginning *find(const struct history *history, const struct 
 {
     uint64_t error;
     int64_t ahead;
-    bool comparable = compare_clocks(history, other->origin, stream->origin, to, &ahead, &error);
+    bool comparable =
+        history_clock_between(history, stream->origin, to, other->origin, &ahead, &error) &&
+        error <= CLOCK_ERROR_MOST;
 
     for (unsigned i = 0; i < ROOMS; i++) {
         const struct beginning *room = &other->rooms[(other->latest_room + ROOMS - i) % ROOMS];

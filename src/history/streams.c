@@ -209,12 +209,9 @@ uint64_t stream_call_began(const struct history *history, const struct stream *s
 static uint64_t unwrap_proc_time(struct stream *stream, const struct record_header *header)
 {
     uint64_t now = record_proc_time(header);
-    uint64_t more = (now - stream->proc_time) & PROC_TIME_MASK;
 
-    if (!stream->runs)
-        stream->proc_time = now;
-    else if (more <= PROC_TIME_MASK / 2)
-        stream->proc_time += more;
+    stream->proc_time =
+        stream->runs ? stream->proc_time + proc_time_used(stream->proc_time, now) : now;
     stream->runs = true;
     return stream->proc_time;
 }

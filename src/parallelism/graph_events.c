@@ -234,20 +234,12 @@ static int stay_asleep(struct graph *graph, struct arrival *arrival)
     return event->value == NULL ? 0 : fill_value(graph, arrival);
 }
 
-/* From one time, of 48 bits, to another; 0: it is an earlier one. */
-static uint64_t time_used(uint64_t from, uint64_t to)
-{
-    uint64_t used = (to - from) & PROC_TIME_MASK;
-
-    return used > PROC_TIME_MASK / 2 ? 0 : used;
-}
-
 /* Processor time since the stream's last event; before its first one, if that is known to be its first, or since it was
  * first told of. */
 static uint64_t processor_time(struct graph_stream *stream, const struct history_event *event,
                                bool from_birth)
 {
-    uint64_t since_told = stream->told ? time_used(stream->told_time, event->proc_time) : 0;
+    uint64_t since_told = stream->told ? proc_time_used(stream->told_time, event->proc_time) : 0;
     uint64_t before = stream->runs ? stream->proc_time
                       : from_birth ? 0
                                    : event->proc_time - since_told;
@@ -388,7 +380,7 @@ void graph_add_time(struct graph *graph, const struct event *event)
     }
     struct arrival arrival = {.stream = stream,
                               .chain = graph_chain_of(graph, stream),
-                              .cpu = time_used(stream->proc_time, proc_time)};
+                              .cpu = proc_time_used(stream->proc_time, proc_time)};
     stream->proc_time += arrival.cpu;
     graph->result->total += arrival.cpu;
     graph->result->processes[stream->process].cpu += arrival.cpu;

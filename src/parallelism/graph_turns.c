@@ -126,18 +126,12 @@ static bool was_sent_since(const struct graph *graph, const struct arrival *arri
                            const struct history_edge *edge)
 {
     uint32_t own = arrival->event->event.origin;
-    uint64_t sent = arrival->stream->sent_when, time = edge->time, own_error = 0, error = 0;
-    int64_t own_offset, offset;
+    uint64_t error;
+    int64_t offset;
 
-    if (edge->origin != own) {
-        history_clock(graph->history, own, sent, &own_offset, &own_error);
-        history_clock(graph->history, edge->origin, time, &offset, &error);
-        if (own_error == UINT64_MAX || error == UINT64_MAX)
-            return true;
-        sent += (uint64_t)own_offset;
-        time += (uint64_t)offset;
-    }
-    return (int64_t)(time + own_error + error - sent) >= 0;
+    if (!history_clock_between(graph->history, edge->origin, edge->time, own, &offset, &error))
+        return true;
+    return (int64_t)(edge->time + (uint64_t)offset + error - arrival->stream->sent_when) >= 0;
 }
 
 /* Of a message of which nobody knows when it was sent, that it was waited for says so. */

@@ -54,8 +54,8 @@ struct delays {
     struct delay remote; /* between machines that are not in `between` */
     const struct delay_between *between;
     size_t between_count;
-    bool *
-        met; /* [between_count], the caller's: set where there are two such machines; NULL: nobody asks */
+    /* [between_count], the caller's: set where there are two such machines; NULL: nobody asks */
+    bool *met;
 };
 
 /* ---- where processes run ---- */

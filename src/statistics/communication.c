@@ -392,14 +392,12 @@ static int explain(int result, struct problem *problem)
     return result;
 }
 
-/* *error: of the clocks, as known last. Returns the reference: its own number where it had one, and jumped. */
+/* Returns the reference of an origin's clock. *error: of the clocks, as known last. */
 static uint32_t find_clock(const struct history *history, uint32_t origin, uint64_t time,
                            int64_t *ret_offset, uint64_t *error)
 {
-    uint32_t reference = history_clock_reference(history, origin);
-
     history_clock(history, origin, time, ret_offset, error);
-    return reference == 0 && *error == UINT64_MAX ? origin : reference;
+    return history_clock_reference(history, origin, time);
 }
 
 static int add_history_event(struct statistics *statistics, const struct history *history,

@@ -139,11 +139,11 @@ static int add_machine(struct statistics *statistics, const struct event *event)
 void note_cpu_time(struct statistics *statistics, struct statistics_stream *stream,
                    uint64_t proc_time)
 {
-    uint64_t more = (proc_time - stream->proc_time) & PROC_TIME_MASK;
+    uint64_t more = stream->running ? proc_time_used(stream->proc_time, proc_time) : proc_time;
 
-    if (stream->running && more > PROC_TIME_MASK / 2)
+    if (stream->running && more == 0)
         return;
-    process_row(statistics, stream->process)->cpu += stream->running ? more : proc_time;
+    process_row(statistics, stream->process)->cpu += more;
     stream->proc_time = proc_time;
     stream->running = true;
 }

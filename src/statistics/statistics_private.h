@@ -455,7 +455,8 @@ static inline int64_t clock_correction(const struct statistics *statistics, uint
 {
     const struct statistics_origin *a = &statistics->origins[from], *b = &statistics->origins[to];
 
-    return (b->exact_offset - b->clock_offset) - (a->exact_offset - a->clock_offset);
+    return (int64_t)((uint64_t)b->exact_offset - (uint64_t)b->clock_offset -
+                     (uint64_t)a->exact_offset + (uint64_t)a->clock_offset);
 }
 
 /* Whether times of these two origins can be compared. */

@@ -42,7 +42,7 @@ static int end(struct statistics *statistics, const struct stream_wait *wait,
     if (wait->since == 0 || use == NULL || !is_for(statistics, wait, stream, path))
         return 0;
     uint64_t waited = time_since(wait->since, time);
-    uint64_t used = (stream->proc_time - wait->proc_time) & PROC_TIME_MASK;
+    uint64_t used = proc_time_used(wait->proc_time, stream->proc_time);
     return statistics_add_value(statistics, use, kind, waited > used ? waited - used : 0);
 }
 
