@@ -96,6 +96,35 @@ static void event_loop_keeps_requests_apart(void **state)
     causality_free(result);
 }
 
+/* What was asked for a request comes back when that is answered, and the next one has come by its connection. */
+static void what_comes_late_is_of_its_own_request(void **state)
+{
+    const uint32_t rounds = 10;
+    struct world world;
+
+    (void)state;
+    begin(&world, 2);
+    uint32_t client = connect_outside(&world, PATH_ROLE_ACCEPTED), back = connect_to(&world);
+    for (uint32_t i = 0; i < rounds; i++) {
+        do_receive(&world, 1, client, 10);
+        pass(&world, 1, back, 2);
+        do_send(&world, 1, client, 10); /* it does not wait for 2 */
+        do_receive(&world, 1, client, 10);
+        pass(&world, 2, back + 1, 1);
+        world.time += 1000;
+        do_send(&world, 1, client, 10);
+    }
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(transitions_of(result, "requestor", "A", NULL), 2 * rounds);
+    assert_int_equal(transitions_of(result, "B", "A", NULL), 0);
+    assert_int_equal(count_of(result, "A"), rounds);
+    assert_int_equal(count_of(result, "ABA"), rounds);
+    for (size_t i = 0; i < result->path_count; i++)
+        assert_true((result->paths[i].latency.min >= 1000) ==
+                    (strcmp(result->paths[i].string, "A") == 0));
+    causality_free(result);
+}
+
 /* A connection is made for one request, and first used when another one has come. */
 static void connection_is_of_whom_it_was_made_for(void **state)
 {
@@ -386,47 +415,82 @@ static void long_strings_lose_no_sequence(void **state)
     causality_free(result);
 }
 
-/* The server and what it calls are on two machines, whose clocks are hours apart. */
-static void machines_are_crossed(void **state)
+/* The server and what it calls are on two machines, whose clocks are hours apart; what is called answers or not. `apart`: of
+ * the trace of a third machine, which talks with nobody and is given first; or NULL. */
+static struct causality *cross_machines(struct tape tapes[2], struct tape *apart, bool answers)
 {
     const uint64_t hours = 7200000000000;
-    struct tape tapes[2];
-    struct source *sources[] = {&tapes[0].source, &tapes[1].source};
-    const struct causality_options options = {0};
+    struct source *sources[3] = {apart == NULL ? NULL : &apart->source, &tapes[0].source,
+                                 &tapes[1].source};
+    const struct causality_options options = {.slowest = 1};
     struct problem problem = {""};
     struct causality *result;
     struct history *history;
+    uint32_t skipped = apart == NULL;
 
-    (void)state;
     for (uint8_t i = 0; i < 2; i++) {
         tape_init(&tapes[i]);
         add_machine(&tapes[i], i * hours + 1, (uint8_t)(i + 1), UINT32_MAX);
         add_stream(&tapes[i], i * hours + 2, 1, 1, 0);
     }
     add_internet(&tapes[0], 3, 1, PATH_TCP, 1, 80, 200, 5000)->role = PATH_ROLE_ACCEPTED;
-    add_internet(&tapes[0], 4, 2, PATH_TCP, 1, 6000, 2, 81)->role = PATH_ROLE_CONNECTED;
-    add_internet(&tapes[1], hours + 3, 1, PATH_TCP, 2, 81, 1, 6000)->role = PATH_ROLE_ACCEPTED;
+    const uint8_t kind = answers ? PATH_TCP : PATH_UDP;
+    add_internet(&tapes[0], 4, 2, kind, 1, 6000, 2, 81)->role = PATH_ROLE_CONNECTED;
+    add_internet(&tapes[1], hours + 3, 1, kind, 2, 81, 1, 6000)->role = PATH_ROLE_ACCEPTED;
+    uint32_t here = 0, there = 0;
     for (uint32_t i = 0; i < 100; i++) {
         uint64_t time = 1000 + i * 1000ULL;
-        add_message(&tapes[0], time, EVENT_RECEIVE, 1, 4 * i, 1, 10 * i, 10);
-        add_message(&tapes[0], time + 100, EVENT_SEND, 1, 4 * i + 1, 2, 10 * i, 10);
-        add_message(&tapes[1], hours + time + 200, EVENT_RECEIVE, 1, 2 * i, 1, 10 * i, 10);
-        add_message(&tapes[1], hours + time + 300, EVENT_SEND, 1, 2 * i + 1, 1, 10 * i, 10);
-        add_message(&tapes[0], time + 400, EVENT_RECEIVE, 1, 4 * i + 2, 2, 10 * i, 10);
-        add_message(&tapes[0], time + 500, EVENT_SEND, 1, 4 * i + 3, 1, 10 * i, 10);
+        uint32_t position = answers ? 10 * i : i; /* of datagrams a number */
+        add_message(&tapes[0], time, EVENT_RECEIVE, 1, here++, 1, 10 * i, 10);
+        add_message(&tapes[0], time + 100, EVENT_SEND, 1, here++, 2, position, 10);
+        add_message(&tapes[1], hours + time + 200, EVENT_RECEIVE, 1, there++, 1, position, 10);
+        if (answers) {
+            add_message(&tapes[1], hours + time + 300, EVENT_SEND, 1, there++, 1, position, 10);
+            add_message(&tapes[0], time + 400, EVENT_RECEIVE, 1, here++, 2, position, 10);
+        }
+        add_message(&tapes[0], time + 500, EVENT_SEND, 1, here++, 1, 10 * i, 10);
     }
-    assert_int_equal(history_new(sources, 2, &history, &problem), 0);
-    assert_int_equal(causality_read_history(history, 2, &options, &result, &problem), 0);
-    assert_int_equal(result->traces, 2);
+    assert_int_equal(history_new(sources + skipped, 3 - skipped, &history, &problem), 0);
+    assert_int_equal(causality_read_history(history, 3 - skipped, &options, &result, &problem), 0);
+    assert_int_equal(result->traces, 3 - skipped);
     assert_int_equal(result->path_count, 1);
-    assert_int_equal(count_of(result, "ABA"), 100);
-    assert_int_equal(result->paths[0].latency.min, 500);
-    assert_int_equal(result->paths[0].latency.max, 500);
-    assert_int_equal(proved(result), 200);
-    causality_free(result);
     history_free(history);
     tape_done(&tapes[0]);
     tape_done(&tapes[1]);
+    return result;
+}
+
+static void machines_are_crossed(void **state)
+{
+    struct tape tapes[2], apart;
+
+    (void)state;
+    for (unsigned third = 0; third < 2; third++) {
+        tape_init(&apart);
+        add_machine(&apart, 1, 9, UINT32_MAX);
+        struct causality *result = cross_machines(tapes, third ? &apart : NULL, true);
+        assert_int_equal(count_of(result, "ABA"), 100);
+        assert_int_equal(result->paths[0].latency.min, 500);
+        assert_int_equal(result->paths[0].latency.max, 500);
+        assert_int_equal(proved(result), 200);
+        assert_int_equal(result->unknown_clocks, 0);
+        causality_free(result);
+        tape_done(&apart);
+    }
+}
+
+/* No answers: nobody knows how far the clocks are apart, and no latency is told. */
+static void clocks_are_not_known(void **state)
+{
+    struct tape tapes[2];
+
+    (void)state;
+    struct causality *result = cross_machines(tapes, NULL, false);
+    assert_int_equal(count_of(result, "AB"), 100);
+    assert_int_equal(histogram_count(&result->paths[0].latency), 0);
+    assert_int_equal(result->unknown_clocks, 100);
+    assert_int_equal(result->slowest_count, 0);
+    causality_free(result);
 }
 
 /* Datagrams are messages each, and of several that are open the latest is answered. */
@@ -492,6 +556,7 @@ int main(void)
         cmocka_unit_test(latency_ends_with_the_reply),
         cmocka_unit_test(system_processes_are_ignored),
         cmocka_unit_test(event_loop_keeps_requests_apart),
+        cmocka_unit_test(what_comes_late_is_of_its_own_request),
         cmocka_unit_test(connection_is_of_whom_it_was_made_for),
         cmocka_unit_test(connections_are_looked_back_for),
         cmocka_unit_test(threads_are_told_apart),
@@ -503,6 +568,7 @@ int main(void)
         cmocka_unit_test(letters_go_on_with_numbers),
         cmocka_unit_test(long_strings_lose_no_sequence),
         cmocka_unit_test(machines_are_crossed),
+        cmocka_unit_test(clocks_are_not_known),
         cmocka_unit_test(datagrams_overlap),
         cmocka_unit_test(names_are_those_of_the_first_message),
     };

@@ -90,6 +90,35 @@ static void what_is_on_it(void **state)
     critical_path_free(path);
 }
 
+/* Two connections from A to B are one row. */
+static void connections_share_a_row(void **state)
+{
+    struct computation *computation = *state;
+    struct critical_path_options options = plain_options();
+
+    begin(computation, 2);
+    for (uint32_t path = 900; path < 904; path += 2) {
+        add_unix(&computation->tape, computation->now, path, PATH_UNIX_STREAM, path, path + 1);
+        add_unix(&computation->tape, computation->now, path + 1, PATH_UNIX_STREAM, path + 1, path);
+    }
+    for (uint32_t path = 900; path < 904; path += 2) {
+        computation->stream[0].cpu += 1000;
+        tell(computation, 0, EVENT_SEND, path, 0, 5);
+        tell(computation, 1, EVENT_RECEIVE, path + 1, 0, 5);
+        computation->stream[1].cpu += 1000;
+        tell(computation, 1, EVENT_SEND, path + 1, 0, 7);
+        tell(computation, 0, EVENT_RECEIVE, path, 0, 7);
+    }
+    struct critical_path *path = ask(computation, &options);
+    assert_int_equal(path->longest, 4000);
+    assert_int_equal(path->arc_count, 2);
+    for (size_t i = 0; i < path->arc_count; i++) {
+        assert_int_equal(path->arcs[i].count, 2);
+        assert_int_equal(path->arcs[i].bytes, path->arcs[i].from == 0 ? 10 : 14);
+    }
+    critical_path_free(path);
+}
+
 static void nobody_is_called_so(void **state)
 {
     struct computation *computation = *state;
@@ -236,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_is_on_it),
+        TEST(connections_share_a_row),
         TEST(nobody_is_called_so),
         TEST(every_claim_is_true),
     };

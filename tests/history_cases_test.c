@@ -519,6 +519,38 @@ static void two_machines(void **state)
     assert_int_equal(outcome.counts.unmatched_sends, 0);
 }
 
+/* Between machines, too, what made room is what was received while the sender waited, once messages have told how far
+ * the clocks are apart. */
+static void room_on_another_machine(void **state)
+{
+    const uint64_t there = T0 * 100;
+    const uint32_t rounds = 20;
+
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL);
+    add_internet(&first, T0, 1, PATH_TCP, 1, 4000, 2, 80);
+    add_machine(&second, there, 2, ALL);
+    add_internet(&second, there, 1, PATH_TCP, 2, 80, 1, 4000);
+    for (uint32_t i = 0; i < rounds;
+         i++) { /* until the clocks are known, and who is read goes by them */
+        add_message(&first, T0 + 100 * i + 10, EVENT_SEND, 1, 2 * i, 1, 10 * i, 10);
+        add_message(&second, there + 100 * i + 20, EVENT_RECEIVE, 1, 2 * i, 1, 10 * i, 10);
+        add_message(&second, there + 100 * i + 30, EVENT_SEND, 1, 2 * i + 1, 1, 10 * i, 10);
+        add_message(&first, T0 + 100 * i + 40, EVENT_RECEIVE, 1, 2 * i + 1, 1, 10 * i, 10);
+    }
+    const uint32_t next = 2 * rounds, sent = 10 * rounds;
+    add_message(&first, T0 + 50000, EVENT_SENDCALL, 1, next, 1, sent, 0);
+    add_message(&first, T0 + 60000, EVENT_SEND, 1, next + 1, 1, sent, 20); /* nobody had received */
+    add_message(&second, there + 60010, EVENT_RECEIVE, 1, next, 1, sent, 10);
+    add_message(&first, T0 + 70000, EVENT_SENDCALL, 1, next + 2, 1, sent + 20, 0);
+    add_message(&second, there + 75000, EVENT_RECEIVE, 1, next + 1, 1, sent + 10, 10);
+    add_message(&first, T0 + 80000, EVENT_SEND, 1, next + 3, 1, sent + 20, 20);
+    run(true);
+    assert_int_equal(outcome.events[found(0, 1, next + 1)].edge_count, 0);
+    assert_edge(found(0, 1, next + 3), 0, EDGE_ROOM, found(1, 1, next + 1), 0);
+}
+
 /* No machine has the other's address; nothing is waited for. */
 static void other_end_is_not_metered(void **state)
 {
@@ -895,6 +927,7 @@ int main(void)
         cmocka_unit_test(a_file_that_nobody_wrote),
         cmocka_unit_test(a_file_that_outlives_its_writer),
         cmocka_unit_test(two_machines),
+        cmocka_unit_test(room_on_another_machine),
         cmocka_unit_test(other_end_is_not_metered),
         cmocka_unit_test(removed_and_lost),
         cmocka_unit_test(counts_beyond_32_bits),

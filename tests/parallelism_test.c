@@ -635,6 +635,48 @@ static void an_old_message(void **state)
     parallelism_free(parallelism);
 }
 
+/* A timer sleeps in another state than other waits (freezable), and is no lock inside a call: after a wait in vain, too. */
+static void timers_sleep_in_their_own_state(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 1);
+    wait_for(computation, 0, NOBODY, 7);
+    computation->now += 20000000;
+    computation->stream[0].cpu += 1;
+    block(computation, 0, CALL_SLEEP, 400000000)->block.state = 0x2001;
+    computation->stream[0].cpu += 5;
+    tell(computation, 0, EVENT_EXEC, 0, 0, 0);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->asleep.count, 2);
+    assert_in_range(longest(parallelism, 0, STEP_MAX), 420000000, 420000020);
+    parallelism_free(parallelism);
+}
+
+/* What was asked before the other end was known is not what is answered long after. */
+static void a_question_of_long_ago(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 1);
+    add_internet(&computation->tape, computation->now, 990, PATH_TCP, 1, 1, 1, 2);
+    computation->stream[0].cpu = 10;
+    tell(computation, 0, EVENT_SEND, 990, 0, 5);
+    add_internet(&computation->tape, computation->now, 991, PATH_TCP, 1, 2, 1, 1);
+    computation->now += 900000;
+    computation->stream[0].cpu = 20;
+    tell(computation, 0, EVENT_SEND, 990, 5, 5);
+    computation->now += 50;
+    computation->stream[0].cpu = 30;
+    tell(computation, 0, EVENT_RECEIVE, 990, 0, 5); /* of a process whose recording has ended */
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->outside.count, 0);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 30);
+    parallelism_free(parallelism);
+}
+
 /* A waits for B, but not for as long as it takes: its time is out, and it computes before it receives what has come since. */
 static void a_wait_in_vain(void **state)
 {
@@ -1124,6 +1166,8 @@ int main(void)
         TEST(a_full_pipe),
         TEST(an_old_message),
         TEST(a_wait_in_vain),
+        TEST(timers_sleep_in_their_own_state),
+        TEST(a_question_of_long_ago),
         TEST(threads_sleep_at_once),
         TEST(older_and_younger),
         TEST(a_late_thread),

@@ -1661,6 +1661,97 @@ static void compares_clocks_of_machines(void **state)
     communication_free(result);
 }
 
+/* A client and a server on machines whose clocks differ by this; the clock of the day says something else. */
+#define SERVER_AHEAD 5000000000ULL
+
+static void begin_server(struct recording *recording)
+{
+    recording_begin(recording, 2);
+    recording->tapes[1].wall_offset = 3600000000000;
+    for (uint32_t origin = 0; origin < 2; origin++) {
+        add_machine(recording, origin, (uint8_t)(origin + 1));
+        union any_record *machine = &recording->records[recording->count - 1];
+        machine->machine.meter_flags = UINT32_MAX;
+        machine->header.time = origin * SERVER_AHEAD + 1;
+        add_stream(recording, origin, 1, 1, 0);
+        recording->records[recording->count - 1].header.time = origin * SERVER_AHEAD + 2;
+    }
+    add_tcp(recording, 0, 2, 1, 4000, 2, 80)->role = PATH_ROLE_CONNECTED;
+    recording->records[recording->count - 1].header.time = 3;
+    add_tcp(recording, 1, 2, 2, 80, 1, 4000)->role = PATH_ROLE_ACCEPTED;
+    recording->records[recording->count - 1].header.time = SERVER_AHEAD + 3;
+}
+
+/* Message number `number` of 8 bytes is sent, comes after 10 ns, and is taken when it has been there for so long. */
+static void pass(struct recording *recording, uint32_t from, uint32_t number, uint64_t sent,
+                 uint64_t taken_after)
+{
+    uint64_t own = from * SERVER_AHEAD, other = (1 - from) * SERVER_AHEAD;
+    struct record *record = add_message(recording, from, EVENT_SEND, 1, 2, 8);
+
+    record->message.offset = 8 * number;
+    record->header.time = own + sent;
+    record = &add(recording, 1 - from, EVENT_MESSAGEQUEUED, 0)->event;
+    record->header.flags = RECORD_NO_STREAM;
+    record->header.time = other + sent + 10;
+    record->queued.path = 2;
+    record->queued.offset = 8 * number;
+    record->queued.bytes = record->queued.queue = 8;
+    record = add_message(recording, 1 - from, EVENT_RECEIVE, 1, 2, 8);
+    record->message.offset = 8 * number;
+    record->header.time = other + sent + 10 + taken_after;
+}
+
+static const struct communication_pair *pair_to(const struct communication *result, uint32_t to)
+{
+    for (size_t i = 0; i < result->pair_count; i++)
+        if (result->pairs[i].to.count == 1 &&
+            result->processes[result->pairs[i].to.processes[0]].origin == to)
+            return &result->pairs[i];
+    fail_msg("nobody sends to machine %u", to);
+    return NULL;
+}
+
+#define MOST_WRONG 600 /* ns: the drift of a millisecond */
+
+/* A server that takes what it is asked a millisecond after it has come is late, and neither the network nor its clock is. */
+static void a_late_server_is_no_clock(void **state)
+{
+    const uint32_t requests = 20;
+    struct recording *recording = *state;
+
+    begin_server(recording);
+    for (uint32_t i = 0; i < requests; i++) {
+        pass(recording, 0, i, 100 + 2000000ULL * i, 1000000);
+        pass(recording, 1, i, 100 + 2000000ULL * i + 1000100, 20);
+    }
+    struct communication *result = read_all(recording);
+    assert_in_range(result->machines[1].clock_error, 1, MOST_WRONG);
+    const struct histogram *waits = &pair_to(result, 1)->times.of[TIME_MESSAGE_WAIT];
+    assert_int_equal(histogram_count(waits), requests);
+    assert_int_equal(waits->sum,
+                     1000000ULL * requests); /* by its own clock, whatever was known when */
+    for (uint32_t to = 0; to < 2; to++) {
+        const struct histogram *deliveries = &pair_to(result, to)->times.of[TIME_DELIVERY];
+        assert_in_range(histogram_count(deliveries), requests / 2, requests);
+        assert_true(deliveries->max <= 10 + 2 * MOST_WRONG);
+    }
+    communication_free(result);
+}
+
+/* What the last message tells of the clocks counts though no other record comes. */
+static void clocks_are_told_by_the_last_message(void **state)
+{
+    struct recording *recording = *state;
+
+    begin_server(recording);
+    pass(recording, 0, 0, 100, 500);
+    pass(recording, 1, 0, 1000, 700);
+    struct communication *result = read_all(recording);
+    assert_in_range(result->duration, 1000, 3000);
+    communication_free(result);
+}
+
 /* Whoever fails, there is a line for the user. */
 static void says_something_for_who_says_nothing(void **state)
 {
@@ -1728,6 +1819,8 @@ int main(void)
         cmocka_unit_test(says_what_the_recording_was),
         cmocka_unit_test(names_machines_apart),
         cmocka_unit_test(compares_clocks_of_machines),
+        cmocka_unit_test(a_late_server_is_no_clock),
+        cmocka_unit_test(clocks_are_told_by_the_last_message),
         cmocka_unit_test(passes_on_what_the_source_says),
         cmocka_unit_test(says_something_for_who_says_nothing),
     };
