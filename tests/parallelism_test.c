@@ -635,6 +635,29 @@ static void an_old_message(void **state)
     parallelism_free(parallelism);
 }
 
+/* B waits for the end of a file until A has closed it, of which nothing tells: all time since A's latest event. */
+static void an_end_of_file_that_is_waited_for(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 2);
+    send_to(computation, 0, 1, 10, 5);
+    uint64_t sent = computation->now;
+    receive(computation, 1, 0, 1, 5, false);
+    wait_for(computation, 1, 0, 2);
+    computation->now += 5000;
+    receive_end(computation, 1, 0, 3);
+    uint64_t since = computation->now - sent;
+    run_on(computation, 0, 4000);
+    is_as_naive(computation);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->asleep.count, 1);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 10 + since + 3);
+    assert_int_equal(longest(parallelism, 0, STEP_SHARING), 10 + since + 3);
+    parallelism_free(parallelism);
+}
+
 /* A timer sleeps in another state than other waits (freezable), and is no lock inside a call: after a wait in vain, too. */
 static void timers_sleep_in_their_own_state(void **state)
 {
@@ -651,6 +674,25 @@ static void timers_sleep_in_their_own_state(void **state)
     struct parallelism *parallelism = ask(computation, &options);
     assert_int_equal(parallelism->asleep.count, 2);
     assert_in_range(longest(parallelism, 0, STEP_MAX), 420000000, 420000020);
+    parallelism_free(parallelism);
+}
+
+/* A lock within a call that only a fatal signal ends is no end of the wait that the call is. */
+static void a_lock_within_a_wait(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 2);
+    wait_for(computation, 0, 1, 7);
+    computation->now += 1000;
+    computation->stream[0].cpu += 1;
+    block(computation, 0, 0, 300)->block.state = 0x102;
+    send_to(computation, 1, 0, 5000, 8);
+    receive(computation, 0, 1, 3, 8, false);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->asleep.count, 0);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 5000 + 1 + 3);
     parallelism_free(parallelism);
 }
 
@@ -1166,7 +1208,9 @@ int main(void)
         TEST(a_full_pipe),
         TEST(an_old_message),
         TEST(a_wait_in_vain),
+        TEST(an_end_of_file_that_is_waited_for),
         TEST(timers_sleep_in_their_own_state),
+        TEST(a_lock_within_a_wait),
         TEST(a_question_of_long_ago),
         TEST(threads_sleep_at_once),
         TEST(older_and_younger),

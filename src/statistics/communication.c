@@ -344,7 +344,7 @@ static int finish(struct statistics *statistics, struct communication *rows,
                   const struct source_state *states, uint32_t origins,
                   struct communication **ret_communication)
 {
-    int result = intervals_count_all_early(statistics);
+    int result = intervals_count_early(statistics);
 
     if (result == 0)
         result = build_shared(statistics, rows);

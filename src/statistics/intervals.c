@@ -3,7 +3,7 @@
  * intervals.c: what was sent in each stretch of time, by the first origin's clock. See statistics_private.h.
  *
  *      SEND --clock known--> | 12 messages | 7 | 0 | 31 | ...      stretches of one length, the first first
- *           '--not yet-----> early sends of its origin, until it is known, or there are too many
+ *           '--not yet-----> early sends of its origin, until the result is made, or there are too many
  *
  * Before messages have gone both ways clocks of the day may be hours apart: what was sent so early waits, for it would
  * stand in a stretch of its own far from all others.
@@ -81,7 +81,7 @@ static int count_at(struct statistics *statistics, uint64_t time, const struct t
     return 0;
 }
 
-int intervals_count_early(struct statistics *statistics, uint32_t origin)
+static int count_early(struct statistics *statistics, uint32_t origin)
 {
     struct early_sends *early = &statistics->origins[origin].early;
     uint64_t base = CLOCK_BASE + (uint64_t)statistics->origins[origin].clock_offset;
@@ -94,12 +94,12 @@ int intervals_count_early(struct statistics *statistics, uint32_t origin)
     return result;
 }
 
-int intervals_count_all_early(struct statistics *statistics)
+int intervals_count_early(struct statistics *statistics)
 {
     int result = 0;
 
     for (uint32_t i = 0; result == 0 && i < statistics->origin_count; i++)
-        result = intervals_count_early(statistics, i);
+        result = count_early(statistics, i);
     return result;
 }
 
@@ -111,7 +111,7 @@ static int wait_for_clock(struct statistics *statistics, uint32_t origin,
     if (array_reserve(&early->list, &early->capacity, early->count + 1UL, sizeof(*early->list)) < 0)
         return -ENOMEM;
     early->list[early->count++] = *send;
-    return early->count < MOST_EARLY ? 0 : intervals_count_early(statistics, origin);
+    return early->count < MOST_EARLY ? 0 : count_early(statistics, origin);
 }
 
 int intervals_count(struct statistics *statistics, uint32_t origin, const struct record *record,

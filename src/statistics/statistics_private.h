@@ -518,9 +518,8 @@ static inline void count_message(struct traffic *traffic, const struct record *r
 int intervals_count(struct statistics *statistics, uint32_t origin, const struct record *record,
                     uint64_t time);
 
-/* The clock of an origin is known now; or will never be, of all of them. */
-int intervals_count_early(struct statistics *statistics, uint32_t origin);
-int intervals_count_all_early(struct statistics *statistics);
+/* Before a result: what has waited for the clocks of its origin is counted by what is known of them now. */
+int intervals_count_early(struct statistics *statistics);
 
 /* ---- waits.c ---- */
 
