@@ -628,6 +628,25 @@ static inline void block_in(struct computation *computation, uint32_t stream, ui
     computation->asleep_time += duration;
 }
 
+/* Stopped by a signal for so long, and continued. */
+static inline void stop_for(struct computation *computation, uint32_t stream, uint64_t cpu,
+                            uint64_t duration)
+{
+    struct step *step = add_step(computation, stream, cpu);
+
+    tell(computation, stream, EVENT_STOPPROCESS, 0, 0, 0);
+    step->time = computation->now;
+    struct place_of_step stopped = latest_step(computation, stream);
+    computation->now += duration;
+    step = add_step(computation, stream, 0);
+    tell(computation, stream, EVENT_STARTPROCESS, 0, 0, 0);
+    step->slept = true;
+    step->time = computation->now;
+    add_source(step, stopped, ARC_SINCE, duration + 1);
+    computation->asleep_count++;
+    computation->asleep_time += duration + 1;
+}
+
 /* ---- creation and end ---- */
 
 static inline void create(struct computation *computation, uint32_t by, uint32_t stream,
@@ -824,7 +843,13 @@ static inline void do_alone(struct computation *computation, uint32_t stream, ui
 
     while (next < computation->streams && computation->stream[next].exists)
         next++;
-    switch (random_below(seed, 8)) {
+    switch (random_below(seed, 9)) {
+    case 8:
+        if (!computation->stream[stream].sleeper.asleep) {
+            stop_for(computation, stream, cpu, random_below(seed, 5000));
+            break;
+        }
+        __attribute__((fallthrough));
     case 0:
         block_in(computation, stream, cpu, calls[random_below(seed, 3)], random_below(seed, 5000));
         break;

@@ -782,6 +782,59 @@ static void older_and_younger(void **state)
     begin(computation, 1); /* which is freed */
 }
 
+/* Who computes all the time without any event, as identities tell at the beginning and the end. */
+static void without_any_event(void **state)
+{
+    struct computation *computation = *state;
+
+    for (unsigned threads = 0; threads < 2; threads++) {
+        struct parallelism_options options = plain_options();
+        options.threads = threads != 0;
+        begin(computation, 1);
+        tell_identity(computation, 9, 1000);
+        tell_identity(computation, 10, 5000);
+        run_on(computation, 0, 400);
+        tell_identity(computation, 9, 1700);
+        tell_identity(computation, 10, 5000); /* idle */
+        tell_identity(computation, 9, 1900);
+        struct parallelism *parallelism = ask(computation, &options);
+        assert_int_equal(parallelism->total, 400 + 900);
+        assert_int_equal(parallelism->streams, 2);
+        assert_int_equal(longest(parallelism, 0, STEP_MAX), 900);
+        assert_int_equal(longest(parallelism, 0, STEP_SHARING), 900);
+        assert_int_equal(longest(parallelism, 1, STEP_SHARING), 400 + 900); /* one machine */
+        parallelism_free(parallelism);
+        tape_done(&computation->tape);
+    }
+    begin(computation, 1); /* which is freed */
+}
+
+/* Stopped by a signal: while it is awake that takes its elapsed time; within a wait it is part of that. */
+static void stopped_for_a_while(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 2);
+    stop_for(computation, 0, 10, 1000);
+    run_on(computation, 0, 20);
+    wait_for(computation, 0, 1, 7);
+    tell(computation, 0, EVENT_STOPPROCESS, 0, 0, 0);
+    computation->now += 3000;
+    tell(computation, 0, EVENT_STARTPROCESS, 0, 0, 0);
+    send_to(computation, 1, 0, 5000, 8);
+    receive(computation, 0, 1, 3, 8, false);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->asleep.count, 1);
+    assert_int_equal(parallelism->asleep.time, 1001);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 5000 + 3);
+    parallelism_free(parallelism);
+    options.messages_only = true;
+    parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->asleep.count, 0);
+    parallelism_free(parallelism);
+}
+
 /* Of a process as one stream: what two threads sleep at the same time passes once. */
 static void threads_sleep_at_once(void **state)
 {
@@ -1212,6 +1265,8 @@ int main(void)
         TEST(timers_sleep_in_their_own_state),
         TEST(a_lock_within_a_wait),
         TEST(a_question_of_long_ago),
+        TEST(without_any_event),
+        TEST(stopped_for_a_while),
         TEST(threads_sleep_at_once),
         TEST(older_and_younger),
         TEST(a_late_thread),

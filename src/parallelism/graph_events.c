@@ -121,13 +121,28 @@ static int arrive(struct graph *graph, struct arrival *arrival)
 }
 
 /* How long a chain has stood still for a sleep that is told when it is over: not while other threads of it did something. */
-static uint64_t time_blocked(const struct arrival *arrival)
+static uint64_t time_stood_still(const struct arrival *arrival, uint64_t duration)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
     uint64_t since =
         record->header.time > arrival->chain->time ? record->header.time - arrival->chain->time : 0;
 
-    return record->block.duration < since ? record->block.duration : since;
+    return stretch_whole_time(duration < since ? duration : since);
+}
+
+/* It has stood still until now, and what is told now comes behind that. */
+static int sleep_until_now(struct graph *graph, struct arrival *arrival, uint64_t duration)
+{
+    uint64_t time = time_stood_still(arrival, duration);
+    int result;
+
+    memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
+    if ((result = fall_asleep(graph, arrival, AWAKE)) < 0 ||
+        (result = graph_add_sleep(graph, arrival, time)) < 0)
+        return result;
+    arrival->cpu = 0;
+    lengthen(graph, arrival);
+    return 0;
 }
 
 /* Asleep for something that is told when it is over. */
@@ -143,16 +158,19 @@ static int block(struct graph *graph, struct arrival *arrival)
         graph->result->locks.time += record->block.duration;
         return 0;
     }
-    if (graph->options->messages_only)
-        return 0;
-    memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
-    uint64_t time = stretch_whole_time(time_blocked(arrival));
-    if ((result = fall_asleep(graph, arrival, AWAKE)) < 0 ||
-        (result = graph_add_sleep(graph, arrival, time)) < 0)
-        return result;
-    arrival->cpu = 0;
-    lengthen(graph, arrival);
-    return 0;
+    return graph->options->messages_only ? 0
+                                         : sleep_until_now(graph, arrival, record->block.duration);
+}
+
+/* Continued, if it had been stopped while it was awake: who has done that is not known. */
+static int go_on(struct graph *graph, struct arrival *arrival)
+{
+    uint64_t stopped = arrival->stream->stopped, now = arrival->event->event.header->time;
+    int result = arrive(graph, arrival);
+
+    return result < 0 || stopped == 0 || graph->options->messages_only
+               ? result
+               : sleep_until_now(graph, arrival, now > stopped ? now - stopped : 0);
 }
 
 static int handle(struct graph *graph, struct arrival *arrival)
@@ -164,11 +182,14 @@ static int handle(struct graph *graph, struct arrival *arrival)
 
     if (id == EVENT_BLOCK)
         result = block(graph, arrival);
+    else if (id == EVENT_STARTPROCESS)
+        result = go_on(graph, arrival);
     else
         result = arrive(graph, arrival);
     if (result < 0)
         return result;
     arrival->stream->sleeps = AWAKE;
+    arrival->stream->stopped = id == EVENT_STOPPROCESS ? record->header.time : 0;
     if ((result = graph_note_turn(graph, arrival)) < 0)
         return result;
     if (id == EVENT_RECEIVECALL)
@@ -363,6 +384,19 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
     return result;
 }
 
+/* Processor time behind the latest event of its chain. */
+static void compute(struct graph *graph, const struct graph_stream *stream, uint64_t cpu)
+{
+    struct arrival arrival = {.chain = graph_chain_of(graph, stream), .cpu = cpu};
+
+    graph->result->total += cpu;
+    graph->result->processes[stream->process].cpu += cpu;
+    arrival.chain->cpu += cpu;
+    arrival.chain->pending += cpu;
+    memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
+    lengthen(graph, &arrival);
+}
+
 void graph_add_time(struct graph *graph, const struct event *event)
 {
     const struct stream_record *record = (const struct stream_record *)event->header;
@@ -376,16 +410,24 @@ void graph_add_time(struct graph *graph, const struct event *event)
     if (!stream->runs) {
         stream->told_time = stream->told ? stream->told_time : proc_time;
         stream->told = true;
+        stream->proc_time = proc_time;
         return;
     }
-    struct arrival arrival = {.stream = stream,
-                              .chain = graph_chain_of(graph, stream),
-                              .cpu = proc_time_used(stream->proc_time, proc_time)};
-    stream->proc_time += arrival.cpu;
-    graph->result->total += arrival.cpu;
-    graph->result->processes[stream->process].cpu += arrival.cpu;
-    arrival.chain->cpu += arrival.cpu;
-    arrival.chain->pending += arrival.cpu;
-    memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
-    lengthen(graph, &arrival);
+    uint64_t cpu = proc_time_used(stream->proc_time, proc_time);
+    stream->proc_time += cpu;
+    compute(graph, stream, cpu);
+}
+
+int graph_add_silent(struct graph *graph, struct graph_stream *stream)
+{
+    if (!stream->told || stream->runs)
+        return 0;
+    bool from_birth = stream->start > graph->origins[stream->origin].first;
+    uint64_t cpu = proc_time_used(from_birth ? 0 : stream->told_time, stream->proc_time);
+    if (cpu == 0)
+        return 0;
+    if (graph_begin_chain(graph, stream) < 0)
+        return -ENOMEM;
+    compute(graph, stream, cpu);
+    return 0;
 }

@@ -100,4 +100,8 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
  * the last one of one that lives on. */
 void graph_add_time(struct graph *graph, const struct event *event);
 
+/* At the end, of a stream without any event: the processor time that its identity has told of meanwhile. Returns 0 or
+ * -ENOMEM. */
+int graph_add_silent(struct graph *graph, struct graph_stream *stream);
+
 #endif

@@ -160,6 +160,8 @@ int graph_finish(struct graph *graph)
 {
     for (uint32_t i = 0; i < graph->streams.used; i++) {
         struct graph_stream *stream = pool_at(&graph->streams, i);
+        if (stream->chain == 0 && graph_add_silent(graph, stream) < 0)
+            return -ENOMEM;
         if (stream->chain == 0)
             continue;
         int64_t last = graph_end_here(graph, graph_chain_of(graph, stream));

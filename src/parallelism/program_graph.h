@@ -173,6 +173,7 @@ struct graph_stream {
     uint64_t proc_time;
     uint64_t since;     /* it sleeps */
     uint64_t slept;     /* ... and has slept so long, ns */
+    uint64_t stopped;   /* when, by a signal; 0: it is not */
     uint64_t sent;      /* processor time when it sent last ... */
     uint64_t sent_when; /* ... its origin's clock then */
     uint64_t sent_turn; /* ... and the processor time before that */
