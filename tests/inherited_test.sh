@@ -55,7 +55,7 @@ fi
 runs "more traces than the soft limit of open files lets be read" \
     prlimit --nofile=8:100 "$dpm" stats alpha beta gamma crowd
 fails "more than the hard limit does" 1 '.*Too many open files; raise ulimit -n' \
-    prlimit --nofile=6:6 "$dpm" stats beta beta
+    prlimit --nofile=6:6 "$dpm" stats alpha beta
 if meters "a command's limit of open files"; then
     check_equal "a command gets the limit that dpm got" 77 "$(prlimit --nofile=77: "$dpm" run -o limit.trace \
         -- sh -c 'ulimit -n' 2> err)"

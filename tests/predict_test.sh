@@ -98,6 +98,8 @@ holds 'head is not worth the trouble' path.json \
 holds 'what was asked' if.json \
     '(.what_if | length) == 2 and .what_if[0].speed == 4 and .what_if[1].to == "gzip" and
      .what_if[0].tmax_ns < 0.5 * .tmax_ns'
+"$dpm" path --what-if gzip=0.5 pipe.trace > path.txt
+matches 'what makes it longer is negative' '^gzip 0.5 times as fast .* -[0-9]+$' path.txt
 "$dpm" path pipe.trace > path.txt
 matches 'tables' '^gzip\[[0-9]+\] .* 0 ns$' path.txt
 "$dpm" path --folded - pipe.trace > path.folded

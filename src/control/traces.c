@@ -8,6 +8,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* Whether two names lead to the same trace, whose records would count twice. */
+static bool is_same_trace(const char *one, const char *other)
+{
+    struct stat a, b;
+
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+static int refuse_same(const char *const *names, size_t count, struct problem *problem)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (is_same_trace(names[i], names[k]))
+                return problem_set(problem, -EINVAL, "%s: is the same trace as %s: give it once",
+                                   names[i], names[k]);
+    return 0;
+}
 
 int traces_open(const char *const *names, size_t count, struct traces *traces,
                 struct problem *problem)
@@ -16,6 +36,9 @@ int traces_open(const char *const *names, size_t count, struct traces *traces,
     traces->sources = calloc(count + 1, sizeof(struct source *));
     if (traces->sources == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
+    int refused = refuse_same(names, count, problem);
+    if (refused < 0)
+        return refused;
     for (size_t i = 0; i < count; i++) {
         int result = trace_open(&names[i], 1, &traces->sources[i], problem);
         if (result < 0)

@@ -18,7 +18,7 @@ struct traces {
     struct history *before;
 };
 
-/* Errors: those of trace_open and history_new; traces_close is to be called in any case. */
+/* Errors: those of trace_open and history_new, -EINVAL: a trace is named twice; traces_close is to be called in any case. */
 int traces_open(const char *const *names, size_t count, struct traces *traces,
                 struct problem *problem);
 /* The same traces from the beginning, with a new history, however much was recorded since. Errors as above. */

@@ -203,6 +203,16 @@ static int print_procedures(const struct critical_path *path, FILE *file,
 
 /* ---- what if ---- */
 
+/* Of the path's length; what has become longer is negative. */
+static void show_shorter(uint64_t longest, uint64_t becomes, char text[UNIT_SIZE])
+{
+    char percent[UNIT_SIZE];
+    bool longer = becomes > longest;
+
+    show_percent(longer ? becomes - longest : longest - becomes, longest, percent);
+    snprintf(text, UNIT_SIZE, "%s%.*s", longer ? "-" : "", UNIT_SIZE - 2, percent);
+}
+
 static int add_what_if_row(struct table *table, const struct critical_path *path,
                            const struct what_if *what_if)
 {
@@ -220,8 +230,7 @@ static int add_what_if_row(struct table *table, const struct critical_path *path
     snprintf(cells[1], UNIT_SIZE, "%.2f",
              what_if->longest == 0 ? 0
                                    : (double)path->parallelism->total / (double)what_if->longest);
-    show_percent(path->longest > what_if->longest ? path->longest - what_if->longest : 0,
-                 path->longest, cells[2]);
+    show_shorter(path->longest, what_if->longest, cells[2]);
     return table_add(table, (const char *[]){what, cells[0], cells[1], cells[2]});
 }
 
