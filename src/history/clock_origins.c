@@ -25,8 +25,8 @@ int history_clock_note(struct history *history, uint32_t from, uint64_t sent, ui
     return clocks_add(history->clocks, from, sent, to, received);
 }
 
-void history_clock(const struct history *history, uint32_t origin, uint64_t time,
-                   int64_t *ret_offset, uint64_t *ret_error)
+uint32_t history_clock(const struct history *history, uint32_t origin, uint64_t time,
+                       int64_t *ret_offset, uint64_t *ret_error)
 {
     uint32_t reference = clocks_reference(history->clocks, origin);
 
@@ -36,11 +36,12 @@ void history_clock(const struct history *history, uint32_t origin, uint64_t time
         *ret_offset = 0;
     }
     if (reference == 0)
-        return;
+        return 0;
     *ret_offset =
         (int64_t)((uint64_t)*ret_offset + (uint64_t)history->origins[reference].wall_offset -
                   (uint64_t)history->origins[0].wall_offset);
     *ret_error = UINT64_MAX;
+    return reference;
 }
 
 bool history_clock_between(const struct history *history, uint32_t from, uint64_t time, uint32_t to,
@@ -65,15 +66,6 @@ bool history_clock_between(const struct history *history, uint32_t from, uint64_
     *ret_offset = (int64_t)((uint64_t)own - (uint64_t)other);
     *ret_error = own_error + other_error;
     return true;
-}
-
-uint32_t history_clock_reference(const struct history *history, uint32_t origin, uint64_t time)
-{
-    uint64_t error;
-    int64_t offset;
-
-    clocks_offset(history->clocks, origin, time, &offset, &error);
-    return error == UINT64_MAX ? origin : clocks_reference(history->clocks, origin);
 }
 
 bool history_have_one_clock(const struct history *history, uint32_t a, uint32_t b)

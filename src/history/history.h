@@ -167,17 +167,14 @@ int64_t history_wall_offset(const struct history *history, uint32_t origin);
 /* What to add to a time of this origin to have that of the first origin's clock, as messages in both
  * directions tell so far: *ret_offset ns, at most *ret_error ns wrong (UINT64_MAX: no messages went both ways, and the
  * offset is that of the wall clocks; of those that messages tie to each other that of one of them). Origins of one
- * machine have one clock. */
-void history_clock(const struct history *history, uint32_t origin, uint64_t time,
-                   int64_t *ret_offset, uint64_t *ret_error);
+ * machine have one clock. Returns the first origin of those whose clocks messages tie to this one's at that time, its own
+ * number if none do: where two have the same one, such times can be compared. */
+uint32_t history_clock(const struct history *history, uint32_t origin, uint64_t time,
+                       int64_t *ret_offset, uint64_t *ret_error);
 
 /* The same from one origin to another, by whatever messages tie their machines to each other. Returns whether any do; if
  * not, both are 0. */
 bool history_clock_between(const struct history *history, uint32_t from, uint64_t time, uint32_t to,
                            int64_t *ret_offset, uint64_t *ret_error);
-
-/* The first origin of those whose clocks messages tie to this one's at that time; its own number if none do. Where two
- * have the same one, times can be compared that history_clock has told. */
-uint32_t history_clock_reference(const struct history *history, uint32_t origin, uint64_t time);
 
 #endif

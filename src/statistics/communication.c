@@ -392,14 +392,7 @@ static int explain(int result, struct problem *problem)
     return result;
 }
 
-/* Returns the reference of an origin's clock. *error: of the clocks, as known last. */
-static uint32_t find_clock(const struct history *history, uint32_t origin, uint64_t time,
-                           int64_t *ret_offset, uint64_t *error)
-{
-    history_clock(history, origin, time, ret_offset, error);
-    return history_clock_reference(history, origin, time);
-}
-
+/* *error: of the clocks, as known last. */
 static int add_history_event(struct statistics *statistics, const struct history *history,
                              const struct event *event, uint64_t *error)
 {
@@ -407,7 +400,7 @@ static int add_history_event(struct statistics *statistics, const struct history
     int64_t offset = 0;
 
     if (event->origin != 0)
-        reference = find_clock(history, event->origin, event->header->time, &offset, error);
+        reference = history_clock(history, event->origin, event->header->time, &offset, error);
     return statistics_add_at(statistics, event, offset, reference);
 }
 
@@ -459,7 +452,7 @@ static int note_clocks(struct statistics *statistics, const struct history *hist
         uint64_t error;
         int64_t offset;
         uint32_t reference =
-            find_clock(history, i, statistics->origins[i].last_time, &offset, &error);
+            history_clock(history, i, statistics->origins[i].last_time, &offset, &error);
         result = statistics_note_clock(statistics, i, offset, reference);
     }
     return result;

@@ -252,7 +252,7 @@ void statistics_free(struct statistics *statistics);
 int statistics_add(struct statistics *statistics, const struct event *event);
 
 /* The same, with what to add to its time to have that of the first origin's clock, and its clock's reference
- * (history_clock_reference): times of machines are compared only if they have the same one. */
+ * (history_clock): times of machines are compared only if they have the same one. */
 int statistics_add_at(struct statistics *statistics, const struct event *event,
                       int64_t clock_offset, uint32_t clock_reference);
 
