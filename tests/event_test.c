@@ -861,6 +861,38 @@ static void add_identity(struct identities *identities, uint32_t origin,
 }
 
 /* A program's image is named by what file it is, wherever it lies; a library's PC by the image. */
+static void test_procedures_of_very_many_programs(void **unused)
+{
+    const uint32_t programs = 70000; /* executed */
+    struct identities *identities;
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    for (uint32_t number = 1; number <= programs; number++) {
+        struct image_record image = {
+            .header.id = EVENT_IMAGE, .image = number, .device = 5, .inode = 77, .load = 0x1000};
+        add_identity(identities, 1, &image.header);
+    }
+    struct module_record module = {
+        .header.id = EVENT_MODULE, .module = 4, .device = 5, .inode = 77, .text = 0x1000};
+    struct procedure_record own = {
+        .header.id = EVENT_PROCEDURE, .module = 4, .address = 0x1030, .name = "own"};
+    struct procedure_record librarys = {.header.id = EVENT_PROCEDURE,
+                                        .module = 4,
+                                        .image = programs,
+                                        .address = 0x7fff00001030,
+                                        .name = "library's"};
+    add_identity(identities, 1, &module.header);
+    add_identity(identities, 1, &own.header);
+    add_identity(identities, 1, &librarys.header);
+    assert_string_equal(identities_procedure_of(identities, 1, programs, 0x1030, NULL)->name,
+                        "own");
+    assert_string_equal(
+        identities_procedure_of(identities, 1, programs, 0x7fff00001030, NULL)->name, "library's");
+    assert_null(identities_procedure_of(identities, 1, 1, 0x7fff00001030, NULL));
+    identities_free(identities);
+}
+
 static void test_procedures_are_found_by_stream_and_pc(void **unused)
 {
     struct identities *identities;
@@ -955,6 +987,7 @@ int main(void)
         cmocka_unit_test(test_containers_have_short_names),
         cmocka_unit_test(test_any_path_has_a_short_name),
         cmocka_unit_test(test_procedures_are_found_by_stream_and_pc),
+        cmocka_unit_test(test_procedures_of_very_many_programs),
         cmocka_unit_test(test_processes_are_meant_by_pid_or_name),
     };
 

@@ -56,6 +56,8 @@ runs "more traces than the soft limit of open files lets be read" \
     prlimit --nofile=8:100 "$dpm" stats alpha beta gamma crowd
 fails "more than the hard limit does" 1 '.*Too many open files; raise ulimit -n' \
     prlimit --nofile=6:6 "$dpm" stats alpha beta
+fails "... as the kernel meter does" 1 '.*: Too many open files.*' \
+    prlimit --nofile=4:4 "$dpm" run --meter kernel -o few.trace -- true
 if meters "a command's limit of open files"; then
     check_equal "a command gets the limit that dpm got" 77 "$(prlimit --nofile=77: "$dpm" run -o limit.trace \
         -- sh -c 'ulimit -n' 2> err)"

@@ -223,7 +223,7 @@ check_equal "as in JSON" '{"kind":"tcp","local":"10.0.0.1:7000","remote":"10.0.0
 check_equal "nobody is left out" '6 1668 1648' "$(jq -r '
     "\(.processes | length) \([.processes[].sent.bytes] | add)" +
     " \([.processes[].received.bytes] | add)"' both.json)"
-fails "the same trace twice" 1 './beta/: is the same trace as beta: give it once' "$dpm" stats --json beta ./beta/
+fails "the same trace twice" 1 './beta/: this trace is given twice: give it once' "$dpm" stats --json beta ./beta/
 cp -r beta again
 runs "a copy of it" "$dpm" stats --json beta again
 check_equal "... is one machine, with each process twice" '["beta"] [100,100]' \

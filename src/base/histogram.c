@@ -2,9 +2,9 @@
 /*
  * histogram.c: how values are distributed, in little memory. See histogram.h.
  *
- *      value 5,000 = binary 1 0011 10001000:   octave 12, and of it the 4th of 16 parts  --> place 195
+ *      value 5,000 = binary 1 0011 10001000:   octave 12, and of it the 4th of 16 parts  --> place 147
  *
- *      buckets:   [195 | 17] [196 | 3] [301 | 1] ...    place | count, ascending, the empty ones left out
+ *      buckets:   [147 | 17] [148 | 3] [301 | 1] ...    place | count, ascending, the empty ones left out
  *
  * If there are more buckets than allowed, each two neighbouring places become one: `shift` says how
  * often that was done.

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MINOR_BITS 20
-
 /* Reads a number and the character behind it; NULL if they are not there. */
 static const char *read_number(const char *at, int base, char behind, uint64_t *ret_number)
 {
@@ -40,10 +38,10 @@ bool mapping_read(const char *line, struct mapping *ret_mapping)
     at = read_number(at, 16, ':', &major);
     at = read_number(at, 16, ' ', &minor);
     at = read_number(at, 10, ' ', &mapping.file.inode);
-    if (at == NULL || mapping.begin >= mapping.end || major > UINT32_MAX >> MINOR_BITS ||
-        minor >= 1u << MINOR_BITS)
+    if (at == NULL || mapping.begin >= mapping.end || major > UINT32_MAX >> DEVICE_MINOR_BITS ||
+        minor >= 1u << DEVICE_MINOR_BITS)
         return false;
-    mapping.file.device = (uint32_t)(major << MINOR_BITS | minor);
+    mapping.file.device = (uint32_t)(major << DEVICE_MINOR_BITS | minor);
     *ret_mapping = mapping;
     return true;
 }

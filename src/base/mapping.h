@@ -10,12 +10,22 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/sysmacros.h>
+#include <sys/types.h>
+
+#define DEVICE_MINOR_BITS 20
 
 /* A device and inode as the kernel has them: (major << 20 | minor). */
 struct file_identity {
     uint32_t device;
     uint64_t inode;
 };
+
+/* That of a device as stat(2) tells it. */
+static inline uint32_t file_device(dev_t device)
+{
+    return major(device) << DEVICE_MINOR_BITS | minor(device);
+}
 
 struct mapping {
     uint64_t begin;

@@ -35,18 +35,13 @@ static void note_place(struct places *places, uint32_t place, uint32_t index)
 
 #define FIRST_EPHEMERAL 32768u /* Linux gives clients ports from here on */
 
-static bool is_internet(const struct path_record *path)
-{
-    return path->kind == PATH_TCP || path->kind == PATH_UDP;
-}
-
 /* The end with a port that no client gets serves, if the other one has such a port. */
 static enum side guess_side(const struct path_record *path)
 {
     bool local_low = path->local_port < FIRST_EPHEMERAL;
     bool remote_low = path->remote_port < FIRST_EPHEMERAL;
 
-    if (!is_internet(path) || local_low == remote_low || path->local_port == 0 ||
+    if (!kind_is_internet(path->kind) || local_low == remote_low || path->local_port == 0 ||
         path->remote_port == 0)
         return SIDE_UNKNOWN;
     return local_low ? SIDE_SERVES : SIDE_CALLS;
@@ -74,7 +69,7 @@ static void describe_end(struct causality_analysis *analysis, struct causality_e
 {
     end->number = path->path;
     end->side = (uint8_t)side_of(analysis, path);
-    end->is_pipe = path->kind == PATH_PIPE || path->kind == PATH_FIFO;
+    end->is_pipe = kind_is_pipe(path->kind);
     end->is_bytes = end->is_pipe || path->kind == PATH_TCP || path->kind == PATH_UNIX_STREAM;
     end->older = (path->header.flags & RECORD_OLDER) != 0;
 }
@@ -83,7 +78,7 @@ static void describe_end(struct causality_analysis *analysis, struct causality_e
 static int look_up_end(struct causality_analysis *analysis, uint32_t origin, uint32_t number,
                        struct causality_end **ret_end)
 {
-    uint64_t key = causality_key(origin, number);
+    uint64_t key = number_key(origin, number);
     uint32_t found = lookup_find(&analysis->end_numbers, key);
 
     if (found != LOOKUP_NONE) {
@@ -124,7 +119,7 @@ static int find_end(struct causality_analysis *analysis, const struct history_ev
 
 int parties_forget_end(struct causality_analysis *analysis, uint32_t origin, uint32_t path)
 {
-    uint64_t key = causality_key(origin, path);
+    uint64_t key = number_key(origin, path);
     uint32_t found = lookup_find(&analysis->end_numbers, key);
 
     if (found == LOOKUP_NONE)
@@ -211,7 +206,7 @@ static int new_process(struct causality_analysis *analysis, uint32_t origin, uin
     int64_t index = pool_take(&analysis->processes);
 
     if (index < 0 ||
-        lookup_set(&analysis->process_numbers, causality_key(origin, number), (uint32_t)index) < 0)
+        lookup_set(&analysis->process_numbers, number_key(origin, number), (uint32_t)index) < 0)
         return -ENOMEM;
     struct causality_live_process *process = pool_at(&analysis->processes, (uint32_t)index);
     process->index = (uint32_t)index;
@@ -225,7 +220,7 @@ static int new_process(struct causality_analysis *analysis, uint32_t origin, uin
 static int find_process(struct causality_analysis *analysis, uint32_t origin, uint32_t number,
                         struct causality_live_process **ret_process)
 {
-    uint64_t key = causality_key(origin, number);
+    uint64_t key = number_key(origin, number);
     uint32_t found = lookup_find(&analysis->process_numbers, key);
 
     if (found == LOOKUP_NONE) {
@@ -241,7 +236,7 @@ static int find_process(struct causality_analysis *analysis, uint32_t origin, ui
 static int look_up_stream(struct causality_analysis *analysis, uint32_t origin, uint32_t number,
                           struct causality_stream **ret_stream)
 {
-    uint64_t key = causality_key(origin, number);
+    uint64_t key = number_key(origin, number);
     uint32_t found = lookup_find(&analysis->stream_numbers, key);
     struct causality_live_process *process;
 
@@ -285,14 +280,14 @@ static void forget_process(struct causality_analysis *analysis, uint32_t index)
     struct causality_live_process *process = pool_at(&analysis->processes, index);
     uint32_t life = process->life + 1;
 
-    lookup_remove(&analysis->process_numbers, causality_key(process->origin, process->number));
+    lookup_remove(&analysis->process_numbers, number_key(process->origin, process->number));
     pool_give(&analysis->processes, index);
     process->life = life;
 }
 
 void parties_forget_stream(struct causality_analysis *analysis, uint32_t origin, uint32_t number)
 {
-    uint64_t key = causality_key(origin, number);
+    uint64_t key = number_key(origin, number);
     uint32_t found = lookup_find(&analysis->stream_numbers, key);
 
     if (found == LOOKUP_NONE)
@@ -392,8 +387,8 @@ int parties_take_part(struct causality_analysis *analysis, const struct causalit
 int parties_renamed(struct causality_analysis *analysis, const struct history_event *event)
 {
     const struct stream_record *record = (const struct stream_record *)event->event.header;
-    uint32_t found = lookup_find(&analysis->process_numbers,
-                                 causality_key(event->event.origin, record->process));
+    uint32_t found =
+        lookup_find(&analysis->process_numbers, number_key(event->event.origin, record->process));
 
     if (found == LOOKUP_NONE || record->header.stream != record->process)
         return 0;

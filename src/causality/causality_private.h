@@ -279,11 +279,6 @@ struct causality_event {
     struct causality_end *end;
 };
 
-static inline uint64_t causality_key(uint32_t origin, uint32_t number)
-{
-    return (uint64_t)origin << 32 | number;
-}
-
 static inline bool same_reference(struct reference a, struct reference b)
 {
     return a.index_and_1 == b.index_and_1 && a.life == b.life;

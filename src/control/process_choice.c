@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* process_choice.c: chosen processes, found in /proc. See process_choice.h. */
 #include "control/process_choice.h"
+#include "base/process.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <mntent.h>
 #include <stdio.h>
@@ -36,32 +36,12 @@ static pid_t pid_of(const char *text)
     return errno == 0 && *end == '\0' && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
-/* Reads a small file of a process. Returns its length, 0 if the process is not there. */
-static size_t read_file(pid_t pid, const char *name, char *text, size_t size)
-{
-    char path[64];
-    size_t length = 0;
-    ssize_t got = 1;
-
-    snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        while (got > 0 && length < size - 1) {
-            got = read(fd, text + length, size - 1 - length);
-            length += got > 0 ? (size_t)got : 0;
-        }
-        close(fd);
-    }
-    text[length] = '\0';
-    return length;
-}
-
 static pid_t process_of(pid_t thread)
 {
     char status[1024];
     int process = 0;
 
-    if (read_file(thread, "status", status, sizeof(status)) == 0)
+    if (process_read(thread, "status", status, sizeof(status)) == 0)
         return 0;
     const char *line = strstr(status, "\nTgid:");
     if (line != NULL && sscanf(line, "\nTgid: %d", &process) != 1)
@@ -236,18 +216,10 @@ struct traits {
 
 static void read_traits(pid_t pid, struct traits *traits)
 {
-    static const char deleted[] = " (deleted)"; /* replaced since, by an upgrade for example */
-    char link[64];
-
-    read_file(pid, "comm", traits->name, sizeof(traits->name));
+    process_read(pid, "comm", traits->name, sizeof(traits->name));
     traits->name[strcspn(traits->name, "\n")] = '\0';
-    snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-    ssize_t length = readlink(link, traits->file, sizeof(traits->file) - 1);
-    traits->file[length < 0 ? 0 : length] = '\0';
-    ssize_t undeleted = length - (ssize_t)strlen(deleted);
-    if (undeleted > 0 && strcmp(traits->file + undeleted, deleted) == 0)
-        traits->file[undeleted] = '\0';
-    read_file(pid, "cgroup", traits->cgroups, sizeof(traits->cgroups));
+    process_program(pid, traits->file, sizeof(traits->file));
+    process_read(pid, "cgroup", traits->cgroups, sizeof(traits->cgroups));
 }
 
 static bool fits_name(const char *name, const struct traits *traits)

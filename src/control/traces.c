@@ -10,23 +10,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether two names lead to the same trace, whose records would count twice. */
-static bool is_same_trace(const char *one, const char *other)
-{
-    struct stat a, b;
-
-    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
-
+/* Two names may lead to the same trace, whose records would count twice. */
 static int refuse_same(const char *const *names, size_t count, struct problem *problem)
 {
-    for (size_t i = 1; i < count; i++)
-        for (size_t k = 0; k < i; k++)
-            if (is_same_trace(names[i], names[k]))
-                return problem_set(problem, -EINVAL, "%s: is the same trace as %s: give it once",
-                                   names[i], names[k]);
-    return 0;
+    struct intern folders = {0};
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        struct stat status;
+        if (stat(names[i], &status) < 0)
+            continue; /* who opens it says why */
+        const uint64_t place[] = {status.st_dev, status.st_ino};
+        uint32_t others = folders.count;
+        int64_t index = intern_add(&folders, hash_bytes(0, place, sizeof(place)));
+        if (index < 0)
+            result = problem_set(problem, -ENOMEM, "out of memory");
+        else if (index < others)
+            result = problem_set(problem, -EINVAL, "%s: this trace is given twice: give it once",
+                                 names[i]);
+    }
+    intern_done(&folders);
+    return result;
 }
 
 int traces_open(const char *const *names, size_t count, struct traces *traces,

@@ -60,14 +60,9 @@ static void pipe_endpoint(const struct path_record *path, char text[ENDPOINT_SIZ
         snprintf(text, ENDPOINT_SIZE, "%.*s", (int)length, path->name);
 }
 
-static bool is_pipe(const struct path_record *path)
-{
-    return path->kind == PATH_PIPE || path->kind == PATH_FIFO;
-}
-
 void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
-    if (is_pipe(path))
+    if (kind_is_pipe(path->kind))
         pipe_endpoint(path, text);
     else if (path->family == AF_UNIX)
         unix_endpoint(path, path->cookie, path->name_end == PATH_NAME_LOCAL, text);
@@ -77,7 +72,7 @@ void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 
 void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
-    if (is_pipe(path))
+    if (kind_is_pipe(path->kind))
         pipe_endpoint(path, text);
     else if (path->family == AF_UNIX)
         unix_endpoint(path, path->peer, path->name_end == PATH_NAME_REMOTE, text);

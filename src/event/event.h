@@ -218,8 +218,8 @@ struct names {
 };
 
 /* To be shown every record before it is stored: for a STREAM, writes the NAME records of its user
- * and its cgroup that belong before it, with its time, and returns how many. Each is told once; of
- * very many, some again. What has no name, or cannot be found out, stays a number. */
+ * and its cgroup that belong before it, with its time, and returns how many. Each is told once; after
+ * very many all are told again. What has no name, or cannot be found out, stays a number. */
 size_t names_before(struct names *names, const struct record_header *header,
                     struct name_record ret_names[2]);
 void names_done(struct names *names);
@@ -235,6 +235,29 @@ size_t container_name(const char *cgroup, char name[CONTAINER_SIZE]);
 
 /* "tcp", "unix-stream", ...; "unknown" for a number that is no kind. */
 const char *path_kind_name(unsigned kind);
+
+static inline bool kind_is_internet(unsigned kind)
+{
+    return kind == PATH_TCP || kind == PATH_UDP;
+}
+
+/* With a name in the file system or without. */
+static inline bool kind_is_pipe(unsigned kind)
+{
+    return kind == PATH_PIPE || kind == PATH_FIFO;
+}
+
+/* Whether messages keep their bounds: positions are numbers of messages, not of bytes. */
+static inline bool kind_counts_messages(unsigned kind)
+{
+    return kind == PATH_UDP || kind == PATH_UNIX_DATAGRAM || kind == PATH_UNIX_SEQPACKET;
+}
+
+/* By which what has a number of its own in each recording is found among those of several. */
+static inline uint64_t number_key(uint32_t origin, uint32_t number)
+{
+    return (uint64_t)origin << 32 | number;
+}
 
 #define ENDPOINT_SIZE 160
 

@@ -42,7 +42,7 @@ struct identities {
     uint32_t fading_next;
     struct entries numbered;
     struct entries files;       /* modules by a hash of what file they are */
-    struct entries procedures;  /* by where they stand */
+    struct entries procedures;  /* by a hash of where they stand */
     struct intern long_numbers; /* of 64 bits: their index here stands for them in `numbered` */
 };
 
@@ -296,28 +296,21 @@ static const struct module_record *find_file(const struct identities *identities
                : NULL;
 }
 
-/* An address in a module or, of a library, in an image. The key has the place of the module or
- * image among the numbered identities, which must have been told of before. */
-static bool key_of_address(const struct identities *identities, enum event_id id, uint32_t origin,
-                           uint32_t number, uint64_t address, uint64_t *ret_key)
+/* An address in a module or, of a library, in an image. */
+static uint64_t key_of_address(enum event_id id, uint32_t origin, uint32_t number, uint64_t address)
 {
-    int64_t index = intern_find(&identities->numbered.keys, key_of(id, origin, number));
+    const uint64_t place[] = {key_of(id, origin, number), address};
 
-    if (index < 0 || index >= 1 << 16 || address >= 1ULL << 48)
-        return false;
-    *ret_key = (uint64_t)index << 48 | address;
-    return true;
+    return hash_bytes(0, place, sizeof(place));
 }
 
 static int add_procedure(struct identities *identities, uint32_t origin,
                          const struct procedure_record *procedure)
 {
     bool own = procedure->image == 0;
-    uint64_t key;
+    uint64_t key = key_of_address(own ? EVENT_MODULE : EVENT_IMAGE, origin,
+                                  own ? procedure->module : procedure->image, procedure->address);
 
-    if (!key_of_address(identities, own ? EVENT_MODULE : EVENT_IMAGE, origin,
-                        own ? procedure->module : procedure->image, procedure->address, &key))
-        return 0;
     return keep_record(identities, &identities->procedures, key, &procedure->header);
 }
 
@@ -379,11 +372,10 @@ static const struct procedure_record *find_procedure(const struct identities *id
                                                      enum event_id id, uint32_t origin,
                                                      uint32_t number, uint64_t address)
 {
-    uint64_t key;
+    const struct procedure_record *procedure =
+        entries_get(&identities->procedures, key_of_address(id, origin, number, address));
 
-    return key_of_address(identities, id, origin, number, address, &key)
-               ? entries_get(&identities->procedures, key)
-               : NULL;
+    return procedure != NULL && procedure->address == address ? procedure : NULL;
 }
 
 const struct procedure_record *identities_procedure(const struct identities *identities,

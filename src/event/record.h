@@ -333,8 +333,7 @@ struct name_record {
 /* Which meter made the records. */
 enum meter_kind {
     METER_KERNEL = 0,
-    METER_PTRACE =
-        1, /* positions are counted when calls end, those of TCP from 0 on; there is no MESSAGEQUEUED */
+    METER_PTRACE = 1, /* positions are counted when calls end; there is no MESSAGEQUEUED */
 };
 
 #define MACHINE_NAME_SIZE      64

@@ -23,7 +23,7 @@ struct arrivals {
 
 static bool comes_from_elsewhere(const struct history *history, const struct end *end)
 {
-    return (end->kind == PATH_TCP || end->kind == PATH_UDP) &&
+    return kind_is_internet(end->kind) &&
            (end->partner == NULL ||
             !history_have_one_clock(history, end->origin, end->partner->origin));
 }
@@ -53,7 +53,7 @@ uint64_t arrivals_time(const struct end *end, uint32_t position, uint64_t receiv
          i < arrivals->count; i++) {
         const struct arrival *arrival = &arrivals->at[i % ARRIVALS];
         int32_t behind = (int32_t)(arrival->end - position);
-        if (is_datagram(end->kind) ? behind == 1 : behind > 0)
+        if (kind_counts_messages(end->kind) ? behind == 1 : behind > 0)
             return arrival->time < received ? arrival->time : received;
     }
     return received;

@@ -28,7 +28,7 @@ struct end *ends_find(struct history *history, uint32_t origin, uint32_t number)
 
     if (*recent != NULL && (*recent)->number == number && (*recent)->origin == origin)
         return *recent;
-    uint32_t found = lookup_find(&history->end_numbers, number_in_origin(origin, number));
+    uint32_t found = lookup_find(&history->end_numbers, number_key(origin, number));
     return found == LOOKUP_NONE ? NULL : (*recent = pool_at(&history->ends, found));
 }
 
@@ -114,11 +114,6 @@ static uint32_t machine_number(const struct history *history, uint32_t origin)
     return machine != NO_MACHINE ? machine : 0x40000000u + origin;
 }
 
-static bool is_internet(uint8_t kind)
-{
-    return kind == PATH_TCP || kind == PATH_UDP;
-}
-
 static bool is_link_local(const uint8_t address[16])
 {
     return address[0] == 0xfe && (address[1] & 0xc0) == 0x80;
@@ -135,7 +130,7 @@ bool end_is_local(struct history *history, const struct end *end, uint32_t *ret_
     uint8_t own[16];
 
     *ret_machine = NO_MACHINE;
-    if (!is_internet(end->kind))
+    if (!kind_is_internet(end->kind))
         return true;
     other_address(end, address);
     long_address(end->record->family, end->record->local, own);
@@ -239,7 +234,7 @@ static struct end *add_end(struct history *history, uint32_t origin, uint32_t nu
 
     if (index < 0)
         return NULL;
-    if (lookup_set(&history->end_numbers, number_in_origin(origin, number), (uint32_t)index) < 0) {
+    if (lookup_set(&history->end_numbers, number_key(origin, number), (uint32_t)index) < 0) {
         pool_give(&history->ends, (uint32_t)index);
         return NULL;
     }
@@ -331,7 +326,7 @@ static void forget_end(struct history *history, struct end *end)
     room_forget(history, end);
     holding_wake_all(history, &end->waiters);
     joiner_forget(&history->joiner, end->index);
-    lookup_remove(&history->end_numbers, number_in_origin(end->origin, end->number));
+    lookup_remove(&history->end_numbers, number_key(end->origin, end->number));
     struct end **recent = &history->recent_ends[place_of_recent(end->origin, end->number)];
     if (*recent == end)
         *recent = NULL;
@@ -389,10 +384,10 @@ struct beginning *history_fade(struct history *history, uint32_t origin, uint32_
     struct fading *place = &history->fading[history->fading_next];
 
     if (place->any)
-        lookup_remove(&history->faded, number_in_origin(place->origin, place->number));
+        lookup_remove(&history->faded, number_key(place->origin, place->number));
     *place = (struct fading){.any = true, .origin = origin, .number = stream};
     /* without memory nothing is found of it */
-    lookup_set(&history->faded, number_in_origin(origin, stream), history->fading_next);
+    lookup_set(&history->faded, number_key(origin, stream), history->fading_next);
     history->fading_next = (history->fading_next + 1) % FADING_MOST;
     identities_fade_stream(history->identities, origin, stream);
     return &place->latest;
@@ -401,7 +396,7 @@ struct beginning *history_fade(struct history *history, uint32_t origin, uint32_
 const struct beginning *history_faded(const struct history *history, uint32_t origin,
                                       uint32_t stream)
 {
-    uint32_t place = lookup_find(&history->faded, number_in_origin(origin, stream));
+    uint32_t place = lookup_find(&history->faded, number_key(origin, stream));
 
     return place == LOOKUP_NONE ? NULL : &history->fading[place].latest;
 }

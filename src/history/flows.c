@@ -92,7 +92,6 @@ static bool keeps_sends(struct history *history, const struct end *end, uint64_t
 static void count_in(struct history *history, struct end *end)
 {
     if (end->partner == NULL) {
-        ends_list_unjoined(history, end);
         history->unjoined_sends++;
     } else if (end->partner->origin != end->origin) {
         history->origins[end->origin].in_flight++;
@@ -207,8 +206,12 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
         (*lost_at)++;
         return 0;
     }
-    if (end->sharing != NULL && end->sharing->ahead_count > 0)
-        sent.left -= sharing_take_back(end->sharing, position, position + bytes);
+    if (end->sharing != NULL && end->sharing->ahead_count > 0) {
+        int64_t taken = sharing_take_back(history, end->sharing, position, position + bytes);
+        if (taken < 0)
+            return (int)taken;
+        sent.left -= (uint32_t)taken;
+    }
     if (!end->is_unjoined && end->partner == NULL)
         ends_list_unjoined(history, end);
     return keep_send(history, end, &sent);
@@ -227,8 +230,7 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
 {
     uint32_t bytes = record->message.bytes;
 
-    (void)history;
-    if (is_datagram(end->kind) || bytes == 0)
+    if (kind_counts_messages(end->kind) || bytes == 0)
         return 0;
     /* the end of an earlier piece, if this one has nothing out yet */
     uint64_t to = unwrap(end->out_last, record->message.offset);
@@ -273,12 +275,11 @@ void flows_close_call(struct history *history, struct stream *stream)
 }
 
 int flows_note_receive(struct history *history, struct end *end, struct stream *stream,
-                       const struct record *record, uint64_t *ret_position)
+                       const struct record *record)
 {
     uint64_t position = unwrap(end->in_last, record->message.offset);
 
-    *ret_position = position;
-    if (record->message.bytes == 0 && !is_datagram(end->kind))
+    if (record->message.bytes == 0 && !kind_counts_messages(end->kind))
         return 0;
     end->in_last = position;
     end->has_received = true;
@@ -386,17 +387,8 @@ void end_done(struct end *end)
 int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t to)
 {
     struct sends *sends = &end->sends;
-    uint64_t reach = 0;
 
-    for (uint32_t i = sends_search(sends, from + 1); i > sends->first; i--) {
-        const struct sent *sent = &sends->at[i - 1];
-        if (sent->position + sent_length(end, sent) > from) {
-            continue;
-        }
-        reach = i;
-        break;
-    }
-    for (uint32_t i = reach == 0 ? sends->first : (uint32_t)reach; i < sends->end; i++) {
+    for (uint32_t i = sends_first_behind(end, from); i < sends->end; i++) {
         struct sent *sent = &sends->at[i];
         uint64_t sent_end = sent->position + sent_length(end, sent);
         uint64_t low = sent->position > from ? sent->position : from;
@@ -406,7 +398,7 @@ int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t
         if (low < high)
             sent->left -= high - low < sent->left ? (uint32_t)(high - low) : sent->left;
     }
-    if (to > end->out_end && end->opens != NULL && !is_datagram(end->kind))
+    if (to > end->out_end && end->opens != NULL && !kind_counts_messages(end->kind))
         return sharing_note_ahead(history, end, from > end->out_end ? from : end->out_end, to);
     if (end->kind == PATH_TCP && end->opens != NULL)
         for (const struct stream *open = end->opens; open != NULL; open = open->next_open) {

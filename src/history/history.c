@@ -243,8 +243,6 @@ static bool leads_ahead(const struct stream *stream)
 static int note_message(struct history *history, struct stream *stream, struct end *end,
                         const struct record *record)
 {
-    uint64_t position;
-
     if (end == NULL) { /* its PATH was lost: who receives it cannot be known */
         history->counts.unmatched_sends += record->header.id == EVENT_SEND;
         return 0;
@@ -258,7 +256,7 @@ static int note_message(struct history *history, struct stream *stream, struct e
     case EVENT_SENDCALL:
         return stream == NULL ? 0 : flows_note_sendcall(history, end, stream, record);
     default:
-        return flows_note_receive(history, end, stream, record, &position);
+        return flows_note_receive(history, end, stream, record);
     }
 }
 

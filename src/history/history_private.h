@@ -7,12 +7,19 @@
  *        |-- sources.c     which source is read
  *        |-- streams.c     who: streams; creation; when a call began
  *        |-- processes.c   ... and processes; whose end ends a wait
- *        |-- ends.c        where: ends of paths, which two belong together, which are closed
- *        |-- flows.c       what is under way: the SENDs of one direction
+ *        |-- ends.c        where: ends of paths, which are closed
+ *        |   joining.c     ... which two belong together
+ *        |-- flows.c       what is under way: the SENDs of one direction ...
+ *        |   sends.c       ... in a list, and what is certain of their order
+ *        |   sharing.c     ... by several streams, or received before they are told
  *        |-- room.c        a wait that no message ends: for room, for a connection
  *        |-- arrivals.c    when what is received had come from another machine
- *        |-- receiving.c   a RECEIVE: is all there, what is missing for good, which edges
- *        '-- holding.c     records that must wait, behind the RECEIVE that holds back their stream
+ *        |-- receiving.c   a RECEIVE: which edges it has ...
+ *        |   receiving_look.c   ... what is there of it, and what is missing for good
+ *        |   receiving_order.c  ... where positions are not certain
+ *        |-- holding.c     records that must wait, behind the RECEIVE that holds back their stream
+ *        |-- values.c      what an analysis keeps with events
+ *        '-- clock_origins.c    clocks of machines: clock_chain.c, clock.c
  *
  *      +--------+ held   +-------+ partner +-------+ sends  +------+------+------+
  *      | stream | -----> |  end  | ------> |  end  | -----> | SEND | SEND | SEND | by position
@@ -345,11 +352,6 @@ struct history {
 
 /* ---- streams.c ---- */
 
-static inline uint64_t number_in_origin(uint32_t origin, uint32_t number)
-{
-    return (uint64_t)origin << 32 | number;
-}
-
 /* NULL: out of memory. */
 struct stream *streams_find_or_add(struct history *history, uint32_t origin, uint32_t number);
 bool streams_is_known(const struct history *history, uint32_t origin, uint32_t number);
@@ -447,11 +449,6 @@ void ends_finish(struct history *history);
 
 /* ---- SENDs ---- */
 
-static inline bool is_datagram(uint8_t kind)
-{
-    return kind == PATH_UNIX_DATAGRAM || kind == PATH_UNIX_SEQPACKET || kind == PATH_UDP;
-}
-
 /* Whether positions of SENDs are counted when the call ends. The ptrace meter sees nothing but calls: it counts all, but
  * for UDP, which is in doubt anyway. */
 static inline bool is_counted(uint8_t kind, enum meter_kind meter)
@@ -462,7 +459,7 @@ static inline bool is_counted(uint8_t kind, enum meter_kind meter)
 /* The same of RECEIVEs. */
 static inline bool is_counted_in(uint8_t kind, enum meter_kind meter)
 {
-    return kind == PATH_PIPE || kind == PATH_FIFO || (kind != PATH_UDP && meter == METER_PTRACE);
+    return kind_is_pipe(kind) || (kind != PATH_UDP && meter == METER_PTRACE);
 }
 
 /* Whether the position of a SEND or RECEIVE of this end may be wrong. */
@@ -473,7 +470,7 @@ static inline bool is_doubtful(const struct end *end, const struct record *recor
 
 static inline uint32_t length_of(uint8_t kind, uint32_t bytes)
 {
-    return is_datagram(kind) ? 1 : bytes;
+    return kind_counts_messages(kind) ? 1 : bytes;
 }
 
 static inline uint64_t unwrap(uint64_t near, uint32_t offset)
@@ -520,7 +517,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
 int flows_note_sendcall(struct history *history, struct end *end, struct stream *stream,
                         const struct record *record);
 int flows_note_receive(struct history *history, struct end *end, struct stream *stream,
-                       const struct record *record, uint64_t *ret_position);
+                       const struct record *record);
 /* The call has ended, with or without a SEND. */
 void flows_close_call(struct history *history, struct stream *stream);
 

@@ -82,11 +82,6 @@ static void long_endpoint(unsigned family, const uint8_t address[16], uint16_t p
     to[17] = (uint8_t)port;
 }
 
-static bool is_internet(const struct path_end *end)
-{
-    return end->record->kind == PATH_TCP || end->record->kind == PATH_UDP;
-}
-
 /* A UDP or UNIX datagram socket that waits for anybody: what comes makes paths of its own. */
 static bool has_no_peer(const struct path_end *end)
 {
@@ -122,7 +117,7 @@ static struct key internet_key(const struct path_end *end, enum key_purpose purp
 /* Pipes have no cookies: their meter numbers them, as another one on the same machine does. */
 static bool is_of_its_meter(const struct path_end *end)
 {
-    return end->record->kind == PATH_PIPE || end->record->kind == PATH_FIFO;
+    return kind_is_pipe(end->record->kind);
 }
 
 static struct key unix_key(const struct path_end *end, enum key_purpose purpose, uint64_t one,
@@ -236,7 +231,7 @@ static bool mirrors_itself(const struct path_end *end)
 {
     const struct path_record *record = end->record;
 
-    if (!is_internet(end))
+    if (!kind_is_internet(end->record->kind))
         return record->cookie != 0 && record->cookie == record->peer;
     return record->local_port == record->remote_port &&
            memcmp(record->local, record->remote, record->family == AF_INET6 ? 16 : 4) == 0;
@@ -246,7 +241,7 @@ static enum match match(const struct path_end *a, const struct path_end *b, bool
 {
     if (a->record->kind != b->record->kind)
         return NO_MATCH;
-    return is_internet(a) ? match_internet(a, b, closed_too) : match_unix(a, b);
+    return kind_is_internet(a->record->kind) ? match_internet(a, b, closed_too) : match_unix(a, b);
 }
 
 /* The latest end that waits under `key` and matches `end`; ends that no longer wait are taken out
@@ -424,7 +419,7 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
     end->record = record;
     end->machine = machine;
     end->origin = origin;
-    bool internet = is_internet(end);
+    bool internet = kind_is_internet(end->record->kind);
     if (has_no_peer(end))
         return 0;
     uint32_t partner = mirrors_itself(end) ? index

@@ -21,7 +21,7 @@
 
 static struct process *find_process(const struct history *history, uint32_t origin, uint32_t number)
 {
-    uint32_t found = lookup_find(&history->process_numbers, number_in_origin(origin, number));
+    uint32_t found = lookup_find(&history->process_numbers, number_key(origin, number));
 
     return found == LOOKUP_NONE ? NULL : pool_at(&history->processes, found);
 }
@@ -35,8 +35,7 @@ static struct process *add_process(struct history *history, uint32_t origin, uin
     int64_t index = pool_take(&history->processes);
     if (index < 0)
         return NULL;
-    if (lookup_set(&history->process_numbers, number_in_origin(origin, number), (uint32_t)index) <
-        0) {
+    if (lookup_set(&history->process_numbers, number_key(origin, number), (uint32_t)index) < 0) {
         pool_give(&history->processes, (uint32_t)index);
         return NULL;
     }
@@ -71,7 +70,7 @@ static void free_if_alone(struct history *history, struct process *process)
         return;
     set_parent(history, process, NULL);
     holding_wake_all(history, &process->waiters);
-    lookup_remove(&history->process_numbers, number_in_origin(process->origin, process->number));
+    lookup_remove(&history->process_numbers, number_key(process->origin, process->number));
     for (uint32_t i = 0; process->ended != NULL && i < ENDED_CHILDREN; i++)
         values_spend(history, &process->ended->at[i].termination.value);
     free(process->ended);
@@ -129,7 +128,7 @@ int processes_note_identity(struct history *history, struct stream *stream,
     if (stream->number != record->process || record->parent == 0 || stream->process->parent != 0)
         return 0;
     uint32_t found =
-        lookup_find(&history->stream_numbers, number_in_origin(stream->origin, record->parent));
+        lookup_find(&history->stream_numbers, number_key(stream->origin, record->parent));
     if (found == LOOKUP_NONE)
         return 0;
     const struct stream *parent = pool_at(&history->streams, found);

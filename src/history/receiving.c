@@ -22,7 +22,7 @@ static void look_at_bytes(struct look *look)
     uint64_t at = look->low;
     uint32_t index;
 
-    for (index = look_first_behind(look, look->low);
+    for (index = sends_first_behind(look->from, look->low);
          index < sends->end && sends->at[index].position < look->high && look->error == 0;
          index++) {
         const struct sent *sent = &sends->at[index];
@@ -33,7 +33,7 @@ static void look_at_bytes(struct look *look)
             continue;
         uint64_t begin = sent->position > at ? sent->position : at;
         uint64_t bytes = (end < look->high ? end : look->high) - begin;
-        if (is_datagram(look->from->kind))
+        if (kind_counts_messages(look->from->kind))
             bytes = least(sent->bytes, look->record->message.bytes);
         look_add_send(look, EDGE_EXACT, sent, bytes);
         at = end;
@@ -298,8 +298,8 @@ static int take(struct look *look)
 
 static bool tells_of_bytes(const struct end *end, const struct record *record)
 {
-    return record->message.bytes > 0 ||
-           (end != NULL && is_datagram(end->kind) && !(record->header.flags & RECORD_END_OF_FILE));
+    return record->message.bytes > 0 || (end != NULL && kind_counts_messages(end->kind) &&
+                                         !(record->header.flags & RECORD_END_OF_FILE));
 }
 
 int receiving_look(struct history *history, struct end *end, const struct record *record,
@@ -341,7 +341,7 @@ int receiving_look(struct history *history, struct end *end, const struct record
         return 0;
     event->rest = look.rest;
     event->rest_bytes =
-        is_datagram(end->kind) && look.missing > 0 ? record->message.bytes : look.missing;
+        kind_counts_messages(end->kind) && look.missing > 0 ? record->message.bytes : look.missing;
     count_rest(&history->counts, event->rest);
     count_edges(&look);
     end->in_handed = position;

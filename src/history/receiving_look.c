@@ -255,7 +255,7 @@ void look_missing(struct look *look, uint64_t low, uint64_t high, const struct s
 
     if (recorded > begins)
         begins = recorded;
-    if (low < begins && !is_datagram(from->kind)) {
+    if (low < begins && !kind_counts_messages(from->kind)) {
         look_note_missing(look, (high < begins ? high : begins) - low, REST_EXTERNAL);
         low = begins;
     }
@@ -310,19 +310,4 @@ void look_gap(struct look *look, uint64_t low, uint64_t high, const struct sent 
         }
         low = end;
     }
-}
-
-/* ---- SENDs ---- */
-
-/* Index of the first SEND that ends behind `position`. */
-uint32_t look_first_behind(const struct look *look, uint64_t position)
-{
-    const struct sends *sends = &look->from->sends;
-    uint32_t index = sends_search(sends, position + 1);
-
-    while (index > sends->first &&
-           sends->at[index - 1].position + sent_length(look->from, &sends->at[index - 1]) >
-               position)
-        index--;
-    return index;
 }

@@ -55,9 +55,6 @@ enum history_rest look_why_missing(const struct look *look);
 /* It did not come, and nothing told of it before: unless that may be lost, nobody metered sends here. */
 void look_note_silence(struct look *look);
 
-/* Index of the first SEND that ends behind `position`. */
-uint32_t look_first_behind(const struct look *look, uint64_t position);
-
 static inline uint32_t least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;

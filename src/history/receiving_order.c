@@ -44,7 +44,7 @@ static uint64_t look_for_gaps(struct look *look)
     uint64_t last = 0;
     uint32_t index;
 
-    for (index = look_first_behind(look, look->low);
+    for (index = sends_first_behind(look->from, look->low);
          index < sends->end && sends->at[index].position < look->high; index++) {
         const struct sent *sent = &sends->at[index];
         uint64_t end = sent->position + sent_length(look->from, sent);
@@ -132,7 +132,7 @@ static void add_candidate(struct look *look, const struct sent *sent, uint64_t l
     if (!exact && call_began(sent) >= look->record->header.time)
         return; /* it began when the RECEIVE was over */
     uint64_t bytes = (end < high ? end : high) - (begin > low ? begin : low);
-    if (is_datagram(look->from->kind) || bytes > sent->bytes)
+    if (kind_counts_messages(look->from->kind) || bytes > sent->bytes)
         bytes = sent->bytes;
     if (bytes > look->record->message.bytes)
         bytes = look->record->message.bytes;
@@ -180,8 +180,8 @@ static bool is_concurrent(const struct look *look, uint64_t low, uint64_t high)
 {
     const struct sends *sends = &look->from->sends;
 
-    for (uint32_t i = look_first_behind(look, low); i < sends->end && sends->at[i].position < high;
-         i++)
+    for (uint32_t i = sends_first_behind(look->from, low);
+         i < sends->end && sends->at[i].position < high; i++)
         if (sends->at[i].concurrent)
             return true;
     return false;
@@ -240,7 +240,7 @@ void look_order(struct look *look)
     if (look->waits)
         return;
     uint64_t reach = sends->most_after + calls_before(from, UINT64_MAX);
-    for (uint32_t i = look_first_behind(look, low > reach ? low - reach : 0);
+    for (uint32_t i = sends_first_behind(look->from, low > reach ? low - reach : 0);
          i < sends->end && look->error == 0; i++) {
         if (sends->at[i].position >= high + sends->most_before)
             break;

@@ -44,6 +44,17 @@ uint32_t sends_search(const struct sends *sends, uint64_t position)
     return low;
 }
 
+uint32_t sends_first_behind(const struct end *end, uint64_t position)
+{
+    const struct sends *sends = &end->sends;
+    uint32_t index = sends_search(sends, position + 1);
+
+    while (index > sends->first &&
+           sends->at[index - 1].position + sent_length(end, &sends->at[index - 1]) > position)
+        index--;
+    return index;
+}
+
 /* Makes room for one more at the end. */
 static int make_room(struct sends *sends)
 {

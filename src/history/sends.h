@@ -59,7 +59,7 @@ struct sharing {
     struct who *senders; /* streams that send here, if positions are counted when a call ends */
     uint32_t sender_count;
     size_t sender_capacity;
-    struct range *ahead; /* received before its SEND was noted, on the word of a SENDCALL; sorted */
+    struct range *ahead; /* received before its SEND was noted, on the word of a SENDCALL */
     uint32_t ahead_count;
     size_t ahead_capacity;
     struct sends takes; /* of a pipe: RECEIVEs that count for the order of others ... */
@@ -82,6 +82,9 @@ static inline uint32_t sends_count(const struct sends *sends)
 
 /* Index of the first whose position is at least this. */
 uint32_t sends_search(const struct sends *sends, uint64_t position);
+
+/* Index of the first that ends behind `position`. */
+uint32_t sends_first_behind(const struct end *end, uint64_t position);
 
 /* Inserts it at its position. Returns its index, or -ENOMEM; -ERANGE: it is too far out of order (OVERTAKEN_BY_MOST). */
 int64_t sends_insert(struct sends *sends, const struct sent *sent);
@@ -111,7 +114,8 @@ int sharing_add_who(struct history *history, struct who **list, uint32_t *count,
 /* [from, to) was received before its SEND is told. Returns 0 or -ENOMEM. */
 int sharing_note_ahead(struct history *history, struct end *end, uint64_t from, uint64_t to);
 
-/* Takes [from, to) out of what was received ahead; returns how much of it there was. */
-uint32_t sharing_take_back(struct sharing *sharing, uint64_t from, uint64_t to);
+/* Takes [from, to) out of what was received ahead. Returns how much of it there was, or -ENOMEM. */
+int64_t sharing_take_back(struct history *history, struct sharing *sharing, uint64_t from,
+                          uint64_t to);
 
 #endif

@@ -62,8 +62,23 @@ bool streams_are_past(const struct history *history, const struct end *end, cons
     return true;
 }
 
-/* Takes [from, to) out of what was received ahead; returns how much of it there was. */
-uint32_t sharing_take_back(struct sharing *sharing, uint64_t from, uint64_t to)
+#define RANGES_MOST 256
+
+static int add_range(struct history *history, struct sharing *sharing, struct range range)
+{
+    if (sharing->ahead_count == RANGES_MOST) {
+        history->counts.forgotten_ranges++;
+        return 0;
+    }
+    if (array_reserve(&sharing->ahead, &sharing->ahead_capacity, sharing->ahead_count + 1,
+                      sizeof(*sharing->ahead)) < 0)
+        return -ENOMEM;
+    sharing->ahead[sharing->ahead_count++] = range;
+    return 0;
+}
+
+int64_t sharing_take_back(struct history *history, struct sharing *sharing, uint64_t from,
+                          uint64_t to)
 {
     struct range above = {0};
     uint32_t kept = 0;
@@ -85,13 +100,9 @@ uint32_t sharing_take_back(struct sharing *sharing, uint64_t from, uint64_t to)
         else if (range.to > high)
             sharing->ahead[kept++] = (struct range){high, range.to};
     }
-    if (above.to > 0 && kept < sharing->ahead_capacity)
-        sharing->ahead[kept++] = above;
     sharing->ahead_count = kept;
-    return taken;
+    return above.to > 0 && add_range(history, sharing, above) < 0 ? -ENOMEM : (int64_t)taken;
 }
-
-#define RANGES_MOST 256
 
 int sharing_note_ahead(struct history *history, struct end *end, uint64_t from, uint64_t to)
 {
@@ -107,13 +118,5 @@ int sharing_note_ahead(struct history *history, struct end *end, uint64_t from, 
             return 0;
         }
     }
-    if (sharing->ahead_count == RANGES_MOST) {
-        history->counts.forgotten_ranges++;
-        return 0;
-    }
-    if (array_reserve(&sharing->ahead, &sharing->ahead_capacity, sharing->ahead_count + 1,
-                      sizeof(*sharing->ahead)) < 0)
-        return -ENOMEM;
-    sharing->ahead[sharing->ahead_count++] = (struct range){from, to};
-    return 0;
+    return add_range(history, sharing, (struct range){from, to});
 }

@@ -40,7 +40,7 @@ static void forget_silent(struct history *history)
 
 struct stream *streams_find_or_add(struct history *history, uint32_t origin, uint32_t number)
 {
-    uint64_t key = number_in_origin(origin, number);
+    uint64_t key = number_key(origin, number);
 
     struct stream **recent = &history->recent_streams[place_of_recent(origin, number)];
 
@@ -69,7 +69,7 @@ struct stream *streams_find_or_add(struct history *history, uint32_t origin, uin
 
 bool streams_is_known(const struct history *history, uint32_t origin, uint32_t number)
 {
-    return lookup_find(&history->stream_numbers, number_in_origin(origin, number)) != LOOKUP_NONE;
+    return lookup_find(&history->stream_numbers, number_key(origin, number)) != LOOKUP_NONE;
 }
 
 struct stream *stream_who(const struct history *history, struct who who)
@@ -219,8 +219,8 @@ static uint64_t unwrap_proc_time(struct stream *stream, const struct record_head
 static int hand_out_creation(struct history *history, const struct stream *stream,
                              const struct record *record, struct history_event *event)
 {
-    uint32_t found = lookup_find(&history->stream_numbers,
-                                 number_in_origin(stream->origin, record->create.child));
+    uint32_t found =
+        lookup_find(&history->stream_numbers, number_key(stream->origin, record->create.child));
 
     if (found == LOOKUP_NONE)
         return 0;
@@ -260,7 +260,7 @@ void streams_forget(struct history *history, struct stream *stream)
     values_spend(history, &stream->creator.value);
     processes_leave(history, stream);
     *history_fade(history, stream->origin, stream->number) = stream->latest;
-    lookup_remove(&history->stream_numbers, number_in_origin(stream->origin, stream->number));
+    lookup_remove(&history->stream_numbers, number_key(stream->origin, stream->number));
     struct stream **recent =
         &history->recent_streams[place_of_recent(stream->origin, stream->number)];
     if (*recent == stream)

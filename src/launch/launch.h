@@ -4,7 +4,7 @@
  * meter it from its first instruction.
  *
  *      launch_suspended:  fork ---------------- child reads the gate, waits
- *      launch_release:    closes the gate ----> child execs
+ *      launch_release:    writes a byte ------> child execs   (closed without one, as by launch_cancel, it ends)
  *                         reads the error  <--- errno, or end of file: exec has succeeded
  */
 #ifndef DPM_LAUNCH_H

@@ -88,7 +88,6 @@ static __always_inline void enliven(struct stream *stream, uint32_t flags)
     stream->flags = flags;
 }
 
-/* Nothing of the way out counts. May be called by the ending task and by an iterator at once. */
 /* The send that was in progress at the mark has ended, or failed. */
 static __always_inline void end_older_send(struct stream *stream)
 {

@@ -8,7 +8,10 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #define BIT(id)   EVENT_FLAG(EVENT_##id)
 #define SENDING   (BIT(SEND) | BIT(SENDCALL))
@@ -43,6 +46,8 @@ const struct hook hooks[] = {
 };
 const size_t hook_count = ARRAY_SIZE(hooks);
 
+_Static_assert(ARRAY_SIZE(hooks) <= HOOKS_MOST, "a meter has room for all links");
+
 bool tracepoint_exists(const struct btf *types, const char *name)
 {
     char type[128];
@@ -59,47 +64,64 @@ bool iterator_exists(const struct btf *types, const char *name)
     return btf__find_by_name_kind(types, function, BTF_KIND_FUNC) >= 0;
 }
 
-/* Tells of each hook that the flags need and the kernel lacks; returns how many. */
-static int missing_hooks(const struct btf *types, uint32_t flags, uint32_t kinds,
-                         void (*tell)(const char *sentence, void *context), void *context)
+static bool is_missing(const struct btf *types, const struct hook *hook, uint32_t flags,
+                       uint32_t kinds)
 {
-    char text[256];
-    char kind[METER_KINDS_TEXT_SIZE];
-    int missing = 0;
-
-    for (size_t i = 0; i < hook_count; i++) {
-        if (!hook_needed(&hooks[i], flags, kinds) || hooks[i].since == NULL ||
-            tracepoint_exists(types, hook_tracepoint(&hooks[i])))
-            continue;
-        meter_kinds_text(hooks[i].kinds, kind);
-        snprintf(text, sizeof(text),
-                 "This kernel has no tracepoint %s (Linux %s and later have it), which the flags "
-                 "asked for need%s%s.",
-                 hook_tracepoint(&hooks[i]), hooks[i].since,
-                 kind[0] == '\0' ? "" : " for paths of the kind ", kind);
-        tell(text, context);
-        missing++;
-    }
-    return missing;
+    return hook_needed(hook, flags, kinds) && hook->since != NULL &&
+           !tracepoint_exists(types, hook_tracepoint(hook));
 }
 
-int meter_missing(uint32_t flags, uint32_t kinds, void (*tell)(const char *sentence, void *context),
-                  void *context)
+static int look_for_hooks(const struct btf *types, uint32_t flags, uint32_t kinds,
+                          struct problem *problem)
 {
-    quiet_libbpf();
-    struct btf *types = btf__load_vmlinux_btf();
-    int missing;
+    char kind[METER_KINDS_TEXT_SIZE], others[64] = "";
+    const struct hook *first = NULL;
+    unsigned missing = 0;
 
-    if (libbpf_get_error(types) != 0) {
-        tell("This kernel has no BTF type information (/sys/kernel/btf/vmlinux), which the kernel "
-             "meter needs; use a kernel built with CONFIG_DEBUG_INFO_BTF=y.",
-             context);
-        missing = 1;
-    } else {
-        missing = missing_hooks(types, flags, kinds, tell, context);
-        btf__free(types);
+    for (size_t i = 0; i < hook_count; i++) {
+        if (!is_missing(types, &hooks[i], flags, kinds))
+            continue;
+        first = first == NULL ? &hooks[i] : first;
+        missing++;
     }
-    if (missing > 0)
-        tell("dpm check tells more: what works here, and what to do about the rest.", context);
-    return missing;
+    if (first == NULL)
+        return 0;
+    meter_kinds_text(first->kinds, kind);
+    if (missing > 1)
+        snprintf(others, sizeof(others), ", and lacks %u more", missing - 1);
+    return problem_set(
+        problem, -ENOTSUP,
+        "the kernel meter does not run here: this kernel has no tracepoint %s (Linux %s "
+        "and later have it), which the flags asked for need%s%s%s (dpm check tells more)",
+        hook_tracepoint(first), first->since, kind[0] == '\0' ? "" : " for paths of the kind ",
+        kind, others);
+}
+
+/* libbpf does not say why. */
+static int explain_no_types(struct problem *problem)
+{
+    static const char path[] = "/sys/kernel/btf/vmlinux";
+    int file = open(path, O_RDONLY | O_CLOEXEC), error = file < 0 ? errno : ENOENT;
+
+    if (file >= 0)
+        close(file);
+    if (error != ENOENT)
+        return problem_set(problem, -error, "the kernel meter does not run here: %s: %s", path,
+                           strerror(error));
+    return problem_set(
+        problem, -ENOTSUP,
+        "the kernel meter does not run here: this kernel has no BTF type information "
+        "(%s); use one built with CONFIG_DEBUG_INFO_BTF=y (dpm check tells more)",
+        path);
+}
+
+int hooks_look(uint32_t flags, uint32_t kinds, struct problem *problem)
+{
+    struct btf *types = btf__load_vmlinux_btf();
+
+    if (types == NULL)
+        return explain_no_types(problem);
+    int result = look_for_hooks(types, flags, kinds, problem);
+    btf__free(types);
+    return result;
 }

@@ -10,9 +10,12 @@
  */
 #include "meter/meter_private.h"
 
+#include "base/process.h"
+
 #include "meter.skel.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -91,17 +94,10 @@ static int tell_image(struct beginning *beginning, const struct survey_stream *s
         .inode = stream->inode,
         .load = stream->load,
     };
-    char link[64], name[IMAGE_NAME_SIZE + sizeof(" (deleted)")];
+    char name[PATH_MAX];
 
-    snprintf(link, sizeof(link), "/proc/%u/exe", stream->identity.pid);
-    ssize_t length = readlink(link, name, sizeof(name) - 1);
-    if (length > 0) {
-        name[length] = '\0';
-        char *deleted = strstr(name, " (deleted)");
-        if (deleted != NULL && deleted[strlen(" (deleted)")] == '\0')
-            *deleted = '\0';
-        memcpy(image.name, name, strnlen(name, sizeof(image.name)));
-    }
+    process_program((pid_t)stream->identity.pid, name, sizeof(name));
+    memcpy(image.name, name, strnlen(name, sizeof(image.name)));
     return own_records_add(&beginning->meter->own, &image.header);
 }
 

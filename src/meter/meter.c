@@ -51,14 +51,6 @@ void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
         data / 4 < LEAST_CONTROL_RING_SIZE ? LEAST_CONTROL_RING_SIZE : data / 4;
 }
 
-static void keep_first(const char *sentence, void *context)
-{
-    char *text = context;
-
-    if (text[0] == '\0')
-        snprintf(text, 256, "%s", sentence);
-}
-
 static bool have_capability(unsigned capability)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -148,12 +140,12 @@ static int open_rings(struct meter *meter)
 
 static int load(struct meter *meter, const struct meter_options *options, struct problem *problem)
 {
-    char missing[256] = "";
     uint32_t sizes[RING_COUNT];
 
     quiet_libbpf();
-    if (meter_missing(meter->flags, meter->kinds, keep_first, missing) > 0)
-        return problem_set(problem, -ENOTSUP, "%s (dpm check tells more)", missing);
+    int result = hooks_look(meter->flags, meter->kinds, problem);
+    if (result < 0)
+        return result;
     meter->kernel = meter_bpf__open();
     if (meter->kernel == NULL)
         return cannot_load(-errno, problem);
@@ -171,7 +163,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
         bpf_program__set_autoload(
             bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program),
             is_used(meter, &hooks[i]));
-    int result = meter_bpf__load(meter->kernel);
+    result = meter_bpf__load(meter->kernel);
     if (result < 0)
         return cannot_load(result, problem);
     result = open_rings(meter);

@@ -26,11 +26,6 @@ struct meter_options {
     bool coarse_time;        /* CPU time as of the scheduler's last look, up to a tick old */
 };
 
-/* Says what the meter needs and this machine lacks for `flags` and `kinds`: calls `tell` once for each, with
- * one sentence, and once more to say where to read on. Returns how many things are lacking. */
-int meter_missing(uint32_t flags, uint32_t kinds, void (*tell)(const char *sentence, void *context),
-                  void *context);
-
 /* Loads the kernel programs and attaches those that options->flags and kinds need. Until a process is marked
  * nothing is recorded. Needs CAP_BPF and CAP_PERFMON (or root); for UDP see meter_left_out().
  * Errors: -EPERM, -ENOTSUP (kernel), -ENOMEM ..., with a line in `problem`; nothing stays in the

@@ -29,6 +29,8 @@ static inline const char *hook_tracepoint(const struct hook *hook)
     return hook->shared != NULL ? hook->shared : hook->program;
 }
 
+#define HOOKS_MOST 32
+
 extern const struct hook hooks[];
 extern const size_t hook_count;
 
@@ -41,6 +43,10 @@ static inline bool hook_needed(const struct hook *hook, uint32_t flags, uint32_t
 }
 
 struct btf;
+
+/* Whether this kernel has all hooks that `flags` and `kinds` need: 0; or -ENOTSUP, or why it cannot be found out, with a
+ * line in `problem`. */
+int hooks_look(uint32_t flags, uint32_t kinds, struct problem *problem);
 
 /* Whether the kernel with these types has a tracepoint, an iterator, of this name. */
 bool tracepoint_exists(const struct btf *types, const char *name);
@@ -116,7 +122,7 @@ struct meter {
     struct source source; /* first: a source is a meter */
     struct source_state state;
     struct meter_bpf *kernel;
-    struct bpf_link *links[32];
+    struct bpf_link *links[HOOKS_MOST];
     size_t link_count;
     struct ring rings[RING_COUNT];
     struct own_records own;

@@ -5,7 +5,7 @@
  * A record's sequence number is taken before its place in the ring: what finds no place leaves a
  * gap, is counted with the stream and the ring, and is told by a LOST record just before the
  * stream's next record. The time is taken after the place is reserved: a reader that has read up
- * to the producer's position at time t knows that nothing older than t will come (order.c).
+ * to the producer's position at time t knows that nothing older than t will come (ring.c).
  *
  * Rings are never woken for: the reader comes by itself.
  *

@@ -200,7 +200,7 @@ int graph_add_edges(struct graph *graph, struct arrival *arrival)
 
 static struct request *find_request(const struct graph *graph, uint32_t origin, uint32_t path)
 {
-    uint32_t found = lookup_find(&graph->paths, graph_key(origin, path));
+    uint32_t found = lookup_find(&graph->paths, number_key(origin, path));
 
     return found == LOOKUP_NONE ? NULL : pool_at(&graph->requests, found);
 }
@@ -216,7 +216,7 @@ int graph_note_request(struct graph *graph, const struct arrival *arrival)
         return (int)stretch;
     if (request == NULL) {
         int64_t index = pool_take(&graph->requests);
-        if (index < 0 || lookup_set(&graph->paths, graph_key(origin, path), (uint32_t)index) < 0)
+        if (index < 0 || lookup_set(&graph->paths, number_key(origin, path), (uint32_t)index) < 0)
             return -ENOMEM;
         request = pool_at(&graph->requests, (uint32_t)index);
     }
@@ -227,12 +227,12 @@ int graph_note_request(struct graph *graph, const struct arrival *arrival)
 
 void graph_forget_path(struct graph *graph, uint32_t origin, uint32_t path)
 {
-    uint32_t found = lookup_find(&graph->paths, graph_key(origin, path));
+    uint32_t found = lookup_find(&graph->paths, number_key(origin, path));
 
     if (found == LOOKUP_NONE)
         return;
     pool_give(&graph->requests, found);
-    lookup_remove(&graph->paths, graph_key(origin, path));
+    lookup_remove(&graph->paths, number_key(origin, path));
 }
 
 /* A RECEIVE from outside: since the same process has sent something there, this time has passed (thesis,

@@ -53,7 +53,7 @@ struct graph_stream *graph_find_stream(struct graph *graph, uint32_t origin, uin
 
     if (*recent != NULL && (*recent)->number == number && (*recent)->origin == origin)
         return *recent;
-    uint32_t found = lookup_find(&graph->stream_numbers, graph_key(origin, number));
+    uint32_t found = lookup_find(&graph->stream_numbers, number_key(origin, number));
     return found == LOOKUP_NONE ? NULL : (*recent = pool_at(&graph->streams, found));
 }
 
@@ -66,7 +66,7 @@ struct graph_stream *graph_find_or_add_stream(struct graph *graph, uint32_t orig
         return stream;
     int64_t index = pool_take(&graph->streams);
     if (index < 0 ||
-        lookup_set(&graph->stream_numbers, graph_key(origin, number), (uint32_t)index) < 0)
+        lookup_set(&graph->stream_numbers, number_key(origin, number), (uint32_t)index) < 0)
         return NULL;
     stream = pool_at(&graph->streams, (uint32_t)index);
     stream->origin = origin;
@@ -88,13 +88,13 @@ int64_t graph_find_or_add_process(struct graph *graph, uint32_t origin, uint32_t
                                   const struct stream_record *record)
 {
     struct parallelism *result = graph->result;
-    uint32_t found = lookup_find(&graph->process_numbers, graph_key(origin, first));
+    uint32_t found = lookup_find(&graph->process_numbers, number_key(origin, first));
     uint32_t number = found == LOOKUP_NONE ? (uint32_t)result->process_count : found;
 
     if (found == LOOKUP_NONE &&
         (array_reserve(&result->processes, &graph->process_room, (size_t)number + 1,
                        sizeof(*result->processes)) < 0 ||
-         lookup_set(&graph->process_numbers, graph_key(origin, first), number) < 0))
+         lookup_set(&graph->process_numbers, number_key(origin, first), number) < 0))
         return -ENOMEM;
     struct parallelism_process *process = &result->processes[number];
     if (found == LOOKUP_NONE) {
@@ -254,7 +254,7 @@ static void forget_stream(struct graph *graph, uint32_t index)
 
     if (graph->recent[stream->number % RECENT_STREAMS] == stream)
         graph->recent[stream->number % RECENT_STREAMS] = NULL;
-    lookup_remove(&graph->stream_numbers, graph_key(stream->origin, stream->number));
+    lookup_remove(&graph->stream_numbers, number_key(stream->origin, stream->number));
     pool_give(&graph->streams, index);
 }
 
@@ -262,7 +262,8 @@ static void forget_stream(struct graph *graph, uint32_t index)
 int graph_end_stream(struct graph *graph, struct graph_stream *stream, bool last_of_process)
 {
     struct chain *chain = graph_chain_of(graph, stream);
-    uint32_t index = lookup_find(&graph->stream_numbers, graph_key(stream->origin, stream->number));
+    uint32_t index =
+        lookup_find(&graph->stream_numbers, number_key(stream->origin, stream->number));
     int64_t last = graph_end_here(graph, chain);
 
     if (last < 0)

@@ -13,11 +13,6 @@
 
 #include "parallelism/program_graph.h"
 
-static inline uint64_t graph_key(uint32_t origin, uint32_t number)
-{
-    return (uint64_t)origin << 32 | number;
-}
-
 /* ---- graph_chains.c; 0 or an index, or -ENOMEM; stretches also as stretches_add ---- */
 
 int graph_note_machine(struct graph *graph, uint32_t origin, const struct machine_record *record);

@@ -25,7 +25,7 @@ static bool serves(const struct path_record *path)
 {
     if (path->role == PATH_ROLE_ACCEPTED || path->role == PATH_ROLE_CONNECTED)
         return path->role == PATH_ROLE_ACCEPTED;
-    if (path->kind == PATH_TCP || path->kind == PATH_UDP) /* the other's was chosen by the kernel */
+    if (kind_is_internet(path->kind)) /* the other's was chosen by the kernel */
         return path->local_port < path->remote_port;
     return path->name_end == PATH_NAME_LOCAL;
 }
@@ -41,10 +41,10 @@ static uint64_t row_key(const struct path_record *path, uint32_t process)
         uint8_t address[16];
     } key = {.process = process, .kind = path->kind};
 
-    if (path->kind == PATH_TCP || path->kind == PATH_UDP) {
+    if (kind_is_internet(path->kind)) {
         key.port = here ? path->local_port : path->remote_port;
         memcpy(key.address, here ? path->local : path->remote, sizeof(key.address));
-    } else if (path->kind == PATH_PIPE || path->kind == PATH_FIFO) {
+    } else if (kind_is_pipe(path->kind)) {
         key.end = path->inode;
     } else if (path->name[0] != '\0') {
         key.end = hash_bytes(0, path->name, strnlen(path->name, sizeof(path->name)));

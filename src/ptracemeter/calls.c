@@ -20,9 +20,6 @@
 
 #define LONG_CALL (500 * MILLISECOND)
 
-/* What the kernel's calls return inside when they are to go on after a signal. */
-#define RESTART_BLOCK (-516) /* by restart_syscall */
-
 #define CALL_NUMBERS 512
 
 /* By number, made when first asked for. */
@@ -342,7 +339,7 @@ void call_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
 {
     if (tracee->call.what == NULL)
         return;
-    if (result == RESTART_BLOCK)
+    if (result == FIRST_RESTART)
         tracee->restarting = tracee->call;
     ends(meter, tracee, result);
     message_dropped(tracee);

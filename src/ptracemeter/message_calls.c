@@ -18,8 +18,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define FIRST_RESTART (-516)
-#define LAST_RESTART  (-512)
 #define MOST_MESSAGES 1024 /* of sendmmsg, as the kernel has it */
 #define SENDS_LONG    (50 * MILLISECOND)
 
@@ -47,7 +45,6 @@ static void enter_path(struct tracee *tracee, struct path *path)
     call->path = path;
     if (path == NULL)
         return;
-    call->first = path->out;
     call->others = path->senders > 0 ? 0 : path->begun + 1; /* 0: others are in progress */
     path->senders++;
     path->begun++;

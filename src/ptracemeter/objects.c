@@ -8,13 +8,14 @@
 #include "event/socket_kind.h"
 #include "ptracemeter/ptracemeter_private.h"
 
+#include "base/mapping.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -173,8 +174,7 @@ struct object *object_of_file(struct ptracemeter *meter, struct tracee *tracee, 
     }
     object->object_kind = is_socket ? OBJECT_SOCKET : OBJECT_PIPE;
     object->older = true;
-    object->facts.network =
-        is_socket ? tracee->process->network : major(file->st_dev) << 20 | minor(file->st_dev);
+    object->facts.network = is_socket ? tracee->process->network : file_device(file->st_dev);
     if (is_socket ? look_at_socket(meter, tracee, object, descriptor)
                   : look_at_pipe(meter, tracee, object, descriptor)) {
         if (object->kind == PATH_PIPE)

@@ -29,6 +29,7 @@
 
 #include "base/lookup.h"
 #include "base/mapping.h"
+#include "base/process.h"
 #include "event/caller.h"
 #include "event/record.h"
 
@@ -365,21 +366,11 @@ static bool can_remember(struct known *known, const struct pc_memory *memory)
 /* The text of the program, as the kernel sees it: fields 26 and 27 of /proc/PID/stat. */
 static void read_text(struct callers *callers)
 {
-    char path[64], bytes[2048];
+    char stat[2048];
     struct text text;
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", now.tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return;
-    ssize_t size = read(file, bytes, sizeof(bytes) - 1);
-    close(file);
-    if (size <= 0)
-        return;
-    bytes[size] = '\0';
-    const char *at = strrchr(bytes, ')'); /* end of field 2, a name that may hold anything */
-    for (unsigned field = 2; at != NULL && field < 26; field++)
-        at = strchr(at + 1, ' ');
+    process_read(now.tid, "stat", stat, sizeof(stat));
+    const char *at = process_stat_field(stat, 26);
     if (at == NULL || sscanf(at, "%" SCNu64 " %" SCNu64, &text.begin, &text.end) != 2 ||
         text.begin <= 1) /* to those who may not know it 1 is said */
         return;

@@ -16,8 +16,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TICKSIGNAL (SIGRTMIN + 3)
-
 /* ---- programs of 32 bits ---- */
 
 /* The file that exec would find; false: none. */

@@ -30,8 +30,8 @@ struct ptracemeter_options {
     bool survive;   /* without the filter, slower: who is traced outlives the tracer */
 };
 
-/* Why this program cannot be metered here, in one line; its return value is then a negative errno: -ENOEXEC (a program
- * of 32 bits), -ENOTSUP (the kernel). `command` is looked up in PATH; one that cannot be found is not refused. */
+/* Why this program cannot be metered here, in one line; its return value is then -ENOEXEC (a program
+ * of 32 bits). `command` is looked up in PATH; one that cannot be found is not refused. */
 int ptracemeter_refuses(const char *command, struct problem *problem);
 
 /* Makes the filter. Nothing is traced yet. Errors: -ENOMEM, -ENOTSUP ... with a line in `problem`. */

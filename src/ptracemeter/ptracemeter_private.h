@@ -38,6 +38,12 @@
 
 #define MILLISECOND 1000000ull
 
+#define TICKSIGNAL (SIGRTMIN + 3) /* interrupts the tracer's wait */
+
+/* What the kernel's calls return inside when they are to go on after a signal: from the first on ... */
+#define FIRST_RESTART (-516) /* ... which goes on by restart_syscall ... */
+#define LAST_RESTART  (-512) /* ... to the last */
+
 /* ---- the object behind a descriptor ---- */
 
 enum object_kind {
@@ -147,7 +153,6 @@ struct call {
     struct object *from;  /* receives; may be NULL */
     struct object *to;    /* sends */
     struct path *path;    /* SENDs count as in progress on it */
-    uint32_t first;       /* of `path`, when it began */
     uint32_t others;      /* sends in progress, and ended, on it then */
     uint32_t
         other_receives;  /* receives that had begun on `from` then; 0: others were in progress */
@@ -270,14 +275,12 @@ struct ptracemeter {
     struct lookup cookies;   /* of UNIX sockets -> objects */
     struct lookup addresses; /* of TCP ends, hashed -> objects */
     uint32_t last_stream, last_path, last_image, last_pipe;
-    struct intern inherited; /* inodes of pipes and sockets that the command began with */
     int cgroup_root;
     int diag;
     bool diag_tried;
     uint32_t diag_questions;
     bool no_copies; /* of descriptors: pidfd_getfd is refused */
-    uint32_t own_network;
-    bool doubtful; /* calls are made that are not seen: all positions */
+    bool doubtful;  /* calls are made that are not seen: all positions */
     bool
         identities_change; /* somebody may have got another user, other namespaces: all are asked */
     bool closings;         /* objects that may be closed */
@@ -478,8 +481,7 @@ struct object *object_of_cookie(const struct ptracemeter *meter, uint64_t cookie
 
 static inline bool is_message(const struct object *object)
 {
-    return object->kind == PATH_UNIX_DATAGRAM || object->kind == PATH_UNIX_SEQPACKET ||
-           object->kind == PATH_UDP;
+    return kind_counts_messages(object->kind);
 }
 
 static inline bool is_datagram(const struct object *object)

@@ -8,6 +8,9 @@
  */
 #include "ptracemeter/ptracemeter_private.h"
 
+#include "base/mapping.h"
+#include "base/process.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,26 +21,11 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <unistd.h>
 
 /* ---- reading /proc ---- */
-
-/* The beginning of a file of /proc/TID, as text. */
-static bool read_file(pid_t tid, const char *name, char *text, size_t size)
-{
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%d/%s", tid, name);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? -1 : read(file, text, size - 1);
-    if (file >= 0)
-        close(file);
-    text[length < 0 ? 0 : length] = '\0';
-    return length > 0;
-}
 
 /* The number behind a word at the beginning of a line. */
 static const char *find_line(const char *text, const char *word)
@@ -87,7 +75,7 @@ static uint64_t cgroup_of(const struct ptracemeter *meter, pid_t tid)
     char text[4096];
     struct stat status;
 
-    if (meter->cgroup_root < 0 || !read_file(tid, "cgroup", text, sizeof(text)))
+    if (meter->cgroup_root < 0 || !process_read(tid, "cgroup", text, sizeof(text)))
         return 0;
     const char *line = find_line(text, "0::/");
     if (line == NULL)
@@ -104,7 +92,7 @@ static void read_identity(struct process *process)
 {
     char text[4096];
 
-    if (read_file(process->pid, "status", text, sizeof(text))) {
+    if (process_read(process->pid, "status", text, sizeof(text))) {
         process->user = number_of(find_line(text, "Uid:"));
         process->pid_inside = last_number_of(find_line(text, "NSpid:"));
     }
@@ -236,7 +224,7 @@ uint64_t tracee_preempted(const struct tracee *tracee)
 {
     char text[4096];
 
-    return read_file(tracee->tid, "status", text, sizeof(text))
+    return process_read(tracee->tid, "status", text, sizeof(text))
                ? number_of(find_line(text, "nonvoluntary_ctxt_switches:"))
                : 0;
 }
@@ -245,8 +233,8 @@ void tracee_name(const struct tracee *tracee, char text[32])
 {
     char name[STREAM_NAME_SIZE + 1];
 
-    if (!read_file(tracee->process != NULL ? tracee->process->pid : tracee->tid, "comm", name,
-                   sizeof(name)))
+    if (!process_read(tracee->process != NULL ? tracee->process->pid : tracee->tid, "comm", name,
+                      sizeof(name)))
         name[0] = '\0';
     name[strcspn(name, "\n")] = '\0';
     for (char *at = name; *at != '\0'; at++)
@@ -286,28 +274,21 @@ static void tell_stream(struct ptracemeter *meter, const struct tracee *tracee)
         .image = process->image,
     };
 
-    if (read_file(tracee->tid, "comm", name, sizeof(name)))
+    if (process_read(tracee->tid, "comm", name, sizeof(name)))
         memcpy(record.name, name,
                strnlen(name, strcspn(name, "\n") < sizeof(record.name) ? strcspn(name, "\n")
                                                                        : sizeof(record.name)));
     tell(meter, &record.header);
 }
 
-#define MINOR_BITS 20
-#define STARTCODE  26 /* field of /proc/PID/stat */
+#define STARTCODE 26 /* field of /proc/PID/stat */
 
 static uint64_t address_of_text(pid_t tid)
 {
     char text[2048];
 
-    if (!read_file(tid, "stat", text, sizeof(text)))
-        return 0;
-    /* the name may hold anything but ends with the last ')' */
-    char *at = strrchr(text, ')');
-    for (int field = 2; at != NULL && field < STARTCODE; field++) {
-        at = strchr(at, ' ');
-        at = at == NULL ? NULL : at + 1;
-    }
+    process_read(tid, "stat", text, sizeof(text));
+    const char *at = process_stat_field(text, STARTCODE);
     return at == NULL ? 0 : strtoull(at, NULL, 10);
 }
 
@@ -384,7 +365,7 @@ static void tell_image(struct ptracemeter *meter, const struct tracee *tracee,
     };
 
     if (program->known) {
-        record.device = major(program->file.st_dev) << MINOR_BITS | minor(program->file.st_dev);
+        record.device = file_device(program->file.st_dev);
         record.inode = program->file.st_ino;
     }
     read_image_name(tracee, record.name);
@@ -504,7 +485,7 @@ void tracee_adopt(struct ptracemeter *meter, struct tracee *tracee)
 {
     char text[4096] = "";
 
-    read_file(tracee->tid, "status", text, sizeof(text));
+    process_read(tracee->tid, "status", text, sizeof(text));
     pid_t group = (pid_t)number_of(find_line(text, "Tgid:"));
     struct tracee *leader = group != tracee->tid ? tracee_find(meter, group) : NULL;
     tracee->number = ++meter->last_stream;
@@ -631,7 +612,7 @@ static void note_left(struct ptracemeter *meter, const struct tracee *tracee)
     if (array_reserve(&meter->left, &meter->left_capacity, meter->left_count + 1,
                       sizeof(meter->left[0])) < 0)
         return;
-    read_file(pid, "comm", name, sizeof(name));
+    process_read(pid, "comm", name, sizeof(name));
     struct ptracemeter_process *left = &meter->left[meter->left_count++];
     left->pid = pid;
     memcpy(left->name, name, strcspn(name, "\n"));

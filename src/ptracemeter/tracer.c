@@ -25,10 +25,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TICK       (100 * MILLISECOND)
-#define SWEEP      (1000 * MILLISECOND)
-#define LONG_HELD  (500 * MILLISECOND)
-#define TICKSIGNAL (SIGRTMIN + 3)
+#define TICK      (100 * MILLISECOND)
+#define SWEEP     (1000 * MILLISECOND)
+#define LONG_HELD (500 * MILLISECOND)
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
@@ -147,7 +146,7 @@ static void at_call(struct ptracemeter *meter, struct tracee *tracee)
 
     if (!look_where(tracee, &info))
         return;
-    if (tracee->from_exec || tracee->process->other_bits)
+    if (tracee->from_exec || tracee->process == NULL || tracee->process->other_bits)
         return;
     if (is_other_call(&info)) {
         at_other_call(meter, tracee);

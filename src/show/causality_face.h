@@ -25,7 +25,6 @@ struct causality_state {
     unsigned length; /* 0: the requestor */
     unsigned layer;  /* messages from the requestor, the fewest */
     size_t place;    /* in its layer */
-    uint64_t visits; /* receives */
 };
 
 struct causality_arc {

@@ -60,7 +60,6 @@ static void add_arc(struct causality_diagram *diagram, size_t from, size_t to, u
                     uint64_t of)
 {
     diagram->arcs[diagram->arc_count++] = (struct causality_arc){from, to, count, of};
-    diagram->states[to].visits += count;
 }
 
 /* ---- which are drawn ---- */

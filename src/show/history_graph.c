@@ -48,7 +48,7 @@ static int64_t find_column(struct history_graph *graph, uint32_t origin, uint32_
 {
     const struct stream_record *stream = identities_stream(graph->identities, origin, number);
     uint32_t process = stream == NULL || stream->process == 0 ? number : stream->process;
-    int64_t index = intern_add(&graph->column_keys, (uint64_t)origin << 32 | process);
+    int64_t index = intern_add(&graph->column_keys, number_key(origin, process));
 
     if (index < 0 || array_reserve(&graph->columns, &graph->column_capacity, (size_t)index + 1,
                                    sizeof(*graph->columns)) < 0)
@@ -62,7 +62,7 @@ static int64_t find_column(struct history_graph *graph, uint32_t origin, uint32_
 static int64_t find_line(struct history_graph *graph, uint32_t origin, uint32_t number)
 {
     uint32_t known = graph->line_keys.count;
-    int64_t index = intern_add(&graph->line_keys, (uint64_t)origin << 32 | number);
+    int64_t index = intern_add(&graph->line_keys, number_key(origin, number));
 
     if (index < 0 || array_reserve(&graph->lines, &graph->line_capacity, (size_t)index + 1,
                                    sizeof(*graph->lines)) < 0)

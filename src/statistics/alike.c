@@ -151,7 +151,7 @@ static void keep_common(unsigned kind, char local[ADDRESS_SIZE], char remote[ADD
         strcpy(remote, "pipe:*");
         return;
     }
-    strcpy((kind == PATH_TCP || kind == PATH_UDP) && colon != NULL ? colon + 1 : local, "*");
+    strcpy(kind_is_internet(kind) && colon != NULL ? colon + 1 : local, "*");
     if (strncmp(remote, "socket#", strlen("socket#")) == 0)
         strcpy(remote, "*");
 }

@@ -155,7 +155,7 @@ static bool peer_is_local(const struct statistics *statistics, const struct conn
     uint8_t local[16];
     uint8_t remote[16];
 
-    if (record->kind != PATH_TCP && record->kind != PATH_UDP)
+    if (!kind_is_internet(record->kind))
         return true;
     long_address(record->family, record->local, local);
     long_address(record->family, record->remote, remote);

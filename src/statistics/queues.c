@@ -24,11 +24,6 @@
 #define MOST_UNJOINED 1024  /* ... as long as the other end is not known */
 #define LOOK_AHEAD    64    /* messages that may have overtaken another, or are told before it */
 
-static bool counts_messages(unsigned kind)
-{
-    return kind == PATH_UDP || kind == PATH_UNIX_DATAGRAM || kind == PATH_UNIX_SEQPACKET;
-}
-
 /* What one end of a path sends is kept with it, for its other end may be told of later. What comes from
  * somebody who is not metered is kept with the end that it comes to. NULL: out of memory. */
 static struct queue *queue_of(struct statistics *statistics, uint32_t path, uint32_t *index_and_1)
@@ -44,8 +39,8 @@ static struct queue *queue_of(struct statistics *statistics, uint32_t path, uint
     queue->owner = NO_PROCESS;
     if (record == NULL)
         return queue;
-    queue->numbered = counts_messages(record->kind);
-    queue->travels = record->kind == PATH_TCP || record->kind == PATH_UDP;
+    queue->numbered = kind_counts_messages(record->kind);
+    queue->travels = kind_is_internet(record->kind);
     return queue;
 }
 

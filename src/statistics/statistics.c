@@ -202,7 +202,7 @@ static int add_stream(struct statistics *statistics, const struct event *event)
 /* Of connections older than the recording nothing tells which end is the server, but its port. */
 static uint8_t likely_role(const struct path_record *record)
 {
-    if (record->role != PATH_ROLE_UNKNOWN || (record->kind != PATH_TCP && record->kind != PATH_UDP))
+    if (record->role != PATH_ROLE_UNKNOWN || !kind_is_internet(record->kind))
         return record->role;
     if (record->local_port < FIRST_EPHEMERAL && record->remote_port >= FIRST_EPHEMERAL)
         return PATH_ROLE_ACCEPTED;

@@ -329,9 +329,6 @@ struct statistics {
 
 /* ---- the tables: index of a number of an origin, new or known; a negative errno: out of memory ---- */
 
-uint64_t number_key(uint32_t origin,
-                    uint32_t number); /* by which they are found in a number_table */
-
 int64_t statistics_process_index(struct statistics *statistics, uint32_t origin, uint32_t number);
 int64_t statistics_stream_index(struct statistics *statistics, uint32_t origin, uint32_t number,
                                 uint32_t process_number);

@@ -15,11 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t number_key(uint32_t origin, uint32_t number)
-{
-    return (uint64_t)origin << 32 | number;
-}
-
 /* ---- numbers ---- */
 
 static int number_table_new(struct number_table *table)

@@ -17,15 +17,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define KERNEL_MINOR_BITS 20
-
 /* Some file systems (btrfs, overlayfs) tell programs another device than the kernel has; both are
  * numbers without a driver, of major 0. There the inode alone must agree: the file was found by
  * the process's own link or by its name. */
 static bool is_file(const struct stat *status, struct file_identity identity)
 {
-    uint32_t device = major(status->st_dev) << KERNEL_MINOR_BITS | minor(status->st_dev);
-    bool anonymous = major(status->st_dev) == 0 && identity.device >> KERNEL_MINOR_BITS == 0;
+    uint32_t device = file_device(status->st_dev);
+    bool anonymous = major(status->st_dev) == 0 && identity.device >> DEVICE_MINOR_BITS == 0;
 
     return S_ISREG(status->st_mode) && status->st_ino == identity.inode &&
            (device == identity.device || anonymous);

@@ -88,12 +88,12 @@ void symbols_free(struct symbols *symbols)
     }
     for (unsigned i = 0; i < MAPPINGS_KEPT; i++)
         mappings_done(&symbols->kept[i].mappings);
+    for (uint32_t i = 0; i < symbols->image_numbers.count && i < symbols->image_capacity; i++)
+        free(symbols->images[i].record);
     intern_done(&symbols->stream_numbers);
     intern_done(&symbols->image_numbers);
     intern_done(&symbols->program_places);
     intern_done(&symbols->other_places);
-    for (uint32_t i = 0; i < symbols->image_numbers.count && i < symbols->image_capacity; i++)
-        free(symbols->images[i].record);
     free(symbols->streams);
     free(symbols->images);
     free(symbols);

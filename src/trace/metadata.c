@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #define METADATA_SIZE_MOST (1u << 20)
-#define UUID_TEXT_SIZE     36
 
 static const char tracer_line[] = "tracer_name = \"dpm\";";
 static const char format_line[] = "trace_format = ";

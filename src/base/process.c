@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* process.c: what /proc tells of a process. See process.h. */
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+size_t process_read(pid_t pid, const char *name, char *text, size_t size)
+{
+    char path[64];
+    size_t length = 0;
+    ssize_t got = 1;
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        while (got > 0 && length < size - 1) {
+            got = read(file, text + length, size - 1 - length);
+            length += got > 0 ? (size_t)got : 0;
+        }
+        close(file);
+    }
+    text[length] = '\0';
+    return length;
+}
+
+const char *process_stat_field(const char *stat, unsigned field)
+{
+    const char *at = strrchr(stat, ')'); /* the name may hold anything but ends with the last one */
+
+    for (unsigned is = 2; at != NULL && is < field; is++) {
+        at = strchr(at, ' ');
+        at = at == NULL ? NULL : at + 1;
+    }
+    return at;
+}
+
+bool process_program(pid_t pid, char *path, size_t size)
+{
+    static const char deleted[] = " (deleted)"; /* replaced since, by an upgrade for example */
+    const size_t more = strlen(deleted);
+    char link[64];
+
+    snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+    ssize_t length = readlink(link, path, size - 1);
+    path[length < 0 ? 0 : length] = '\0';
+    if (length > (ssize_t)more && strcmp(path + length - more, deleted) == 0)
+        path[(size_t)length - more] = '\0';
+    return length > 0;
+}
