@@ -161,7 +161,7 @@ no_cgroup='umount -a -t cgroup2'
 if changed "$no_types" true 2> err; then
     agrees "a kernel without BTF" no changed "$no_types"
     check_equal "... is found" missing "$(state_of BTF)"
-    check "... and dpm run refers to dpm check" grep -q '^dpm: dpm check tells more' err
+    check "... and dpm run refers to dpm check" grep -q '^dpm: the kernel meter .* BTF .*(dpm check tells more)$' err
 
     # The same kernel, but in its list of types one tracepoint has another name.
     sed 's/btf_trace_tcp_sendmsg_locked/btf_trace_tcp_sendmsg_LOCKED/' /sys/kernel/btf/vmlinux \

@@ -93,16 +93,19 @@ int launch_suspended(const struct launch_options *options, struct launched *ret_
     }
     close_fd(&gate[0]);
     close_fd(&error[1]);
-    ret_launched->pid = pid;
-    ret_launched->reaped_elsewhere = options->reaped_elsewhere;
-    ret_launched->gate = gate[1];
-    ret_launched->error = error[0];
-    ret_launched->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (ret_launched->pid_fd < 0) {
+    struct launched launched = {
+        .pid = pid,
+        .pid_fd = (int)syscall(SYS_pidfd_open, pid, 0),
+        .reaped_elsewhere = options->reaped_elsewhere,
+        .gate = gate[1],
+        .error = error[0],
+    };
+    if (launched.pid_fd < 0) {
         result = problem_set(problem, -errno, "cannot watch process %d: %s", pid, strerror(errno));
-        launch_cancel(ret_launched);
+        launch_cancel(&launched);
         return result;
     }
+    *ret_launched = launched;
     return 0;
 fail:
     for (size_t i = 0; i < 2; i++) {
@@ -112,21 +115,34 @@ fail:
     return result;
 }
 
+/* What has become of it is known. */
+static void reap(struct launched *launched)
+{
+    if (!launched->reaped_elsewhere)
+        waitpid(launched->pid, NULL, 0);
+    close_fd(&launched->pid_fd);
+}
+
 int launch_release(struct launched *launched, struct problem *problem)
 {
     struct complaint complaint = {0};
-    ssize_t got = write(launched->gate, "", 1);
+    ssize_t got;
+    int error;
 
+    do
+        got = write(launched->gate, "", 1);
+    while (got < 0 && errno == EINTR);
+    error = got == 1 ? 0 : errno;
     close_fd(&launched->gate);
     do
         got = read(launched->error, &complaint, sizeof(complaint));
     while (got < 0 && errno == EINTR);
     close_fd(&launched->error);
-    if (got <= 0)
+    if (error == 0 && got <= 0)
         return 0;
-    if (!launched->reaped_elsewhere)
-        waitpid(launched->pid, NULL, 0);
-    close_fd(&launched->pid_fd);
+    reap(launched);
+    if (error != 0)
+        return problem_set(problem, -error, "cannot start its process: %s", strerror(error));
     return problem_set(problem, -complaint.error,
                        complaint.about == ABOUT_USER   ? "cannot become the user: %s"
                        : complaint.about == ABOUT_EXEC ? "cannot run it: %s"
