@@ -6,6 +6,7 @@
  *      arcs, states, and the words of arcs upon them, where causality_routes.c has placed them
  */
 #include "show/causality_face.h"
+#include "show/xml.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,24 +15,6 @@
 #define MARGIN 60
 #define LETTER 7.5 /* wide, at 12 px */
 #define CORNER 9   /* radius */
-
-static void put_text(FILE *file, const char *text)
-{
-    for (const char *at = text; *at != '\0'; at++) {
-        const char *escaped = *at == '&'    ? "&amp;"
-                              : *at == '<'  ? "&lt;"
-                              : *at == '>'  ? "&gt;"
-                              : *at == '"'  ? "&quot;"
-                              : *at == '\'' ? "&#39;"
-                                            : NULL;
-        if (escaped != NULL)
-            fputs(escaped, file);
-        else if (strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0)
-            at += 2; /* XML does not have these */
-        else
-            fputc(*at, file);
-    }
-}
 
 static struct diagram_point size_of(const struct causality_diagram *diagram,
                                     const struct diagram_routes *routes)
@@ -70,7 +53,7 @@ static void draw_head(const struct causality_diagram *diagram, const struct diag
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
             "viewBox=\"0 0 %.0f %.0f\">\n<title>",
             size.x, size.y, size.x, size.y);
-    put_text(file, title);
+    xml_text(file, title);
     fprintf(file,
             "</title>\n<style>%s</style>\n<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"8\" "
             "refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" "
@@ -78,7 +61,7 @@ static void draw_head(const struct causality_diagram *diagram, const struct diag
             "<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n"
             "<text class=\"heading\" x=\"12\" y=\"24\">",
             style);
-    put_text(file, title);
+    xml_text(file, title);
     fputs(
         "</text>\n<text x=\"12\" y=\"46\">A box is a process that has a request, and whom it came "
         "from. Of all that it then sends to server processes, the share and the count. Dashed: "
@@ -100,14 +83,14 @@ static void draw_state(const struct causality_diagram *diagram, const struct dia
             "rx=\"9\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\"><tspan class=\"letter\">",
             index == 0 ? " requestors" : "", at.x, at.y, DIAGRAM_STATE_WIDE, DIAGRAM_STATE_HIGH,
             at.x + DIAGRAM_STATE_WIDE / 2.0, at.y + (after[0] == '\0' ? 30 : 22));
-    put_text(file, letter);
+    xml_text(file, letter);
     fputs("</tspan> ", file);
-    put_text(file, name);
+    xml_text(file, name);
     fputs("</text>", file);
     if (after[0] != '\0') {
         fprintf(file, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
                 at.x + DIAGRAM_STATE_WIDE / 2.0, at.y + 40);
-        put_text(file, after);
+        xml_text(file, after);
         fputs("</text>", file);
     }
     fputs("</g>\n", file);
@@ -156,7 +139,7 @@ static void draw_words(const struct causality_arc *arc, const struct diagram_rou
     arc_text(arc, text);
     fprintf(file, "<text class=\"words\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">",
             route->words.x, route->words.y);
-    put_text(file, text);
+    xml_text(file, text);
     fputs("</text>\n", file);
 }
 

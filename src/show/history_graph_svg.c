@@ -9,6 +9,7 @@
  *      1 ms  --------o <-----------------|----
  */
 #include "show/history_graph.h"
+#include "show/xml.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,41 +40,10 @@ struct picture {
 
 /* ---- text ---- */
 
-/* A character that XML does not have is already gone, but for U+FFFE and U+FFFF. */
-static void put_text(FILE *file, const char *text)
-{
-    for (const char *at = text; *at != '\0'; at++) {
-        switch (*at) {
-        case '&':
-            fputs("&amp;", file);
-            break;
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        case '"':
-            fputs("&quot;", file);
-            break;
-        case '\'':
-            fputs("&#39;", file);
-            break;
-        default:
-            if (strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0) {
-                fputc('?', file);
-                at += 2;
-            } else {
-                fputc(*at, file);
-            }
-        }
-    }
-}
-
 static void put_title(FILE *file, const char *text)
 {
     fputs("<title>", file);
-    put_text(file, text);
+    xml_text(file, text);
     fputs("</title>", file);
 }
 
@@ -171,7 +141,7 @@ static void draw_head(const struct picture *picture)
             "<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n"
             "<text class=\"heading\" x=\"12\" y=\"24\">",
             style);
-    put_text(picture->file, text);
+    xml_text(picture->file, text);
     fputs("</text>\n", picture->file);
 }
 
@@ -219,14 +189,14 @@ static void draw_columns(const struct picture *picture)
         graph_column_name(graph, &graph->columns[i], text);
         fprintf(picture->file, "<text class=\"column\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
                 picture->columns[i] + lines / 2, TOP - 30);
-        put_text(picture->file, text);
+        xml_text(picture->file, text);
         fputs("</text>\n", picture->file);
     }
     for (size_t i = 0; i < graph->line_keys.count; i++) {
         graph_line_name(graph, &graph->lines[i], text);
         fprintf(picture->file, "<text class=\"small\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
                 line_x(picture, i), TOP - 14);
-        put_text(picture->file, text);
+        xml_text(picture->file, text);
         fputs("</text>\n", picture->file);
     }
 }

@@ -10,6 +10,7 @@
  */
 #include "show/parallelism_face.h"
 #include "show/report_face.h"
+#include "show/xml.h"
 
 #include <errno.h>
 #include <math.h>
@@ -28,9 +29,9 @@ static void sent_text(const struct traffic_graph *graph, size_t from, size_t to,
 
     show_count(sent->messages, messages);
     show_bytes(sent->bytes, bytes);
-    html_text(graph->nodes[from].name, file);
-    html_text(" to ", file);
-    html_text(graph->nodes[to].name, file);
+    xml_text(file, graph->nodes[from].name);
+    xml_text(file, " to ");
+    xml_text(file, graph->nodes[to].name);
     fprintf(file, ": %s messages, %s", messages, bytes);
 }
 
@@ -69,13 +70,13 @@ static void put_matrix(const struct traffic_graph *graph, FILE *file)
             graph->count > MATRIX_WORDS ? " small" : "");
     for (size_t to = 0; to < graph->count; to++) {
         fputs("<th class=\"column\"><span>", file);
-        html_text(graph->nodes[to].name, file);
+        xml_text(file, graph->nodes[to].name);
         fputs("</span></th>", file);
     }
     fputs("</tr>\n", file);
     for (size_t from = 0; from < graph->count; from++) {
         fputs("<tr><th>", file);
-        html_text(graph->nodes[from].name, file);
+        xml_text(file, graph->nodes[from].name);
         fputs("</th>", file);
         for (size_t to = 0; to < graph->count; to++)
             put_cell(graph, from, to, file);
@@ -192,13 +193,13 @@ static void put_name(const char *name, FILE *file)
         if ((name[size] & 0xc0) != 0x80 && ++letters > MOST_LETTERS)
             break;
     if (name[size] == '\0') {
-        html_text(name, file);
+        xml_text(file, name);
         return;
     }
     snprintf(text, sizeof(text), "%.*s...", (int)size, name);
-    html_text(text, file);
+    xml_text(file, text);
     fputs("<title>", file);
-    html_text(name, file);
+    xml_text(file, name);
     fputs("</title>", file);
 }
 
@@ -284,7 +285,7 @@ static void put_bar(const struct parallelism_runs *runs, size_t row, double scal
     double width = factor / scale * BAR_WIDTH;
 
     fprintf(file, "<text x=\"0\" y=\"%d\">", y);
-    html_text(runs->options->assignments[is->assignment].name, file);
+    xml_text(file, runs->options->assignments[is->assignment].name);
     fprintf(file,
             "</text><text x=\"110\" y=\"%d\">%s</text><rect class=\"frame\" x=\"180\" y=\"%d\" "
             "width=\"%.0f\" height=\"16\"/><rect class=\"bar %s\" x=\"180\" y=\"%d\" "

@@ -94,8 +94,6 @@ double traffic_weight(uint64_t part, uint64_t most);
 
 /* ---- the page: XML that is HTML, too; each of these returns 0 or -ENOMEM ---- */
 
-void html_text(const char *text, FILE *file); /* escaped */
-
 int html_matrix(const struct report *report, FILE *file);
 int html_process_graph(const struct report *report, FILE *file);
 void html_parallelism(const struct parallelism_runs *runs, FILE *file);

@@ -14,34 +14,11 @@
  */
 #include "show/report_face.h"
 #include "show/statistics_face.h"
+#include "show/xml.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- text ---- */
-
-/* A character that XML does not have is already gone, but for U+FFFE and U+FFFF. */
-void html_text(const char *text, FILE *file)
-{
-    for (const char *at = text; *at != '\0'; at++) {
-        if (*at == '&')
-            fputs("&amp;", file);
-        else if (*at == '<')
-            fputs("&lt;", file);
-        else if (*at == '>')
-            fputs("&gt;", file);
-        else if (*at == '"')
-            fputs("&quot;", file);
-        else if (*at == '\'')
-            fputs("&#39;", file);
-        else if (strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0) {
-            fputc('?', file);
-            at += 2;
-        } else
-            fputc(*at, file);
-    }
-}
 
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1c1f24;--paper:#fff;--quiet:#5b6470;--line:#d5dae1;"
@@ -172,7 +149,7 @@ static int put_lines(const struct report *report,
         if (line[0] == '\0')
             continue;
         fputs("<p>", file);
-        html_text(line, file);
+        xml_text(file, line);
         fputs("</p>\n", file);
     }
     free(part.text);
@@ -196,7 +173,7 @@ static void put_findings(const struct report_content *content, FILE *file)
         bool same = strcmp(before, finding->topic) == 0;
         const char *first = same ? "" : " class=\"first\"";
         fprintf(file, "<dt%s>%s</dt><dd%s>", first, same ? "" : finding->topic, first);
-        html_text(finding->text, file);
+        xml_text(file, finding->text);
         fputs("</dd>\n", file);
         before = finding->topic;
     }
@@ -212,7 +189,7 @@ static void put_cells(const struct report_table *table, const struct report_row 
         if (table->columns[i].heading == NULL)
             continue;
         fprintf(file, "<%s%s>", cell, table->columns[i].figures ? " class=\"figures\"" : "");
-        html_text(row == NULL ? table->columns[i].heading : row->cells[i], file);
+        xml_text(file, row == NULL ? table->columns[i].heading : row->cells[i]);
         fprintf(file, "</%s>", cell);
     }
     fputs("</tr>\n", file);
@@ -228,7 +205,7 @@ static void put_table(const struct report_table *table, const char *traces, FILE
     if (table->left_out > 0)
         fprintf(file, "%zu more: ", table->left_out);
     fprintf(file, "<code>%s ", table->command);
-    html_text(traces, file);
+    xml_text(file, traces);
     fputs("</code></p>\n", file);
 }
 
@@ -284,7 +261,7 @@ static int put_path(const struct report *report, const struct report_content *co
         "<h3>The program history, with the longest path in red</h3>\n<p class=\"note\">%zu events, "
         "of the busiest time if there are more; others: <code>dpm graph ",
         history_graph_events(report->graph));
-    html_text(report->traces, file);
+    xml_text(file, report->traces);
     fputs("</code></p>\n", file);
     result = put_history(report->graph, file);
     return result;
@@ -304,9 +281,9 @@ static int put_page(const struct report *report, const struct report_content *co
 {
     fprintf(file, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"UTF-8\"/>\n"
                   "<meta name=\"viewport\" content=\"width=device-width\"/>\n<title>DPM report: ");
-    html_text(report->traces, file);
+    xml_text(file, report->traces);
     fprintf(file, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>", style);
-    html_text(report->traces, file);
+    xml_text(file, report->traces);
     fputs("</h1>\n", file);
     int result = put_lines(report, print_heading, file);
     put_findings(content, file);
