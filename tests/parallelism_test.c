@@ -421,6 +421,18 @@ static void sleeping_is_an_arc(void **state)
     parallelism_free(parallelism);
 }
 
+static void tell_identity(struct computation *computation, uint32_t stream, uint64_t used)
+{
+    struct stream_record record = {.header = {.time = ++computation->now,
+                                              .id = EVENT_STREAM,
+                                              .flags = 16,
+                                              .stream = stream,
+                                              .proc_time_and_pc = used},
+                                   .process = stream};
+
+    tape_add(&computation->tape, &record);
+}
+
 /* What is told of a path that a wait meets does not end the wait: what comes by the path does. */
 static void a_path_is_met_in_a_wait(void **state)
 {
@@ -467,6 +479,30 @@ static void nothing_comes_by_a_path(void **state)
     assert_int_equal(parallelism->asleep.time, 98);
     assert_int_equal(longest(parallelism, 0, STEP_MAX), 10 + 98 + 30);
     assert_int_equal(longest(parallelism, 0, STEP_SHARING), 10 + 98 + 30);
+    parallelism_free(parallelism);
+}
+
+/* An identity that is told at the end comes before events that are older, for these wait for what they receive. */
+static void an_identity_comes_early(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 2);
+    computation->stream[1].cpu = 10;
+    tell(computation, 1, EVENT_RECEIVECALL, 0, 43, 0); /* accept */
+    tell_identity(computation, 2, 400000);
+    computation->now += 99;
+    computation->stream[1].cpu = 12;
+    tell(computation, 1, EVENT_CREATEPATH, path_of(0, 1, true), 0, 0);
+    computation->now += 500;
+    computation->stream[1].cpu = 40;
+    tell(computation, 1, EVENT_RECEIVECALL, 0, 43, 0);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->total, 400000);
+    assert_int_equal(parallelism->asleep.count, 1);
+    assert_in_range(parallelism->asleep.time, 98, 100);
+    assert_in_range(longest(parallelism, 0, STEP_MAX), 400098, 400100);
     parallelism_free(parallelism);
 }
 
@@ -738,18 +774,6 @@ static void a_wait_in_vain(void **state)
     assert_in_range(longest(parallelism, 0, STEP_SHARING), 7 + slept + 80000000,
                     7 + slept + 80000010);
     parallelism_free(parallelism);
-}
-
-static void tell_identity(struct computation *computation, uint32_t stream, uint64_t used)
-{
-    struct stream_record record = {.header = {.time = ++computation->now,
-                                              .id = EVENT_STREAM,
-                                              .flags = 16,
-                                              .stream = stream,
-                                              .proc_time_and_pc = used},
-                                   .process = stream};
-
-    tape_add(&computation->tape, &record);
 }
 
 /* A stream that is older than the recording, and lives on when it ends, as identities tell. */
@@ -1255,6 +1279,7 @@ int main(void)
         TEST(sleeping_is_an_arc),
         TEST(a_path_is_met_in_a_wait),
         TEST(nothing_comes_by_a_path),
+        TEST(an_identity_comes_early),
         TEST(creation_and_end),
         TEST(a_part_of_it),
         TEST(threads_or_processes),

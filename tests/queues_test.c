@@ -563,6 +563,29 @@ static void waits_that_end_in_vain(void **state)
     end(&world, result);
 }
 
+/* What an identity tells at the end may be read before events that are older. */
+static void an_identity_comes_early(void **state)
+{
+    struct stream_record identity = {
+        .header = {.id = EVENT_STREAM, .stream = 2, .proc_time_and_pc = 90000},
+        .process = 2,
+        .name = "p",
+    };
+    struct world world;
+
+    (void)state;
+    begin(&world, NO_QUEUED, 2);
+    tell_ends(&world, 1, PATH_PIPE);
+    tell_message(&world, 1000, EVENT_SEND, 1, 1, 0, 10);
+    tell_used(&world, 2000, EVENT_RECEIVECALL, 2, 2, 0, 50);
+    tell(&world, 0, 2500, &identity);
+    tell_used(&world, 3000, EVENT_RECEIVE, 2, 2, 0, 350);
+    struct communication *result = result_of(&world);
+    assert_int_equal(result->processes[1].times.of[TIME_RECEIVER_WAIT].sum, 700);
+    assert_int_equal(result->processes[1].cpu, 90000);
+    end(&world, result);
+}
+
 /* ---- clocks ---- */
 
 /* Machine 1 sent before machine 0, whose clock counts, had booted. */
@@ -1196,6 +1219,7 @@ int main(void)
         cmocka_unit_test(delivery_of_unix_sockets),
         cmocka_unit_test(quantiles_beside_outliers),
         cmocka_unit_test(waits_that_end_in_vain),
+        cmocka_unit_test(an_identity_comes_early),
         cmocka_unit_test(times_before_the_first_boot),
         cmocka_unit_test(clocks_known_late),
         cmocka_unit_test(clocks_known_better),

@@ -229,7 +229,7 @@ static void note_met(const struct arrival *arrival)
 
     if (stream->met || (id != EVENT_CREATEPATH && id != EVENT_CONNECT && id != EVENT_ACCEPT))
         return;
-    here.cpu = arrival->event->proc_time - stream->proc_time;
+    here.cpu = proc_time_used(stream->proc_time, arrival->event->proc_time);
     stream->slept = slept_for(&here);
     stream->met = true;
 }
@@ -397,36 +397,31 @@ static void compute(struct graph *graph, const struct graph_stream *stream, uint
     lengthen(graph, &arrival);
 }
 
-void graph_add_time(struct graph *graph, const struct event *event)
+void graph_note_time(struct graph *graph, const struct event *event)
 {
     const struct stream_record *record = (const struct stream_record *)event->header;
     struct graph_stream *stream = graph_find_stream(graph, event->origin, record->header.stream);
-    uint64_t proc_time = record_proc_time(event->header);
 
     if (stream == NULL || event->origin >= graph->origin_room || stream->ended ||
         stream->process == NO_PROCESS_NUMBER || !graph->origins[event->origin].tells_ends)
         return;
     note_time(graph, event);
-    if (!stream->runs) {
-        stream->told_time = stream->told ? stream->told_time : proc_time;
-        stream->told = true;
-        stream->proc_time = proc_time;
-        return;
-    }
-    uint64_t cpu = proc_time_used(stream->proc_time, proc_time);
-    stream->proc_time += cpu;
-    compute(graph, stream, cpu);
+    stream->told_last = record_proc_time(event->header);
+    if (!stream->told && !stream->runs)
+        stream->told_time = stream->told_last;
+    stream->told = true;
 }
 
-int graph_add_silent(struct graph *graph, struct graph_stream *stream)
+int graph_add_rest(struct graph *graph, struct graph_stream *stream)
 {
-    if (!stream->told || stream->runs)
+    if (!stream->told || stream->ended)
         return 0;
     bool from_birth = stream->start > graph->origins[stream->origin].first;
-    uint64_t cpu = proc_time_used(from_birth ? 0 : stream->told_time, stream->proc_time);
+    uint64_t before = stream->runs ? stream->proc_time : from_birth ? 0 : stream->told_time;
+    uint64_t cpu = proc_time_used(before, stream->told_last);
     if (cpu == 0)
         return 0;
-    if (graph_begin_chain(graph, stream) < 0)
+    if (stream->chain == 0 && graph_begin_chain(graph, stream) < 0)
         return -ENOMEM;
     compute(graph, stream, cpu);
     return 0;

@@ -91,12 +91,11 @@ int graph_note_turn(struct graph *graph, const struct arrival *arrival);
 int graph_add_event(struct graph *graph, struct graph_stream *stream,
                     const struct history_event *event);
 
-/* STREAM: processor time that no event tells, before the first one of a stream that is older than the recording, and after
- * the last one of one that lives on. */
-void graph_add_time(struct graph *graph, const struct event *event);
+/* STREAM: processor time that no event tells. It may come long before events that are older, as those wait for what they
+ * receive; so it counts at the end. */
+void graph_note_time(struct graph *graph, const struct event *event);
 
-/* At the end, of a stream without any event: the processor time that its identity has told of meanwhile. Returns 0 or
- * -ENOMEM. */
-int graph_add_silent(struct graph *graph, struct graph_stream *stream);
+/* At the end: what a stream that lives on has used since its latest event, or without any. Returns 0 or -ENOMEM. */
+int graph_add_rest(struct graph *graph, struct graph_stream *stream);
 
 #endif

@@ -117,7 +117,7 @@ static int add_identity(struct graph *graph, const struct event *event)
         graph_note_identity(graph, event->origin, (const struct stream_record *)event->header);
 
     if (result == 0)
-        graph_add_time(graph, event);
+        graph_note_time(graph, event);
     return result;
 }
 
@@ -160,7 +160,7 @@ int graph_finish(struct graph *graph)
 {
     for (uint32_t i = 0; i < graph->streams.used; i++) {
         struct graph_stream *stream = pool_at(&graph->streams, i);
-        if (stream->chain == 0 && graph_add_silent(graph, stream) < 0)
+        if (graph_add_rest(graph, stream) < 0)
             return -ENOMEM;
         if (stream->chain == 0)
             continue;

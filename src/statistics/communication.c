@@ -360,11 +360,20 @@ static int finish(struct statistics *statistics, struct communication *rows,
     return 0;
 }
 
+/* Counts all that has waited. */
+static int count_all(struct statistics *statistics)
+{
+    int result = statistics_bring_in(statistics);
+
+    statistics_count_told_times(statistics);
+    return result;
+}
+
 int statistics_finish(struct statistics *statistics, const struct source_state *states,
                       uint32_t origins, struct communication **ret_communication)
 {
     struct communication *rows;
-    int result = statistics_bring_in(statistics);
+    int result = count_all(statistics);
 
     if (result == 0)
         result = communication_copy(statistics->rows, &rows);
@@ -375,7 +384,7 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
 static int finish_last(struct statistics *statistics, const struct source_state *states,
                        uint32_t origins, struct communication **ret_communication)
 {
-    int result = statistics_bring_in(statistics);
+    int result = count_all(statistics);
 
     return result < 0 ? result
                       : finish(statistics, statistics->rows, states, origins, ret_communication);

@@ -186,15 +186,25 @@ static int add_stream(struct statistics *statistics, const struct event *event)
     stream->known = true;
     stream->image = record->image;
     note_identity(statistics, (uint32_t)process, record);
-    /* What the stream had used before it was metered does not count. Told again it may be the last
-     * that is heard of it. */
+    /* What the stream had used before it was metered does not count. Told again it may be the last that is heard of it,
+     * though events that are older may still come. */
     if (!stream->running) {
         stream->proc_time = record_proc_time(&record->header);
         stream->running = true;
     } else if (record_proc_time(&record->header) != 0) {
-        note_cpu_time(statistics, stream, record_proc_time(&record->header));
+        stream->told_time = record_proc_time(&record->header);
     }
     return 0;
+}
+
+void statistics_count_told_times(struct statistics *statistics)
+{
+    for (uint32_t i = 0; i < statistics->streams.used; i++) {
+        struct statistics_stream *stream = stream_at(statistics, i);
+        if (stream->present && stream->told_time != 0 && !stream->ended)
+            note_cpu_time(statistics, stream, stream->told_time);
+        stream->told_time = 0;
+    }
 }
 
 #define FIRST_EPHEMERAL 32768 /* ports that the kernel gives to clients, unless told otherwise */

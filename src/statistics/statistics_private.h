@@ -109,6 +109,7 @@ struct statistics_stream {
     bool running; /* proc_time is set */
     bool ended;
     uint64_t proc_time;         /* the last one seen, 48 bits */
+    uint64_t told_time;         /* the same, of its identity, for the end; 0: none */
     uint32_t image;             /* that it executes */
     struct recent_pc recent[2]; /* of its sends, of its receives */
 };
@@ -474,6 +475,9 @@ int statistics_add_event(struct statistics *statistics, const struct event *even
 /* CPU time that a stream had used by then. */
 void note_cpu_time(struct statistics *statistics, struct statistics_stream *stream,
                    uint64_t proc_time);
+
+/* Before a result: what has been used since their latest events by streams that live, as far as their identities told. */
+void statistics_count_told_times(struct statistics *statistics);
 
 /* ---- messages.c: these return 0 or -ENOMEM ---- */
 
