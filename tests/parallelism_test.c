@@ -755,6 +755,49 @@ static void a_question_of_long_ago(void **state)
     parallelism_free(parallelism);
 }
 
+/* What has waited in the queue of who was busy has waited for him, and not he for it. */
+static void an_answer_waits_itself(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 1);
+    add_internet(&computation->tape, computation->now, 990, PATH_TCP, 1, 1, 9, 2);
+    computation->stream[0].cpu = 10;
+    tell(computation, 0, EVENT_SEND, 990, 0, 5);
+    struct record *queued = add_message(&computation->tape, computation->now += 50,
+                                        EVENT_MESSAGEQUEUED, 0, 0, 990, 0, 5);
+    queued->header.flags = RECORD_NO_STREAM;
+    computation->now += 5000;
+    computation->stream[0].cpu = 4000; /* not all the time: it was preempted */
+    tell(computation, 0, EVENT_RECEIVE, 990, 0, 5);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->outside.count, 1);
+    assert_int_equal(parallelism->outside.time, 50);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 4000);
+    parallelism_free(parallelism);
+}
+
+/* The ptrace meter tells of a wait when it is over. */
+static void a_wait_is_told_when_it_is_over(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        computation->now += 50000;
+        computation->stream[0].cpu += 10;
+        tell(computation, 0, EVENT_RECEIVECALL, 0, 7, 0)->message.span = 49000;
+    }
+    computation->now += 100;
+    tell(computation, 0, EVENT_EXEC, 0, 0, 0);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->asleep.count, 3);
+    assert_in_range(longest(parallelism, 0, STEP_MAX), 3 * 49000, 3 * 50200);
+    parallelism_free(parallelism);
+}
+
 /* A waits for B, but not for as long as it takes: its time is out, and it computes before it receives what has come since. */
 static void a_wait_in_vain(void **state)
 {
@@ -1285,6 +1328,8 @@ int main(void)
         TEST(threads_or_processes),
         TEST(a_full_pipe),
         TEST(an_old_message),
+        TEST(an_answer_waits_itself),
+        TEST(a_wait_is_told_when_it_is_over),
         TEST(a_wait_in_vain),
         TEST(an_end_of_file_that_is_waited_for),
         TEST(timers_sleep_in_their_own_state),

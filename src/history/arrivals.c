@@ -58,3 +58,11 @@ uint64_t arrivals_time(const struct end *end, uint32_t position, uint64_t receiv
     }
     return received;
 }
+
+uint64_t arrivals_of_all(const struct end *end, const struct record *record)
+{
+    uint32_t length = length_of(end->kind, record->message.bytes);
+
+    return arrivals_time(end, record->message.offset + (length > 0 ? length - 1 : 0),
+                         record->header.time);
+}

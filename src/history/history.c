@@ -127,6 +127,8 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
     ret_event->event = *event;
     ret_event->number = history->counts.events++;
     ret_event->when = record->header.time > span ? record->header.time - span : 0;
+    ret_event->came =
+        id == EVENT_RECEIVE && end != NULL ? arrivals_of_all(end, record) : record->header.time;
     if (stream != NULL)
         result = streams_hand_out(history, stream, record, ret_event);
     if (result == 0 && id == EVENT_SEND && end != NULL)
@@ -269,7 +271,7 @@ static int note_event(struct history *history, struct stream *stream, struct end
 
     if (is_any_of(id, MESSAGES))
         result = note_message(history, stream, end, record);
-    if (id == EVENT_MESSAGEQUEUED && history->origin_count > 1) {
+    if (id == EVENT_MESSAGEQUEUED) {
         end = ends_find(history, number, record->queued.path);
         result = end == NULL ? 0 : arrivals_note(history, end, record);
     }

@@ -496,6 +496,8 @@ int arrivals_note(const struct history *history, struct end *end, const struct r
 /* By when the byte at this position, or the datagram of this number, had come, by the clock of the end's machine;
  * `received` if nothing tells. */
 uint64_t arrivals_time(const struct end *end, uint32_t position, uint64_t received);
+/* The same of all that a RECEIVE took. */
+uint64_t arrivals_of_all(const struct end *end, const struct record *record);
 
 /* ---- sources.c ---- */
 

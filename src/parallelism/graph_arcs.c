@@ -243,12 +243,14 @@ int graph_add_outside(struct graph *graph, struct arrival *arrival)
     const struct request *request =
         find_request(graph, arrival->stream->origin, record->message.path);
 
-    if (request == NULL || request->at.process != arrival->chain->process ||
-        record->header.time < request->time)
+    uint64_t came = arrival->event->came;
+    if (request == NULL || request->at.process != arrival->chain->process || came < request->time)
         return 0;
     uint64_t since = record->header.time - request->time;
     uint64_t awake = arrival->slept ? arrival->cpu : 0; /* comes behind it */
-    uint64_t time = stretch_whole_time(since > awake ? since - awake : 0);
+    since = since > awake ? since - awake : 0;
+    /* in its queue it has waited for its receiver */
+    uint64_t time = stretch_whole_time(since < came - request->time ? since : came - request->time);
     graph->result->outside.count++;
     graph->result->outside.time += time;
     arrival->explained = true;

@@ -28,6 +28,15 @@ static bool is_lock(const struct graph *graph, const struct arrival *arrival)
            graph->result->processes[arrival->stream->process].streams > 1;
 }
 
+/* When what is told began: a meter that only sees calls tells of a wait when it is over. */
+static uint64_t begins(const struct arrival *arrival)
+{
+    const struct record *record = (const struct record *)arrival->event->event.header;
+
+    return record->header.time -
+           (record->header.id == EVENT_RECEIVECALL ? record->message.span : 0);
+}
+
 /* Its stream falls asleep here, or is where it was: what an arc of elapsed time begins at. */
 static int fall_asleep(struct graph *graph, const struct arrival *arrival, enum sleeping how)
 {
@@ -37,7 +46,7 @@ static int fall_asleep(struct graph *graph, const struct arrival *arrival, enum 
     if (last < 0)
         return (int)last;
     stream->sleeps = (uint8_t)how;
-    stream->since = arrival->event->event.header->time;
+    stream->since = begins(arrival);
     stream->met = false;
     graph_reach(graph, &stream->at, arrival->chain, (uint32_t)last);
     return 0;
@@ -68,7 +77,7 @@ static void lengthen(struct graph *graph, const struct arrival *arrival)
 static uint64_t slept_for(const struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
-    uint64_t end = record->header.time;
+    uint64_t end = begins(arrival);
 
     if (arrival->stream->met)
         return arrival->stream->slept;
