@@ -538,9 +538,11 @@ static void waits_that_end_in_vain(void **state)
 {
     struct record block = {.header = {.id = EVENT_BLOCK, .stream = 2},
                            .block = {.state = 1, .duration = 100}};
+    struct record end_of_file = message(EVENT_RECEIVE, 2, 2, 40, 0);
     struct world world;
 
     (void)state;
+    end_of_file.header.flags = RECORD_END_OF_FILE;
     begin(&world, NO_QUEUED, 2);
     tell_ends(&world, 1, PATH_PIPE);
     tell_ends(&world, 3, PATH_PIPE);
@@ -556,6 +558,9 @@ static void waits_that_end_in_vain(void **state)
     tell_used(&world, 7000, EVENT_RECEIVE, 2, 2, 20, 350); /* it has slept elsewhere since */
     tell_used(&world, 8000, EVENT_RECEIVECALL, 2, 0, 0, 350);
     tell_used(&world, 8400, EVENT_RECEIVE, 2, 2, 30, 350); /* it waited for any */
+    tell_used(&world, 9000, EVENT_RECEIVECALL, 2, 2, 0, 350);
+    end_of_file.header.proc_time_and_pc = 350;
+    tell(&world, 0, 9900, &end_of_file); /* is no message */
     struct communication *result = result_of(&world);
     const struct histogram *waits = &result->processes[1].times.of[TIME_RECEIVER_WAIT];
     assert_int_equal(histogram_count(waits), 2);

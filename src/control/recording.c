@@ -135,10 +135,13 @@ int recording_options_done(const char *command, struct recording_options *option
         meter_kinds_parse(options->kinds, &options->metering.meter.kinds, &problem) < 0)
         return command_usage_error(command, "%s", problem.text);
     if ((options->metering.meter.flags & METER_EVENT_FLAGS) == 0)
-        return command_usage_error(command, "no meter flag is left: nothing would be recorded");
+        return command_usage_error(command,
+                                   "no meter flag is left: nothing would be recorded (all but one: "
+                                   "all,-NAME)");
     if (options->metering.meter.kinds == 0)
         return command_usage_error(command,
-                                   "no kind of path is left: no message would be recorded");
+                                   "no kind of path is left: no message would be recorded (all but "
+                                   "one: all,-NAME)");
     return -1;
 }
 

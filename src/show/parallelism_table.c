@@ -84,8 +84,7 @@ static int add_factor_row(struct table *table, const struct parallelism_runs *ru
     snprintf(cells[1], UNIT_SIZE, "%.2f", processes.median);
     snprintf(cells[2], UNIT_SIZE, "%.2f", threads.least);
     snprintf(cells[3], UNIT_SIZE, "%.2f", threads.greatest);
-    snprintf(cells[4], UNIT_SIZE, "%.0f",
-             first->streams == 0 ? 0 : 100 * threads.median / first->streams);
+    show_percent((uint64_t)(threads.median * 1e6), first->streams * 1000000ULL, cells[4]);
     show_duration(parallelism_median(runs, row, false), cells[5]);
     return table_add(table, (const char *[]){is->step == STEP_MAX
                                                  ? runs->options->assignments[is->assignment].name

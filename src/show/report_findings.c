@@ -170,14 +170,15 @@ static void tell_what_if(const struct critical_path *path, const struct what_if 
     critical_process_text(path, what_if->process, who);
     if (count > 1) {
         show_text(path->parallelism->processes[what_if->process].name, STREAM_NAME_SIZE, name);
-        snprintf(who, sizeof(who), "One of the %zu %s", count, name);
+        snprintf(who, sizeof(who), "The %zu %s", count, name);
     }
     show_percent(cpu, path->longest, share);
     show_percent(path->longest > what_if->longest ? path->longest - what_if->longest : 0,
                  path->longest, less);
     report_say(content, "Path",
-               "%s is on the longest path for %s %%: %s as fast, it would take %s %% less.", who,
-               share, count > 1 ? "all of them twice" : "twice", less);
+               "%s %s on the longest path for %s %%%s: %s as fast, it would take %s %% less.", who,
+               count > 1 ? "are" : "is", share, count > 1 ? " together" : "",
+               count > 1 ? "all of them twice" : "twice", less);
 }
 
 static int by_longest(const void *left, const void *right)
@@ -306,7 +307,7 @@ static void tell_answers(const struct communication *communication,
                histogram_count(times) == 1 ? "" : "s", cells[1], cells[2], cells[3]);
 }
 
-/* Those with most answers; `kind` is as server or as client. */
+/* Those whose answers have taken most time in all; `kind` is as server or as client. */
 static void find_answers(const struct report *report, enum time_kind kind, int most,
                          struct report_content *content)
 {
@@ -315,18 +316,19 @@ static void find_answers(const struct report *report, enum time_kind kind, int m
 
     for (int told = 0; told < most; told++) {
         const struct communication_process *best = NULL;
-        uint64_t count = 0;
+        uint64_t most_time = 0;
         for (size_t i = 0; i < communication->process_count; i++) {
-            uint64_t is = histogram_count(&communication->processes[i].times.of[kind]);
-            if (is > count && is < below) {
+            const struct histogram *times = &communication->processes[i].times.of[kind];
+            uint64_t is = times->used > 0 ? times->sum + 1 : 0;
+            if (is > most_time && is < below) {
                 best = &communication->processes[i];
-                count = is;
+                most_time = is;
             }
         }
         if (best == NULL)
             return;
         tell_answers(communication, best, kind, content);
-        below = count;
+        below = most_time;
     }
 }
 

@@ -67,6 +67,8 @@ int waits_note(struct statistics *statistics, struct statistics_stream *stream,
         return 0;
     case EVENT_RECEIVE:
         stream->waits.since = 0;
+        if (record->header.flags & RECORD_END_OF_FILE && record->message.bytes == 0)
+            return 0; /* it is no message */
         return end(statistics, &waits, stream, use, VALUE_RECEIVER_WAIT, time, path);
     case EVENT_SENDCALL:
         stream->waits.since = 0;
