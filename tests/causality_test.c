@@ -125,6 +125,28 @@ static void what_comes_late_is_of_its_own_request(void **state)
     causality_free(result);
 }
 
+/* A server with a thread for each request: between two of them none has anything to tell, and it is the same process. */
+static void a_thread_for_each_request(void **state)
+{
+    const uint32_t requests = 5, first = 10;
+    struct world world;
+
+    (void)state;
+    begin(&world, 1);
+    for (uint32_t i = 0; i < requests; i++) {
+        uint32_t client = connect_outside(&world, PATH_ROLE_ACCEPTED);
+        begin_thread(&world, first + i, 1);
+        do_receive(&world, first + i, client, 10);
+        do_send(&world, first + i, client, 10);
+        add_event(&world.tape, tick(&world), EVENT_TERMINATION, first + i,
+                  world.sequences[first + i]++);
+    }
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(count_of(result, "A"), requests);
+    assert_int_equal(result->process_count, 1);
+    causality_free(result);
+}
+
 /* A connection is made for one request, and first used when another one has come. */
 static void connection_is_of_whom_it_was_made_for(void **state)
 {
@@ -556,6 +578,7 @@ int main(void)
         cmocka_unit_test(latency_ends_with_the_reply),
         cmocka_unit_test(system_processes_are_ignored),
         cmocka_unit_test(event_loop_keeps_requests_apart),
+        cmocka_unit_test(a_thread_for_each_request),
         cmocka_unit_test(what_comes_late_is_of_its_own_request),
         cmocka_unit_test(connection_is_of_whom_it_was_made_for),
         cmocka_unit_test(connections_are_looked_back_for),

@@ -128,7 +128,8 @@ static int add_of_stream(struct causality_analysis *analysis, const struct histo
         create(analysis, &at);
         return 0;
     case EVENT_TERMINATION:
-        parties_forget_stream(analysis, event->event.origin, at.record->header.stream);
+        parties_forget_stream(analysis, event->event.origin, at.record->header.stream,
+                              at.record->termination.last);
         return 0;
     default:
         return 0;

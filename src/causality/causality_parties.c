@@ -285,7 +285,8 @@ static void forget_process(struct causality_analysis *analysis, uint32_t index)
     process->life = life;
 }
 
-void parties_forget_stream(struct causality_analysis *analysis, uint32_t origin, uint32_t number)
+void parties_forget_stream(struct causality_analysis *analysis, uint32_t origin, uint32_t number,
+                           bool last)
 {
     uint64_t key = number_key(origin, number);
     uint32_t found = lookup_find(&analysis->stream_numbers, key);
@@ -301,7 +302,8 @@ void parties_forget_stream(struct causality_analysis *analysis, uint32_t origin,
     lookup_remove(&analysis->stream_numbers, key);
     pool_give(&analysis->streams, found);
     stream->life = life;
-    if (--process->streams == 0)
+    process->ended |= last; /* others of its streams may have nothing to tell for long */
+    if (--process->streams == 0 && process->ended)
         forget_process(analysis, process->index);
 }
 

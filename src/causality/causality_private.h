@@ -141,6 +141,7 @@ struct causality_live_process {
     uint32_t origin;
     uint32_t number;
     bool known;      /* has sent or received */
+    bool ended;      /* its last stream has, as that has told */
     uint32_t member; /* or NO_MEMBER: it is not known, or there are too many */
     uint32_t streams;
     uint32_t open; /* requests that came by its ends and have no answer yet */
@@ -333,7 +334,8 @@ int requests_finish(struct causality_analysis *analysis);
 int parties_find(struct causality_analysis *analysis, const struct history_event *event,
                  struct causality_event *ret_at);
 int parties_forget_end(struct causality_analysis *analysis, uint32_t origin, uint32_t path);
-void parties_forget_stream(struct causality_analysis *analysis, uint32_t origin, uint32_t number);
+void parties_forget_stream(struct causality_analysis *analysis, uint32_t origin, uint32_t number,
+                           bool last);
 
 /* A STREAM record: what is known of a process has changed. Returns 0 or -ENOMEM. */
 int parties_renamed(struct causality_analysis *analysis, const struct history_event *event);
