@@ -113,6 +113,14 @@ matches 'for Graphviz, too' 'color="#d3182b"' path.dot
 "$dpm" path --graph path.gv --most 500 pipe.trace > path.txt
 check '... by its other ending, too' cmp path.dot path.gv
 
+holds 'the recording is whole' path.json .trace.complete
+cp -r pipe.trace cut.trace
+truncate -s -8 cut.trace/control
+for command in path parallelism; do
+    "$dpm" $command --json cut.trace > cut.json 2> err
+    holds "$command: ... or was cut" cut.json '.trace.complete == false'
+done
+
 # ---- other machines ----
 
 cat > two.txt << 'END'

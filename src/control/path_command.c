@@ -39,8 +39,8 @@ static int write_picture(const void *what, FILE *file)
     return history_graph_write(asked->picture.graph, asked->format, file);
 }
 
-static int show(const struct critical_path *path, uint64_t lost, struct asked *asked,
-                struct problem *problem)
+static int show(const struct critical_path *path, const struct recorded *recorded,
+                struct asked *asked, struct problem *problem)
 {
     int result = 0;
 
@@ -50,7 +50,7 @@ static int show(const struct critical_path *path, uint64_t lost, struct asked *a
         result = command_write_file(asked->folded, write_folded, path, problem);
     if (result < 0 || (asked->folded != NULL && strcmp(asked->folded, "-") == 0))
         return result;
-    result = show_critical_path(path, lost, stdout, &asked->show);
+    result = show_critical_path(path, recorded, stdout, &asked->show);
     return result < 0 ? problem_set(problem, result, "out of memory")
                       : command_flush_output(problem);
 }
@@ -59,14 +59,14 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
 {
     struct critical_path *path = NULL;
     struct problem problem = {""};
-    uint64_t lost = 0;
+    struct recorded recorded = {0};
     const struct trace_names traces = {.at = names, .count = count};
     int result = asked->file == NULL ? 0 : path_picture_want(&asked->picture, &problem);
 
     if (result == 0)
-        result = read_path(&traces, &asked->options, &asked->picture, &path, &lost, &problem);
+        result = read_path(&traces, &asked->options, &asked->picture, &path, &recorded, &problem);
     if (result == 0)
-        result = show(path, lost, asked, &problem);
+        result = show(path, &recorded, asked, &problem);
     if (result == 0)
         placements_note_nobody(&asked->placements,
                                &(struct parallelism_run){.threads = path->parallelism}, 1);

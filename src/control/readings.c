@@ -8,16 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* They are read to their end: how many records were lost in all of them, and which are not whole. */
-static uint64_t report_losses(const struct trace_names *names, const struct traces *traces)
+/* They are read to their end: how much was recorded in all of them; which are not whole is said. */
+static struct recorded report_losses(const struct trace_names *names, const struct traces *traces)
 {
-    uint64_t lost = 0;
+    struct recorded recorded = {.complete = true};
 
     if (!names->quiet)
         traces_report_losses(traces);
-    for (size_t i = 0; i < traces->count; i++)
-        lost += traces->sources[i]->states[0].lost;
-    return lost;
+    for (size_t i = 0; i < traces->count; i++) {
+        const struct source_state *state = &traces->sources[i]->states[0];
+        recorded.lost += state->lost;
+        recorded.complete =
+            recorded.complete && state->complete && state->end_reason == END_COMPLETE;
+    }
+    return recorded;
 }
 
 /* ---- parallelism ---- */
@@ -33,7 +37,7 @@ int read_parallelism(const struct trace_names *names, struct parallelism_options
     if (result == 0)
         result = parallelism_read_history(traces.history, options, &run->threads, problem);
     if (result == 0)
-        run->lost = report_losses(names, &traces);
+        run->recorded = report_losses(names, &traces);
     options->threads = false;
     if (result == 0 && streams == STREAMS_BOTH && parallelism_has_threads(run->threads) &&
         (result = traces_rewind(&traces, problem)) == 0)
@@ -125,8 +129,8 @@ static int draw_event(void *context, const struct history_event *event, bool cri
 }
 
 int read_path(const struct trace_names *names, struct critical_path_options *options,
-              struct path_picture *picture, struct critical_path **ret_path, uint64_t *ret_lost,
-              struct problem *problem)
+              struct path_picture *picture, struct critical_path **ret_path,
+              struct recorded *ret_recorded, struct problem *problem)
 {
     struct critical_path_reading *reading = NULL;
     struct traces traces;
@@ -142,7 +146,7 @@ int read_path(const struct trace_names *names, struct critical_path_options *opt
     if (result == 0 && (result = traces_rewind(&traces, problem)) == 0)
         result = critical_path_attribute(reading, traces.history, ret_path, problem);
     if (result == 0)
-        *ret_lost = report_losses(names, &traces);
+        *ret_recorded = report_losses(names, &traces);
     critical_path_reading_free(reading);
     traces_close(&traces);
     return result;
@@ -158,9 +162,9 @@ int read_longest_path(const struct trace_names *names, struct path_picture *pict
         .parallelism = {.assignments = &one_each, .assignment_count = 1, .threads = true},
         .offered = OFFERED,
     };
-    uint64_t lost;
+    struct recorded recorded;
 
-    return read_path(names, &options, picture, ret_path, &lost, problem);
+    return read_path(names, &options, picture, ret_path, &recorded, problem);
 }
 
 /* ---- requests ---- */

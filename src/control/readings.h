@@ -42,11 +42,11 @@ int picture_file(const char *command, const char *option, enum graph_format *ret
 int path_picture_want(struct path_picture *picture, struct problem *problem);
 void path_picture_done(struct path_picture *picture);
 
-/* *ret_lost: records. Errors: those of traces_open, critical_path_find and
+/* Errors: those of traces_open, critical_path_find and
  * critical_path_attribute. */
 int read_path(const struct trace_names *names, struct critical_path_options *options,
-              struct path_picture *picture, struct critical_path **ret_path, uint64_t *ret_lost,
-              struct problem *problem);
+              struct path_picture *picture, struct critical_path **ret_path,
+              struct recorded *ret_recorded, struct problem *problem);
 
 /* What reports show of it: a machine for each stream, messages that take no time, and who is worth making quicker.
  * Errors: those of read_path. */

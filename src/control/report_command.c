@@ -128,7 +128,7 @@ static int show(struct reading *reading, struct problem *problem)
         .parallelism = &runs,
         .path = reading->path,
         .causality = reading->causality,
-        .lost = reading->run.lost,
+        .recorded = reading->run.recorded,
         .graph = reading->picture.graph,
         .traces = reading->traces,
     };

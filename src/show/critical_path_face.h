@@ -18,8 +18,9 @@ void critical_procedure_text(const struct critical_procedure *procedure, char *t
  * NULL: out of memory. */
 uint32_t *critical_order_processes(const struct critical_path *path);
 
-int show_critical_path_tables(const struct critical_path *path, uint64_t lost, FILE *file,
-                              const struct show_options *options);
-int show_critical_path_json(const struct critical_path *path, uint64_t lost, FILE *file);
+int show_critical_path_tables(const struct critical_path *path, const struct recorded *recorded,
+                              FILE *file, const struct show_options *options);
+int show_critical_path_json(const struct critical_path *path, const struct recorded *recorded,
+                            FILE *file);
 
 #endif

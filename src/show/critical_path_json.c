@@ -56,12 +56,14 @@ static json_t *what_if_json(const void *context, size_t index)
         what_if->longest == 0 ? 0 : (double)path->parallelism->total / (double)what_if->longest);
 }
 
-int show_critical_path_json(const struct critical_path *path, uint64_t lost, FILE *file)
+int show_critical_path_json(const struct critical_path *path, const struct recorded *recorded,
+                            FILE *file)
 {
     const struct parallelism *parallelism = path->parallelism;
     json_t *trace = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o}", "events", json_count(parallelism->matching.events), "own_cost",
-        own_cost_json(&parallelism->matching.own_cost), "lost", json_count(lost), "duration_ns",
+        "{s:o, s:o, s:o, s:b, s:o, s:o}", "events", json_count(parallelism->matching.events),
+        "own_cost", own_cost_json(&parallelism->matching.own_cost), "lost",
+        json_count(recorded->lost), "complete", recorded->complete, "duration_ns",
         json_count(parallelism->duration), "matching", matching_json(&parallelism->matching));
     json_t *all =
         json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trace", trace, "T_ns",

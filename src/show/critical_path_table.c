@@ -270,13 +270,14 @@ static void print_heading(const struct critical_path *path, FILE *file)
         path->longest == 0 ? 0 : (double)path->parallelism->total / (double)path->longest);
 }
 
-static void print_grounds(const struct critical_path *path, uint64_t lost, FILE *file)
+static void print_grounds(const struct critical_path *path, const struct recorded *recorded,
+                          FILE *file)
 {
     char events[UNIT_SIZE], all[UNIT_SIZE], missing[UNIT_SIZE];
 
     show_count(path->events, events);
     show_count(path->parallelism->matching.events, all);
-    show_count(lost, missing);
+    show_count(recorded->lost, missing);
     print_matching(&path->parallelism->matching, file);
     fprintf(file,
             "\n%s of %s events are on it, %s lost. It is assumed that events would stand in "
@@ -285,8 +286,8 @@ static void print_grounds(const struct critical_path *path, uint64_t lost, FILE 
     print_own_cost(&path->parallelism->matching.own_cost, path->parallelism->duration, file);
 }
 
-int show_critical_path_tables(const struct critical_path *path, uint64_t lost, FILE *file,
-                              const struct show_options *options)
+int show_critical_path_tables(const struct critical_path *path, const struct recorded *recorded,
+                              FILE *file, const struct show_options *options)
 {
     struct folding folding;
 
@@ -300,17 +301,17 @@ int show_critical_path_tables(const struct critical_path *path, uint64_t lost, F
     if (result == 0 && !ferror(file))
         result = print_what_ifs(path, file);
     if (result == 0 && !ferror(file)) {
-        print_grounds(path, lost, folding_begin(&folding, file));
+        print_grounds(path, recorded, folding_begin(&folding, file));
         folding_end(&folding);
     }
     return result;
 }
 
-int show_critical_path(const struct critical_path *path, uint64_t lost, FILE *file,
-                       const struct show_options *options)
+int show_critical_path(const struct critical_path *path, const struct recorded *recorded,
+                       FILE *file, const struct show_options *options)
 {
-    return options->json ? show_critical_path_json(path, lost, file)
-                         : show_critical_path_tables(path, lost, file, options);
+    return options->json ? show_critical_path_json(path, recorded, file)
+                         : show_critical_path_tables(path, recorded, file, options);
 }
 
 /* ---- folded stacks ---- */

@@ -86,20 +86,29 @@ static json_t *search_json(const void *context, size_t index)
                      json_count(search->bound));
 }
 
+static bool are_complete(const struct parallelism_runs *runs)
+{
+    bool complete = true;
+
+    for (size_t i = 0; i < runs->count; i++)
+        complete = complete && runs->at[i].recorded.complete;
+    return complete;
+}
+
 static json_t *trace_json(const struct parallelism_runs *runs)
 {
     const struct parallelism *first = runs->at[0].threads;
 
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "runs",
+        "{s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "runs",
         json_count(runs->count), "events", json_count(first->matching.events), "lost",
-        json_count(runs->at[0].lost), "duration_ns", json_count(first->duration), "streams",
-        json_count(first->streams), "machines", json_count(first->machines), "message_arcs",
-        json_count(first->messages), "other_arcs", json_count(first->other_arcs), "outside",
-        waits_json(&first->outside), "asleep", waits_json(&first->asleep), "locks",
-        waits_json(&first->locks), "own_cost", own_cost_json(&first->matching.own_cost),
-        "stretches", json_count(first->stretches), "messages_only", runs->options->messages_only,
-        "matching", matching_json(&first->matching));
+        json_count(runs->at[0].recorded.lost), "complete", are_complete(runs), "duration_ns",
+        json_count(first->duration), "streams", json_count(first->streams), "machines",
+        json_count(first->machines), "message_arcs", json_count(first->messages), "other_arcs",
+        json_count(first->other_arcs), "outside", waits_json(&first->outside), "asleep",
+        waits_json(&first->asleep), "locks", waits_json(&first->locks), "own_cost",
+        own_cost_json(&first->matching.own_cost), "stretches", json_count(first->stretches),
+        "messages_only", runs->options->messages_only, "matching", matching_json(&first->matching));
 }
 
 int show_parallelism_json(const struct parallelism_runs *runs, FILE *file)

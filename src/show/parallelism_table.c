@@ -364,7 +364,7 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
     char messages[UNIT_SIZE], events[UNIT_SIZE], lost[UNIT_SIZE], others[UNIT_SIZE];
 
     show_count(first->matching.events, events);
-    show_count(runs->at[0].lost, lost);
+    show_count(runs->at[0].recorded.lost, lost);
     show_count(first->messages, messages);
     show_count(first->other_arcs, others);
     print_matching(&first->matching, file);

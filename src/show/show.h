@@ -97,12 +97,18 @@ int show_report(struct source *source, FILE *file, const struct show_options *op
 
 /* ---- parallelism ---- */
 
+/* How much of it is in the traces. */
+struct recorded {
+    uint64_t lost; /* records */
+    bool complete; /* all traces, to their ends */
+};
+
 /* One computation that ran once or several times. */
 struct parallelism_run {
     struct parallelism *threads; /* each thread is a stream */
     struct parallelism
-        *processes;   /* each process is one; NULL: no process had threads, it is the same */
-    uint64_t lost;    /* records */
+        *processes; /* each process is one; NULL: no process had threads, it is the same */
+    struct recorded recorded;
     const char *name; /* of its first trace */
 };
 
@@ -119,10 +125,10 @@ int show_parallelism(const struct parallelism_runs *runs, FILE *file,
 
 /* ---- the longest path ---- */
 
-/* Prints what the path goes through, and what is not on it; `lost` records. Returns 0 or -ENOMEM; errors of writing are
+/* Prints what the path goes through, and what is not on it. Returns 0 or -ENOMEM; errors of writing are
  * left in the file. */
-int show_critical_path(const struct critical_path *path, uint64_t lost, FILE *file,
-                       const struct show_options *options);
+int show_critical_path(const struct critical_path *path, const struct recorded *recorded,
+                       FILE *file, const struct show_options *options);
 
 /* The same as folded stacks, "process;procedure MICROSECONDS", for flame graphs. */
 void show_critical_path_folded(const struct critical_path *path, FILE *file);
@@ -155,7 +161,7 @@ struct report {
     const struct parallelism_runs *parallelism; /* one run */
     const struct critical_path *path;
     const struct causality *causality;
-    uint64_t lost;                     /* records */
+    struct recorded recorded;
     const struct history_graph *graph; /* drawn in HTML */
     const char *traces;                /* what commands are told to read, for a shell */
 };
