@@ -215,9 +215,10 @@ struct path {
     uint32_t older;     /* how many wait that came before any was noted */
     uint32_t peers;     /* how many places in udp_peers it has given out */
     uint32_t announced; /* up to where in the inbox it was told what is in the queue */
-    uint64_t told_at;   /* when the last DROPPED record was made */
-    uint32_t listed;    /* TCP: by survey_connections */
-    uint32_t arrived;   /* TCP: up to where the stream of bytes is told to be in the queue */
+    uint32_t behind;  /* how many receives in a row have left some in the inbox that wait no more */
+    uint64_t told_at; /* when the last DROPPED record was made */
+    uint32_t listed;  /* TCP: by survey_connections */
+    uint32_t arrived; /* TCP: up to where the stream of bytes is told to be in the queue */
     uint32_t seen_out; /* UNIX stream: up to here, what is sent is in the queue or known as taken */
     struct sends sends; /* UNIX */
     uint32_t moved;     /* enum path_moved; if not 0 the path is told again at its next use */

@@ -93,6 +93,8 @@ int udp_ingress(struct __sk_buff *context)
 
 #define EMPTY_AT_ONCE 4096 /* places that may be empty between two datagrams */
 #define WINDOW        16   /* datagrams that may have changed places */
+#define PLACES_MOST   128 /* are looked at: one that is long on its way leaves empty ones behind it */
+#define BEHIND_MOST   8   /* receives that others in progress may explain */
 #define NO_PLACE      (~0ULL)
 #define DOUBT_LENGTH  1 /* it was longer than what the call returned, and cut */
 #define DOUBT_TIME    2 /* it is on its way to the queue */
@@ -104,7 +106,9 @@ struct search {
     uint32_t from;   /* the first place that is not empty */
     uint32_t result; /* bytes the receive call returned */
     uint64_t place;  /* of the likeliest among those that do not wait any more; or NO_PLACE */
-    uint32_t doubt;  /* about that one: DOUBT_... */
+    uint16_t doubt;  /* about that one: DOUBT_... */
+    uint16_t beyond; /* places from that of the first that waits on */
+    uint32_t taken;  /* how many without doubt about time there are that do not wait */
     uint64_t waiting[WINDOW]; /* buffers that wait in the queue, the next to be taken first */
 };
 
@@ -167,44 +171,73 @@ static __always_inline bool is_on_its_way(const struct datagram *datagram)
     return (int64_t)BPF_CORE_READ(buffer, dev) < 0; /* an address of the kernel */
 }
 
+static __always_inline bool waits(const struct search *search, uint64_t buffer)
+{
+    for (uint32_t i = 0; i < WINDOW; i++)
+        if (search->waiting[i] == buffer)
+            return true;
+    return false;
+}
+
+/* Somebody has taken it whose call was told of another one's. */
+static __always_inline void give_up(const struct search *search)
+{
+    struct numbered_key place = {.socket = search->socket, .number = (uint32_t)search->place};
+
+    bpf_map_delete_elem(&inbox, &place);
+}
+
 static long look_at_place(uint32_t index, struct search *search)
 {
     uint32_t number = search->from + index, doubt;
-    struct datagram *datagram = datagram_at(search, number);
+    struct datagram *datagram;
+    bool late;
 
-    if (datagram == NULL || datagram->bytes < search->result)
+    if ((int32_t)((uint32_t)search->own->queued - number) <= 0 || search->beyond >= WINDOW)
+        return 1;
+    datagram = datagram_at(search, number);
+    if (search->beyond > 0 || (datagram != NULL && datagram->buffer == search->waiting[0]))
+        search->beyond++;
+    if (datagram == NULL || datagram->bytes < search->result || waits(search, datagram->buffer))
         return 0;
-    for (uint32_t i = 0; i < WINDOW; i++)
-        if (search->waiting[i] == datagram->buffer)
-            return 0;
-    doubt = (is_on_its_way(datagram) ? DOUBT_TIME : 0) |
-            (datagram->bytes != search->result ? DOUBT_LENGTH : 0);
-    if (search->place != NO_PLACE && doubt >= search->doubt)
+    late = is_on_its_way(datagram);
+    doubt = (late ? DOUBT_TIME : 0) | (datagram->bytes != search->result ? DOUBT_LENGTH : 0);
+    search->taken += !late;
+    if (search->place != NO_PLACE && doubt == search->doubt && !late &&
+        search->own->behind > BEHIND_MOST)
+        give_up(search);
+    else if (search->place != NO_PLACE && doubt >= search->doubt)
         return 0;
     search->place = number;
     search->doubt = doubt;
-    return doubt == 0;
+    return 0;
 }
 
 /* Which of the noted datagrams a receive call has taken. Two that come at the same time on two
  * processors may change places on their way into the queue: it is the first that does not wait
- * there any more. If one is noted and not yet in the queue, the buffers and lengths must tell. */
+ * there any more. If one is noted and not yet in the queue, the buffers and lengths must tell.
+ * Others that do not wait either are those of receives in progress. If there always are such, one call was told of
+ * another one's datagram, and so each has been since: then the last is taken for this call's, and others are given up. */
 static __always_inline uint64_t taken_place(struct search *search)
 {
+    struct path *own = search->own;
     struct datagram *first, *second;
 
     bpf_loop(EMPTY_AT_ONCE, skip_empty, search, 0);
-    search->from = search->own->taken;
+    search->from = own->taken;
     search->waiting[0] = next_buffer(search->sk, 0);
     first = datagram_at(search, search->from);
     second = datagram_at(search, search->from + 1);
     if (first != NULL && first->buffer != search->waiting[0] && first->bytes >= search->result &&
         (second != NULL ? second->buffer == search->waiting[0]
-                        : (uint32_t)search->own->queued == search->from + 1))
+                        : (uint32_t)own->queued == search->from + 1)) {
+        own->behind = 0;
         return search->from;
+    }
     search->place = NO_PLACE;
     bpf_loop(WINDOW, note_waiting, search, 0);
-    bpf_loop(WINDOW, look_at_place, search, 0);
+    bpf_loop(PLACES_MOST, look_at_place, search, 0);
+    own->behind = search->taken > 1 && own->behind <= BEHIND_MOST ? own->behind + 1 : 0;
     return search->place;
 }
 
