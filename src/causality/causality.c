@@ -203,7 +203,7 @@ static void sum_up(const struct causality_analysis *analysis, uint32_t origins,
     for (uint32_t i = 0; i < origins; i++) {
         const struct source_state *state = history_state(analysis->history, i);
         result->lost += state->lost;
-        result->complete = result->complete && state->complete && state->end_reason == END_COMPLETE;
+        result->complete = result->complete && source_is_whole(state);
     }
     for (uint32_t i = 0; i < analysis->extent_count; i++) {
         uint64_t duration = analysis->extents[i].last - analysis->extents[i].first;

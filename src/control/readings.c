@@ -18,8 +18,7 @@ static struct recorded report_losses(const struct trace_names *names, const stru
     for (size_t i = 0; i < traces->count; i++) {
         const struct source_state *state = &traces->sources[i]->states[0];
         recorded.lost += state->lost;
-        recorded.complete =
-            recorded.complete && state->complete && state->end_reason == END_COMPLETE;
+        recorded.complete = recorded.complete && source_is_whole(state);
     }
     return recorded;
 }

@@ -125,6 +125,12 @@ struct source_state {
     bool being_written;  /* a trace: it was still being recorded when it was opened */
 };
 
+/* Whether everything was recorded until the recording was to end. */
+static inline bool source_is_whole(const struct source_state *state)
+{
+    return state->complete && state->end_reason == END_COMPLETE;
+}
+
 /* Where records come from: a finished trace, several merged ones, or live rings. Records of one
  * origin come in the order of time; of equal times, control records first. */
 struct source {

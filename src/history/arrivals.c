@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arrivals.c: when what another machine sent had come, as MESSAGEQUEUED tells. See history_private.h.
+ * arrivals.c: when what another machine, or who is not metered, sent had come, as MESSAGEQUEUED tells. See history_private.h.
  *
  *      sent ---- under way ----> come ------ in the queue ------> received
  *                                 |                                  '-- a receiver may be late

@@ -83,9 +83,9 @@ struct history_event {
     struct event event; /* the record; origin is the index of its source */
     uint64_t number;    /* in the causal stream: 0, 1, 2 ... */
     uint64_t when;      /* it happened: time - span, ns, its origin's clock */
-    uint64_t
-        came; /* RECEIVE over TCP or UDP, of another machine or who is not metered: when all that it took had
-                           come, as far as MESSAGEQUEUED tells; else its time */
+    /* RECEIVE over TCP or UDP, of another machine or who is not metered: when all that it took had come, as far as
+     * MESSAGEQUEUED tells; else its time */
+    uint64_t came;
     uint64_t proc_time; /* CPU time its stream has used, ns, unwrapped; 0: it has no stream */
     const struct history_edge *edges; /* [edge_count], by position; valid until the next call */
     uint32_t edge_count;

@@ -33,8 +33,9 @@ static uint64_t begins(const struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
 
-    return record->header.time -
-           (record->header.id == EVENT_RECEIVECALL ? record->message.span : 0);
+    uint64_t span = record->header.id == EVENT_RECEIVECALL ? record->message.span : 0;
+
+    return record->header.time > span ? record->header.time - span : 0;
 }
 
 /* Its stream falls asleep here, or is where it was: what an arc of elapsed time begins at. */

@@ -187,10 +187,9 @@ struct parallelism {
     uint64_t other_arcs; /* creation, termination, room, connections, ends of files */
     struct waits
         outside; /* for answers from outside: arcs of elapsed time from a SEND to a RECEIVE */
-    struct waits
-        asleep; /* for what no message explains, timers, disks, stops: arcs of elapsed time */
-    struct waits locks; /* of threads for each other: not known for what, and no arcs */
-    uint64_t stretches; /* of the condensed graph */
+    struct waits asleep; /* for what nothing explains, timers, disks, stops: arcs of their time */
+    struct waits locks;  /* of threads for each other: not known for what, and no arcs */
+    uint64_t stretches;  /* of the condensed graph */
     struct history_counts matching;
 };
 

@@ -162,12 +162,11 @@ struct graph_stream {
     uint32_t process; /* NO_PROCESS_NUMBER: left out */
     uint32_t chain;   /* pool index + 1; 0: nothing of it was seen */
     bool ended;
-    bool runs;     /* proc_time is known */
-    bool has_sent; /* and received nothing since ... */
-    bool waited;   /* ... but has waited for something */
-    bool met;      /* a path, asleep: it is awake since then ... */
-    bool
-        told; /* its identity has told how much processor time it had used: before its first event ... */
+    bool runs;          /* proc_time is known */
+    bool has_sent;      /* and received nothing since ... */
+    bool waited;        /* ... but has waited for something */
+    bool met;           /* a path, asleep: it is awake since then ... */
+    bool told;          /* its identity has told its processor time: before its first event ... */
     uint8_t sleeps;     /* enum sleeping */
     uint64_t start;     /* when it was created, its origin's clock */
     uint64_t told_time; /* ... that, and last ... */

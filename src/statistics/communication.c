@@ -246,8 +246,7 @@ static void build_totals(const struct statistics *statistics, struct communicati
         add_meter(result, &statistics->origins[i]);
     for (uint32_t i = 0; i < origins; i++) {
         result->lost += states[i].lost;
-        result->complete =
-            result->complete && states[i].complete && states[i].end_reason == END_COMPLETE;
+        result->complete = result->complete && source_is_whole(&states[i]);
     }
 }
 
