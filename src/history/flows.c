@@ -528,6 +528,17 @@ static void close_gaps(struct history *history, struct end *end)
     end->done = 0;
 }
 
+/* Another stream's call, or one that is not known yet, may have put its bytes behind those of this one. */
+static bool counts_for_others(const struct history *history, const struct end *end,
+                              const struct sent *sent)
+{
+    if (sends_count(&end->sends) >= RETAINED_MOST)
+        return false;
+    return waits_for_unknown(history, end, sent) ||
+           (end->several && !streams_are_past(history, end, end->sharing->senders,
+                                              end->sharing->sender_count, sent->time, true));
+}
+
 #define GAPS_CLOSED_AT 64
 
 void flows_release(struct history *history, struct end *end)
@@ -536,14 +547,9 @@ void flows_release(struct history *history, struct end *end)
 
     if (end->counted_in || is_ordered(end)) {
         uint64_t up_to = received_up_to(history, end);
-        struct sharing *sharing = end->sharing;
         while (sends->first < sends->end) {
             const struct sent *first = &sends->at[sends->first];
-            bool past =
-                !waits_for_unknown(history, end, first) &&
-                (!end->several || streams_are_past(history, end, sharing->senders,
-                                                   sharing->sender_count, first->time, true));
-            if (first->left > 0 || (sends_count(sends) < RETAINED_MOST && !past) ||
+            if (first->left > 0 || counts_for_others(history, end, first) ||
                 (is_ordered(end) &&
                  first->position + sent_length(end, first) + first->after > up_to))
                 break;
@@ -582,7 +588,7 @@ void flows_drop_old(struct history *history, struct end *end)
     while (from->sends.first < from->sends.end) {
         const struct sent *first = &from->sends.at[from->sends.first];
         if ((end->kind == PATH_UDP && sends_count(&from->sends) <= OVERTAKEN_MOST) ||
-            first->number == NO_NUMBER ||
+            first->number == NO_NUMBER || counts_for_others(history, from, first) ||
             first->position + sent_length(from, first) + first->after > end->in_low[1])
             return;
         flows_drop_first(history, from);

@@ -132,7 +132,8 @@ struct history_counts {
                                   among unmatched_sends therefore */
     uint64_t lost;      /* records that were lost, as LOST records tell */
     uint64_t discarded; /* removed by a selection, as DISCARDED records tell */
-    uint64_t stalls; /* RECEIVEs released because nothing else could go on; 0 of lossless traces */
+    uint64_t stalls; /* RECEIVEs released because nothing else could go on, or too much waited for
+                        clocks that no message relates; 0 of lossless traces */
     struct own_cost own_cost; /* final at the end */
 };
 

@@ -339,6 +339,7 @@ int receiving_look(struct history *history, struct end *end, const struct record
         return look.error;
     if (look.waits && !forced)
         return 0;
+    history->counts.stalls += look.gave_up;
     event->rest = look.rest;
     event->rest_bytes =
         kind_counts_messages(end->kind) && look.missing > 0 ? record->message.bytes : look.missing;

@@ -186,8 +186,10 @@ static bool is_sender_beyond(struct look *look)
     uint64_t beyond =
         history_known_beyond(history, number, look->end->origin, look->record->header.time);
 
-    if (beyond == UNRELATED && history->held_count >= PATIENCE)
+    if (beyond == UNRELATED && history->held_count >= PATIENCE) {
+        look->gave_up = true;
         return true;
+    }
     if (beyond != UNRELATED && history->origins[number].progress > beyond)
         return true;
     look->wait->impatient = true;
