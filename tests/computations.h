@@ -71,6 +71,9 @@ struct a_stream {
     uint64_t latest_time; /* of its latest event */
     uint32_t sequence;
     struct sleeper sleeper;
+    bool woken; /* by this, and has told nothing since ... */
+    struct place_of_step woken_by;
+    bool explained;    /* ... or it was, and what it tells now has ended its wait */
     uint32_t sends_to; /* stream: a send is in progress; NOBODY */
     uint32_t send_bytes, send_out;
 };
@@ -103,6 +106,7 @@ struct channel {
 struct computation {
     struct tape tape;
     bool whole_processes; /* each is a chain */
+    bool tells_wakeups;
     uint32_t streams, processes, chains;
     struct a_stream stream[STREAMS];
     struct a_process process[STREAMS];
@@ -217,6 +221,12 @@ static inline void begin_threads(struct computation *computation, uint32_t strea
             ->header.proc_time_and_pc = 0;
 }
 
+/* This type is not metered. */
+static inline void leave_out(struct computation *computation, enum event_id id)
+{
+    ((struct machine_record *)computation->tape.records[0])->meter_flags &= ~EVENT_FLAG(id);
+}
+
 /* Each stream is a process. */
 static inline void begin(struct computation *computation, uint32_t streams)
 {
@@ -274,6 +284,12 @@ static inline struct record *tell(struct computation *computation, uint32_t stre
         computation->steps[at.chain][at.step].id = (uint8_t)id;
         computation->steps[at.chain][at.step].path = path;
     }
+    if (is->woken) {
+        add_source(&computation->steps[at.chain][at.step], is->woken_by, ARC_ORDER, 0);
+        computation->other_arcs++;
+        is->explained = is->sleeper.asleep;
+        is->woken = false;
+    }
     return record;
 }
 
@@ -320,6 +336,8 @@ static inline void wake(struct computation *computation, uint32_t stream, struct
     uint64_t begin = sleeper->time + step->cpu;
 
     step->time = computation->now;
+    explained = explained || computation->stream[stream].explained;
+    computation->stream[stream].explained = false;
     if (sleeper->asleep && !explained) {
         if (sleeper->met) {
             begin = sleeper->time;
@@ -494,7 +512,8 @@ static inline void receive_end(struct computation *computation, uint32_t to, uin
 
     bool alone = !computation->whole_processes || threads_seen(computation, sender->process) == 1;
     bool woken = may_end_wait(computation, to, sender->latest_time);
-    uint64_t since = step->slept && woken && alone && !sender->ended && from != to
+    uint64_t since = step->slept && woken && alone && !sender->ended && from != to &&
+                             !computation->stream[to].woken
                          ? computation->now + 1 - sender->latest_time
                          : 0;
 
@@ -514,10 +533,11 @@ static inline void receive_end(struct computation *computation, uint32_t to, uin
 static inline struct step *add_step_of_path(struct computation *computation, uint32_t stream,
                                             uint64_t cpu, bool explained)
 {
-    bool stays = computation->stream[stream].sleeper.asleep && !explained;
+    struct a_stream *is = &computation->stream[stream];
+    bool stays = is->sleeper.asleep && !explained && !is->woken;
     struct step *step = add_step(computation, stream, stays ? 0 : cpu);
 
-    struct sleeper *sleeper = &computation->stream[stream].sleeper;
+    struct sleeper *sleeper = &is->sleeper;
 
     step->time = computation->now + 1;
     if (stays && !sleeper->met)
@@ -604,6 +624,7 @@ static inline void block_in(struct computation *computation, uint32_t stream, ui
             child = is;
     }
     computation->now += duration;
+    bool woken = computation->stream[stream].woken;
     struct record *record = tell(computation, stream, EVENT_BLOCK, 0, 0, 0);
     record->block.system_call = call;
     record->block.state = 1;
@@ -615,9 +636,12 @@ static inline void block_in(struct computation *computation, uint32_t stream, ui
     }
     bool explained = child != NULL && may_end_wait(computation, stream, child->ended_time);
     wake(computation, stream, step, explained, computation->now - duration);
-    bool lock = call == CALL_LOCK && threads_seen(computation, process) > 1;
+    if (explained || woken)
+        return;
+    bool lock =
+        call == CALL_LOCK && threads_seen(computation, process) > 1 && !computation->tells_wakeups;
     computation->locks += lock;
-    if (explained || lock)
+    if (lock)
         return;
     struct place_of_step fell = latest_step(computation, stream);
     step = add_step(computation, stream, 0);
@@ -626,6 +650,31 @@ static inline void block_in(struct computation *computation, uint32_t stream, ui
     add_source(step, fell, ARC_SINCE, duration);
     computation->asleep_count++;
     computation->asleep_time += duration;
+}
+
+/* It has ended another one's sleep, whatever that slept for; `after_end`: it had told of its own end before. */
+static inline void wake_another(struct computation *computation, uint32_t stream, uint32_t other,
+                                bool after_end)
+{
+    struct record *record =
+        after_end ? add_event(&computation->tape, ++computation->now, EVENT_WAKEUP, 0, 0)
+                  : tell(computation, stream, EVENT_WAKEUP, 0, 0, 0);
+
+    record->header.flags = after_end ? RECORD_NO_STREAM : 0;
+    record->wakeup.woken = other + 1;
+    record->wakeup.waker = after_end ? stream + 1 : 0;
+    computation->stream[other].woken = true;
+    computation->stream[other].woken_by =
+        after_end ? computation->stream[stream].ended_at : latest_step(computation, stream);
+}
+
+static inline void wake_up(struct computation *computation, uint32_t stream, uint32_t other,
+                           uint64_t cpu)
+{
+    struct step *step = add_step(computation, stream, cpu);
+
+    wake_another(computation, stream, other, false);
+    wake(computation, stream, step, false, computation->now);
 }
 
 /* Stopped by a signal for so long, and continued. */
@@ -803,6 +852,13 @@ static inline void make_plain(struct computation *computation, uint64_t *seed)
     }
 }
 
+static inline bool may_be_woken(const struct computation *computation, uint32_t stream)
+{
+    const struct a_stream *is = &computation->stream[stream];
+
+    return is->exists && !is->ended && !is->waits_for_creator;
+}
+
 /* With another stream: whatever can happen between the two. */
 static inline void do_with(struct computation *computation, uint32_t stream, uint32_t other,
                            uint64_t cpu, uint64_t *seed)
@@ -814,7 +870,10 @@ static inline void do_with(struct computation *computation, uint32_t stream, uin
     uint32_t there = waiting(computation, other, stream);
     uint32_t bytes = 1 + (uint32_t)random_below(seed, 100);
 
-    if (in->has_connected && !in->accepted && random_below(seed, 2) == 0)
+    if (computation->tells_wakeups && may_be_woken(computation, other) &&
+        (!asleep || computation->stream[stream].woken) && random_below(seed, 4) == 0)
+        wake_up(computation, stream, other, cpu);
+    else if (in->has_connected && !in->accepted && random_below(seed, 2) == 0)
         accept_from(computation, stream, other, cpu);
     else if (there > 0)
         receive(computation, stream, other, cpu,
@@ -871,6 +930,9 @@ static inline void do_alone(struct computation *computation, uint32_t stream, ui
     case 5:
         if (random_below(seed, 3) == 0) {
             terminate(computation, stream, cpu);
+            next = (uint32_t)random_below(seed, computation->streams);
+            if (computation->tells_wakeups && may_be_woken(computation, next))
+                wake_another(computation, stream, next, true);
             break;
         }
         __attribute__((fallthrough));
@@ -907,6 +969,9 @@ static inline void make(struct computation *computation, bool whole_processes, u
     for (uint32_t i = 1; i < made; i++) /* threads of one process need not stand together */
         processes[i] = random_below(seed, 3) == 0 ? (uint32_t)random_below(seed, last + 1) : ++last;
     begin_threads(computation, streams, made, processes, whole_processes);
+    computation->tells_wakeups = random_below(seed, 2) == 0;
+    if (!computation->tells_wakeups)
+        leave_out(computation, EVENT_WAKEUP);
     uint64_t most = random_below(seed, 2) == 0 ? 10 : 100000;
     uint32_t steps = (uint32_t)random_below(seed, streams * 12) + 1;
 

@@ -139,6 +139,7 @@ static const struct expected_type expected_types[] = {
     {26, "DROPPED", 0, 48, "path 32 4 count 36 4 "},
     {27, "NETWORK", 0, 48, "path 32 4 retransmitted 36 4 roundTrip 40 4 unacknowledged 44 4 "},
     {28, "COST", 0, 48, "cpu 32 8 wakeups 40 4 hook 44 4 "},
+    {29, "WAKEUP", 1, 48, "woken 32 4 waker 36 4 "},
 };
 
 static void list_fields(const struct event_field *fields, char *text, size_t size)
@@ -351,8 +352,10 @@ static void test_flags_are_the_types(void **unused)
         const struct event_type *type = event_type(id);
         uint32_t flags = 0;
         int result = meter_flags_parse(type->name, &flags, NULL);
-        assert_int_equal(result, id <= EVENT_TERMINATION ? 0 : -EINVAL);
-        assert_int_equal(flags, id <= EVENT_TERMINATION ? EVENT_FLAG(id) : 0);
+        bool is_event = id <= EVENT_TERMINATION || id == EVENT_WAKEUP;
+        assert_int_equal(result, is_event ? 0 : -EINVAL);
+        assert_int_equal(flags, is_event ? EVENT_FLAG(id) : 0);
+        assert_int_equal(event_is_metered(id), is_event);
     }
 }
 

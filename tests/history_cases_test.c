@@ -291,6 +291,71 @@ static void parents_and_children(void **state)
     assert_int_equal(outcome.events[found(0, 2, 2)].edge_count, 0);
 }
 
+static struct record *add_wakeup(uint64_t time, uint32_t stream, uint32_t sequence, uint32_t woken)
+{
+    struct record *record = add_event(&first, time, EVENT_WAKEUP, stream, sequence);
+
+    record->wakeup.woken = woken;
+    return record;
+}
+
+/* Who is woken tells of it next, whatever that is; of several the last one has done it. What it has told before has
+ * nothing to do with it. */
+static void wakeups(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_event(&first, T0 + 5, EVENT_EXEC, 2, 1);
+    add_wakeup(T0 + 10, 1, 1, 2);
+    add_block(T0 + 12, 2, 2, NANOSLEEP, 6);
+    add_event(&first, T0 + 13, EVENT_EXEC, 2, 3);
+    add_wakeup(T0 + 20, 1, 2, 2);
+    add_wakeup(T0 + 21, 1, 3, 2);
+    add_wakeup(T0 + 22, 1, 4, 1);  /* itself: damage */
+    add_wakeup(T0 + 23, 1, 5, 99); /* nobody */
+    add_event(&first, T0 + 24, EVENT_EXEC, 1, 6);
+    add_message(&first, T0 + 25, EVENT_CREATEPATH, 2, 4, 2, 0, 0);
+    run(false);
+    assert_int_equal(outcome.events[found(0, 2, 1)].edge_count, 0);
+    assert_int_equal(outcome.events[found(0, 2, 2)].edge_count, 1);
+    assert_edge(found(0, 2, 2), 0, EDGE_WAKEUP, found(0, 1, 1), 0);
+    assert_int_equal(outcome.edges[found(0, 2, 2)][0].id, EVENT_WAKEUP);
+    assert_int_equal(outcome.edges[found(0, 2, 2)][0].time, T0 + 10);
+    assert_int_equal(outcome.events[found(0, 2, 3)].edge_count, 0);
+    assert_int_equal(outcome.events[found(0, 2, 4)].edge_count, 1);
+    assert_edge(found(0, 2, 4), 0, EDGE_WAKEUP, found(0, 1, 3), 0);
+    assert_int_equal(outcome.events[found(0, 1, 6)].edge_count, 0);
+}
+
+/* Who was woken comes behind who has done it, though that is held: for a SEND that is told late. */
+static void wakeups_of_who_is_held(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_stream(&first, T0, 3, 3, 0);
+    add_message(&first, T0 + 10, EVENT_RECEIVE, 2, 1, 2, 0, 60);
+    add_wakeup(T0 + 12, 2, 2, 3);
+    add_block(T0 + 14, 3, 1, NANOSLEEP, 6);
+    add_wakeup(T0 + 15, 2, 3, 3);
+    add_block(T0 + 16, 3, 2, NANOSLEEP, 1);
+    add_end(T0 + 17, 2, 4);
+    struct record *last = add_wakeup(T0 + 18, 0, 0, 3);
+    last->header.flags = RECORD_NO_STREAM;
+    last->wakeup.waker = 2;
+    add_block(T0 + 19, 3, 3, NANOSLEEP, 1);
+    add_message(&first, T0 + 40, EVENT_SEND, 1, 1, 1, 0, 60)->message.span = 35;
+    run(false);
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_true(found(0, 2, i + 1) < found(0, 3, i));
+        assert_int_equal(outcome.events[found(0, 3, i)].edge_count, 1);
+        assert_edge(found(0, 3, i), 0, EDGE_WAKEUP, found(0, 2, i + 1), 0);
+    }
+    assert_int_equal(outcome.edges[found(0, 3, 3)][0].id, EVENT_TERMINATION);
+    assert_int_equal(outcome.counts.stalls, 0);
+}
+
 /* A wait for a signal ends with the child that ended just before; it tells which one it was. */
 static void waits_for_signals(void **state)
 {
@@ -918,6 +983,8 @@ int main(void)
         cmocka_unit_test(blocked_send),
         cmocka_unit_test(concurrent_senders),
         cmocka_unit_test(parents_and_children),
+        cmocka_unit_test(wakeups),
+        cmocka_unit_test(wakeups_of_who_is_held),
         cmocka_unit_test(waits_for_signals),
         cmocka_unit_test(waits_for_other_signals),
         cmocka_unit_test(a_signal_after_a_child),

@@ -393,13 +393,14 @@ static struct record *block(struct computation *computation, uint32_t stream, ui
 }
 
 /* Timers count, and who is alone in his process waits for no other thread; locks of threads do not count: for what they
- * wait is not known. */
+ * wait is not known, where WAKEUP was not metered. */
 static void sleeping_is_an_arc(void **state)
 {
     struct computation *computation = *state;
     struct parallelism_options options = plain_options();
 
     begin_threads(computation, 3, 3, (const uint32_t[]){0, 0, 1}, false);
+    leave_out(computation, EVENT_WAKEUP);
     block(computation, 2, 202, 700); /* futex, alone */
     computation->stream[0].cpu = 10;
     block(computation, 0, 230, 1000); /* clock_nanosleep */
@@ -418,6 +419,66 @@ static void sleeping_is_an_arc(void **state)
     assert_int_equal(parallelism->locks.time, 5000);
     assert_int_equal(longest(parallelism, 0, STEP_MAX), 20 + 1000 + 298 + 2);
     assert_int_equal(longest(parallelism, 0, STEP_SHARING), 20 + 1000 + 298 + 2);
+    parallelism_free(parallelism);
+}
+
+/* Two threads that take turns, as a lock makes them: who lets the other one go tells so, and a timer is nobody's. */
+static void wakeups_are_arcs(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin_threads(computation, 2, 2, (const uint32_t[]){0, 0}, false);
+    for (uint32_t i = 0; i < 10; i++) {
+        uint32_t awake = i % 2;
+        computation->now += 100;
+        wake_up(computation, awake, 1 - awake, 100);
+        block_in(computation, 1 - awake, 0, CALL_LOCK, 50);
+    }
+    block_in(computation, 0, 0, CALL_LOCK, 300); /* in vain */
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->locks.count, 0);
+    assert_int_equal(parallelism->asleep.time, 300);
+    assert_int_equal(parallelism->total, 1000);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 1000 + 300);
+    parallelism_free(parallelism);
+}
+
+/* Who waits for any of several paths, and lets somebody go before he receives what has come, still waits until then. */
+static void a_wakeup_within_a_wait(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 3);
+    wait_for(computation, 1, NOBODY, 0);
+    computation->now += 1000;
+    send_to(computation, 0, 1, 1000, 1);
+    tell(computation, 1, EVENT_WAKEUP, 3, 0, 0);
+    receive(computation, 1, 0, 10, 1, false);
+    run_on(computation, 2, 5);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->asleep.count, 0);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 1010);
+    parallelism_free(parallelism);
+}
+
+/* A thread that is joined, or a child: its end is told before it wakes who waits for it. */
+static void a_wakeup_after_the_end(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin_threads(computation, 2, 2, (const uint32_t[]){0, 0}, false);
+    computation->now += 1000;
+    terminate(computation, 1, 1000);
+    wake_another(computation, 1, 0, true);
+    block_in(computation, 0, 0, CALL_LOCK, 900);
+    run_on(computation, 0, 7);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->asleep.count, 0);
+    assert_int_equal(parallelism->other_arcs, 1);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 1007);
     parallelism_free(parallelism);
 }
 
@@ -828,8 +889,7 @@ static void older_and_younger(void **state)
     for (unsigned tells = 0; tells < 2; tells++) {
         begin(computation, 1);
         if (!tells)
-            ((struct machine_record *)computation->tape.records[0])->meter_flags &=
-                ~EVENT_FLAG(EVENT_TERMINATION);
+            leave_out(computation, EVENT_TERMINATION);
         tell_identity(computation, 9, 1000);
         add_event(&computation->tape, computation->now += 500, EVENT_EXEC, 9, 0)
             ->header.proc_time_and_pc = 1300;
@@ -1334,6 +1394,9 @@ int main(void)
         TEST(an_end_of_file_that_is_waited_for),
         TEST(timers_sleep_in_their_own_state),
         TEST(a_lock_within_a_wait),
+        TEST(wakeups_are_arcs),
+        TEST(a_wakeup_within_a_wait),
+        TEST(a_wakeup_after_the_end),
         TEST(a_question_of_long_ago),
         TEST(without_any_event),
         TEST(stopped_for_a_while),

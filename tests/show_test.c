@@ -793,13 +793,15 @@ static void records_have_their_keys(void **state)
         [EVENT_DROPPED] = HEAD "path kind inode local remote count",
         [EVENT_NETWORK] = HEAD "path kind inode local remote retransmitted round_trip_us "
                                "unacknowledged",
+        [EVENT_WAKEUP] = HEAD "woken waker woken_pid woken_tid",
         [EVENT_COST] = HEAD "recorder_cpu_ns wakeups hook_ns",
     };
 
     (void)state;
     for (unsigned id = 1; id < EVENT_ID_END; id++) {
         union any_record record = make_record((enum event_id)id, 1);
-        record.event.message.path = id == EVENT_CREATEPROCESS ? 2 : id == EVENT_EXEC ? 7 : 4;
+        bool of_stream = id == EVENT_CREATEPROCESS || id == EVENT_WAKEUP;
+        record.event.message.path = of_stream ? 2 : id == EVENT_EXEC ? 7 : 4;
         json_t *json = record_json(&record);
         expect_keys(json, keys[id]);
         assert_string_equal(json_string_value(json_object_get(json, "event")),

@@ -173,7 +173,7 @@ int causality_add(struct causality_analysis *analysis, const struct history_even
 
     if (note_extent(analysis, &event->event) < 0)
         return -ENOMEM;
-    analysis->sums.events += header->id >= EVENT_SEND && header->id <= EVENT_TERMINATION;
+    analysis->sums.events += event_is_metered(header->id);
     switch (header->id) {
     case EVENT_SEND:
     case EVENT_SENDCALL:

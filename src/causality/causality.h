@@ -186,7 +186,7 @@ struct causality {
     uint64_t cut_requests;   /* requests with so many steps that the first were let go */
 
     uint32_t traces;
-    uint64_t events;   /* records that tell of an event: SEND to TERMINATION */
+    uint64_t events;   /* records that tell of an event: SEND to TERMINATION, WAKEUP */
     uint64_t lost;     /* records that could not be written */
     uint64_t duration; /* ns from the first record to the last, the longest trace */
     bool complete;     /* every recording ended in order */

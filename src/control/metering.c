@@ -175,7 +175,7 @@ static const struct metering_operations kernel_operations = {
 
 /* ---- the ptrace meter ---- */
 
-#define PTRACE_UNKNOWN EVENT_FLAG(EVENT_MESSAGEQUEUED)
+#define PTRACE_UNKNOWN (EVENT_FLAG(EVENT_MESSAGEQUEUED) | EVENT_FLAG(EVENT_WAKEUP))
 
 static int ptrace_open(const struct metering_options *options, void **ret_meter,
                        struct problem *problem)

@@ -65,6 +65,12 @@ static const struct event_field exec_fields[] = {
     END_OF_FIELDS,
 };
 
+static const struct event_field wakeup_fields[] = {
+    U(record, wakeup.woken, "woken", "number of the stream that slept"),
+    U(record, wakeup.waker, "waker", "flag 16: number of the stream that did it after its end"),
+    END_OF_FIELDS,
+};
+
 static const struct event_field no_fields[] = {
     END_OF_FIELDS,
 };
@@ -232,6 +238,7 @@ static const struct event_type types[EVENT_ID_END] = {
     TYPE(DROPPED, NULL, RING_CONTROL, record, dropped_fields, "datagrams that found a full queue"),
     TYPE(NETWORK, NULL, RING_CONTROL, record, network_fields, "how the network served a path"),
     TYPE(COST, NULL, RING_CONTROL, record, cost_fields, "what the recording itself cost"),
+    TYPE(WAKEUP, NULL, RING_DATA, record, wakeup_fields, "ended another stream's sleep"),
     TYPE(MACHINE, NULL, RING_CONTROL, machine_record, machine_fields, "identity of the machine"),
     TYPE(END, NULL, RING_CONTROL, end_record, end_fields, "the recording ended in order"),
 };

@@ -70,9 +70,16 @@ uint64_t event_field_value(const struct event_field *field, const void *record);
 /* ---- meter flags ---- */
 
 /* Flags of every event type that can be metered, and all flags there are. */
-#define METER_EVENT_FLAGS ((EVENT_FLAG(EVENT_TERMINATION + 1) - 1) & ~1u)
-#define METER_ALL_FLAGS   (METER_EVENT_FLAGS | METER_FLAG_PC)
-#define METER_ALL_KINDS   (METER_TCP | METER_UDP | METER_UNIX | METER_PIPE)
+#define METER_EVENT_FLAGS                                                                          \
+    (((EVENT_FLAG(EVENT_TERMINATION + 1) - 1) & ~1u) | EVENT_FLAG(EVENT_WAKEUP))
+#define METER_ALL_FLAGS (METER_EVENT_FLAGS | METER_FLAG_PC)
+#define METER_ALL_KINDS (METER_TCP | METER_UDP | METER_UNIX | METER_PIPE)
+
+/* Whether a record of this type tells of an event: neither who or what others speak of, nor how the recording went. */
+static inline bool event_is_metered(unsigned id)
+{
+    return id < 32 && (METER_EVENT_FLAGS >> id & 1);
+}
 
 /* Reads a list of flag names, separated by commas or blanks, in the words of both papers ("send
  * receivecall fork", "all", "-send"), any case. Starts from *flags and unites; "-name" takes away.

@@ -57,7 +57,8 @@ enum event_id {
     EVENT_DROPPED = 26,   /* datagrams that found their receiver's queue full */
     EVENT_NETWORK = 27,   /* how the network served a TCP connection */
     EVENT_COST = 28,      /* what the recording itself cost */
-    EVENT_ID_END = 29,    /* not a type */
+    EVENT_WAKEUP = 29,    /* a stream ended another one's sleep */
+    EVENT_ID_END = 30,    /* not a type */
 };
 
 #define EVENT_FLAG(id) (1u << (id))
@@ -164,6 +165,11 @@ struct record {
             uint32_t image; /* number of the IMAGE record */
             uint32_t unused[3];
         } exec;
+        struct {
+            uint32_t woken; /* number of its STREAM record */
+            uint32_t waker; /* RECORD_NO_STREAM: who has done it after its TERMINATION; else 0 */
+            uint32_t unused[2];
+        } wakeup;
         struct {
             uint32_t status;          /* as wait(2) gives it: exit code << 8, or signal */
             uint32_t last;            /* 1: the process's last stream */

@@ -51,6 +51,7 @@ int history_new(struct source *const *sources, size_t count, struct history **re
     history->processes.size = sizeof(struct process);
     history->ends.size = sizeof(struct end);
     history->held.size = sizeof(struct held);
+    history->wakeups.size = sizeof(struct wakeup);
     *ret_history = history;
     return 0;
 }
@@ -71,6 +72,7 @@ void history_free(struct history *history)
     pool_done(&history->processes);
     pool_done(&history->ends);
     pool_done(&history->held);
+    pool_done(&history->wakeups);
     pool_done(&history->values);
     free(history->spent);
     lookup_done(&history->faded);
@@ -168,6 +170,7 @@ static int look(struct history *history, struct stream *stream, struct end *end,
                 const struct record *record, bool forced, struct history_event *event)
 {
     struct process *process;
+    struct stream *waker;
     struct wait wait;
 
     history->edge_count = 0;
@@ -177,6 +180,10 @@ static int look(struct history *history, struct stream *stream, struct end *end,
     }
     if (!forced && processes_wait_for_end(history, stream, record, &process)) {
         holding_wait(stream, WAITS_TERMINATION, &process->waiters);
+        return 0;
+    }
+    if (!forced && stream->first_wakeup != 0 && wakeups_wait(history, stream, record, &waker)) {
+        holding_wait(stream, WAITS_WAKEUP, waker == NULL ? NULL : &waker->waiters);
         return 0;
     }
     if (record->header.id != EVENT_RECEIVE)
@@ -275,6 +282,8 @@ static int note_event(struct history *history, struct stream *stream, struct end
         end = ends_find(history, number, record->queued.path);
         result = end == NULL ? 0 : arrivals_note(history, end, record);
     }
+    if (id == EVENT_WAKEUP)
+        result = wakeups_note(history, number, record);
     if (result == 0 && stream != NULL)
         result = streams_note(history, stream, record);
     /* what a RECEIVE may be waiting for has come, though it is held itself */
@@ -421,9 +430,11 @@ static bool release_others(struct history *history)
 
     for (uint32_t i = 0; i < history->streams.used; i++) {
         struct stream *stream = pool_at(&history->streams, i);
-        if (stream->waits == WAITS_CREATION || stream->waits == WAITS_TERMINATION) {
+        if (stream->waits == WAITS_CREATION || stream->waits == WAITS_TERMINATION ||
+            stream->waits == WAITS_WAKEUP) {
             stream->creation = CREATION_UNKNOWN;
             processes_give_up(history, stream);
+            wakeups_give_up(history, stream);
             holding_wake(history, stream);
             released = true;
         }
@@ -549,6 +560,7 @@ const char *edge_kind_name(enum edge_kind kind)
         [EDGE_ROOM] = "room",
         [EDGE_CONNECTION] = "connection",
         [EDGE_END] = "end",
+        [EDGE_WAKEUP] = "wakeup",
     };
 
     return kind < EDGE_KIND_COUNT ? names[kind] : "unknown";

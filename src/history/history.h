@@ -44,6 +44,8 @@ enum edge_kind {
                  the other end: it has closed that since, or ended. Where nobody has sent into a pipe (or a pair of
                  sockets), or who sent has ended long before, from the TERMINATION, just before it, of a relative,
                  which is taken to have held the other end (path is 0, and only then there is a value) */
+    EDGE_WAKEUP, /* from a WAKEUP to the first event of the stream whose sleep it has ended; or, without a value, from the
+                    TERMINATION of who has done so after that */
     EDGE_KIND_COUNT,
 };
 

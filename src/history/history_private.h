@@ -173,6 +173,7 @@ enum waiting {
     WAITS_BYTES, /* its RECEIVE is held */
     WAITS_CREATION,
     WAITS_TERMINATION,
+    WAITS_WAKEUP,
 };
 
 enum creation { CREATION_UNKNOWN, CREATION_NOTED, CREATION_HANDED };
@@ -212,6 +213,10 @@ struct stream {
     uint64_t full_since;     /* ... and since when */
     uint8_t creation;        /* enum creation */
     struct beginning creator;
+    uint32_t
+        first_wakeup; /* of those that have ended its sleeps: index + 1, the oldest first ... */
+    uint32_t last_wakeup;
+    struct stream *waiters; /* whose sleep it has ended after its TERMINATION, which is held */
     /* held */
     uint8_t waits;       /* enum waiting */
     bool impatient;      /* also waits for other streams to go on */
@@ -226,6 +231,13 @@ struct stream {
     struct stream *older; /* ... of all that wait for bytes ... */
     struct stream *younger;
     struct stream *next_ready;
+};
+
+/* Who has ended a sleep of a stream. */
+struct wakeup {
+    struct beginning waker; /* the WAKEUP; or, without a sequence, the TERMINATION of this stream */
+    uint32_t next;          /* index + 1, 0: last */
+    bool after_end;
 };
 
 /* ---- held records ---- */
@@ -311,6 +323,7 @@ struct history {
     struct pool processes;
     struct pool ends;
     struct pool held;
+    struct pool wakeups;
     uint32_t lives;
     uint32_t stream_count;
     uint32_t swept_at; /* streams: when so many live, those that are silent are forgotten */
@@ -414,6 +427,23 @@ int processes_end_wait(struct history *history, const struct stream *stream,
                        const struct record *record);
 int processes_hand_out_end(struct history *history, const struct stream *stream,
                            const struct record *record, struct history_event *event);
+
+/* ---- wakeups.c ---- */
+
+/* Notes a WAKEUP of this origin. Returns 0 or -ENOMEM. */
+int wakeups_note(struct history *history, uint32_t origin, const struct record *record);
+
+/* Whether a stream's record must wait for the WAKEUP that has led to it; *ret_waker is NULL then, or whose end it is. */
+bool wakeups_wait(struct history *history, struct stream *stream, const struct record *record,
+                  struct stream **ret_waker);
+
+/* A record is handed out: adds the edge from what has ended its stream's sleep; a WAKEUP. Return 0 or -ENOMEM. */
+int wakeups_end_sleep(struct history *history, struct stream *stream, const struct record *record);
+int wakeups_hand_out(struct history *history, const struct stream *stream,
+                     const struct record *record, struct history_event *event);
+
+/* What the stream waits for will not come; it is forgotten. */
+void wakeups_give_up(struct history *history, struct stream *stream);
 
 /* ---- ends.c ---- */
 

@@ -247,6 +247,10 @@ int streams_hand_out(struct history *history, struct stream *stream, const struc
     }
     if (result == 0 && record->header.id == EVENT_BLOCK)
         result = processes_end_wait(history, stream, record);
+    if (result == 0 && stream->first_wakeup != 0)
+        result = wakeups_end_sleep(history, stream, record);
+    if (result == 0 && record->header.id == EVENT_WAKEUP)
+        result = wakeups_hand_out(history, stream, record, event);
     if (result == 0 && record->header.id == EVENT_CREATEPROCESS)
         result = hand_out_creation(history, stream, record, event);
     if (result == 0 && record->header.id == EVENT_TERMINATION && record->termination.last)
@@ -258,6 +262,7 @@ void streams_forget(struct history *history, struct stream *stream)
 {
     flows_close_call(history, stream);
     values_spend(history, &stream->creator.value);
+    wakeups_give_up(history, stream);
     processes_leave(history, stream);
     *history_fade(history, stream->origin, stream->number) = stream->latest;
     lookup_remove(&history->stream_numbers, number_key(stream->origin, stream->number));
@@ -266,5 +271,6 @@ void streams_forget(struct history *history, struct stream *stream)
     if (*recent == stream)
         *recent = NULL;
     history->stream_count--;
+    holding_wake_all(history, &stream->waiters);
     pool_give(&history->streams, stream->index);
 }

@@ -46,6 +46,20 @@ static __always_inline struct stream *running_stream(struct task_struct *task)
     return running_stored_stream(task, has_storage(task));
 }
 
+/* ---- whose context it is ---- */
+
+#define STACK_SIZE 16384 /* of a task in the kernel; more with KASAN */
+
+/* Whether the current task does this itself: interrupts, and what they leave to be done, have stacks of their own. `here`:
+ * a place on the stack that is in use. A program that uses 64 bytes of it or more may get another one, and sees
+ * interrupts only. */
+static __always_inline bool is_on_stack_of(const struct task_struct *task, const void *here)
+{
+    uint64_t stack = (uint64_t)task->stack;
+
+    return (uint64_t)here - stack < STACK_SIZE;
+}
+
 /* ---- streams begin and end ---- */
 
 static __always_inline struct stream *storage_of_task(struct task_struct *task)

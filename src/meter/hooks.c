@@ -37,6 +37,7 @@ const struct hook hooks[] = {
     {"inet_sock_set_state", MESSAGES | PATHS, METER_TCP, "4.16", .queue_kinds = METER_TCP},
     {"tcp_destroy_sock", MESSAGES | PATHS, METER_TCP, "4.16", .queue_kinds = METER_TCP},
     {"sched_switch", SWITCHING, 0, "5.18"},
+    {"sched_waking", BIT(WAKEUP), 0, "4.3"},
     {"sys_exit", MESSAGES, METER_PIPE, "3.4"},
     {"kfree_skb", RECEIVING, METER_UDP, "6.11", .queue_kinds = METER_UDP},
     {"udp_egress", SENDING, METER_UDP, NULL},

@@ -181,6 +181,7 @@ struct bpf_local_storage;
 
 struct task_struct {
     unsigned int __state;
+    void *stack;
     unsigned int flags;
     struct sched_entity se;
     struct mm_struct *mm;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * schedule.bpf.h: leaving and entering a CPU: SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS.
+ * schedule.bpf.h: leaving and entering a CPU: SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS; and who has
+ * ended a sleep: WAKEUP.
  */
 #ifndef DPM_SCHEDULE_BPF_H
 #define DPM_SCHEDULE_BPF_H
@@ -122,6 +123,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
     }
     if ((state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)) == 0)
         return 0;
+    stream->asleep = 0;
     if (state & TASK_INTERRUPTIBLE) {
         tell_spliced(stream);
         if (leave_pipe(stream, call, registers))
@@ -134,6 +136,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         else if (waits_for_any(call, registers) && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL))) {
             leave_for_any(stream, call);
             told = true;
+            stream->asleep = wants(stream, EVENT_FLAG(EVENT_WAKEUP));
         }
     }
     if (!told && wants(stream, EVENT_FLAG(EVENT_BLOCK))) {
@@ -142,6 +145,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         stream->blocked_at = bpf_ktime_get_ns();
         stream->blocked_pc = stream_pc(stream, task);
         stream->away = AWAY_BLOCKED;
+        stream->asleep = wants(stream, EVENT_FLAG(EVENT_WAKEUP));
     }
     return 0;
 }
@@ -151,6 +155,32 @@ static __noinline int enter(struct stream *stream, struct task_struct *task)
 {
     look_whether_silent(stream);
     arrive(stream, task);
+    return 0;
+}
+
+/* ---- who wakes whom ---- */
+
+/* Runs where the waker does, before the woken can run. What an interrupt wakes, that of a timer or a disk or a packet, it
+ * does not wake for the task that it interrupts. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *woken)
+{
+    struct stream *sleeper = stream_of(woken), *waker;
+    struct task_struct *task;
+
+    if (sleeper == NULL || !sleeper->asleep)
+        return 0;
+    sleeper->asleep = 0;
+    task = bpf_get_current_task_btf();
+    if (!is_on_stack_of(task, &task))
+        return 0;
+    waker = running_stream(task);
+    if (waker == NULL || waker == sleeper)
+        return 0;
+    if (waker->life == STREAM_ENDED)
+        write_last_wakeup(sleeper, waker);
+    else
+        write_wakeup(waker, sleeper->number);
     return 0;
 }
 

@@ -133,6 +133,7 @@ struct stream {
     uint8_t away;        /* enum stream_away */
     uint8_t silent;      /* in the hook that runs, see silent() */
     uint8_t receivecall; /* the receive call in progress has made its RECEIVECALL */
+    uint8_t asleep;      /* in a wait of which it is to be told who ends it */
     uint32_t block_call;
     uint32_t block_state;
     uint64_t blocked_at; /* AWAY_BLOCKED: since when ... */

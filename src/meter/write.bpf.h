@@ -335,6 +335,38 @@ static __always_inline struct record *begin_unowned(uint32_t ring, uint32_t id)
     return record;
 }
 
+/* WAKEUP of the current task. */
+__noinline int write_wakeup(struct stream *stream, uint32_t woken)
+{
+    struct record *record;
+
+    if (stream == NULL || (stream->flags & EVENT_FLAG(EVENT_WAKEUP)) == 0 || silent(stream))
+        return 0;
+    record = begin_record(stream, NULL, RING_DATA, sizeof(*record), EVENT_WAKEUP, 0);
+    if (record == NULL)
+        return 0;
+    ((uint64_t *)record)[4] = woken;
+    ((uint64_t *)record)[5] = 0;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
+/* The same of one that has told of its end: who waits for that is woken later. */
+static __always_inline void write_last_wakeup(struct stream *woken, const struct stream *waker)
+{
+    struct record *record;
+
+    look_whether_silent(woken);
+    if (silent(woken))
+        return;
+    record = begin_unowned(RING_DATA, EVENT_WAKEUP);
+    if (record == NULL)
+        return;
+    record->wakeup.woken = woken->number;
+    record->wakeup.waker = waker->number;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
 /* A path event. */
 static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t count)
 {

@@ -62,7 +62,8 @@ static uint64_t time_until_end(const struct graph *graph, const struct arrival *
     bool alone = graph->options->threads || graph->result->processes[sender->process].streams == 1;
     uint64_t when = arrival->event->when;
 
-    return alone && arrival->slept && edge->origin == arrival->stream->origin && when > edge->time
+    return alone && arrival->slept && !arrival->woken && edge->origin == arrival->stream->origin &&
+                   when > edge->time
                ? stretch_whole_time(when - edge->time)
                : 0;
 }
@@ -84,6 +85,16 @@ static int add_end_arc(struct graph *graph, struct arrival *arrival,
     graph->result->asleep.count += time > 0;
     graph->result->asleep.time += time;
     return add_arc(graph, arrival, graph->here, time == 0 ? STRETCH_ORDER : STRETCH_SINCE, time);
+}
+
+/* A wakeup by who had told of its end before. */
+static int add_last_wakeup(struct graph *graph, struct arrival *arrival,
+                           const struct history_edge *edge)
+{
+    const struct graph_stream *waker = graph_find_stream(graph, edge->origin, edge->stream);
+
+    graph->result->other_arcs++;
+    return add_arc(graph, arrival, &waker->at, STRETCH_ORDER, 0);
 }
 
 /* The first event of a chain that another one has created: it begins there. */
@@ -127,6 +138,8 @@ static bool may_have_woken(const struct arrival *arrival, const struct history_e
 {
     const struct graph_stream *stream = arrival->stream;
 
+    if (edge->kind == EDGE_WAKEUP)
+        return true;
     if (stream->sleeps == AWAKE || edge->origin != stream->origin)
         return true;
     return edge->time + arrival->cpu <= arrival->event->event.header->time + SOON &&
@@ -143,6 +156,10 @@ static bool is_of_graph(struct graph *graph, const struct arrival *arrival,
         const struct graph_stream *sender = graph_find_stream(graph, edge->origin, edge->stream);
         return sender != NULL && (sender->chain != 0 || sender->ended) && sender != arrival->stream;
     }
+    if (edge->kind == EDGE_WAKEUP && from == NULL) {
+        const struct graph_stream *waker = graph_find_stream(graph, edge->origin, edge->stream);
+        return waker != NULL && waker->ended;
+    }
     return from != NULL && from->process != NO_PROCESS_NUMBER;
 }
 
@@ -154,16 +171,19 @@ static bool counts(struct graph *graph, const struct arrival *arrival,
            is_of_graph(graph, arrival, edge);
 }
 
-bool graph_explains(struct graph *graph, const struct arrival *arrival)
+void graph_look_at_edges(struct graph *graph, struct arrival *arrival)
 {
     const struct history_event *event = arrival->event;
 
-    for (uint32_t i = 0; i < event->edge_count; i++)
-        if (event->edges[i].kind != EDGE_CREATION &&
-            is_of_graph(graph, arrival, &event->edges[i]) &&
-            may_have_woken(arrival, &event->edges[i]))
-            return true;
-    return false;
+    arrival->answered = arrival->woken = false;
+    for (uint32_t i = 0; i < event->edge_count; i++) {
+        const struct history_edge *edge = &event->edges[i];
+        if (edge->kind == EDGE_CREATION || !is_of_graph(graph, arrival, edge) ||
+            !may_have_woken(arrival, edge))
+            continue;
+        *(edge->kind == EDGE_WAKEUP ? &arrival->woken : &arrival->answered) = true;
+    }
+    arrival->explained = arrival->answered || arrival->woken;
 }
 
 void graph_add_creation(struct graph *graph, const struct arrival *arrival)
@@ -187,6 +207,8 @@ int graph_add_edges(struct graph *graph, struct arrival *arrival)
             continue;
         if (edge->kind == EDGE_END)
             result = add_end_arc(graph, arrival, edge);
+        else if (edge->kind == EDGE_WAKEUP && edge->value == NULL)
+            result = add_last_wakeup(graph, arrival, edge);
         else if (edge->kind <= EDGE_INFERRED)
             result = add_message_arc(graph, arrival, edge);
         else

@@ -43,6 +43,7 @@ int graph_note_machine(struct graph *graph, uint32_t origin, const struct machin
     }
     graph->origins[origin].machine = machine;
     graph->origins[origin].tells_ends = record->meter_flags & EVENT_FLAG(EVENT_TERMINATION);
+    graph->origins[origin].tells_wakeups = record->meter_flags & EVENT_FLAG(EVENT_WAKEUP);
     graph->result->machines = graph->machine_count;
     return 0;
 }

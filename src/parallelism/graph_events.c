@@ -17,14 +17,16 @@
 
 enum { CALL_FUTEX = 202, CALL_FUTEX_WAITV = 449 };
 
-/* Of threads for each other. Who has been alone in his process so far waits for another one that shares memory with it,
- * of which nothing is told. */
+/* Of threads for each other, where nothing tells which one has ended it: with WAKEUP, such a wait was ended by none that
+ * is metered. Who has been alone in his process so far waits for another one that shares memory with it, of which nothing
+ * is told. */
 static bool is_lock(const struct graph *graph, const struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
     uint32_t call = record->block.system_call;
 
     return (call == CALL_FUTEX || call == CALL_FUTEX_WAITV) &&
+           !graph->origins[arrival->stream->origin].tells_wakeups &&
            graph->result->processes[arrival->stream->process].streams > 1;
 }
 
@@ -101,7 +103,7 @@ static int wake_up(struct graph *graph, struct arrival *arrival)
     arrival->chain->pending += arrival->cpu;
     arrival->cpu = 0;
     arrival->slept = false;
-    arrival->explained = graph_explains(graph, arrival); /* what follows, if it waits again */
+    graph_look_at_edges(graph, arrival); /* what follows, if it waits again */
     memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
     return 0;
 }
@@ -116,8 +118,8 @@ static int arrive(struct graph *graph, struct arrival *arrival)
     if (!arrival->slept)
         arrival->chain->pending += arrival->cpu;
     graph_add_creation(graph, arrival);
-    arrival->explained = graph_explains(graph, arrival);
-    if (outside && !arrival->explained && !graph->options->messages_only)
+    graph_look_at_edges(graph, arrival);
+    if (outside && !arrival->answered && !graph->options->messages_only)
         result = graph_add_outside(graph, arrival);
     /* from where it fell asleep: before other stretches of the chain, whose waits pass at the same time */
     if (result == 0 && arrival->slept && !arrival->explained)
@@ -320,7 +322,7 @@ static void note_time(struct graph *graph, const struct event *event)
 
 /* Inside a call that is told as a whole: it stops, or sleeps for a lock of the kernel's; or it uses its path for the
  * first time, which is told just before what has ended the wait. */
-static bool is_within(struct graph *graph, const struct arrival *arrival)
+static bool is_within(const struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
 
@@ -335,7 +337,8 @@ static bool is_within(struct graph *graph, const struct arrival *arrival)
     case EVENT_CREATEPATH:
     case EVENT_CONNECT:
     case EVENT_ACCEPT:
-        return !graph_explains(graph, arrival);
+    case EVENT_WAKEUP:
+        return !arrival->explained;
     default:
         return false;
     }
@@ -378,7 +381,8 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
     arrival.chain = graph_chain_of(graph, stream);
     if (graph->see != NULL)
         note_counter(graph, &arrival);
-    if (is_within(graph, &arrival))
+    graph_look_at_edges(graph, &arrival);
+    if (is_within(&arrival))
         return stay_asleep(graph, &arrival);
     arrival.cpu = processor_time(stream, event, created || late);
     arrival.slept = stream->sleeps != AWAKE;

@@ -59,11 +59,13 @@ struct arrival {
     struct chain *chain;
     uint64_t cpu;
     bool slept;
-    bool explained; /* by something metered */
+    bool answered;  /* something metered has come that may have ended its wait ... */
+    bool woken;     /* ... or who has ended it tells so: WAKEUP */
+    bool explained; /* either of them */
 };
 
-/* Whether an edge of the history can have ended its wait. */
-bool graph_explains(struct graph *graph, const struct arrival *arrival);
+/* What of this the edges of the history tell. */
+void graph_look_at_edges(struct graph *graph, struct arrival *arrival);
 
 /* If the event is the first of a chain, where that begins: to be called before stretches are added to it. */
 void graph_add_creation(struct graph *graph, const struct arrival *arrival);

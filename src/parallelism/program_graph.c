@@ -134,7 +134,7 @@ int graph_add(struct graph *graph, const struct history_event *event)
         return record->header.stream == 0 ? 0 : add_identity(graph, &event->event);
     if (id == EVENT_DESTROYPATH)
         graph_forget_path(graph, origin, record->message.path);
-    if (id > EVENT_TERMINATION || (record->header.flags & RECORD_NO_STREAM) ||
+    if (!event_is_metered(id) || (record->header.flags & RECORD_NO_STREAM) ||
         record->header.stream == 0) {
         leave_out(event);
         return 0;

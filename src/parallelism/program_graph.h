@@ -207,7 +207,8 @@ struct graph_origin {
     uint32_t machine;
     uint64_t first; /* time of the first event, 0: none yet */
     uint64_t last;
-    bool tells_ends; /* TERMINATION is in force: who tells nothing more lives on */
+    bool tells_ends;    /* TERMINATION is in force: who tells nothing more lives on */
+    bool tells_wakeups; /* WAKEUP is */
 };
 
 struct graph_machine {

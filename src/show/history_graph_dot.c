@@ -88,6 +88,7 @@ static void write_arc(const struct history_graph *graph, size_t index, uint32_t 
         [EDGE_CREATION] = "style=solid, color=\"#5b7f2b\"",
         [EDGE_TERMINATION] = "style=solid, color=\"#5b7f2b\"",
         [EDGE_ROOM] = "style=dashed, color=\"#5b7f2b\"",
+        [EDGE_WAKEUP] = "style=dotted, color=\"#5b7f2b\"",
         [EDGE_END] = "style=solid, color=\"#5b7f2b\"",
         [EDGE_CONNECTION] = "style=solid, color=\"#5b7f2b\"",
     };

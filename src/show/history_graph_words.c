@@ -148,21 +148,34 @@ static void add_message(const struct history_graph *graph, const struct graph_ev
         add(text, "\n%" PRIu32 " bytes %s", event->rest_bytes, graph_rest_name(event->rest));
 }
 
+/* Another stream of the event's machine. */
+static void add_stream(const struct history_graph *graph, const struct graph_event *event,
+                       uint32_t number, char text[GRAPH_TEXT_SIZE])
+{
+    const struct stream_record *stream =
+        identities_stream(graph->identities, graph->lines[event->line].origin, number);
+    char name[STREAM_NAME_SIZE + 1];
+
+    if (stream == NULL) {
+        add(text, "of stream %" PRIu32, number);
+        return;
+    }
+    show_text(stream->name, sizeof(stream->name), name);
+    add(text, "%s[%" PRIu32 "]", name, stream->tid);
+}
+
 static void add_child(const struct history_graph *graph, const struct graph_event *event,
                       char text[GRAPH_TEXT_SIZE])
 {
-    const struct record *record = &event->record;
-    const struct stream_record *child = identities_stream(
-        graph->identities, graph->lines[event->line].origin, record->create.child);
-    char name[STREAM_NAME_SIZE + 1];
+    add(text, "\n%s ", event->record.create.thread ? "thread" : "process");
+    add_stream(graph, event, event->record.create.child, text);
+}
 
-    add(text, "\n%s ", record->create.thread ? "thread" : "process");
-    if (child == NULL) {
-        add(text, "of stream %" PRIu32, record->create.child);
-        return;
-    }
-    show_text(child->name, sizeof(child->name), name);
-    add(text, "%s[%" PRIu32 "]", name, child->tid);
+static void add_woken(const struct history_graph *graph, const struct graph_event *event,
+                      char text[GRAPH_TEXT_SIZE])
+{
+    add(text, "\nthread ");
+    add_stream(graph, event, event->record.wakeup.woken, text);
 }
 
 static void add_image(const struct history_graph *graph, const struct graph_event *event,
@@ -194,6 +207,9 @@ void graph_describe_event(const struct history_graph *graph, const struct graph_
         break;
     case EVENT_EXEC:
         add_image(graph, event, text);
+        break;
+    case EVENT_WAKEUP:
+        add_woken(graph, event, text);
         break;
     case EVENT_LOST:
     case EVENT_DISCARDED:

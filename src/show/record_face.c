@@ -42,7 +42,7 @@ bool record_has_stream(const struct record_header *header)
 
 uint64_t record_event_pc(const struct record_header *header)
 {
-    bool is_event = header->id <= EVENT_TERMINATION && !(header->flags & RECORD_NO_STREAM);
+    bool is_event = event_is_metered(header->id) && !(header->flags & RECORD_NO_STREAM);
 
     return is_event ? record_pc(header) : 0;
 }

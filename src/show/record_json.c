@@ -192,6 +192,19 @@ static void set_child(struct object *object, const struct record_face *face,
     set(object, "thread", json_boolean(record->create.thread));
 }
 
+static void set_woken(struct object *object, const struct record_face *face,
+                      const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    const struct stream_record *woken =
+        identities_stream(face->identities, event->origin, record->wakeup.woken);
+
+    if (woken != NULL) {
+        set_number(object, "woken_pid", woken->pid);
+        set_number(object, "woken_tid", woken->tid);
+    }
+}
+
 static void set_image(struct object *object, const struct record_face *face,
                       const struct event *event)
 {
@@ -247,6 +260,9 @@ static void set_known(struct object *object, const struct record_face *face,
         break;
     case EVENT_CREATEPROCESS:
         set_child(object, face, event);
+        break;
+    case EVENT_WAKEUP:
+        set_woken(object, face, event);
         break;
     case EVENT_EXEC:
         set_image(object, face, event);

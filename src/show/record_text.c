@@ -105,6 +105,19 @@ static void print_create(const struct record_face *face, const struct event *eve
     fprintf(face->file, "%s %s", record->create.thread ? "thread" : "process", child);
 }
 
+static void print_wakeup(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    char text[STREAM_TEXT_SIZE];
+
+    stream_text(face, event->origin, record->wakeup.woken, text);
+    fputs(text, face->file);
+    if (!(record->header.flags & RECORD_NO_STREAM))
+        return;
+    stream_text(face, event->origin, record->wakeup.waker, text);
+    fprintf(face->file, " by the end of %s", text);
+}
+
 static void print_exec(const struct record_face *face, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
@@ -313,6 +326,9 @@ static void print_body(const struct record_face *face, const struct event *event
         break;
     case EVENT_CREATEPROCESS:
         print_create(face, event);
+        break;
+    case EVENT_WAKEUP:
+        print_wakeup(face, event);
         break;
     case EVENT_EXEC:
         print_exec(face, event);

@@ -314,11 +314,6 @@ static int add_network_record(struct statistics *statistics, const struct event 
     return 0;
 }
 
-static bool is_event(unsigned id)
-{
-    return id >= EVENT_SEND && id <= EVENT_TERMINATION;
-}
-
 int statistics_add(struct statistics *statistics, const struct event *event)
 {
     return statistics_add_at(statistics, event, 0, 0);
@@ -333,7 +328,7 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
         statistics_note_clock(statistics, event->origin, clock_offset, clock_reference) < 0)
         return -ENOMEM;
     note_time(origin, event);
-    if (is_event(event->header->id) && origin->machine_known)
+    if (event_is_metered(event->header->id) && origin->machine_known)
         return statistics_let_wait(statistics, event);
     int result = statistics_bring_in(statistics);
     if (result < 0)

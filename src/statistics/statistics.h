@@ -198,7 +198,7 @@ struct communication {
     int64_t interval_begin; /* of the first, ns after the first record */
 
     uint32_t traces;      /* origins of the source */
-    uint64_t events;      /* records that tell of an event: SEND to TERMINATION */
+    uint64_t events;      /* records that tell of an event: SEND to TERMINATION, WAKEUP */
     uint64_t lost;        /* records that could not be written */
     uint64_t dropped;     /* datagrams that found their receiver's queue full */
     uint64_t duplicates;  /* datagrams that were received once more: the network has doubled them */

@@ -325,7 +325,7 @@ void symbols_note(struct symbols *symbols, const struct record_header *record)
         note_image(symbols, (const struct image_record *)record);
     else if (record->id == EVENT_STREAM)
         note_stream(symbols, (const struct stream_record *)record);
-    else if (pc != 0 && record->id <= EVENT_TERMINATION && !(record->flags & RECORD_NO_STREAM))
+    else if (pc != 0 && event_is_metered(record->id) && !(record->flags & RECORD_NO_STREAM))
         note_pc(symbols, record, pc);
 }
 
