@@ -152,7 +152,7 @@ jq -s '
     ([$receives[].edges[]? | {key: "\(.stream) \(.sequence)", value: true}] | from_entries) as $received |
     ["tcp", "unix-stream"] | map(. as $kind | {key: $kind, value: {
         exact: [$receives[] | select(.kind == $kind).edges[]? | select(.kind == "exact")] | length,
-        others: [$receives[] | select(.kind == $kind).edges[]? | select(.kind != "exact")] | length,
+        others: [$receives[] | select(.kind == $kind).edges[]? | select(.kind == "ordered" or .kind == "inferred")] | length,
         unmatched: [$receives[] | select(.kind == $kind and .rest.why == "unmatched")] | length,
         left: [$sends[] | select(.kind == $kind and $received["\(.stream) \(.sequence)"] == null)] | length}}) |
     from_entries' both.json > edges.json

@@ -106,7 +106,7 @@ static const char style[] =
     ".arc{fill:none;stroke:#1f4e8c;stroke-width:1.3;marker-end:url(#head)}"
     ".line{stroke:#1f4e8c}"
     ".ordered{stroke-dasharray:7 4}.inferred{stroke-dasharray:1.5 4}.room{stroke-dasharray:7 4}"
-    ".creation,.termination,.room,.connection,.end{stroke:#5b7f2b}"
+    ".creation,.termination,.room,.connection,.end,.wakeup{stroke:#5b7f2b}"
     ".life.critical,.arc.critical{stroke:#d3182b;stroke-width:3}"
     ".event.critical circle{stroke:#d3182b;stroke-width:2}"
     ".wait{fill-opacity:0.55}.wait0{fill:#f2b27a}.wait1{fill:#9db9e0}"
@@ -117,7 +117,7 @@ static const char style[] =
     ".life{stroke:#8a93a0}.event circle{fill:#7fb0ea;stroke:#15181c}"
     ".event.receive circle{fill:#f0935c}.event.other circle{fill:#a0a8b3}"
     ".arc{stroke:#7fb0ea}.line{stroke:#7fb0ea}"
-    ".creation,.termination,.room,.connection,.end{stroke:#a3cc6a}"
+    ".creation,.termination,.room,.connection,.end,.wakeup{stroke:#a3cc6a}"
     ".life.critical,.arc.critical{stroke:#ff6b7d}.event.critical circle{stroke:#ff6b7d}"
     ".wait0{fill:#a86428}.wait1{fill:#3f669c}.wait2{fill:#5a5f66}.wait3{fill:#7a5590}}";
 

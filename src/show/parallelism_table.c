@@ -369,8 +369,8 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
     show_count(first->other_arcs, others);
     print_matching(&first->matching, file);
     fprintf(file,
-            "\nIt rests on %s events, %s lost; %s arcs of messages, %s of creation, ends, room and "
-            "connections%s.\n",
+            "\nIt rests on %s events, %s lost; %s arcs of messages, %s of creation, ends, room, "
+            "connections and wakeups%s.\n",
             events, lost, messages, others,
             runs->options->messages_only ? " (left out: --edges messages)" : "");
     print_waits(file, &first->outside, "answers from outside, arcs of elapsed time");
@@ -378,7 +378,8 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
         file, &first->asleep,
         "waits that nothing metered explains (timers, disks, outside), arcs of elapsed time");
     print_waits(file, &first->locks,
-                "waits of threads for each other, for what is not known: P is an upper bound");
+                "waits of threads for each other, for what is not known without WAKEUP: P is an "
+                "upper bound");
     if (!has_delays(runs->options))
         fputs("No delays were given: messages take no time, and step delay is step max.\n", file);
     fputs("For other assignments it is assumed that events would stand in the same order.\n", file);
