@@ -17,13 +17,13 @@ lines() {
 runs "a trace is listed" "$dpm" dump alpha
 says "... and its losses are told" 'dpm: alpha: 3 records were lost'
 cp out all
-check_equal "... every record, and END" 79 "$(wc -l < all)"
+check_equal "... every record, and END" 80 "$(wc -l < all)"
 check_equal "the first line has wall-clock time, no process, no stream" \
     '2023-11-14 22:13:21.000000 - - MACHINE alpha, Linux 6.6 x86_64, 10.0.0.1 10.0.0.7 2001:db8::1' \
     "$(sed -n 1p all | squeeze)"
-check_equal "records are 1 ms apart, but NETWORK, COST and the last" \
+check_equal "records are 1 ms apart, but NETWORK, COST, WAKEUP and the last" \
     "$({ seq -f '2023-11-14 22:13:21.%03.0f000' 0 75; echo '2023-11-14 22:13:21.075000'; })" \
-    "$(grep -vE ' (NETWORK|COST) ' all | cut -c 1-26)"
+    "$(grep -vE ' (NETWORK|COST|WAKEUP) ' all | cut -c 1-26)"
 check_equal "NETWORK" "- - NETWORK 1 tcp 127.0.0.1:4000 > 127.0.0.1:80 round trip 150 us, 2 retransmitted, 700 B unacknowledged" \
     "$(lines network)"
 check_equal "COST" "- - COST 15.0 ms of CPU time, 8 wakeups, 900 ns for each record" "$(lines cost)"
@@ -34,7 +34,7 @@ check_equal "numbers of streams end in one column" "" \
 check_not "no control character is printed" grep -q '[[:cntrl:]]' all
 check "everything is UTF-8" iconv -f UTF-8 -t UTF-8 all
 
-check_equal "END" '- - END 79 records, 3 lost, complete' "$(lines end)"
+check_equal "END" '- - END 80 records, 3 lost, complete' "$(lines end)"
 check_equal "STREAM" "server[100] 1 STREAM process 1, parent stream 0, user 1000, cgroup 77
 worker[100/101] 2 STREAM process 1, parent stream 1, user 1000, cgroup 77
 server[200] 3 STREAM process 3, parent stream 1, user 1000, cgroup 77
@@ -57,6 +57,8 @@ q\"\\??zö?{}[],:'[300] 4 TERMINATION killed by SIGKILL, the process has ended, 
     "$(lines termination)"
 check_equal "BLOCK" \
     'server[100] 1 BLOCK asleep 1.50 ms in system call 202, task state 0x1' "$(lines block)"
+check_equal "WAKEUP, after the waker's end" \
+    "- - WAKEUP server[100] by the end of q\"\\??zö?{}[],:'[300]" "$(lines wakeup)"
 check_equal "LOST, DISCARDED" \
     'worker[100/101] 2 LOST 3 records of the data ring: it was full
 client[200] 3 DISCARDED 2 records removed by selection' "$(lines lost,discarded)"
@@ -110,13 +112,13 @@ object() {
 runs "--json" "$dpm" dump --json alpha
 says "... tells of losses all the same" 'dpm: alpha: 3 records were lost'
 cp out alpha.json
-check_equal "each line is an object" "79 object" \
+check_equal "each line is an object" "80 object" \
     "$(while IFS= read -r line; do printf '%s\n' "$line" | jq -r type; done < alpha.json |
         sort | uniq -c | sed 's/^ *//')"
 check_not "no control character is printed" grep -q '[[:cntrl:]]' alpha.json
 check "everything is UTF-8" iconv -f UTF-8 -t UTF-8 alpha.json
 check "records are in order of time" sh -c \
-    'jq -e -s "[.[].time_ns] | length == 79 and . == sort and .[0] == 1000000000" alpha.json'
+    'jq -e -s "[.[].time_ns] | length == 80 and . == sort and .[0] == 1000000000" alpha.json'
 check_equal "the time has the offset of the local time zone" \
     '"2023-11-15T03:43:21.000000000+05:30"' \
     "$(TZ=IST-5:30 "$dpm" dump --json --type machine alpha 2> err | jq .time)"
@@ -197,7 +199,7 @@ object MESSAGEQUEUED '.event == "MESSAGEQUEUED"' '{"time": "2023-11-14T22:13:21.
     "local": "127.0.0.1:80", "remote": "127.0.0.1:4000"}'
 object END '.event == "END"' '{"time": "2023-11-14T22:13:21.075000000+00:00",
     "time_ns": 1075000000, "event": "END", "machine": "alpha", "stream": 0, "load": 0,
-    "records": 79, "lost": 3, "reason": 1}'
+    "records": 80, "lost": 3, "reason": 1}'
 check_equal "JSON: flags are there only if set" '"SEND" 25 true null
 "RECEIVE" 75 null true
 "RECEIVE" 30 null true' "$(jq -r 'select(.continued or .call_implied) |
@@ -218,7 +220,7 @@ chooses() {
     "$dpm" dump "$@" --json alpha > out 2> err
     found=$?
     "$dpm" dump "$@" alpha > text 2> err
-    if [ $found = 0 ] && cmp -s wanted out && [ -s wanted ] && [ "$(wc -l < wanted)" -lt 79 ] &&
+    if [ $found = 0 ] && cmp -s wanted out && [ -s wanted ] && [ "$(wc -l < wanted)" -lt 80 ] &&
         [ "$(wc -l < text)" = "$(wc -l < wanted)" ] &&
         [ "$(cat err)" = 'dpm: alpha: 3 records were lost' ]; then
         pass "$tap_name"
@@ -335,7 +337,7 @@ check_equal "are merged by wall-clock time, and machines are named" \
 2023-11-14 22:13:21.001500 -@beta - NAME
 2023-11-14 22:13:21.002000 worker[100/101]@alpha 2 STREAM
 2023-11-14 22:13:21.002500 -@beta - NAME' "$(head -n 6 both | squeeze | cut -d ' ' -f 1-5)"
-check_equal "every record of both is there" 92 "$(wc -l < both)"
+check_equal "every record of both is there" 93 "$(wc -l < both)"
 check_equal "numbers are those of each trace" '1 tcp 10.0.0.2:9000 > 10.0.0.1:7000 300 bytes' \
     "$(grep ' RECEIVE .*@*' both | grep '@beta' | squeeze | sed 's/.* RECEIVE //; s/,.*//')"
 "$dpm" dump beta alpha > out 2> err
@@ -377,19 +379,19 @@ check_equal "JSON has them as keys" '{"pc":4194868,"procedure":"swallow","proced
 copy cut
 cut_end cut
 runs "a trace that was cut can be read" "$dpm" dump cut
-check_equal "... all but END" 78 "$(wc -l < out)"
+check_equal "... all but END" 79 "$(wc -l < out)"
 check "... and is said to be cut" grep -q '^dpm: cut was cut: what came last is missing' err
 truncate -s -100 cut/control
 runs "so can one with an unfinished packet" "$dpm" dump cut
 # alpha flushes before alpha_others: the 14 PATHs from then on, and what is told after the last
 # message, are one packet of control.
-check_equal "... whose records are left out" $((79 - 1 - 16 - 8)) "$(wc -l < out)"
+check_equal "... whose records are left out" $((80 - 1 - 16 - 8)) "$(wc -l < out)"
 copy short
 cut_data short
 runs "a trace that lost data after its end" "$dpm" dump short
 says "... is said to be cut, and what is missing counts as lost" \
     "$(printf 'dpm: short was cut: what came last is missing %s\n%s' \
-        '(`dpm repair` closes it for other tools)' 'dpm: short: 24 records were lost')"
+        '(`dpm repair` closes it for other tools)' 'dpm: short: 25 records were lost')"
 
 # reason NUMBER: a copy of alpha whose END has this reason.
 reason() {

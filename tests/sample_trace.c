@@ -424,6 +424,16 @@ static void cost(struct sample *sample)
     append_beside(sample, &record.header);
 }
 
+static void wakeup_after_end(struct sample *sample, uint32_t stream, uint32_t woken)
+{
+    struct record record = {
+        .header = {.id = EVENT_WAKEUP, .flags = RECORD_NO_STREAM},
+        .wakeup = {.woken = woken, .waker = stream},
+    };
+
+    append_beside(sample, &record.header);
+}
+
 static void alpha_ends(struct sample *sample)
 {
     process_event(sample, 5, EVENT_STOPPROCESS);
@@ -433,6 +443,7 @@ static void alpha_ends(struct sample *sample)
     termination(sample, 3, 3 << 8, true, 0, 2);
     termination(sample, 2, 0, false, 0, 0);
     termination(sample, 4, 9, true, 1, 0); /* killed */
+    wakeup_after_end(sample, 4, 1);
     path_event_by_nobody(sample, EVENT_DESTROYPATH, 2, 0);
 }
 

@@ -19,7 +19,7 @@ runs "a trace" "$dpm" stats alpha
 says "... its losses are told" 'dpm: alpha: 3 records were lost'
 cp out alpha.text
 check_equal "the heading: machine, duration, events, losses" \
-    '1 trace, machine alpha, 75.0 ms, 50 events, 3 lost' "$(sed -n 1p alpha.text)"
+    '1 trace, machine alpha, 75.0 ms, 51 events, 3 lost' "$(sed -n 1p alpha.text)"
 check_equal "processes, those with most bytes first" \
     "PROCESS PID PARENT CPU TIME % SENT BYTES SENT % RECEIVED BYTES RECEIVED FAILED
 client 200 server[100] 21.0 us 40 8 1.46 KiB 92 3 74 B 2
@@ -62,7 +62,7 @@ for command in causality parallelism path report; do
     check_equal "... of dpm $command, too" "$(tail -n 1 alpha.text)" "$("$dpm" $command alpha 2> err | tail -n 1)"
 done
 for command in causality parallelism path; do
-    check_equal "... and its JSON" '{"bpf_ns_per_record":900,"cpu_ns":15000000,"records_per_wakeup":9}' \
+    check_equal "... and its JSON" '{"bpf_ns_per_record":900,"cpu_ns":15000000,"records_per_wakeup":10}' \
         "$("$dpm" $command --json alpha 2> err | jq -Sc '.trace.own_cost | .records_per_wakeup |= floor')"
 done
 check_equal "... but nothing of a trace that does not say it" 'null 0' \
@@ -90,7 +90,7 @@ cp out alpha.json
 check_equal "it is one object" 1 "$(jq -s length alpha.json)"
 check_equal "... of seven parts" '["late_receivers","late_senders","pairs","paths","procedures","processes","trace"]' "$(jq -c keys alpha.json)"
 check_not "... without control characters" grep -q '[[:cntrl:]]' alpha.json
-same trace '[{"events": 50, "lost": 3, "dropped": 0, "unseen_bytes": 0, "unseen_sent_bytes": 0, "duration_ns": 75000000, "complete": true, "by": "process",
+same trace '[{"events": 51, "lost": 3, "dropped": 0, "unseen_bytes": 0, "unseen_sent_bytes": 0, "duration_ns": 75000000, "complete": true, "by": "process",
     "machines": ["alpha"]}]' '[.trace]' alpha.json
 same processes '[
     {"id": 1, "machine": "alpha", "pid": 100, "parent": null, "name": "server", "cpu_ns": 16000,
@@ -161,7 +161,7 @@ same paths '[
 check "--all changes nothing of it" cmp alpha.json out
 same "what rows have besides" '[
     [{"bytes": 1311, "messages": 14}, {"bytes": 340, "messages": 2}, 9, 1,
-     {"cpu_ns": 15000000, "records_per_wakeup": 9, "bpf_ns_per_record": 900}],
+     {"cpu_ns": 15000000, "records_per_wakeup": 10, "bpf_ns_per_record": 900}],
     [{"sends": 0, "receives": 2}, true, 0.396, 0.533, 0.918],
     [{"count": 3, "min": 0, "max": 1000, "mean": 336, "p50": 9, "p90": 996, "p99": 996}, 0.675, 13453],
     [{"count": 2, "min": 2000000, "max": 5000000, "mean": 3500000, "p50": 4990368, "p90": 4990368,
@@ -202,7 +202,7 @@ check_equal "rates are what there was in all in 75 ms" true "$(jq '(.trace.durat
 runs "two traces" "$dpm" stats beta alpha
 cp out both.text
 check_equal "the heading names both machines" \
-    '2 traces, machines beta, alpha, 75.0 ms, 55 events, 3 lost' "$(sed -n 1p both.text)"
+    '2 traces, machines beta, alpha, 75.0 ms, 56 events, 3 lost' "$(sed -n 1p both.text)"
 check_equal "processes are told apart by their machines" \
     "PROCESS PID PARENT MACHINE USER CONTAINER CPU TIME % SENT BYTES SENT % RECEIVED BYTES RECEIVED FAILED
 sink 100 - beta alice sink.service 5.00 us 8.6 1 40 B 2.4 1 300 B 0
@@ -305,7 +305,7 @@ copy cut
 cut_end cut
 runs "a trace that was cut" "$dpm" stats cut
 check_equal "is said to be not complete" \
-    '1 trace, machine alpha, 75.0 ms, 50 events, 3 lost, not complete' "$(sed -n 1p out)"
+    '1 trace, machine alpha, 75.0 ms, 51 events, 3 lost, not complete' "$(sed -n 1p out)"
 check "... and to be cut" grep -q '^dpm: cut was cut: what came last is missing' err
 "$dpm" stats --json cut beta > out 2> err
 check_equal "also among others" false "$(jq .trace.complete out)"
@@ -313,7 +313,7 @@ copy short
 cut_data short
 "$dpm" stats --json short > out 2> err
 # 21 messages were in the second packet of data
-check_equal "what a cut has taken away is lost" '{"complete":false,"lost":24}' \
+check_equal "what a cut has taken away is lost" '{"complete":false,"lost":25}' \
     "$(jq -c '.trace | {complete, lost}' out)"
 copy silent
 : > silent/data

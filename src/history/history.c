@@ -183,7 +183,7 @@ static int look(struct history *history, struct stream *stream, struct end *end,
         return 0;
     }
     if (!forced && stream->first_wakeup != 0 && wakeups_wait(history, stream, record, &waker)) {
-        holding_wait(stream, WAITS_WAKEUP, waker == NULL ? NULL : &waker->waiters);
+        holding_wait_wakeup(history, stream, waker);
         return 0;
     }
     if (record->header.id != EVENT_RECEIVE)
@@ -430,11 +430,9 @@ static bool release_others(struct history *history)
 
     for (uint32_t i = 0; i < history->streams.used; i++) {
         struct stream *stream = pool_at(&history->streams, i);
-        if (stream->waits == WAITS_CREATION || stream->waits == WAITS_TERMINATION ||
-            stream->waits == WAITS_WAKEUP) {
+        if (stream->waits == WAITS_CREATION || stream->waits == WAITS_TERMINATION) {
             stream->creation = CREATION_UNKNOWN;
             processes_give_up(history, stream);
-            wakeups_give_up(history, stream);
             holding_wake(history, stream);
             released = true;
         }
@@ -442,10 +440,23 @@ static bool release_others(struct history *history)
     return released;
 }
 
+/* Who waits longest for a WAKEUP gives that up: a RECEIVE of which several may have sent the bytes waits for all of them, and
+ * so may wait for one whom it has let go itself. */
+static bool release_woken(struct history *history)
+{
+    struct stream *stream = history->for_wakeups.oldest;
+
+    if (stream == NULL)
+        return false;
+    wakeups_give_up(history, stream, &holding_first(history, stream)->record);
+    holding_wake(history, stream);
+    return true;
+}
+
 /* Releases the RECEIVE that waits longest. Returns SOURCE_RECORD, 0: there is none; or -ENOMEM. */
 static int release_oldest(struct history *history, struct history_event *ret_event)
 {
-    struct stream *stream = history->oldest;
+    struct stream *stream = history->for_bytes.oldest;
 
     if (stream == NULL)
         return 0;
@@ -473,7 +484,9 @@ static int go_on(struct history *history, struct history_event *ret_event, struc
     struct stream *ready = holding_take_ready(history);
     if (ready != NULL)
         return hand_out_held(history, ready, false, ret_event);
-    if (history->held_count >= HELD_MOST && history->oldest != NULL)
+    if (history->held_count >= HELD_FOR_WAKEUPS && release_woken(history))
+        return 0;
+    if (history->held_count >= HELD_MOST && history->for_bytes.oldest != NULL)
         return release_oldest(history, ret_event);
     struct origin *origin;
     uint32_t ended = history->ended_count;
@@ -486,7 +499,9 @@ static int go_on(struct history *history, struct history_event *ret_event, struc
         return 0; /* which may have woken streams */
     if (history->ended_count < history->origin_count)
         return NOTHING_YET;
-    if (history->oldest != NULL)
+    if (release_woken(history))
+        return 0;
+    if (history->for_bytes.oldest != NULL)
         return release_oldest(history, ret_event);
     return release_others(history) ? 0 : NOTHING_LEFT;
 }

@@ -47,6 +47,7 @@
 #define DYING 100000000ull
 
 #define HELD_MOST         262144u /* records */
+#define HELD_FOR_WAKEUPS  65536u  /* then one of these waits is given up */
 #define UNJOINED_MOST     65536u  /* SENDs of a direction whose other end is not known ... */
 #define UNJOINED_MOST_ALL 262144u /* ... and of all of them together */
 #define IN_FLIGHT_MOST    262144u /* SENDs of a direction, none of whose RECEIVEs is held */
@@ -195,6 +196,7 @@ struct stream {
     bool sendcall;  /* the present call has told a SENDCALL */
     bool discarded; /* a selection has removed records */
     bool terminated;
+    bool waits_for_any; /* its latest call has told so: it passes no message itself */
     /* the send call it is in the middle of, as its SENDCALLs tell */
     struct end *open;
     struct stream *next_open;
@@ -228,9 +230,15 @@ struct stream {
     uint32_t place;             /* in that origin's heap of deadlines, or NO_PLACE */
     struct stream *next_waiter; /* of the same end or process ... */
     struct stream **waiter_link;
-    struct stream *older; /* ... of all that wait for bytes ... */
+    struct stream *older; /* ... of all that wait for bytes, or for WAKEUPs ... */
     struct stream *younger;
     struct stream *next_ready;
+};
+
+/* In the order in which they have begun to wait. */
+struct line_of_streams {
+    struct stream *oldest;
+    struct stream *youngest;
 };
 
 /* Who has ended a sleep of a stream. */
@@ -333,8 +341,8 @@ struct history {
     int64_t turn_until;    /* by the first origin's clock: then another one is behind */
     uint32_t since_looked; /* records, since the impatient were looked at */
     uint32_t impatient;
-    struct stream *oldest; /* of those that wait for bytes */
-    struct stream *youngest;
+    struct line_of_streams for_bytes;   /* that wait for them */
+    struct line_of_streams for_wakeups; /* ... for a WAKEUP */
     struct stream *first_ready;
     struct stream *last_ready;
     uint32_t handed;         /* held record that was handed out, to be given back; index + 1 */
@@ -442,8 +450,11 @@ int wakeups_end_sleep(struct history *history, struct stream *stream, const stru
 int wakeups_hand_out(struct history *history, const struct stream *stream,
                      const struct record *record, struct history_event *event);
 
-/* What the stream waits for will not come; it is forgotten. */
-void wakeups_give_up(struct history *history, struct stream *stream);
+/* The WAKEUP that this record waits for is taken to be none. */
+void wakeups_give_up(struct history *history, struct stream *stream, const struct record *record);
+
+/* The stream is forgotten. */
+void wakeups_forget(struct history *history, struct stream *stream);
 
 /* ---- ends.c ---- */
 
@@ -631,6 +642,8 @@ void holding_remove_first(struct history *history, struct stream *stream);
 
 int holding_wait_bytes(struct history *history, struct stream *stream, struct end *end,
                        const struct wait *wait);
+/* For a WAKEUP that is held; `waker`: or for his end, else NULL. */
+void holding_wait_wakeup(struct history *history, struct stream *stream, struct stream *waker);
 void holding_wait(struct stream *stream, enum waiting what, struct stream **waiters);
 /* To be looked at again. */
 void holding_wake(struct history *history, struct stream *stream);

@@ -6,7 +6,7 @@
  *         |
  *         |-- a waiter of the end, until bytes come     (waiters: in no order)
  *         |-- in the heap of an origin, until a time    (the earliest deadline first)
- *         '-- among all that wait for bytes             (oldest ... youngest)
+ *         '-- among all that wait for bytes, or for WAKEUPs      (oldest ... youngest)
  *
  * Records of an end that belong to no stream (MESSAGEQUEUED, DESTROYPATH) wait for what is held of it and
  * older (end->first_kept).
@@ -233,6 +233,20 @@ static void unlink_waiter(struct stream *stream)
     stream->waiter_link = NULL;
 }
 
+static void join_line(struct line_of_streams *line, struct stream *stream)
+{
+    stream->older = line->youngest;
+    *(stream->older == NULL ? &line->oldest : &stream->older->younger) = stream;
+    line->youngest = stream;
+}
+
+static void leave_line(struct line_of_streams *line, struct stream *stream)
+{
+    *(stream->older == NULL ? &line->oldest : &stream->older->younger) = stream->younger;
+    *(stream->younger == NULL ? &line->youngest : &stream->younger->older) = stream->older;
+    stream->older = stream->younger = NULL;
+}
+
 void holding_wait(struct stream *stream, enum waiting what, struct stream **waiters)
 {
     stream->waits = (uint8_t)what;
@@ -255,10 +269,14 @@ int holding_wait_bytes(struct history *history, struct stream *stream, struct en
     history->impatient += wait->impatient;
     origin->waiters++;
     sift_up(origin, stream, origin->heap_count++);
-    stream->older = history->youngest;
-    *(stream->older == NULL ? &history->oldest : &stream->older->younger) = stream;
-    history->youngest = stream;
+    join_line(&history->for_bytes, stream);
     return 0;
+}
+
+void holding_wait_wakeup(struct history *history, struct stream *stream, struct stream *waker)
+{
+    holding_wait(stream, WAITS_WAKEUP, waker == NULL ? NULL : &waker->waiters);
+    join_line(&history->for_wakeups, stream);
 }
 
 static void stop_waiting_for_bytes(struct history *history, struct stream *stream)
@@ -267,9 +285,7 @@ static void stop_waiting_for_bytes(struct history *history, struct stream *strea
     stream->impatient = false;
     history->origins[stream->waits_for].waiters--;
     leave_heap(history, stream);
-    *(stream->older == NULL ? &history->oldest : &stream->older->younger) = stream->younger;
-    *(stream->younger == NULL ? &history->youngest : &stream->younger->older) = stream->older;
-    stream->older = stream->younger = NULL;
+    leave_line(&history->for_bytes, stream);
 }
 
 void holding_wake(struct history *history, struct stream *stream)
@@ -278,6 +294,8 @@ void holding_wake(struct history *history, struct stream *stream)
         return;
     if (stream->waits == WAITS_BYTES)
         stop_waiting_for_bytes(history, stream);
+    if (stream->waits == WAITS_WAKEUP)
+        leave_line(&history->for_wakeups, stream);
     unlink_waiter(stream);
     holding_ready(history, stream);
 }
@@ -301,8 +319,8 @@ void holding_wake_impatient(struct history *history)
 {
     struct stream *next;
 
-    for (struct stream *stream = history->oldest; stream != NULL && history->impatient > 0;
-         stream = next) {
+    for (struct stream *stream = history->for_bytes.oldest;
+         stream != NULL && history->impatient > 0; stream = next) {
         next = stream->younger;
         if (stream->impatient)
             holding_wake(history, stream);

@@ -95,11 +95,12 @@ int streams_note_identity(struct history *history, uint32_t origin,
     return stream == NULL ? -ENOMEM : processes_note_identity(history, stream, record);
 }
 
-/* System calls that only wait: poll, select, nanosleep, wait4, futex, clock_nanosleep, epoll_wait,
- * waitid, pselect6, ppoll, epoll_pwait, epoll_pwait2. */
-static bool only_waits(uint32_t call)
+/* System calls that may send or receive: read, write, readv, writev, sendfile, sendto, recvfrom, sendmsg, recvmsg, splice,
+ * tee, vmsplice, recvmmsg, sendmmsg, preadv2, pwritev2, io_uring_enter; none at all. */
+static bool may_pass_messages(uint32_t call)
 {
-    static const uint16_t calls[] = {7, 23, 35, 61, 202, 230, 232, 247, 270, 271, 281, 441};
+    static const uint32_t calls[] = {0,   1,   19,  20,  40,  44,  45,  46,  47,
+                                     275, 276, 278, 299, 307, 327, 328, 426, NO_SYSTEM_CALL};
 
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
         if (calls[i] == call)
@@ -107,7 +108,13 @@ static bool only_waits(uint32_t call)
     return false;
 }
 
-/* Whether a record is never made in the middle of another call. */
+/* In a call that passes no message itself. */
+static bool waits_for_any(const struct record *record)
+{
+    return record->header.id == EVENT_RECEIVECALL && record->message.path == 0;
+}
+
+/* Whether a record is never made in the middle of a call that passes messages. */
 static bool is_between_calls(const struct record *record)
 {
     switch (record->header.id) {
@@ -117,8 +124,10 @@ static bool is_between_calls(const struct record *record)
     case EVENT_EXEC:
     case EVENT_TERMINATION:
         return true;
+    case EVENT_RECEIVECALL:
+        return waits_for_any(record);
     case EVENT_BLOCK:
-        return only_waits(record->block.system_call);
+        return !may_pass_messages(record->block.system_call);
     default:
         return false;
     }
@@ -164,6 +173,7 @@ int streams_note(struct history *history, struct stream *stream, const struct re
     const struct record_header *header = &record->header;
 
     stream->has_records = true;
+    stream->waits_for_any = waits_for_any(record);
     if (header->id != EVENT_LOST &&
         header->id != EVENT_DISCARDED) /* which may stand in the middle of a call */
         stream->read_time = told_up_to(history, stream, record);
@@ -262,7 +272,7 @@ void streams_forget(struct history *history, struct stream *stream)
 {
     flows_close_call(history, stream);
     values_spend(history, &stream->creator.value);
-    wakeups_give_up(history, stream);
+    wakeups_forget(history, stream);
     processes_leave(history, stream);
     *history_fade(history, stream->origin, stream->number) = stream->latest;
     lookup_remove(&history->stream_numbers, number_key(stream->origin, stream->number));

@@ -37,7 +37,7 @@ static void remove_first(struct history *history, struct stream *stream)
     pool_give(&history->wakeups, index);
 }
 
-void wakeups_give_up(struct history *history, struct stream *stream)
+void wakeups_forget(struct history *history, struct stream *stream)
 {
     while (stream->first_wakeup != 0)
         remove_first(history, stream);
@@ -59,7 +59,9 @@ int wakeups_note(struct history *history, uint32_t origin, const struct record *
     if (woken == NULL || waker == 0 || waker == woken->number)
         return 0;
     if (!is_held(woken)) /* it has told nothing since the one before */
-        wakeups_give_up(history, woken);
+        wakeups_forget(history, woken);
+    if (woken->waits_for_any && record->header.time > woken->began_time)
+        woken->began_time = record->header.time; /* whatever call comes next has not begun before */
     int64_t index = pool_take(&history->wakeups);
     if (index < 0)
         return -ENOMEM;
@@ -110,6 +112,12 @@ bool wakeups_wait(struct history *history, struct stream *stream, const struct r
         return true;
     *ret_waker = find_stream(history, stream->origin, wakeup->waker.stream);
     return *ret_waker != NULL;
+}
+
+void wakeups_give_up(struct history *history, struct stream *stream, const struct record *record)
+{
+    if (latest_before(history, stream, record) != NULL)
+        remove_first(history, stream);
 }
 
 int wakeups_end_sleep(struct history *history, struct stream *stream, const struct record *record)

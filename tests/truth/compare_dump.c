@@ -257,8 +257,9 @@ static unsigned find_name(const char *text, const char *const *names, unsigned c
 /* Returns 1 if there is one, 0 if it is none between messages. */
 static int read_edge(struct line_context *context, json_t *object, struct edge *ret_edge)
 {
-    static const char *const kinds[] = {"exact",       "ordered", "inferred",   "creation",
-                                        "termination", "room",    "connection", "end"};
+    static const char *const kinds[] = {"exact",      "ordered",     "inferred",
+                                        "creation",   "termination", "room",
+                                        "connection", "end",         "wakeup"};
     static const char *const events[] = {"SEND", "SENDCALL"};
     const char *kind = NULL;
     const char *event = NULL;
