@@ -267,7 +267,15 @@ static void add_child(uint64_t created, uint64_t ended, uint32_t sequence, uint3
     add_end(ended, child, 1);
 }
 
-enum { READ = 0, PAUSE = 34, NANOSLEEP = 35, WAIT4 = 61, SIGTIMEDWAIT = 128, SIGSUSPEND = 130 };
+enum {
+    READ = 0,
+    WRITE = 1,
+    PAUSE = 34,
+    NANOSLEEP = 35,
+    WAIT4 = 61,
+    SIGTIMEDWAIT = 128,
+    SIGSUSPEND = 130
+};
 
 #define MILLISECOND 1000000ull
 
@@ -354,6 +362,38 @@ static void wakeups_of_who_is_held(void **state)
     }
     assert_int_equal(outcome.edges[found(0, 3, 3)][0].id, EVENT_TERMINATION);
     assert_int_equal(outcome.counts.stalls, 0);
+}
+
+/* Bytes of which two may have been the sender, one of whom the receiver has let go: he waits in his call for the pipe, and
+ * that he has sent nothing before is not told. All messages keep their edges. But who waited for any of several paths
+ * has certainly begun to send after that. */
+static void wakeups_in_a_circle(void **state)
+{
+    (void)state;
+    for (unsigned for_any = 0; for_any < 2; for_any++) {
+        begin();
+        add_pair(PATH_PIPE, ALL);
+        add_event(&first, T0 + 5, EVENT_EXEC, 1, 1);
+        add_event(&first, T0 + 6, EVENT_EXEC, 3, 1);
+        if (for_any)
+            add_message(&first, T0 + 10, EVENT_RECEIVECALL, 3, 2, 0, 7, 0);
+        add_message(&first, T0 + 20, EVENT_RECEIVE, 2, 1, 2, 0, 10);
+        add_wakeup(T0 + 22, 2, 2, 3);
+        if (!for_any)
+            add_block(T0 + 24, 3, 2, WRITE, 10);
+        add_message(&first, T0 + 26, EVENT_SEND, 3, 3, 1, 0, 10);
+        add_message(&first, T0 + 30, EVENT_SEND, 1, 2, 1, 10, 10);
+        add_event(&first, T0 + 31, EVENT_EXEC, 1, 3);
+        run(false);
+        uint32_t received = found(0, 2, 1), woken = found(0, 3, for_any ? 3 : 2);
+        assert_rest(received, REST_NONE, 0);
+        assert_int_equal(outcome.counts.stalls, 0);
+        assert_edge(received, for_any ? 0 : 1, EDGE_ORDERED, found(0, 1, 2), 10);
+        assert_int_equal(outcome.events[received].edge_count, for_any ? 1 : 2);
+        assert_int_equal(outcome.events[woken].edge_count, for_any ? 1 : 0);
+        if (for_any)
+            assert_edge(woken, 0, EDGE_WAKEUP, found(0, 2, 2), 0);
+    }
 }
 
 /* A wait for a signal ends with the child that ended just before; it tells which one it was. */
@@ -985,6 +1025,7 @@ int main(void)
         cmocka_unit_test(parents_and_children),
         cmocka_unit_test(wakeups),
         cmocka_unit_test(wakeups_of_who_is_held),
+        cmocka_unit_test(wakeups_in_a_circle),
         cmocka_unit_test(waits_for_signals),
         cmocka_unit_test(waits_for_other_signals),
         cmocka_unit_test(a_signal_after_a_child),
