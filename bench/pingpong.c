@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pingpong.c: two processes pass one message to and fro, pinned to one CPU: the cost of a round
- * trip (two sends, two receives, two switches) without the noise of two CPUs.
+ * trip (two sends, two receives, two switches) without the noise of two CPUs. `lock`: no message, but each lets the
+ * other one go by a semaphore that they share.
  *
- *      pingpong tcp|udp|unix|pipe ROUNDS SECONDS [GATE]
+ *      pingpong tcp|udp|unix|pipe|lock ROUNDS SECONDS [GATE]
  *
  * prints three figures: nanoseconds per round trip, CPU time of both processes per round trip in
  * nanoseconds, and how many round trips there were. It ends after ROUNDS or after SECONDS, whichever
@@ -13,10 +14,12 @@
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -26,11 +29,19 @@
 #define MESSAGE 64
 #define LOOK    16 /* round trips from one look at the clock to the next */
 
-/* What a player receives from, and sends into: one socket, or the ends of two pipes. */
+/* What a player receives from, and sends into: one socket, or the ends of two pipes; or semaphores. */
 struct player {
     int from;
     int to;
     bool is_pipe;
+    struct turn *waits; /* NULL: there are messages */
+    struct turn *lets_go;
+};
+
+/* Shared by both. */
+struct turn {
+    sem_t may_go;
+    bool is_over;
 };
 
 static int tcp_pair(int pair[2])
@@ -80,6 +91,19 @@ static const struct {
     int (*make)(int pair[2]);
 } kinds[] = {{"tcp", tcp_pair}, {"udp", udp_pair}, {"unix", unix_pair}};
 
+static int make_turns(struct player players[2])
+{
+    struct turn *turns =
+        mmap(NULL, 2 * sizeof(*turns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (turns == MAP_FAILED || sem_init(&turns[0].may_go, 1, 0) < 0 ||
+        sem_init(&turns[1].may_go, 1, 0) < 0)
+        return -1;
+    for (int i = 0; i < 2; i++)
+        players[i] = (struct player){-1, -1, false, &turns[i], &turns[1 - i]};
+    return 0;
+}
+
 static int make_players(const char *name, struct player players[2])
 {
     int pair[2], there[2], back[2];
@@ -89,19 +113,23 @@ static int make_players(const char *name, struct player players[2])
             continue;
         if (kinds[i].make(pair) < 0)
             return -1;
-        players[0] = (struct player){pair[0], pair[0], false};
-        players[1] = (struct player){pair[1], pair[1], false};
+        players[0] = (struct player){.from = pair[0], .to = pair[0]};
+        players[1] = (struct player){.from = pair[1], .to = pair[1]};
         return 0;
     }
+    if (strcmp(name, "lock") == 0)
+        return make_turns(players);
     if (strcmp(name, "pipe") != 0 || pipe(there) < 0 || pipe(back) < 0)
         return -1;
-    players[0] = (struct player){back[0], there[1], true};
-    players[1] = (struct player){there[0], back[1], true};
+    players[0] = (struct player){.from = back[0], .to = there[1], .is_pipe = true};
+    players[1] = (struct player){.from = there[0], .to = back[1], .is_pipe = true};
     return 0;
 }
 
 static void leave(const struct player *player)
 {
+    if (player->waits != NULL)
+        return;
     close(player->from);
     if (player->to != player->from)
         close(player->to);
@@ -109,11 +137,21 @@ static void leave(const struct player *player)
 
 static ssize_t give(const struct player *player, const void *message, size_t size)
 {
+    if (player->lets_go != NULL) {
+        player->lets_go->is_over = size == 0;
+        sem_post(&player->lets_go->may_go);
+        return (ssize_t)size;
+    }
     return player->is_pipe ? write(player->to, message, size) : send(player->to, message, size, 0);
 }
 
 static ssize_t take(const struct player *player, void *message, size_t size, int flags)
 {
+    if (player->waits != NULL) {
+        while (sem_wait(&player->waits->may_go) != 0)
+            ;
+        return player->waits->is_over ? 0 : (ssize_t)size;
+    }
     return player->is_pipe ? read(player->from, message, size)
                            : recv(player->from, message, size, flags);
 }
@@ -187,7 +225,7 @@ int main(int argc, char **argv)
     struct player players[2];
 
     if (argc < 4 || make_players(argv[1], players) < 0) {
-        fprintf(stderr, "usage: pingpong tcp|udp|unix|pipe ROUNDS SECONDS [GATE]\n");
+        fprintf(stderr, "usage: pingpong tcp|udp|unix|pipe|lock ROUNDS SECONDS [GATE]\n");
         return 2;
     }
     CPU_ZERO(&cpu);

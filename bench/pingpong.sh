@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # pingpong.sh BUILD_FOLDER: what metering costs a program that does nothing but pass messages, and
 # one that is not metered while another is, beside other tools; and how much of it each tool has
-# written down. From the environment: LOADS, which of tcp, udp, unix and pipe (all).
+# written down. From the environment: LOADS, which of tcp, udp, unix, pipe and lock (all).
 # shellcheck source=bench/compare.sh
 . "$(dirname "$0")/compare.sh"
 
@@ -36,9 +36,16 @@ record_all() {
     done
 }
 
-for kind in ${LOADS:-tcp udp unix pipe}; do
+for kind in ${LOADS:-tcp udp unix pipe lock}; do
     use_pingpong $kind
     heading "round trip"
+    if [ $kind = lock ]; then
+        compare "dpm: block" dpm --flags block
+        compare "dpm: block wakeup" dpm --flags "block wakeup"
+        compare "dpm: all flags" dpm --flags all
+        compare "neighbour of dpm: block wakeup" neighbour --flags "block wakeup"
+        continue
+    fi
     compare_dpm $kind
     compare "neighbour of dpm: send receive pc" neighbour --flags "send receive pc"
     compare "the same, $kind only" neighbour --flags "send receive pc" --kinds $kind
