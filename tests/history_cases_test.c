@@ -364,6 +364,25 @@ static void wakeups_of_who_is_held(void **state)
     assert_int_equal(outcome.counts.stalls, 0);
 }
 
+/* Where ends are not recorded, its latest event stands for it, and nobody waits for what does not come. */
+static void wakeups_after_an_end_that_is_not_told(void **state)
+{
+    (void)state;
+    begin();
+    add_machine(&first, T0, 1, ALL & ~EVENT_FLAG(EVENT_TERMINATION));
+    add_stream(&first, T0, 1, 1, 0);
+    add_stream(&first, T0, 2, 1, 1);
+    add_event(&first, T0 + 5, EVENT_EXEC, 2, 1);
+    struct record *wakeup = add_wakeup(T0 + 10, 0, 0, 1);
+    wakeup->header.flags = RECORD_NO_STREAM;
+    wakeup->wakeup.waker = 2;
+    add_block(T0 + 12, 1, 1, NANOSLEEP, 6);
+    add_event(&first, T0 + 20, EVENT_EXEC, 3, 1);
+    run(false);
+    assert_edge(found(0, 1, 1), 0, EDGE_WAKEUP, found(0, 2, 1), 0);
+    assert_true(found(0, 1, 1) < found(0, 3, 1));
+}
+
 /* Bytes of which two may have been the sender, one of whom the receiver has let go: he waits in his call for the pipe, and
  * that he has sent nothing before is not told. All messages keep their edges. But who waited for any of several paths
  * has certainly begun to send after that. */
@@ -1025,6 +1044,7 @@ int main(void)
         cmocka_unit_test(parents_and_children),
         cmocka_unit_test(wakeups),
         cmocka_unit_test(wakeups_of_who_is_held),
+        cmocka_unit_test(wakeups_after_an_end_that_is_not_told),
         cmocka_unit_test(wakeups_in_a_circle),
         cmocka_unit_test(waits_for_signals),
         cmocka_unit_test(waits_for_other_signals),

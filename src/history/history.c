@@ -194,9 +194,13 @@ static int look(struct history *history, struct stream *stream, struct end *end,
     return result != 0 ? result : holding_wait_bytes(history, stream, end, &wait);
 }
 
-static void forget_if_over(struct history *history, struct stream *stream)
+/* Nothing of the stream may be held any more. */
+static void settle(struct history *history, struct stream *stream)
 {
-    if (stream->terminated && stream->held_count == 0 && stream->waits == WAITS_NOT)
+    if (stream->held_count > 0 || stream->waits != WAITS_NOT)
+        return;
+    holding_wake_all(history, &stream->waiters);
+    if (stream->terminated)
         streams_forget(history, stream);
 }
 
@@ -227,7 +231,7 @@ static int hand_out_held(struct history *history, struct stream *stream, bool fo
     if (stream->held_count > 0)
         holding_ready(history, stream);
     else
-        forget_if_over(history, stream);
+        settle(history, stream);
     return SOURCE_RECORD;
 }
 
@@ -403,7 +407,7 @@ static int take_record(struct history *history, const struct event *event,
     if (result < 0)
         return result;
     if (stream != NULL)
-        forget_if_over(history, stream);
+        settle(history, stream);
     return SOURCE_RECORD;
 }
 

@@ -45,7 +45,7 @@ enum edge_kind {
                  sockets), or who sent has ended long before, from the TERMINATION, just before it, of a relative,
                  which is taken to have held the other end (path is 0, and only then there is a value) */
     EDGE_WAKEUP, /* from a WAKEUP to the first event of the stream whose sleep it has ended; or, without a value, from the
-                    TERMINATION of who has done so after that */
+                    latest event, mostly the TERMINATION, of who has done so when he had ended */
     EDGE_KIND_COUNT,
 };
 

@@ -218,7 +218,7 @@ struct stream {
     uint32_t
         first_wakeup; /* of those that have ended its sleeps: index + 1, the oldest first ... */
     uint32_t last_wakeup;
-    struct stream *waiters; /* whose sleep it has ended after its TERMINATION, which is held */
+    struct stream *waiters; /* whose sleep it has ended after its latest event, which is held */
     /* held */
     uint8_t waits;       /* enum waiting */
     bool impatient;      /* also waits for other streams to go on */
@@ -243,7 +243,7 @@ struct line_of_streams {
 
 /* Who has ended a sleep of a stream. */
 struct wakeup {
-    struct beginning waker; /* the WAKEUP; or, without a sequence, the TERMINATION of this stream */
+    struct beginning waker; /* the WAKEUP; or, `after_end`, of whom it is the latest event */
     uint32_t next;          /* index + 1, 0: last */
     bool after_end;
 };

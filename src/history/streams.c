@@ -281,6 +281,5 @@ void streams_forget(struct history *history, struct stream *stream)
     if (*recent == stream)
         *recent = NULL;
     history->stream_count--;
-    holding_wake_all(history, &stream->waiters);
     pool_give(&history->streams, stream->index);
 }

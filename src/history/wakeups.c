@@ -111,7 +111,7 @@ bool wakeups_wait(struct history *history, struct stream *stream, const struct r
     if (!wakeup->after_end)
         return true;
     *ret_waker = find_stream(history, stream->origin, wakeup->waker.stream);
-    return *ret_waker != NULL;
+    return *ret_waker != NULL && is_held(*ret_waker);
 }
 
 void wakeups_give_up(struct history *history, struct stream *stream, const struct record *record)
@@ -120,16 +120,25 @@ void wakeups_give_up(struct history *history, struct stream *stream, const struc
         remove_first(history, stream);
 }
 
+/* Where the edge begins; NULL: that is not known any more. */
+static const struct beginning *begins_at(const struct history *history, const struct stream *stream,
+                                         const struct wakeup *wakeup)
+{
+    if (!wakeup->after_end)
+        return &wakeup->waker;
+    const struct stream *waker = find_stream(history, stream->origin, wakeup->waker.stream);
+    return waker != NULL ? &waker->latest
+                         : history_faded(history, stream->origin, wakeup->waker.stream);
+}
+
 int wakeups_end_sleep(struct history *history, struct stream *stream, const struct record *record)
 {
-    struct wakeup *wakeup = latest_before(history, stream, record);
-    const struct beginning *from;
+    const struct wakeup *wakeup = latest_before(history, stream, record);
 
     if (wakeup == NULL)
         return 0;
-    from = wakeup->after_end ? history_faded(history, stream->origin, wakeup->waker.stream)
-                             : &wakeup->waker;
-    int result = from == NULL || from->number == NO_NUMBER
+    const struct beginning *from = begins_at(history, stream, wakeup);
+    int result = from == NULL || from->stream == 0 || from->number == NO_NUMBER
                      ? 0
                      : history_add_edge_from(history, EDGE_WAKEUP, stream->origin, 0, from);
     remove_first(history, stream);

@@ -68,7 +68,7 @@ static uint64_t time_until_end(const struct graph *graph, const struct arrival *
                : 0;
 }
 
-/* The end of a file, from the latest event of who sent it. */
+/* The end of a file, from the latest event of who sent it; the same of a wakeup. */
 static int add_end_arc(struct graph *graph, struct arrival *arrival,
                        const struct history_edge *edge)
 {
@@ -85,16 +85,6 @@ static int add_end_arc(struct graph *graph, struct arrival *arrival,
     graph->result->asleep.count += time > 0;
     graph->result->asleep.time += time;
     return add_arc(graph, arrival, graph->here, time == 0 ? STRETCH_ORDER : STRETCH_SINCE, time);
-}
-
-/* A wakeup by who had told of its end before. */
-static int add_last_wakeup(struct graph *graph, struct arrival *arrival,
-                           const struct history_edge *edge)
-{
-    const struct graph_stream *waker = graph_find_stream(graph, edge->origin, edge->stream);
-
-    graph->result->other_arcs++;
-    return add_arc(graph, arrival, &waker->at, STRETCH_ORDER, 0);
 }
 
 /* The first event of a chain that another one has created: it begins there. */
@@ -146,19 +136,21 @@ static bool may_have_woken(const struct arrival *arrival, const struct history_e
            (stream->sleeps != WAITS_FOR_ANY || edge->time + SOON >= stream->since);
 }
 
+/* Whether it comes from the latest event of a stream, whatever that was: the end of a file, or a wakeup by who had ended. */
+static bool begins_at_end(const struct history_edge *edge)
+{
+    return edge->kind == EDGE_END || (edge->kind == EDGE_WAKEUP && edge->value == NULL);
+}
+
 /* Whether it comes from an event of the graph. */
 static bool is_of_graph(struct graph *graph, const struct arrival *arrival,
                         const struct history_edge *edge)
 {
     const struct reached *from = edge->value;
 
-    if (edge->kind == EDGE_END) {
+    if (begins_at_end(edge)) {
         const struct graph_stream *sender = graph_find_stream(graph, edge->origin, edge->stream);
         return sender != NULL && (sender->chain != 0 || sender->ended) && sender != arrival->stream;
-    }
-    if (edge->kind == EDGE_WAKEUP && from == NULL) {
-        const struct graph_stream *waker = graph_find_stream(graph, edge->origin, edge->stream);
-        return waker != NULL && waker->ended;
     }
     return from != NULL && from->process != NO_PROCESS_NUMBER;
 }
@@ -205,10 +197,8 @@ int graph_add_edges(struct graph *graph, struct arrival *arrival)
         graph->edge = i;
         if (edge->kind == EDGE_CREATION || !counts(graph, arrival, edge))
             continue;
-        if (edge->kind == EDGE_END)
+        if (begins_at_end(edge))
             result = add_end_arc(graph, arrival, edge);
-        else if (edge->kind == EDGE_WAKEUP && edge->value == NULL)
-            result = add_last_wakeup(graph, arrival, edge);
         else if (edge->kind <= EDGE_INFERRED)
             result = add_message_arc(graph, arrival, edge);
         else
