@@ -37,10 +37,13 @@ void history_graph_free(struct history_graph *graph)
     free(graph);
 }
 
-/* Things that streams do; what is known of a ring, a path or the recording itself stands nowhere. */
+/* Things that streams do, and what of that is not known; what is known of a ring, a path or the recording itself stands
+ * nowhere. */
 static bool is_drawn(const struct record_header *header)
 {
-    return header->id >= EVENT_SEND && header->id <= EVENT_DISCARDED && header->stream != 0 &&
+    bool is_gap = header->id == EVENT_LOST || header->id == EVENT_DISCARDED;
+
+    return (event_is_metered(header->id) || is_gap) && header->stream != 0 &&
            !(header->flags & RECORD_NO_STREAM);
 }
 
