@@ -66,7 +66,7 @@ static void make_numbers_small(struct record_header *header)
         memset(path->remote, 127, sizeof(path->remote));
         path->local_port &= 1;
         path->remote_port &= 1;
-    } else if (header->id < EVENT_LOST || header->id == EVENT_IMAGE) {
+    } else if (event_is_metered(header->id) || header->id == EVENT_IMAGE) {
         make_small(&((struct record *)header)->message.path); /* or child, or image */
     }
 }
@@ -226,7 +226,7 @@ static struct totals count_records(struct memory_source *memory)
 
     while (next_record(&memory->source, &event, NULL, NULL) == SOURCE_RECORD) {
         const struct record *record = (const struct record *)event.header;
-        totals.events += event.header->id <= EVENT_TERMINATION;
+        totals.events += event_is_metered(event.header->id);
         if (event.header->flags & RECORD_NO_STREAM)
             continue;
         if (event.header->id == EVENT_SEND)

@@ -549,6 +549,7 @@ static void waits_that_end_in_vain(void **state)
     for (uint32_t i = 0; i < 4; i++)
         tell_message(&world, 1000 + i, EVENT_SEND, 1, 1, 10 * i, 10);
     tell_used(&world, 2000, EVENT_RECEIVECALL, 2, 2, 0, 50);
+    tell_used(&world, 2900, EVENT_WAKEUP, 2, 1, 0, 300);  /* in the call that receives */
     tell_used(&world, 3000, EVENT_RECEIVE, 2, 2, 0, 350); /* 700 of it asleep */
     tell_used(&world, 4000, EVENT_RECEIVECALL, 2, 4, 0, 350);
     tell_used(&world, 5000, EVENT_RECEIVE, 2, 2, 10, 350); /* not on that path */

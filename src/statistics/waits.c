@@ -87,6 +87,7 @@ int waits_note(struct statistics *statistics, struct statistics_stream *stream,
     case EVENT_CREATEPATH: /* these are told when a path is first used: in the call that receives */
     case EVENT_CONNECT:
     case EVENT_ACCEPT:
+    case EVENT_WAKEUP: /* as the call that receives may let somebody go */
         return 0;
     default:
         stream->waits.since = 0;
