@@ -556,12 +556,12 @@ static void print_left_out(const struct communication *communication, const char
 static void print_meter(const struct communication *communication, FILE *file)
 {
     if (communication->traces_of_ptrace > 0)
-        fprintf(file,
-                "\n%setered with ptrace: when messages came to their receivers is not known, and "
-                "nothing of io_uring.\n",
-                communication->traces_of_ptrace < communication->traces
-                    ? "In a part of the traces m"
-                    : "M");
+        fprintf(
+            file,
+            "\n%setered with ptrace: when messages came to their receivers, and who ended other "
+            "waits, is not known, and nothing of io_uring.\n",
+            communication->traces_of_ptrace < communication->traces ? "In a part of the traces m"
+                                                                    : "M");
 }
 
 static bool is_asked(const struct show_options *options, enum show_table table)
