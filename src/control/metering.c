@@ -135,7 +135,8 @@ static void kernel_report(const void *meter, void (*tell)(const char *sentence, 
     }
     if (lost_datagrams > 0) {
         snprintf(line, sizeof(line),
-                 "of %" PRIu64 " UDP datagrams received the sender is not recorded: no memory",
+                 "of %" PRIu64 " UDP datagrams received the sender is not known: several threads "
+                 "received from their socket at the same time, or there was no memory",
                  lost_datagrams);
         tell(line, context);
     }

@@ -217,6 +217,10 @@ static void look_alone(struct look *look, uint32_t origin)
             return;
         }
     }
+    if (look_is_confused(look)) { /* somebody's, but not known whose */
+        look_note_missing(look, length_of(end->kind, look->record->message.bytes), REST_UNMATCHED);
+        return;
+    }
     end->external = true;
     if (end_has_foreign_peer(look->history, end))
         flows_drop_all(look->history, end); /* what it sends goes the same way */

@@ -84,6 +84,12 @@ void look_note_missing(struct look *look, uint64_t bytes, enum history_rest rest
 
 /* ---- edges ---- */
 
+bool look_is_confused(const struct look *look)
+{
+    return look->end->kind == PATH_UDP && (look->record->header.flags & RECORD_CONCURRENT) &&
+           look->history->origins[look->end->origin].meter != METER_PTRACE;
+}
+
 static void add_edge(struct look *look, enum edge_kind kind, const struct history_edge *like)
 {
     struct history_edge *edge = history_add_edge(look->history);
@@ -93,8 +99,8 @@ static void add_edge(struct look *look, enum edge_kind kind, const struct histor
         return;
     }
     *edge = *like;
-    bool inferred =
-        look->from->packets || look->end->doubtful || is_doubtful(look->end, look->record);
+    bool inferred = look->from->packets || look->end->doubtful ||
+                    is_doubtful(look->end, look->record) || look_is_confused(look);
     edge->kind = inferred ? EDGE_INFERRED : kind;
     edge->origin = look->from->origin;
     edge->path = look->from->number;

@@ -56,6 +56,9 @@ enum history_rest look_why_missing(const struct look *look);
 /* It did not come, and nothing told of it before: unless that may be lost, nobody metered sends here. */
 void look_note_silence(struct look *look);
 
+/* Whether the kernel meter says that another receive of the same UDP socket may have taken the datagram. */
+bool look_is_confused(const struct look *look);
+
 static inline uint32_t least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;

@@ -187,15 +187,15 @@ static bool is_concurrent(const struct look *look, uint64_t low, uint64_t high)
     return false;
 }
 
-/* Whether the RECEIVE says that another one was in progress, whose stream may not be known yet. */
-static bool is_concurrent_receive(const struct look *look)
-{
-    return look->record->header.flags & RECORD_CONCURRENT;
-}
-
 static bool sees_calls_only(const struct look *look)
 {
     return look->history->origins[look->from->origin].meter == METER_PTRACE;
+}
+
+/* Whether the RECEIVE says that another one was in progress, whose stream may not be known yet. */
+static bool is_concurrent_receive(const struct look *look)
+{
+    return (look->record->header.flags & RECORD_CONCURRENT) && !look_is_confused(look);
 }
 
 /* What cannot be of any of the candidates: who sent it has lost a record, and others have its place. */

@@ -262,10 +262,27 @@ struct socket_alloc {
 
 struct sk_buff;
 
+typedef struct qspinlock {
+    union {
+        atomic_t val; /* 0 = nobody holds it */
+    };
+} arch_spinlock_t;
+
+struct raw_spinlock {
+    arch_spinlock_t raw_lock;
+};
+
+typedef struct spinlock {
+    union {
+        struct raw_spinlock rlock;
+    };
+} spinlock_t;
+
 struct sk_buff_head {
     struct sk_buff *next;
     struct sk_buff *prev;
     uint32_t qlen;
+    spinlock_t lock;
 };
 
 struct sock {
@@ -279,6 +296,7 @@ struct sock {
 
 struct sk_buff {
     struct sk_buff *next;
+    struct sk_buff *prev;
     struct net_device *dev;
     struct sock *sk;
     unsigned int len;
@@ -287,8 +305,20 @@ struct sk_buff {
     unsigned char *head;
 };
 
+struct llist_node;
+
+struct llist_head {
+    struct llist_node *first;
+};
+
+/* Since Linux 6.18 datagrams gather here, one place for each memory node, on their way into the queue. */
+struct udp_prod_queue {
+    struct llist_head ll_root;
+};
+
 struct udp_sock {
     int pending;
+    struct udp_prod_queue *udp_prod_queue;
     struct sk_buff_head reader_queue;
 };
 

@@ -85,8 +85,8 @@ uint64_t meter_lost_paths(const struct meter *meter);
  * wrongly: what was sent before that was found out has offsets that are too large. */
 uint32_t meter_resettled(const struct meter *meter);
 
-/* UDP datagrams whose coming could not be noted (no memory): the RECEIVE that took one does not
- * know who sent it. */
+/* UDP datagrams of which the RECEIVE does not know who sent them: several threads received from a socket at the
+ * same time; or there was no memory to note their coming. */
 uint64_t meter_lost_datagrams(const struct meter *meter);
 
 /* What this meter does not record though its flags ask for it, and why, in one line; NULL: nothing.

@@ -125,6 +125,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         return 0;
     stream->asleep = 0;
     if (state & TASK_INTERRUPTIBLE) {
+        stream->waits = is_receive(call);
         tell_spliced(stream);
         if (leave_pipe(stream, call, registers))
             told = true;
@@ -199,6 +200,10 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
     if (stream != NULL)
         leave(stream, previous, preempt ? 0 : state);
     stream = next_has ? stored_stream(next) : NULL;
+    if (stream != NULL && stream->waits) {
+        stream->waits = 0;
+        stream->idle_at = bpf_ktime_get_ns();
+    }
     if (stream != NULL && stream->away)
         enter(stream, next);
     return 0;

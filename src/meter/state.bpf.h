@@ -107,12 +107,20 @@ struct udp_key {
  * (UDP_SEGMENT, UDP_GRO) have consecutive numbers. */
 struct datagram {
     struct udp_key key;
-    uint64_t buffer;   /* its address */
-    uint64_t time;     /* when it left */
+    uint64_t buffer; /* its address */
+    union {
+        uint64_t time; /* when it left */
+        uint64_t gone; /* in an inbox: since when it is known to be taken, 0 = it is not */
+    };
     uint32_t number;   /* of the first */
     uint32_t bytes;    /* of all */
     uint32_t segments; /* how many; 0 = none */
-    uint32_t segment;  /* bytes of each but the last */
+    uint16_t segment;  /* bytes of each but the last */
+    /* In an inbox: */
+    uint16_t processor; /* that it came by ... */
+    uint8_t node;       /* ... and whose memory node */
+    uint8_t aside;      /* its place is in `aside` of the socket */
+    uint8_t doubtful;   /* another receive may have taken it */
 };
 
 #define PC_MEMORIES 4
@@ -134,6 +142,7 @@ struct stream {
     uint8_t silent;      /* in the hook that runs, see silent() */
     uint8_t receivecall; /* the receive call in progress has made its RECEIVECALL */
     uint8_t asleep;      /* in a wait of which it is to be told who ends it */
+    uint8_t waits;       /* it sleeps in a receive call */
     uint32_t block_call;
     uint32_t block_state;
     uint64_t blocked_at; /* AWAY_BLOCKED: since when ... */
@@ -141,6 +150,7 @@ struct stream {
     uint64_t sent_by;    /* which sendfile or splice call made the last SEND, 0 = none did */
     uint64_t taken_by;   /* which splice call looked into a TCP socket last, 0 = not known */
     uint32_t has_taken;  /* ... and has taken bytes from it */
+    uint64_t idle_at;    /* when it was seen last to have taken no UDP datagram that is not told */
     uint64_t
         written_at; /* when it last ended a write into a pipe whose positions had been settled since */
     uint32_t older_send; /* a send call may be in progress that is older than the mark */
@@ -186,6 +196,8 @@ struct early {
     uint32_t in;
 };
 
+#define ASIDE_MOST 8
+
 struct path {
     /* These three are read from outside: struct survey_path. */
     uint32_t number;  /* 0 = no PATH record yet */
@@ -216,10 +228,11 @@ struct path {
     uint32_t older;     /* how many wait that came before any was noted */
     uint32_t peers;     /* how many places in udp_peers it has given out */
     uint32_t announced; /* up to where in the inbox it was told what is in the queue */
-    uint32_t behind;  /* how many receives in a row have left some in the inbox that wait no more */
-    uint64_t told_at; /* when the last DROPPED record was made */
-    uint32_t listed;  /* TCP: by survey_connections */
-    uint32_t arrived; /* TCP: up to where the stream of bytes is told to be in the queue */
+    uint64_t confused;  /* when it was last not certain what a receive took */
+    uint64_t told_at;   /* when the last DROPPED record was made */
+    uint32_t aside[ASIDE_MOST]; /* places in the inbox that others overtook, 0 = none */
+    uint32_t listed;            /* TCP: by survey_connections */
+    uint32_t arrived;  /* TCP: up to where the stream of bytes is told to be in the queue */
     uint32_t seen_out; /* UNIX stream: up to here, what is sent is in the queue or known as taken */
     struct sends sends; /* UNIX */
     uint32_t moved;     /* enum path_moved; if not 0 the path is told again at its next use */
@@ -378,6 +391,29 @@ struct {
     __type(value, struct datagram);
 } inbox SEC(".maps");
 
+/* Which datagram a buffer has served last, of those noted in inboxes. Several buffers may share an entry: then it
+ * does not tell of that which came first. */
+struct served {
+    uint64_t buffer;
+    uint32_t number; /* its place */
+    uint32_t socket; /* low half of the cookie */
+};
+#define SERVED_BITS 15
+static struct served served[1 << SERVED_BITS];
+
+/* The datagram that came last by this processor to any inbox. */
+struct last_noted {
+    struct numbered_key place;
+    uint64_t buffer;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct last_noted);
+} last_noted SEC(".maps");
+
 /* What leaves the machine is never looked for here: the oldest are forgotten. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -439,7 +475,7 @@ uint32_t udp_known; /* entries of udp_paths */
 uint32_t watched_pipes; /* that others than metered streams may use: they are counted, too */
 
 uint64_t lost[RING_COUNT]; /* records that found their ring full */
-uint64_t lost_datagrams;   /* datagrams whose arrival could not be noted: no memory, or too many */
+uint64_t lost_datagrams;   /* datagrams received of which it is not known which they were */
 uint64_t lost_paths;       /* paths that could not be remembered: no memory, or too many */
 uint32_t live;             /* metered streams alive */
 uint32_t marked;           /* streams a pass of the iterator newly marked */

@@ -144,6 +144,15 @@ static __always_inline void count_segments(struct datagram *datagram, uint32_t s
 
 /* ---- the socket's own storage ---- */
 
+/* Places count from 1: 0 says that there is none. (Two threads may open it at the same time.) */
+static __always_inline void begin_inbox(struct path *socket)
+{
+    __sync_val_compare_and_swap(&socket->queued, 0, 1);
+    __sync_val_compare_and_swap(&socket->taken, 0, 1);
+    __sync_val_compare_and_swap(&socket->announced, 0, 1);
+    socket->state |= PATH_INBOX;
+}
+
 /* From now on what comes is noted; what waits already is known by its count only. */
 static __always_inline void open_inbox(struct path *socket, struct sock *sk)
 {
@@ -151,7 +160,7 @@ static __always_inline void open_inbox(struct path *socket, struct sock *sk)
         return;
     socket->older = BPF_CORE_READ(sk, sk_receive_queue.qlen) +
                     BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
-    socket->state |= PATH_INBOX;
+    begin_inbox(socket);
 }
 
 /* ---- SEND ---- */

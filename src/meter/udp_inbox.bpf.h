@@ -7,11 +7,12 @@
  *                          taken
  *
  * What a receive call takes from its socket's queue no hook tells, but a queue is one: the n-th
- * datagram taken is the n-th that came.
+ * datagram taken is the n-th that came. Who took it is certain while one call at a time takes any.
  */
 #ifndef DPM_UDP_INBOX_BPF_H
 #define DPM_UDP_INBOX_BPF_H
 
+#include "meter/room.bpf.h"
 #include "meter/udp.bpf.h"
 
 /* ---- coming ---- */
@@ -48,6 +49,28 @@ static __always_inline bool number_of_flight(struct sk_buff *buffer, const struc
     return true;
 }
 
+static __always_inline struct served *served_by(uint64_t buffer)
+{
+    return &served[(buffer >> 8 ^ buffer >> (8 + SERVED_BITS)) & ((1 << SERVED_BITS) - 1)];
+}
+
+static __always_inline void note_last(const struct numbered_key *place, uint64_t buffer)
+{
+    uint32_t zero = 0;
+    struct last_noted *last = bpf_map_lookup_elem(&last_noted, &zero);
+    struct served *entry;
+
+    if (last == NULL)
+        return;
+    last->place = *place;
+    last->buffer = buffer;
+    /* read again it is a number, with which the verifier lets us count */
+    entry = served_by(*(volatile uint64_t *)&last->buffer);
+    entry->buffer = buffer;
+    entry->number = place->number;
+    entry->socket = place->socket;
+}
+
 /* A datagram is about to enter the queue of a socket. */
 SEC("cgroup_skb/ingress")
 int udp_ingress(struct __sk_buff *context)
@@ -81,85 +104,123 @@ int udp_ingress(struct __sk_buff *context)
     } else if (path != NULL) {
         datagram.number = next_number(path, &path->in, PATH_KNOWS_IN, &packet, datagram.segments);
     }
+    datagram.processor = bpf_get_smp_processor_id();
+    datagram.node = bpf_get_numa_node_id();
     __sync_fetch_and_add(&own->filling, 1);
     place.number = (uint32_t)__sync_fetch_and_add(&own->queued, QUEUED_CHANGED + 1);
-    if (bpf_map_update_elem(&inbox, &place, &datagram, BPF_ANY) != 0)
-        __sync_fetch_and_add(&lost_datagrams, 1);
+    note_last(&place, datagram.buffer); /* before others find it */
+    /* in vain: it is not known when it is taken */
+    bpf_map_update_elem(&inbox, &place, &datagram, BPF_ANY);
     __sync_fetch_and_add(&own->filling, -1);
     return 1;
 }
 
-/* ---- taken ---- */
+/* ---- taken ----
+ *
+ * A receive call is told when it ends. Until then what it has taken is neither in the queue nor told:
+ *
+ *      inbox:  told | told | gone | told | gone | waits | waits | on its way
+ *                             |             '--- this call's?
+ *                             '--- aside: another call's, which is still in progress
+ *
+ * What is gone and not told was taken by a call in progress. It is another one's if it was known to be gone when
+ * this stream was seen to have taken nothing: when its call before ended, or it slept in this one. If more than
+ * one is left then, no hook tells which it is: one is believed, and the RECEIVE says that it may be another one,
+ * as do those that get the others, and those of calls that were in progress meanwhile.
+ *
+ * Whether a datagram is gone its buffer tells: it is linked in no queue. But so it is just before it enters
+ * the queue, and when it is free it may be given to another one at once.
+ */
 
 #define EMPTY_AT_ONCE 4096 /* places that may be empty between two datagrams */
-#define WINDOW        16   /* datagrams that may have changed places */
-#define PLACES_MOST   128 /* are looked at: one that is long on its way leaves empty ones behind it */
-#define BEHIND_MOST   8   /* receives that others in progress may explain */
-#define NO_PLACE      (~0ULL)
-#define DOUBT_LENGTH  1 /* it was longer than what the call returned, and cut */
-#define DOUBT_TIME    2 /* it is on its way to the queue */
+#define PLACES_MOST   128  /* are looked at */
+#define WAIT_MOST     8    /* of these wait: processors on which datagrams may change places */
+#define LATE_BEHIND   32   /* places behind one that is on its way to the queue for long */
+#define TRIES         4    /* until another receive in progress has not been quicker */
+#define GONE_FOR_GOOD 1000000000ULL /* ns: no receive call will be told of it any more */
+#define NO_PLACE      0
+
+/* A receive call that has just ended. */
+struct taker {
+    struct sock *sk;  /* in memory: the verifier takes no pointer to a socket as an argument */
+    uint64_t socket;  /* cookie */
+    uint64_t idle_at; /* when its stream had taken nothing, 0 = not known */
+    uint32_t result;  /* bytes it returned */
+    uint32_t message_number; /* of its call's */
+    uint32_t length;         /* enum taken_length */
+};
+
+enum taken_length {
+    LENGTH_HANDED,  /* the result may be less than the datagram's length */
+    LENGTH_TRUE,    /* it is that */
+    LENGTH_UNKNOWN, /* the call is not known */
+};
+
+/* What is found of it. */
+struct finding {
+    uint32_t from;    /* the first place that is not empty */
+    uint32_t place;   /* what it took; or NO_PLACE */
+    uint32_t likely;  /* if there is none: it seems to be another's, or to come yet; or NO_PLACE */
+    uint32_t waiting; /* how many places of what waits were seen */
+    uint8_t may_cut;  /* it may have been longer than what the call returned */
+    uint8_t cut;      /* what is at `place` is */
+    uint8_t unknown;  /* ... on its way to the queue, perhaps */
+    uint8_t gone;     /* ... known to be gone before */
+    uint8_t doubtful; /* several may be it, or none */
+};
 
 struct search {
-    struct path *own;
-    struct sock *sk;
-    uint64_t socket; /* cookie */
-    uint32_t from;   /* the first place that is not empty */
-    uint32_t result; /* bytes the receive call returned */
-    uint64_t place;  /* of the likeliest among those that do not wait any more; or NO_PLACE */
-    uint16_t doubt;  /* about that one: DOUBT_... */
-    uint16_t beyond; /* places from that of the first that waits on */
-    uint32_t taken;  /* how many without doubt about time there are that do not wait */
-    uint64_t waiting[WINDOW]; /* buffers that wait in the queue, the next to be taken first */
+    struct path *own; /* the socket's storage */
+    const struct taker *taker;
+    struct finding finding;
 };
 
 static long skip_empty(uint32_t index, struct search *search)
 {
-    struct numbered_key place = {.socket = search->socket, .number = search->own->taken};
+    struct numbered_key place = {.socket = search->taker->socket, .number = search->own->taken};
+    int32_t length = (uint32_t)search->own->queued - search->own->taken;
     struct datagram *datagram;
+    bool filling = *(volatile uint32_t *)&search->own->filling != 0;
 
-    /* the last may be empty because they are being filled */
-    if ((int32_t)((uint32_t)search->own->queued - search->own->taken) <= LOOK_BACK)
+    /* the last is left to who gives places back; one that is empty may be about to be filled */
+    if (length <= 1)
         return 1;
     datagram = bpf_map_lookup_elem(&inbox, &place);
-    if (datagram != NULL && datagram->segments != 0)
+    if (datagram == NULL && filling)
         return 1;
-    bpf_map_delete_elem(&inbox, &place);
+    if (datagram != NULL && datagram->segments != 0 && !datagram->aside)
+        return 1;
+    if (datagram != NULL && !datagram->aside)
+        bpf_map_delete_elem(&inbox, &place);
     __sync_val_compare_and_swap(&search->own->taken, (uint32_t)place.number,
                                 (uint32_t)place.number + 1);
     return 0;
 }
 
-/* The buffer after `buffer` in the socket's queue, which has two parts; after 0 the first. 0: none. */
-static __always_inline uint64_t next_buffer(struct sock *sk, uint64_t buffer)
+/* The first buffer in the socket's queue, which has two parts. 0: none. */
+static __always_inline uint64_t first_buffer(struct sock *sk)
 {
     struct udp_sock *udp = (struct udp_sock *)sk;
     uint64_t front = (uint64_t)__builtin_preserve_access_index(&udp->reader_queue);
     uint64_t back = (uint64_t)__builtin_preserve_access_index(&sk->sk_receive_queue);
-    uint64_t next = (uint64_t)(buffer == 0 ? BPF_CORE_READ(udp, reader_queue.next)
-                                           : BPF_CORE_READ((struct sk_buff *)buffer, next));
+    uint64_t first = (uint64_t)BPF_CORE_READ(udp, reader_queue.next);
 
-    if (next == front)
-        next = (uint64_t)BPF_CORE_READ(sk, sk_receive_queue.next);
-    return next == back ? 0 : next;
+    if (first == front)
+        first = (uint64_t)BPF_CORE_READ(sk, sk_receive_queue.next);
+    return first == back ? 0 : first;
 }
 
-static long note_waiting(uint32_t index, struct search *search)
+static __always_inline struct datagram *noted_at(uint64_t socket, uint32_t number)
 {
-    uint64_t before = index == 0 ? 0 : search->waiting[(index - 1) % WINDOW];
+    struct numbered_key place = {.socket = socket, .number = number};
+    struct datagram *datagram = bpf_map_lookup_elem(&inbox, &place);
 
-    search->waiting[index % WINDOW] = next_buffer(search->sk, before);
-    return search->waiting[index % WINDOW] == 0;
-}
-
-static __always_inline struct datagram *datagram_at(const struct search *search, uint32_t number)
-{
-    struct numbered_key place = {.socket = search->socket, .number = number};
-    struct datagram *datagram;
-
-    if ((int32_t)((uint32_t)search->own->queued - number) <= 0)
-        return NULL;
-    datagram = bpf_map_lookup_elem(&inbox, &place);
     return datagram == NULL || datagram->segments == 0 ? NULL : datagram;
+}
+
+static __always_inline bool is_given(const struct path *own, uint32_t number)
+{
+    return (int32_t)((uint32_t)own->queued - number) > 0;
 }
 
 /* Whether a noted datagram has not yet entered the queue, where the kernel writes something else over
@@ -171,86 +232,319 @@ static __always_inline bool is_on_its_way(const struct datagram *datagram)
     return (int64_t)BPF_CORE_READ(buffer, dev) < 0; /* an address of the kernel */
 }
 
-static __always_inline bool waits(const struct search *search, uint64_t buffer)
+/* Whether its buffer is a link of a queue. One that is taken out has no neighbours; others are taken
+ * out and put in while this looks, but not both neighbours at once. */
+static __always_inline bool is_linked(const struct datagram *datagram)
 {
-    for (uint32_t i = 0; i < WINDOW; i++)
-        if (search->waiting[i] == buffer)
-            return true;
-    return false;
+    struct sk_buff *buffer = (struct sk_buff *)datagram->buffer;
+    struct sk_buff *next = BPF_CORE_READ(buffer, next), *previous;
+
+    if (next == NULL)
+        return false;
+    previous = BPF_CORE_READ(buffer, prev);
+    return previous != NULL &&
+           (BPF_CORE_READ(previous, next) == buffer || BPF_CORE_READ(next, prev) == buffer);
 }
 
-/* Somebody has taken it whose call was told of another one's. */
-static __always_inline void give_up(const struct search *search)
+/* Whether a noted datagram that bears the marks of the queue may not be in it yet: its processor has
+ * noted none since, or somebody is putting datagrams there. */
+static __always_inline bool may_be_coming(struct sock *sk, const struct datagram *datagram,
+                                          uint32_t number)
 {
-    struct numbered_key place = {.socket = search->socket, .number = (uint32_t)search->place};
+    struct udp_sock *udp = (struct udp_sock *)sk;
+    uint32_t zero = 0;
+    struct last_noted *last = bpf_map_lookup_percpu_elem(&last_noted, &zero, datagram->processor);
 
-    bpf_map_delete_elem(&inbox, &place);
+    if (last != NULL && last->place.number == number && last->place.socket == datagram->key.socket)
+        return true;
+    if (bpf_core_field_exists(udp->udp_prod_queue)) {
+        struct udp_prod_queue *gathering = BPF_CORE_READ(udp, udp_prod_queue);
+
+        gathering = (void *)gathering + datagram->node * bpf_core_type_size(struct udp_prod_queue);
+        if (BPF_CORE_READ(gathering, ll_root.first) != NULL)
+            return true;
+    }
+    return bpf_core_field_exists(sk->sk_receive_queue.lock.rlock.raw_lock.val.counter) &&
+           BPF_CORE_READ(sk, sk_receive_queue.lock.rlock.raw_lock.val.counter) != 0;
+}
+
+enum whereabouts {
+    DATAGRAM_LATE,    /* on its way to the queue */
+    DATAGRAM_WAITS,   /* in the queue */
+    DATAGRAM_GONE,    /* taken */
+    DATAGRAM_UNKNOWN, /* taken, or being put into the queue */
+};
+
+/* Whether its buffer serves another one by now: the next send may be given it at once. */
+static __always_inline bool is_replaced(const struct datagram *datagram, uint32_t number)
+{
+    const struct served *last = served_by(datagram->buffer);
+
+    return last->buffer == datagram->buffer &&
+           (last->number != number || last->socket != (uint32_t)datagram->key.socket);
+}
+
+/* (Here and below: not static, so that the verifier looks at it once.) */
+__noinline int where_is(const struct datagram *datagram, uint64_t address, uint32_t number)
+{
+    struct sock *sk = (struct sock *)address;
+    bool may_be;
+
+    if (datagram == NULL)
+        return DATAGRAM_LATE;
+    if (datagram->gone != 0)
+        return DATAGRAM_GONE;
+    if (is_replaced(datagram, number))
+        return DATAGRAM_GONE;
+    if (is_on_its_way(datagram))
+        return DATAGRAM_LATE;
+    if (is_linked(datagram))
+        return DATAGRAM_WAITS;
+    may_be = may_be_coming(sk, datagram, number);
+    if (is_linked(datagram))
+        return DATAGRAM_WAITS;
+    return may_be ? DATAGRAM_UNKNOWN : DATAGRAM_GONE;
+}
+
+/* Remembers a place that others behind it overtake, so that the first one may move on. If there are so many
+ * others, that is given up which was gone first. */
+__noinline int put_aside(struct path *own, uint64_t socket, struct datagram *datagram,
+                         uint32_t number)
+{
+    struct numbered_key place = {.socket = socket};
+    uint64_t least = ~0ULL;
+    uint32_t oldest = 0;
+
+    if (own == NULL || datagram == NULL)
+        return 0;
+    for (uint32_t i = 0; i < ASIDE_MOST; i++) {
+        uint32_t other = own->aside[i];
+        struct datagram *others = other == 0 ? NULL : noted_at(socket, other);
+
+        if (others == NULL) {
+            oldest = i;
+            break;
+        }
+        if (others->gone != 0 && others->gone < least) {
+            least = others->gone;
+            oldest = i;
+        }
+    }
+    place.number = own->aside[oldest % ASIDE_MOST];
+    if (__sync_val_compare_and_swap(&own->aside[oldest % ASIDE_MOST], (uint32_t)place.number,
+                                    number) != (uint32_t)place.number)
+        return 0; /* another one was quicker: it stays where it is */
+    datagram->aside = 1;
+    if (place.number != 0)
+        bpf_map_delete_elem(&inbox, &place);
+    return 0;
+}
+
+static __always_inline void take_back_aside(struct path *own, uint32_t number)
+{
+    for (uint32_t i = 0; i < ASIDE_MOST; i++)
+        __sync_val_compare_and_swap(&own->aside[i], number, 0);
+}
+
+/* It is gone, and by whom it was taken is to be told yet. */
+static __always_inline void leave_to_others(struct path *own, uint64_t socket,
+                                            struct datagram *datagram, uint32_t number)
+{
+    if (datagram->gone == 0)
+        datagram->gone = bpf_ktime_get_ns();
+    if (!datagram->aside)
+        put_aside(own, socket, datagram, number);
+}
+
+/* Whether it was taken by another one's call, for it was gone when this one's stream had taken nothing. */
+static __always_inline bool is_of_others(const struct taker *taker, const struct datagram *datagram)
+{
+    return datagram->gone != 0 && datagram->gone <= taker->idle_at;
+}
+
+/* Whether its length lets it be what the call has taken. */
+static __always_inline bool fits(const struct finding *finding, const struct taker *taker,
+                                 const struct datagram *datagram)
+{
+    return datagram->bytes == taker->result ||
+           (finding->may_cut && datagram->bytes > taker->result);
+}
+
+/* Of two that may be what the call has taken, whether the other is likelier. What was gone before this call
+ * looked is rather that of one that takes its time, or that nobody will tell of; of what is gone since then
+ * that which was first in the queue is told first. */
+static __always_inline bool is_likelier(const struct finding *finding, const struct finding *other)
+{
+    if (finding->unknown != other->unknown)
+        return finding->unknown;
+    if (finding->cut != other->cut)
+        return finding->cut;
+    if (finding->gone != other->gone)
+        return finding->gone;
+    return (int32_t)(other->place - finding->place) > 0 ? finding->gone : !finding->gone;
+}
+
+/* It may be what the call has taken. */
+static __always_inline bool is_taken(struct finding *finding, struct path *own,
+                                     const struct taker *taker, struct datagram *datagram,
+                                     uint32_t number, bool unknown)
+{
+    const struct finding other = {
+        .place = number,
+        .cut = datagram->bytes != taker->result,
+        .unknown = unknown,
+        .gone = datagram->gone != 0,
+    };
+
+    if (finding->place == number)
+        return true; /* was put aside just now */
+    finding->doubtful |= datagram->doubtful;
+    if (finding->place != NO_PLACE) {
+        struct datagram *first = noted_at(taker->socket, finding->place);
+
+        finding->doubtful = datagram->doubtful = 1;
+        if (first != NULL)
+            first->doubtful = 1;
+        if (!is_likelier(finding, &other))
+            return false;
+        if (first != NULL && !finding->unknown)
+            leave_to_others(own, taker->socket, first, finding->place);
+    }
+    finding->place = number;
+    finding->cut = other.cut;
+    finding->unknown = unknown;
+    finding->gone = other.gone;
+    return true;
+}
+
+/* Looks at one that is noted. */
+__noinline int look_at(struct finding *finding, struct path *own, const struct taker *taker,
+                       struct datagram *datagram, uint32_t number)
+{
+    enum whereabouts where;
+    uint64_t socket;
+    bool may_be;
+
+    if (finding == NULL || own == NULL || taker == NULL || datagram == NULL)
+        return 0;
+    socket = taker->socket;
+    where = where_is(datagram, (uint64_t)taker->sk, number);
+    if (where == DATAGRAM_UNKNOWN && is_given(own, number + LATE_BEHIND))
+        where = DATAGRAM_GONE;
+    may_be = fits(finding, taker, datagram);
+    if (where == DATAGRAM_LATE || where == DATAGRAM_WAITS) {
+        finding->waiting++;
+        if (where == DATAGRAM_LATE && may_be && finding->likely == NO_PLACE)
+            finding->likely = number;
+        if (where == DATAGRAM_LATE && number == finding->from && !datagram->aside &&
+            is_given(own, number + LATE_BEHIND))
+            put_aside(own, socket, datagram, number);
+        return 0;
+    }
+    if (may_be && is_of_others(taker, datagram))
+        finding->likely = number;
+    else if (may_be && is_taken(finding, own, taker, datagram, number, where == DATAGRAM_UNKNOWN))
+        return 0;
+    if (where == DATAGRAM_GONE)
+        leave_to_others(own, socket, datagram, number);
+    return 0;
+}
+
+static long look_aside(uint32_t index, struct search *search)
+{
+    uint32_t number = search->own->aside[index % ASIDE_MOST];
+    struct datagram *datagram;
+
+    if (number == 0)
+        return 0;
+    datagram = noted_at(search->taker->socket, number);
+    if (datagram == NULL ||
+        (datagram->gone != 0 && bpf_ktime_get_ns() - datagram->gone > GONE_FOR_GOOD)) {
+        struct numbered_key place = {.socket = search->taker->socket, .number = number};
+
+        bpf_map_delete_elem(&inbox, &place);
+        __sync_val_compare_and_swap(&search->own->aside[index % ASIDE_MOST], number, 0);
+        return 0;
+    }
+    look_at(&search->finding, search->own, search->taker, datagram, number);
+    return 0;
 }
 
 static long look_at_place(uint32_t index, struct search *search)
 {
-    uint32_t number = search->from + index, doubt;
+    uint32_t number = search->finding.from + index;
     struct datagram *datagram;
-    bool late;
 
-    if ((int32_t)((uint32_t)search->own->queued - number) <= 0 || search->beyond >= WINDOW)
+    if (!is_given(search->own, number) || search->finding.waiting >= WAIT_MOST)
         return 1;
-    datagram = datagram_at(search, number);
-    if (search->beyond > 0 || (datagram != NULL && datagram->buffer == search->waiting[0]))
-        search->beyond++;
-    if (datagram == NULL || datagram->bytes < search->result || waits(search, datagram->buffer))
-        return 0;
-    late = is_on_its_way(datagram);
-    doubt = (late ? DOUBT_TIME : 0) | (datagram->bytes != search->result ? DOUBT_LENGTH : 0);
-    search->taken += !late;
-    if (search->place != NO_PLACE && doubt == search->doubt && !late &&
-        search->own->behind > BEHIND_MOST)
-        give_up(search);
-    else if (search->place != NO_PLACE && doubt >= search->doubt)
-        return 0;
-    search->place = number;
-    search->doubt = doubt;
+    datagram = noted_at(search->taker->socket, number);
+    if (datagram != NULL && !datagram->aside)
+        look_at(&search->finding, search->own, search->taker, datagram, number);
     return 0;
 }
 
-/* Which of the noted datagrams a receive call has taken. Two that come at the same time on two
- * processors may change places on their way into the queue: it is the first that does not wait
- * there any more. If one is noted and not yet in the queue, the buffers and lengths must tell.
- * Others that do not wait either are those of receives in progress. If there always are such, one call was told of
- * another one's datagram, and so each has been since: then the last is taken for this call's, and others are given up. */
-static __always_inline uint64_t taken_place(struct search *search)
+static __always_inline bool nothing_is_aside(const struct path *own)
+{
+    const uint64_t *aside = (const uint64_t *)own->aside;
+
+    return (aside[0] | aside[1] | aside[2] | aside[3]) == 0;
+}
+_Static_assert(ASIDE_MOST == 8, "nothing_is_aside looks at so many");
+
+/* As a rule the first is gone, and the next one waits. */
+static __always_inline bool is_plain(struct search *search)
 {
     struct path *own = search->own;
-    struct datagram *first, *second;
+    uint64_t waits = first_buffer(search->taker->sk);
+    struct datagram *first = noted_at(search->taker->socket, search->finding.from), *second;
 
-    bpf_loop(EMPTY_AT_ONCE, skip_empty, search, 0);
-    search->from = own->taken;
-    search->waiting[0] = next_buffer(search->sk, 0);
-    first = datagram_at(search, search->from);
-    second = datagram_at(search, search->from + 1);
-    if (first != NULL && first->buffer != search->waiting[0] && first->bytes >= search->result &&
-        (second != NULL ? second->buffer == search->waiting[0]
-                        : (uint32_t)own->queued == search->from + 1)) {
-        own->behind = 0;
-        return search->from;
-    }
-    search->place = NO_PLACE;
-    bpf_loop(WINDOW, note_waiting, search, 0);
-    bpf_loop(PLACES_MOST, look_at_place, search, 0);
-    own->behind = search->taken > 1 && own->behind <= BEHIND_MOST ? own->behind + 1 : 0;
-    return search->place;
+    if (first == NULL || first->buffer == waits || first->bytes != search->taker->result ||
+        first->gone != 0 || first->aside || is_on_its_way(first))
+        return false;
+    second = is_given(own, search->finding.from + 1)
+                 ? noted_at(search->taker->socket, search->finding.from + 1)
+                 : NULL;
+    if (second != NULL ? second->buffer != waits
+                       : (uint32_t)own->queued != search->finding.from + 1)
+        return false;
+    search->finding.place = search->finding.from;
+    search->finding.doubtful = first->doubtful;
+    return true;
 }
 
-/* A receive call that has just ended. */
-struct taker {
-    struct sock *sk; /* in memory: the verifier takes no pointer to a socket as an argument */
-    uint64_t socket; /* cookie */
-    uint32_t result;
-};
+/* Whether the call got as much as it had room for: there may have been more. */
+__noinline bool may_be_cut(const struct taker *taker)
+{
+    if (taker == NULL || taker->length == LENGTH_TRUE)
+        return false;
+    uint64_t room = taker->length == LENGTH_UNKNOWN
+                        ? MUCH_ROOM
+                        : room_of_call(bpf_get_current_task_btf(), taker->message_number);
+    return room <= taker->result || room == MUCH_ROOM;
+}
+
+/* Which of the noted datagrams a receive call has taken. */
+static __always_inline void find_taken(struct search *search)
+{
+    bpf_loop(EMPTY_AT_ONCE, skip_empty, search, 0);
+    search->finding.from = search->own->taken;
+    search->finding.place = search->finding.likely = NO_PLACE;
+    search->finding.waiting = 0;
+    if (nothing_is_aside(search->own) && is_plain(search))
+        return;
+    search->finding.may_cut = may_be_cut(search->taker);
+    /* in this order: others put aside what is in its place, meanwhile, and not the other way */
+    bpf_loop(PLACES_MOST, look_at_place, search, 0);
+    bpf_loop(ASIDE_MOST, look_aside, search, 0);
+    if (search->finding.place == NO_PLACE) {
+        search->finding.place = search->finding.likely;
+        search->finding.doubtful = 1;
+    }
+}
 
 enum taking {
-    TAKING_NOTHING, /* nothing has come */
-    TAKING_UNNOTED, /* something has, unnoted */
+    TAKING_NOTHING, /* that is known */
+    TAKING_OLDER,   /* what came before anything was noted */
     TAKING_KNOWN,
 };
 
@@ -259,38 +553,59 @@ enum taking {
 __noinline enum taking take_datagram(struct path *own, const struct taker *taker,
                                      struct datagram *ret_datagram)
 {
-    struct search search = {.own = own};
-    struct numbered_key place = {};
-    struct datagram *datagram;
+    struct search search = {.own = own, .taker = taker};
 
     if (own == NULL || taker == NULL || ret_datagram == NULL)
         return TAKING_NOTHING;
     if (own->older > 0) {
         own->older--;
-        return TAKING_UNNOTED;
+        return TAKING_OLDER;
     }
-    search.sk = taker->sk;
-    search.socket = place.socket = taker->socket;
-    search.result = taker->result;
-    place.number = taken_place(&search);
-    if (place.number == NO_PLACE)
-        return TAKING_NOTHING;
-    datagram = bpf_map_lookup_elem(&inbox, &place);
-    if (datagram == NULL)
-        return TAKING_UNNOTED;
-    *ret_datagram = *datagram;
-    bpf_map_delete_elem(&inbox, &place);
-    __sync_val_compare_and_swap(&own->taken, (uint32_t)place.number, (uint32_t)place.number + 1);
-    return TAKING_KNOWN;
+    for (uint32_t i = 0; i < TRIES; i++) {
+        struct numbered_key place = {.socket = taker->socket};
+        struct datagram *datagram;
+
+        find_taken(&search);
+        if (search.finding.doubtful)
+            own->confused = bpf_ktime_get_ns();
+        if (search.finding.place == NO_PLACE)
+            return TAKING_NOTHING;
+        place.number = search.finding.place;
+        datagram = bpf_map_lookup_elem(&inbox, &place);
+        if (datagram == NULL)
+            continue;
+        *ret_datagram = *datagram;
+        if (bpf_map_delete_elem(&inbox, &place) != 0)
+            continue; /* another receive in progress was quicker */
+        /* it may have been in progress when another one was told of what is this one's */
+        ret_datagram->doubtful = search.finding.doubtful | (taker->idle_at < own->confused);
+        if (ret_datagram->aside)
+            take_back_aside(own, search.finding.place);
+        __sync_val_compare_and_swap(&own->taken, search.finding.place, search.finding.place + 1);
+        return TAKING_KNOWN;
+    }
+    return TAKING_NOTHING;
 }
 
 /* ---- not taken in ---- */
 
-/* Strikes out the datagram that was noted in `buffer` a moment ago. */
+/* Strikes out the datagram that was noted in `buffer` a moment ago, nearly always by this processor. */
 static __always_inline void strike_out(uint64_t cookie, uint32_t queued, uint64_t buffer)
 {
     struct numbered_key place = {.socket = cookie};
+    uint32_t zero = 0;
+    struct last_noted *last = bpf_map_lookup_elem(&last_noted, &zero);
 
+    if (last != NULL && last->buffer == buffer && last->place.socket == cookie) {
+        struct datagram *datagram;
+
+        place.number = last->place.number;
+        datagram = bpf_map_lookup_elem(&inbox, &place);
+        if (datagram != NULL && datagram->buffer == buffer) {
+            datagram->segments = 0;
+            return;
+        }
+    }
     for (uint32_t back = 1; back <= LOOK_BACK; back++) {
         struct datagram *datagram;
 
@@ -319,7 +634,8 @@ static __always_inline void give_back_places(struct path *own, uint64_t cookie)
         if (last == NULL ? *(volatile uint32_t *)&own->filling != 0
                          : last->segments != 0 || bpf_map_delete_elem(&inbox, &place) != 0)
             return;
-        if ((int32_t)((uint32_t)queued - own->taken) <= 0 ||
+        /* the first place may be taken meanwhile */
+        if ((int32_t)((uint32_t)queued - own->taken) <= 1 ||
             __sync_val_compare_and_swap(&own->queued, queued, queued - 1 + QUEUED_CHANGED) !=
                 queued)
             return;
@@ -364,7 +680,7 @@ int udp_create(struct bpf_sock *socket)
         return 1;
     own = bpf_sk_storage_get(&paths, socket, NULL, BPF_SK_STORAGE_GET_F_CREATE);
     if (own != NULL)
-        own->state |= PATH_INBOX;
+        begin_inbox(own);
     bpf_get_socket_cookie(socket);
     return 1;
 }
@@ -374,6 +690,7 @@ struct closing {
     uint32_t from;
     uint32_t last; /* of its places in udp_peers */
     struct sock *sk;
+    struct path *own; /* its storage */
 };
 
 /* `sk`: NULL = not known. */
@@ -417,6 +734,16 @@ static long forget_datagram(uint32_t index, struct closing *closing)
     return 0;
 }
 
+static long forget_aside(uint32_t index, struct closing *closing)
+{
+    struct numbered_key place = {.socket = closing->socket,
+                                 .number = closing->own->aside[index % ASIDE_MOST]};
+
+    if (place.number != 0)
+        bpf_map_delete_elem(&inbox, &place);
+    return 0;
+}
+
 /* The path of a socket without a peer is in no list: only blocked calls made it. */
 static __always_inline void close_without_peer(struct closing *closing)
 {
@@ -444,10 +771,12 @@ int udp_release(struct bpf_sock *socket)
     closing.socket = bpf_get_socket_cookie(socket);
     closing.from = own->taken;
     closing.sk = bpf_cast_to_kern_ctx(socket);
+    closing.own = own;
     closing.last = own->peers - 1;
     bpf_loop(own->peers < MOST_UDP_PATHS ? own->peers : MOST_UDP_PATHS, close_peer, &closing, 0);
     close_without_peer(&closing);
     waiting = (uint32_t)own->queued - own->taken;
+    bpf_loop(ASIDE_MOST, forget_aside, &closing, 0);
     if ((int32_t)waiting > 0)
         bpf_loop(waiting, forget_datagram, &closing, 0);
     return 1;

@@ -4,7 +4,6 @@
 #define DPM_UDP_RECEIVE_BPF_H
 
 #include "meter/call.bpf.h"
-#include "meter/room.bpf.h"
 #include "meter/udp_inbox.bpf.h"
 
 /* A caller that asks for the true length (MSG_TRUNC) gets that as its result. */
@@ -35,15 +34,25 @@ static __always_inline int udp_received(struct stream *stream, struct task_struc
         return 0;
     }
     taker.socket = bpf_get_socket_cookie(sk);
+    taker.idle_at = stream->idle_at;
+    taker.message_number = stream->receive_many.count - 1;
+    taker.length = flags & MSG_TRUNC ? LENGTH_TRUE : LENGTH_HANDED;
     taking = take_datagram(own, &taker, datagram);
+    stream->idle_at = bpf_ktime_get_ns();
     if (taking != TAKING_KNOWN) {
-        /* older than the noting of what comes; or nothing at all: the socket is shut down */
+        /* older than the noting of what comes; not to be told; or nothing at all: the socket is shut down */
+        if (result > 0 && taking == TAKING_NOTHING && (own->state & PATH_INBOX)) {
+            __sync_fetch_and_add(&lost_datagrams, 1);
+            message.flags = RECORD_CONCURRENT;
+        }
         __builtin_memset(datagram, 0, sizeof(*datagram));
         datagram->segments = 1;
         key_of_socket(&datagram->key, sk, taker.socket);
         if (result == 0 && taking == TAKING_NOTHING && (own->state & PATH_INBOX))
             message.flags = RECORD_END_OF_FILE;
         open_inbox(own, sk);
+    } else if (datagram->doubtful) {
+        message.flags = RECORD_CONCURRENT;
     }
     if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
         message.flags |= RECORD_CALL_IMPLIED;
@@ -63,7 +72,7 @@ static __always_inline int udp_received(struct stream *stream, struct task_struc
 static __noinline int udp_passed_over(struct sock *sk, int result, int flags)
 {
     struct path *own = bpf_sk_storage_get(&paths, sk, NULL, 0);
-    struct taker taker = {.sk = sk, .result = result};
+    struct taker taker = {.sk = sk, .result = result, .length = LENGTH_UNKNOWN};
     struct datagram datagram = {};
 
     if (own == NULL || (own->state & PATH_INBOX) == 0 || (flags & (MSG_PEEK | MSG_ERRQUEUE)) ||
