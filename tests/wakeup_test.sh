@@ -60,7 +60,7 @@ check "... and it takes its time" is_so ".trace.asleep | .count >= $turns and .t
 printf '%s\n' 'all: one two three four' 'one two three four:' "	@'$taking_turns' alone 20" \
     '.PHONY: all one two three four' > Makefile
 read_of make -j 2
-check "make -j 2: waits for its children ($(said))" is_so '.rows[0] | .P > 1.5 and .P < 2.1'
+check "make -j 2: waits for its children ($(said))" is_so '.rows[0] | .P > 1.2 and .P < 2.1'
 read_of make -j 1
 check "make -j 1: one after the other ($(said))" is_so '.rows[0] | .P > 0.8 and .P < 1.15'
 
@@ -76,6 +76,6 @@ if __name__ == "__main__":
         print(sum(pool.imap_unordered(compute, range(60))))
 END
 read_of python3 pool.py
-check "a pool of two processes of Python's ($(said))" is_so '.rows[0] | .P > 1.3 and .P < 2.2'
+check "a pool of two processes of Python's ($(said))" is_so '.rows[0] | .P > 1.2 and .P < 2.2'
 
 finish
