@@ -5,35 +5,41 @@
 # again. Everything runs pinned to one CPU.
 #
 #   yardstick   reads the files and adds up one word for each record
+#   quick       dpm stats --quick --json: only what is counted at each end
 #   dpm stats   --json
 #   dpm dump    the lines for people, into /dev/null
 #
-# Each figure is the median of RUNS runs (5), the three one right after the other. Then the memory
+# Each figure is the median of RUNS runs (5), the four one right after the other. Then the memory
 # of dpm stats, for that trace and for one of a quarter of its length.
 set -eu
 build=$1
 . "$(dirname "$0")/standard.sh"
 
-# memory: of dpm stats, in MiB.
+# memory OPTION...: of dpm stats, in MiB.
 memory() {
-    "$build/bench/measure" measured taskset -c "$cpu" "$build/dpm" stats --json alpha beta > stats
+    "$build/bench/measure" measured taskset -c "$cpu" "$build/dpm" stats "$@" --json alpha beta > stats
     awk '{ printf "%.1f", $2 / 1024 }' measured
 }
 
 short=$(generate $((records / 4)))
 short_memory=$(memory)
+short_quick=$(memory --quick)
 count=$(generate "$records")
 long_memory=$(memory)
+long_quick=$(memory --quick)
 i=0
 while [ $i -lt "$runs" ]; do
     yardstick=$(run_yardstick)
+    quick=$(run "$build/dpm" stats --quick --json alpha beta)
     stats=$(run "$build/dpm" stats --json alpha beta)
     dump=$(run "$build/dpm" dump alpha beta)
-    echo "$yardstick $stats $dump"
+    echo "$yardstick $quick $stats $dump"
     i=$((i + 1))
 done > runs
 heading reading
 row yardstick 1
-row "dpm stats" 2
-row "dpm dump" 3
-echo "anonymous memory of dpm stats: $short_memory MiB for $short records, $long_memory MiB for $count"
+row quick 2
+row "dpm stats" 3
+row "dpm dump" 4
+echo "anonymous memory of dpm stats: $short_memory MiB for $short records, $long_memory MiB for $count;" \
+    "--quick: $short_quick MiB, $long_quick MiB"

@@ -275,6 +275,34 @@ static void show_all(const struct communication *communication, const struct sho
     free(text);
 }
 
+static void show_everywhere(const struct communication *communication)
+{
+    show_all(communication, &(struct show_options){0});
+    show_all(communication, &(struct show_options){.all = true, .histogram = true});
+    show_all(communication, &(struct show_options){.json = true, .histogram = true});
+    for (enum show_table table = TABLE_ALL; table <= TABLE_PROCEDURES; table++)
+        show_all(communication, &(struct show_options){.csv = true, .table = table});
+}
+
+/* Without a history. */
+static void show_counts(const uint8_t *bytes, size_t size, uint64_t every,
+                        const struct totals *totals)
+{
+    struct communication *communication;
+    struct memory_source memory[ORIGINS];
+    struct source *sources[ORIGINS];
+    struct problem problem;
+
+    for (uint32_t i = 0; i < ORIGINS; i++) {
+        open_memory(&memory[i], bytes, size, i);
+        sources[i] = &memory[i].source;
+    }
+    PROMISE(communication_read_counts(sources, ORIGINS, every, &communication, &problem) == 0);
+    check_sums(communication, totals);
+    show_everywhere(communication);
+    communication_free(communication);
+}
+
 static void show_communication(const uint8_t *bytes, size_t size, const struct totals *totals)
 {
     struct communication *communication;
@@ -293,12 +321,10 @@ static void show_communication(const uint8_t *bytes, size_t size, const struct t
     PROMISE(communication_read_history(history, ORIGINS, every, &communication, &problem) == 0);
     history_free(history);
     check_sums(communication, totals);
-    show_all(communication, &(struct show_options){0});
-    show_all(communication, &(struct show_options){.all = true, .histogram = true});
-    show_all(communication, &(struct show_options){.json = true, .histogram = true});
-    for (enum show_table table = TABLE_ALL; table <= TABLE_PROCEDURES; table++)
-        show_all(communication, &(struct show_options){.csv = true, .table = table});
+    show_everywhere(communication);
     communication_free(communication);
+    if (size % 4 == 0)
+        show_counts(bytes, size, every, totals);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

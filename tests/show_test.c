@@ -424,7 +424,7 @@ static void statistics_json_has_its_keys(void **state)
                 "duration_ns complete by "
                 "machines clocks local "
                 "remote "
-                "connections ended reused own_cost matching");
+                "connections ended reused own_cost matching counts_only split");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process,
                 "id machine pid parent name user user_name cgroup cgroup_name container "

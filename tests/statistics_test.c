@@ -6,6 +6,8 @@
  *      random records --> a source each origin --> history --> communication_read_history --> lines --+
  *                                                     |                                        equal? +
  *           in the order of the causal stream <-------'--> naive_lines (scans them again and again) --+
+ *
+ *      the same without a history --> communication_read_counts --> lines, the same but for what follows messages
  */
 #include "statistics/statistics.h"
 
@@ -90,16 +92,22 @@ static void recording_begin(struct recording *recording, uint32_t origins)
     }
 }
 
+/* From their first records. */
+static void begin_tapes(struct recording *recording, struct source *sources[MAX_ORIGINS])
+{
+    for (uint32_t i = 0; i < recording->origins; i++) {
+        recording->tapes[i].at = 0;
+        sources[i] = &recording->tapes[i].source;
+    }
+}
+
 static struct history *new_history(struct recording *recording)
 {
     struct source *sources[MAX_ORIGINS];
     struct history *history;
     struct problem problem;
 
-    for (uint32_t i = 0; i < recording->origins; i++) {
-        recording->tapes[i].at = 0;
-        sources[i] = &recording->tapes[i].source;
-    }
+    begin_tapes(recording, sources);
     assert_int_equal(history_new(sources, recording->origins, &history, &problem), 0);
     return history;
 }
@@ -220,10 +228,24 @@ static struct communication *read_all(struct recording *recording)
     return result;
 }
 
+/* What is counted alone, without a history. */
+static struct communication *read_counts(struct recording *recording)
+{
+    struct communication *result = NULL;
+    struct source *sources[MAX_ORIGINS];
+    struct problem problem;
+
+    begin_tapes(recording, sources);
+    assert_int_equal(communication_read_counts(sources, recording->origins, 0, &result, &problem),
+                     0);
+    return result;
+}
+
 /* ---- the naive implementation ---- */
 
 struct naive {
     const struct recording *recording;
+    bool turns; /* one origin was read after the other: an end that was closed may be joined, too */
     /* Processes in order of appearance. */
     uint32_t process_origin[MAX_RECORDS];
     uint32_t process_number[MAX_RECORDS];
@@ -379,8 +401,9 @@ static int naive_match(const struct naive *naive, size_t i, size_t j, size_t now
         return naive_same_starts(a, b) ? 2 : 0;
     if (a->start_in == b->start_out && a->start_out == b->start_in)
         return 3;
-    return ((a->header.flags | b->header.flags) & RECORD_OLDER) &&
-           !naive_destroyed(naive, i, now) && !naive_destroyed(naive, j, now);
+    bool may_live = (naive->turns && recording->origin_of[i] != recording->origin_of[j]) ||
+                    (!naive_destroyed(naive, i, now) && !naive_destroyed(naive, j, now));
+    return ((a->header.flags | b->header.flags) & RECORD_OLDER) && may_live;
 }
 
 /* A socket that is connected to itself. */
@@ -736,7 +759,7 @@ static void naive_total(const struct naive *naive, struct lines *lines)
          events, unknown_streams, unknown_paths, unseen_bytes, unseen_sent_bytes);
 }
 
-static void naive_lines(const struct recording *recording, struct lines *lines)
+static void naive_lines(const struct recording *recording, bool turns, struct lines *lines)
 {
     struct naive *naive = calloc(1, sizeof(*naive));
     struct naive_pairs *pairs = calloc(1, sizeof(*pairs));
@@ -744,6 +767,7 @@ static void naive_lines(const struct recording *recording, struct lines *lines)
     assert_true(naive != NULL && pairs != NULL);
     lines->count = 0;
     naive->recording = recording;
+    naive->turns = turns;
     naive_find_processes(naive);
     naive_join(naive);
     naive_processes(naive, lines);
@@ -934,16 +958,16 @@ static void random_recording(struct recording *recording)
     }
 }
 
-static void compare_with_naive(struct recording *recording, uint64_t round_seed)
+/* `result`: of the recording, whose records are in the order in which they were read. */
+static void compare_with_naive(const struct recording *recording, struct communication *result,
+                               uint64_t round_seed)
 {
     struct lines *found = calloc(1, sizeof(*found));
     struct lines *expected = calloc(1, sizeof(*expected));
-    struct communication *result = read_all(recording);
 
     assert_true(found != NULL && expected != NULL);
     result_lines(result, found);
-    put_in_order(recording);
-    naive_lines(recording, expected);
+    naive_lines(recording, result->counts_only, expected);
     for (size_t i = 0; i < found->count && i < expected->count; i++)
         if (strcmp(found->text[i], expected->text[i]) != 0)
             fail_msg("DPM_SEED=%" PRIu64 ": found '%s', expected '%s'", round_seed, found->text[i],
@@ -964,7 +988,60 @@ static void agrees_with_naive(void **state)
     for (uint64_t round = 0; round < 400; round++) {
         seed = first + round;
         random_recording(recording);
-        compare_with_naive(recording, first + round);
+        struct communication *result = read_all(recording);
+        put_in_order(recording);
+        compare_with_naive(recording, result, first + round);
+    }
+    free(recording);
+}
+
+/* One origin after the other: each has fewer records than a turn. */
+static void put_in_turns(struct recording *recording)
+{
+    struct recording *turns = malloc(sizeof(*turns));
+    size_t count = 0;
+
+    assert_non_null(turns);
+    memcpy(turns, recording, sizeof(*turns));
+    for (uint32_t origin = 0; origin < recording->origins; origin++)
+        for (size_t i = 0; i < recording->count; i++)
+            if (recording->origin_of[i] == origin) {
+                turns->records[count] = recording->records[i];
+                turns->origin_of[count++] = origin;
+            }
+    memcpy(recording->records, turns->records, sizeof(recording->records));
+    memcpy(recording->origin_of, turns->origin_of, sizeof(recording->origin_of));
+    free(turns);
+}
+
+static void expect_no_queue(const struct queue_length *queue, const struct times *times)
+{
+    const struct queue_length none = {0};
+
+    assert_memory_equal(queue, &none, sizeof(none));
+    assert_int_equal(histogram_count(&times->of[TIME_MESSAGE_WAIT]), 0);
+    assert_int_equal(histogram_count(&times->of[TIME_DELIVERY]), 0);
+}
+
+static void counts_alone_agree_with_naive(void **state)
+{
+    struct recording *recording = malloc(sizeof(*recording));
+    uint64_t first = seed_of_run("counts alone");
+
+    (void)state;
+    assert_non_null(recording);
+    for (uint64_t round = 0; round < 400; round++) {
+        seed = first + round;
+        random_recording(recording);
+        struct communication *result = read_counts(recording);
+        assert_true(result->counts_only && !result->matched);
+        assert_int_equal(result->split, 0);
+        for (size_t i = 0; i < result->process_count; i++)
+            expect_no_queue(&result->processes[i].queue, &result->processes[i].times);
+        for (size_t i = 0; i < result->path_count; i++)
+            expect_no_queue(&result->paths[i].queue, &result->paths[i].times);
+        put_in_turns(recording);
+        compare_with_naive(recording, result, first + round);
     }
     free(recording);
 }
@@ -1798,6 +1875,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_naive),
+        cmocka_unit_test(counts_alone_agree_with_naive),
         cmocka_unit_test(pairs_and_paths_agree),
         cmocka_unit_test(groups_agree_with_naive),
         cmocka_unit_test(processes_have_names),

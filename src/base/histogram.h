@@ -37,7 +37,7 @@ int histogram_add(struct histogram *histogram, uint64_t value, unsigned most);
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most);
 
 /* A few values that are added to several histograms: more quickly together than one by one. */
-#define HISTOGRAM_TOGETHER 72
+#define HISTOGRAM_TOGETHER 192
 struct histogram_together {
     struct histogram histogram; /* to be merged into others, and not to be done with */
     uint64_t buckets[HISTOGRAM_TOGETHER];

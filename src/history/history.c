@@ -543,24 +543,23 @@ const struct identities *history_identities(const struct history *history)
     return history->identities;
 }
 
-/* What the recording of an origin has cost, for all its records. */
-static void add_cost(const struct origin *origin, struct own_cost *sum)
+void own_cost_add(struct own_cost *sum, const struct record *cost, uint64_t records)
 {
-    if (origin->cost.header.id != EVENT_COST)
+    if (cost->header.id != EVENT_COST)
         return;
     sum->recordings++;
-    sum->cpu += origin->cost.cost.cpu;
-    sum->wakeups += origin->cost.cost.wakeups;
-    sum->records += origin->records;
-    sum->hook_records += origin->cost.cost.hook == 0 ? 0 : origin->records;
-    sum->hook += origin->cost.cost.hook * origin->records;
+    sum->cpu += cost->cost.cpu;
+    sum->wakeups += cost->cost.wakeups;
+    sum->records += records;
+    sum->hook_records += cost->cost.hook == 0 ? 0 : records;
+    sum->hook += cost->cost.hook * records;
 }
 
 void history_counts(const struct history *history, struct history_counts *ret_counts)
 {
     *ret_counts = history->counts;
     for (uint32_t i = 0; i < history->origin_count; i++)
-        add_cost(&history->origins[i], &ret_counts->own_cost);
+        own_cost_add(&ret_counts->own_cost, &history->origins[i].cost, history->origins[i].records);
 }
 
 const struct source_state *history_state(const struct history *history, uint32_t origin)

@@ -114,6 +114,10 @@ struct own_cost {
     uint64_t hook;         /* ns in the kernel, of these */
 };
 
+/* Adds what a recording with so many records has cost, as its COST record says; nothing if `cost` is none (its id is 0:
+ * the recording does not say). */
+void own_cost_add(struct own_cost *sum, const struct record *cost, uint64_t records);
+
 /* What became of messages so far. An edge is counted once; what has none, once for each RECEIVE or SEND
  * of which bytes are left over. */
 struct history_counts {

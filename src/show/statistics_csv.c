@@ -71,15 +71,26 @@ static void distribution_cells(FILE *file, const struct histogram *from, const c
             histogram_quantile(from, 0.9), histogram_quantile(from, 0.99), from->max, end);
 }
 
+/* Of a message between its sender and its receiver: empty where only what is counted is known. */
+static void followed_cells(FILE *file, const struct communication *communication,
+                           const struct histogram *from, const char *end)
+{
+    if (communication->counts_only)
+        fprintf(file, ",,,,,,%s", end);
+    else
+        distribution_cells(file, from, end);
+}
+
 #define WAIT_COLUMNS                                                                               \
     DISTRIBUTION_COLUMNS("message_wait_ns")                                                        \
     "," DISTRIBUTION_COLUMNS("receiver_wait_ns") "," DISTRIBUTION_COLUMNS("delivery_ns")
 
-static void wait_cells(FILE *file, const struct times *from, const char *end)
+static void wait_cells(FILE *file, const struct communication *communication,
+                       const struct times *from, const char *end)
 {
-    distribution_cells(file, &from->of[TIME_MESSAGE_WAIT], ",");
+    followed_cells(file, communication, &from->of[TIME_MESSAGE_WAIT], ",");
     distribution_cells(file, &from->of[TIME_RECEIVER_WAIT], ",");
-    distribution_cells(file, &from->of[TIME_DELIVERY], end);
+    followed_cells(file, communication, &from->of[TIME_DELIVERY], end);
 }
 
 /* What processes and paths have alike; the last of their columns but what has come later. */
@@ -88,10 +99,13 @@ static void wait_cells(FILE *file, const struct times *from, const char *end)
     "queue_messages_now,queue_bytes_max,queue_bytes_now,queue_unreceived," WAIT_COLUMNS            \
     "," DISTRIBUTION_COLUMNS("sender_blocked_ns")
 
-static void queue_and_wait_cells(FILE *file, const struct communication *communication,
-                                 const struct queue_length *queue, const struct times *times,
-                                 const char *end)
+static void queue_cells(FILE *file, const struct communication *communication,
+                        const struct queue_length *queue)
 {
+    if (communication->counts_only) {
+        fputs(",,,,,,,", file);
+        return;
+    }
     count_cell(file, queue->messages_max, ",");
     fprintf(file, "%.6f,%.6f,", queue_mean(queue, communication->duration),
             queue_mean_over_operations(queue));
@@ -99,7 +113,14 @@ static void queue_and_wait_cells(FILE *file, const struct communication *communi
     count_cell(file, queue->bytes_max, ",");
     count_cell(file, queue->bytes, ",");
     count_cell(file, queue->unreceived, ",");
-    wait_cells(file, times, ",");
+}
+
+static void queue_and_wait_cells(FILE *file, const struct communication *communication,
+                                 const struct queue_length *queue, const struct times *times,
+                                 const char *end)
+{
+    queue_cells(file, communication, queue);
+    wait_cells(file, communication, times, ",");
     distribution_cells(file, &times->of[TIME_SENDER_BLOCKED], end);
 }
 
@@ -189,7 +210,7 @@ static int print_pairs(const struct communication *communication, FILE *file, en
         count_cell(file, row->local, ",");
         count_cell(file, row->shared, ",");
         distribution_cells(file, &row->sizes, ",");
-        wait_cells(file, &row->times, ",");
+        wait_cells(file, communication, &row->times, ",");
         rate_cells(file, communication, &row->sent, ",");
         distribution_cells(file, &row->times.of[TIME_SENDER_BLOCKED], "\n");
     }

@@ -49,7 +49,7 @@ int print_chosen_table(const struct chosen_table *chosen, const struct communica
 
 /* ---- waiting_table.c; return 0 or -ENOMEM ---- */
 
-/* Messages in the queues of processes; who waits for whom. Nothing where nobody has received. */
+/* Messages in the queues of processes; who waits for whom. Nothing where nobody has received, or it is not known. */
 int print_queue_table(const struct communication *communication, FILE *file,
                       const struct show_options *options);
 int print_late_table(const struct communication *communication, FILE *file,

@@ -187,6 +187,8 @@ static json_t *flag_names(uint32_t flags)
 
 static json_t *queue(const struct communication *communication, const struct queue_length *from)
 {
+    if (communication->counts_only)
+        return json_null();
     return json_pack("{s:o, s:f, s:f, s:o, s:o, s:o, s:o}", "messages_max",
                      json_count(from->messages_max), "messages_mean",
                      queue_mean(from, communication->duration), "messages_mean_over_operations",
@@ -200,7 +202,7 @@ static json_t *recording(const struct communication *communication)
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, "
         "s:o, "
-        "s:o, s:o, s:o}",
+        "s:o, s:o, s:o, s:b, s:o}",
         "events", json_count(communication->events), "lost", json_count(communication->lost),
         "dropped", json_count(communication->dropped), "duplicates",
         json_count(communication->duplicates), "unseen_bytes",
@@ -215,7 +217,8 @@ static json_t *recording(const struct communication *communication)
         traffic(&communication->remote), "connections", json_count(communication->connections),
         "ended", json_count(communication->ended), "reused", json_count(communication->reused),
         "own_cost", own_cost_json(&communication->matching.own_cost), "matching",
-        communication->matched ? matching_json(&communication->matching) : json_null());
+        communication->matched ? matching_json(&communication->matching) : json_null(),
+        "counts_only", communication->counts_only, "split", json_count(communication->split));
 }
 
 static json_t *name_or_null(const char *from)
@@ -414,6 +417,10 @@ static int print_late(const struct communication *communication, const char *nam
 
 static int print_who_is_late(const struct communication *communication, FILE *file)
 {
+    if (communication->counts_only) {
+        fputs(",\n\"late_senders\": null,\n\"late_receivers\": null", file);
+        return 0;
+    }
     const struct communication_pair **rows = pairs_by_wait(communication);
     int result = rows == NULL ? -ENOMEM : 0;
 

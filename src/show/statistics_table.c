@@ -498,6 +498,27 @@ static void print_connections(const struct communication *communication, FILE *f
     fputs(".\n", file);
 }
 
+/* What is left out is no sign that there was none of it. */
+static void print_counts_only(const struct communication *communication, FILE *file)
+{
+    char text[COUNTED_SIZE];
+
+    if (!communication->counts_only)
+        return;
+    fputs("\nOnly what is counted at each end (--quick): queues, how long messages waited, and who "
+          "of two was "
+          "late are not known.\n",
+          file);
+    if (communication->split == 0)
+        return;
+    show_counted(communication->split, "connection", text);
+    fprintf(file,
+            "\n%s counted twice, as with somebody who is not metered: clocks of machines are too "
+            "far apart to "
+            "read them side by side; without --quick they are not needed.\n",
+            text);
+}
+
 static void print_unknown(FILE *file, uint64_t count, const char *what, const char *consequence)
 {
     char text[COUNTED_SIZE];
@@ -641,6 +662,7 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
         print_matching(&communication->matching, into);
     if (communication->matched)
         print_clocks(communication, into);
+    print_counts_only(communication, into);
     print_dropped(into, communication->dropped);
     print_duplicates(into, communication->duplicates);
     print_unknown(into, communication->unknown_streams, "streams",

@@ -115,6 +115,8 @@ int print_path_wait_table(const struct communication *communication, FILE *file,
     static const struct chosen_table chosen = {"Where messages wait", columns, ARRAY_SIZE(columns),
                                                path_has_waits, add_path_row};
 
+    if (communication->counts_only)
+        return 0;
     return print_chosen_table(&chosen, communication,
                               (const void **)ordered_paths(communication, options->order),
                               communication->path_count, file, options);
@@ -168,6 +170,8 @@ int print_late_table(const struct communication *communication, FILE *file,
     static const struct chosen_table chosen = {"Who waits for whom", columns, ARRAY_SIZE(columns),
                                                has_waited, add_late_row};
 
+    if (communication->counts_only)
+        return 0;
     return print_chosen_table(&chosen, communication, (const void **)pairs_by_wait(communication),
                               communication->pair_count, file, options);
 }

@@ -95,24 +95,24 @@ static int64_t add_to_row(struct statistics *statistics, const struct communicat
 
 /* ---- uses ---- */
 
-/* The use of the same process in the same role, a new one if there is none; NULL: out of memory. */
-static struct statistics_use *use_of(struct statistics *statistics, uint32_t *first,
-                                     const struct statistics_use *like)
+/* The use of the same process in the same role, a new one if there is none: its index, or -ENOMEM. */
+static int64_t use_of(struct statistics *statistics, uint32_t *first,
+                      const struct statistics_use *like)
 {
-    for (struct statistics_use *use = use_at(statistics, *first); use != NULL;
-         use = next_use(statistics, use))
+    for (uint32_t at = *first; at != 0; at = use_at(statistics, at)->next) {
+        const struct statistics_use *use = use_at(statistics, at);
         if (use->process == like->process && use->serves == like->serves)
-            return use;
+            return at - 1;
+    }
     int64_t index = pool_take(&statistics->uses);
     if (index < 0)
-        return NULL;
+        return index;
     struct statistics_use *use = pool_at(&statistics->uses, (uint32_t)index);
-    use->path = NO_END;
     use->process = like->process;
     use->serves = like->serves;
     use->next = *first;
     *first = (uint32_t)index + 1;
-    return use;
+    return index;
 }
 
 /* Adds what these uses have counted to those of a row. */
@@ -124,8 +124,8 @@ static int add_uses(struct statistics *statistics, uint32_t row, const uint32_t 
     for (int i = 0; i < (alike->to_itself ? 1 : 2); i++)
         for (const struct statistics_use *use = use_at(statistics, first_use[i]);
              result == 0 && use != NULL; use = next_use(statistics, use)) {
-            struct statistics_use *to = use_of(statistics, &alike->first_use[i], use);
-            result = to == NULL ? -ENOMEM : statistics_add_to_alike(statistics, use, to);
+            int64_t to = use_of(statistics, &alike->first_use[i], use);
+            result = to < 0 ? (int)to : statistics_add_to_alike(statistics, use, (uint32_t)to);
         }
     return result;
 }
@@ -282,7 +282,7 @@ int alike_fold(struct statistics *statistics)
     size_t count = rows->path_count;
     const struct communication_path **order = calloc(count + 1, sizeof(*order));
     uint32_t *indexes = calloc(count + 1, sizeof(*indexes));
-    int result = order == NULL || indexes == NULL ? -ENOMEM : 0;
+    int result = order == NULL || indexes == NULL ? -ENOMEM : ended_values_count(statistics);
 
     for (size_t i = 0; result == 0 && i < count; i++)
         order[i] = &rows->paths[i];
@@ -306,5 +306,6 @@ void alike_done(struct statistics *statistics)
         free_uses(statistics, &all->alike[i]);
     free(all->alike);
     free(all->found);
+    free(statistics->ended_values.words);
     intern_done(&all->keys);
 }

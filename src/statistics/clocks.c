@@ -80,8 +80,8 @@ static void set_clock(struct statistics_origin *origin, int64_t offset, uint32_t
     origin->clock_offset = offset;
 }
 
-int statistics_note_clock(struct statistics *statistics, uint32_t origin, int64_t offset,
-                          uint32_t reference)
+int statistics_set_clock(struct statistics *statistics, uint32_t origin, int64_t offset,
+                         uint32_t reference)
 {
     struct statistics_origin *of = &statistics->origins[origin];
 

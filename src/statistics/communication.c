@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * communication.c: makes the communication statistics' result from what was collected, and reads a whole
- * history for it.
+ * communication.c: makes the communication statistics' result from what was collected.
  *
- *      history --> statistics --> rows so far, and what their uses counted (alike.c) --+
- *                       '-------> connections in the tables (connections.c) ----------+--> with machines and
- *                                                                                          totals: the result
+ *      statistics --> rows so far, and what their uses counted (alike.c) --+
+ *            '------> connections in the tables (connections.c) ----------+--> with machines and totals: the result
  */
 #include "statistics/connections.h"
 
@@ -244,6 +242,10 @@ static void build_totals(const struct statistics *statistics, struct communicati
     result->complete = true;
     for (uint32_t i = 0; i < statistics->origin_count; i++)
         add_meter(result, &statistics->origins[i]);
+    result->counts_only = statistics->counts_only;
+    result->split = statistics->halves.split;
+    for (uint32_t i = 0; i < origins && i < statistics->origin_count; i++)
+        own_cost_add(&result->matching.own_cost, &statistics->origins[i].cost, states[i].records);
     for (uint32_t i = 0; i < origins; i++) {
         result->lost += states[i].lost;
         result->complete = result->complete && source_is_whole(&states[i]);
@@ -364,6 +366,8 @@ static int count_all(struct statistics *statistics)
 {
     int result = statistics_bring_in(statistics);
 
+    if (result == 0)
+        result = ended_values_count(statistics);
     statistics_count_told_times(statistics);
     return result;
 }
@@ -379,142 +383,11 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
     return result < 0 ? result : finish(statistics, rows, states, origins, ret_communication);
 }
 
-/* The same for the last time. */
-static int finish_last(struct statistics *statistics, const struct source_state *states,
-                       uint32_t origins, struct communication **ret_communication)
+int statistics_finish_last(struct statistics *statistics, const struct source_state *states,
+                           uint32_t origins, struct communication **ret_communication)
 {
     int result = count_all(statistics);
 
     return result < 0 ? result
                       : finish(statistics, statistics->rows, states, origins, ret_communication);
-}
-
-/* ---- reading ---- */
-
-static int explain(int result, struct problem *problem)
-{
-    if (result == -EAGAIN)
-        problem_set(problem, result, "the recording has not ended yet");
-    else if (result < 0)
-        problem_set(problem, result, "out of memory for the communication statistics");
-    return result;
-}
-
-/* *error: of the clocks, as known last. */
-static int add_history_event(struct statistics *statistics, const struct history *history,
-                             const struct event *event, uint64_t *error)
-{
-    uint32_t reference = 0;
-    int64_t offset = 0;
-
-    if (event->origin != 0)
-        reference = history_clock(history, event->origin, event->header->time, &offset, error);
-    return statistics_add_at(statistics, event, offset, reference);
-}
-
-/* The recording of a machine that says the latest of its clocks. */
-static uint32_t latest_origin(const struct statistics *statistics, uint32_t origins,
-                              uint32_t machine)
-{
-    const struct statistics_origin *all = statistics->origins;
-    uint32_t latest = origins;
-
-    for (uint32_t i = 0; i < origins; i++)
-        if (all[i].seen && all[i].machine == machine &&
-            (latest == origins || all[i].last_time > all[latest].last_time))
-            latest = i;
-    return latest;
-}
-
-/* How far the clocks of machines are apart. The first machine is compared with itself: another recording of
- * it, made later, may tell of a clock of the day that was set since. */
-static void compare_clocks(const struct statistics *statistics, const struct history *history,
-                           uint32_t origins, struct communication *result)
-{
-    const struct statistics_origin *all = statistics->origins;
-
-    if (origins > statistics->origin_count)
-        origins = statistics->origin_count;
-    uint32_t first =
-        origins > 0 && all[0].seen ? latest_origin(statistics, origins, all[0].machine) : 0;
-    for (uint32_t i = 0; i < result->machine_count; i++) {
-        struct communication_machine *machine = &result->machines[i];
-        uint32_t origin = latest_origin(statistics, origins, i);
-        if (origin == origins)
-            continue;
-        history_clock(history, origin, all[origin].last_time, &machine->clock_offset,
-                      &machine->clock_error);
-        machine->clock_ahead = (int64_t)((uint64_t)history_wall_offset(history, origin) -
-                                         (uint64_t)history_wall_offset(history, first) -
-                                         (uint64_t)machine->clock_offset);
-    }
-}
-
-/* As known at the end: what was learned of an origin's clock after its last record counts, too. */
-static int note_clocks(struct statistics *statistics, const struct history *history,
-                       uint32_t origins)
-{
-    int result = 0;
-
-    for (uint32_t i = 1; result == 0 && i < origins && i < statistics->origin_count; i++) {
-        uint64_t error;
-        int64_t offset;
-        uint32_t reference =
-            history_clock(history, i, statistics->origins[i].last_time, &offset, &error);
-        result = statistics_note_clock(statistics, i, offset, reference);
-    }
-    return result;
-}
-
-static int finish_history(struct statistics *statistics, const struct history *history,
-                          uint32_t origins, struct communication **ret_communication)
-{
-    struct source_state *states = calloc(origins + 1UL, sizeof(*states));
-    int result = note_clocks(statistics, history, origins);
-
-    for (uint32_t i = 0; states != NULL && i < origins; i++)
-        states[i] = *history_state(history, i);
-    if (result == 0 && states == NULL)
-        result = -ENOMEM;
-    if (result == 0)
-        result = finish_last(statistics, states, origins, ret_communication);
-    free(states);
-    if (result < 0)
-        return result;
-    (*ret_communication)->matched = true;
-    compare_clocks(statistics, history, origins, *ret_communication);
-    history_counts(history, &(*ret_communication)->matching);
-    return 0;
-}
-
-int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
-                               struct communication **ret_communication, struct problem *problem)
-{
-    struct statistics *statistics = NULL;
-    struct history_event event;
-    uint64_t clock_error = 0;
-    int result = statistics_new(&statistics);
-
-    if (result < 0)
-        goto done;
-    statistics_every(statistics, every);
-    /* holds unless whoever fails knows better: not everybody has a line for it */
-    problem_set(problem, -ENOMEM, "out of memory for the history of the recording");
-    while ((result = history_next(history, &event, problem)) == SOURCE_RECORD) {
-        result = add_history_event(statistics, history, &event.event, &clock_error);
-        if (result < 0)
-            goto done;
-    }
-    if (result < 0) {
-        statistics_free(statistics);
-        return result; /* the source has said why */
-    }
-    result = result == SOURCE_NONE_YET
-                 ? -EAGAIN
-                 : finish_history(statistics, history, origins, ret_communication);
-    if (result == 0)
-        (*ret_communication)->clock_error = clock_error;
-done:
-    statistics_free(statistics);
-    return explain(result, problem);
 }

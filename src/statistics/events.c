@@ -11,17 +11,6 @@
 
 /* ---- what it speaks of ---- */
 
-/* A RECEIVECALL of no path waits for any of several. */
-static bool uses_path(const struct record *record)
-{
-    const uint32_t users = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
-                           EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
-                           EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
-
-    return (users >> record->header.id & 1) &&
-           (record->header.id != EVENT_RECEIVECALL || record->message.path != 0);
-}
-
 static bool is_message(const struct record *record)
 {
     return record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE;
@@ -71,10 +60,11 @@ static int end_path(struct statistics *statistics, uint32_t origin, uint32_t num
     return indexes_add(&statistics->ended_paths, index);
 }
 
-/* The more lives the dearer it is to look at all of it, which is done once processes have ended. */
-static bool has_ended_enough(const struct statistics *statistics)
+/* The more is looked at the dearer it is: all that lives, once processes have ended; else ends that wait. */
+bool statistics_have_ended_enough(const struct statistics *statistics)
 {
-    uint32_t looked_at = statistics->lingering == 0 ? 0 : statistics->path_numbers.numbers.count;
+    uint32_t looked_at = statistics->lingering == 0 ? statistics->ended_paths.count
+                                                    : statistics->path_numbers.numbers.count;
 
     return statistics->ended > statistics->limits.ended && statistics->ended > looked_at / 8;
 }
@@ -86,6 +76,8 @@ static int add_without_stream(struct statistics *statistics, uint32_t origin,
                               const struct record *record, uint64_t time)
 {
     if (record->header.id == EVENT_MESSAGEQUEUED) {
+        if (statistics->counts_only)
+            return 0;
         int64_t path = statistics_path_index(statistics, origin, record->queued.path);
         return path < 0 ? (int)path : queues_arrived(statistics, (uint32_t)path, record, time);
     }
@@ -97,9 +89,9 @@ static int add_without_stream(struct statistics *statistics, uint32_t origin,
 }
 
 static int add_to_stream(struct statistics *statistics, struct statistics_stream *stream,
-                         const struct event *event, uint64_t time)
+                         const struct waiting_event *event, uint64_t time)
 {
-    const struct record *record = (const struct record *)event->header;
+    const struct record *record = &event->record;
     unsigned id = record->header.id;
     int result = 0;
 
@@ -118,14 +110,15 @@ static int add_to_stream(struct statistics *statistics, struct statistics_stream
 
 /* NULL in *ret_use: it is on no path. */
 static int find_use(struct statistics *statistics, const struct statistics_stream *stream,
-                    const struct event *event, struct statistics_use **ret_use)
+                    const struct waiting_event *event, struct statistics_use **ret_use)
 {
-    const struct record *record = (const struct record *)event->header;
+    int64_t path = event->path;
 
     *ret_use = NULL;
-    if (!uses_path(record))
+    if (!record_uses_path(&event->record))
         return 0;
-    int64_t path = statistics_path_index(statistics, event->origin, record->message.path);
+    if (path == LOOKUP_NONE)
+        path = statistics_path_index(statistics, event->origin, event->record.message.path);
     if (path < 0)
         return (int)path;
     *ret_use = statistics_find_use(statistics, (uint32_t)path, stream->process);
@@ -137,7 +130,7 @@ static int add_to_use(struct statistics *statistics, struct statistics_use *use,
 {
     int result = is_message(record) ? statistics_add_message(statistics, use, record) : 0;
 
-    if (result < 0)
+    if (result < 0 || statistics->counts_only)
         return result;
     if (record->header.id == EVENT_SEND)
         return queues_sent(statistics, use->path, record, time);
@@ -146,13 +139,16 @@ static int add_to_use(struct statistics *statistics, struct statistics_use *use,
 
 /* A stream without identity counts as a process of its own: in a process of one stream it is its
  * first, and the identity will find it when it comes late. */
-static int add_of_stream(struct statistics *statistics, const struct event *event, uint64_t time)
+static int add_of_stream(struct statistics *statistics, const struct waiting_event *event,
+                         uint64_t time)
 {
-    const struct record *record = (const struct record *)event->header;
+    const struct record *record = &event->record;
     uint32_t number = record->header.stream;
-    int64_t index = statistics_stream_index(statistics, event->origin, number, number);
+    int64_t index = event->stream;
     struct statistics_use *use;
 
+    if (index == LOOKUP_NONE)
+        index = statistics_stream_index(statistics, event->origin, number, number);
     if (index < 0)
         return (int)index;
     struct statistics_stream *stream = stream_at(statistics, (uint32_t)index);
@@ -163,9 +159,9 @@ static int add_of_stream(struct statistics *statistics, const struct event *even
     return result < 0 || use == NULL ? result : add_to_use(statistics, use, record, time);
 }
 
-int statistics_add_event(struct statistics *statistics, const struct event *event)
+int statistics_add_event(struct statistics *statistics, const struct waiting_event *event)
 {
-    const struct record *record = (const struct record *)event->header;
+    const struct record *record = &event->record;
     uint64_t time = common_time(statistics, event->origin, record);
     int result = 0;
 
@@ -174,9 +170,9 @@ int statistics_add_event(struct statistics *statistics, const struct event *even
         statistics->latest_time = time;
     if (record->header.id == EVENT_DESTROYPATH)
         result = end_path(statistics, event->origin, record->message.path, time);
-    if (result == 0)
-        result = record->header.id == EVENT_MESSAGEQUEUED || record->header.flags & RECORD_NO_STREAM
-                     ? add_without_stream(statistics, event->origin, record, time)
-                     : add_of_stream(statistics, event, time);
-    return result == 0 && has_ended_enough(statistics) ? statistics_fold(statistics) : result;
+    if (result < 0)
+        return result;
+    return record->header.id == EVENT_MESSAGEQUEUED || record->header.flags & RECORD_NO_STREAM
+               ? add_without_stream(statistics, event->origin, record, time)
+               : add_of_stream(statistics, event, time);
 }

@@ -10,8 +10,8 @@
  *      rows                     more than there may be                 the small ones share rows with their like
  *
  * It is done whenever enough has ended. A path has ended when both its ends have; one whose other
- * end is not known waits for it until the next folding. A process has ended when its last stream
- * has and no path that lives was used by it.
+ * end is not known waits for it for a while: that may be told of later, as its machine's clock says, or because the
+ * server is slow to accept. A process has ended when its last stream has and no path that lives was used by it.
  */
 #include "statistics/connections.h"
 #include "statistics/queues.h"
@@ -45,8 +45,19 @@ static bool has_ended(const struct statistics *statistics, uint32_t index)
            users_have_ended(statistics, path_at(statistics, index));
 }
 
+#define ALONE_WITHIN 1000000000 /* ns that an end waits for the other one to be told of ... */
+#define ALONE_MOST   4096       /* ... unless so many do */
+
+static bool is_alone(const struct statistics *statistics, const struct statistics_path *path,
+                     bool crowded)
+{
+    uint64_t now = latest_time_of(&statistics->origins[path->origin]);
+
+    return path->aged && (crowded || now >= path->closed + ALONE_WITHIN);
+}
+
 /* Whether it has is said in `leaves`. */
-static int choose_path(struct statistics *statistics, uint32_t index)
+static int choose_path(struct statistics *statistics, uint32_t index, bool crowded)
 {
     struct statistics_path *path = path_at(statistics, index);
     uint32_t partner = path->partner;
@@ -54,7 +65,8 @@ static int choose_path(struct statistics *statistics, uint32_t index)
     if (!path->present || path->settled || path->leaves)
         return 0;
     bool ended = has_ended(statistics, index);
-    path->leaves = ended && (partner != NO_END ? has_ended(statistics, partner) : path->aged);
+    path->leaves = ended && (partner != NO_END ? has_ended(statistics, partner)
+                                               : is_alone(statistics, path, crowded));
     path->aged = ended;
     if (path->leaves)
         return indexes_add(&statistics->leaving, index);
@@ -67,6 +79,7 @@ static int choose_path(struct statistics *statistics, uint32_t index)
 /* Processes that have ended have not closed all their paths, and leave only if no path that lives knows them. */
 static int choose_among_all(struct statistics *statistics)
 {
+    bool crowded = statistics->ended_paths.count > ALONE_MOST;
     int result = 0;
 
     statistics->ended_paths.count = 0;
@@ -74,7 +87,7 @@ static int choose_among_all(struct statistics *statistics)
         statistics->processes[i].leaves =
             statistics->processes[i].ended && !statistics->processes[i].left;
     for (uint32_t i = 0; result == 0 && i < statistics->paths.used; i++)
-        result = choose_path(statistics, i);
+        result = choose_path(statistics, i, crowded);
     return result;
 }
 
@@ -82,15 +95,16 @@ static int choose_among_all(struct statistics *statistics)
 static int choose_among_ended(struct statistics *statistics)
 {
     uint32_t count = statistics->ended_paths.count;
+    bool crowded = count > ALONE_MOST;
     int result = 0;
 
     statistics->ended_paths.count = 0; /* at most those that were looked at are put back */
     for (uint32_t i = 0; result == 0 && i < count; i++) {
         uint32_t index = statistics->ended_paths.list[i];
         uint32_t partner = path_at(statistics, index)->partner;
-        result = choose_path(statistics, index);
+        result = choose_path(statistics, index, crowded);
         if (result == 0 && path_at(statistics, index)->leaves && partner != NO_END)
-            result = choose_path(statistics, partner);
+            result = choose_path(statistics, partner, crowded);
     }
     return result;
 }
@@ -144,6 +158,13 @@ static int leave(struct statistics *statistics, uint32_t path)
     case PART_FIRST:
         close_queues(statistics, paths);
         break;
+    }
+    if (path_at(statistics, path)->partner == NO_END) {
+        result = halves_left(statistics, identities_path(statistics->identities,
+                                                         path_at(statistics, path)->origin,
+                                                         path_at(statistics, path)->number));
+        if (result < 0)
+            return result;
     }
     struct traffic traffic = connection_traffic(statistics, paths);
     if (compare_traffic(&traffic, &statistics->least) <= 0) { /* no smaller */
@@ -373,7 +394,9 @@ static int fold_processes(struct statistics *statistics)
     struct communication *folded;
     int result = -ENOMEM;
 
-    if (order != NULL && folds != NULL && map != NULL && processes != NULL) {
+    if (order != NULL && folds != NULL && map != NULL && processes != NULL)
+        result = ended_values_count(statistics);
+    if (result == 0) {
         choose_processes(statistics, order, folds);
         result = communication_fold_processes(statistics->rows, folds, map, &folded);
     }
@@ -424,7 +447,9 @@ static int drop_unused(struct statistics *statistics)
 
     if (rows->piece_keys.count < 3 * (rows->process_count + rows->path_count + rows->pair_count))
         return 0;
-    int result = communication_copy(rows, &fresh);
+    int result = ended_values_count(statistics);
+    if (result == 0)
+        result = communication_copy(rows, &fresh);
     if (result < 0)
         return result;
     replace_rows(statistics, fresh);

@@ -55,53 +55,39 @@ static int add_to_histogram(struct statistics *statistics, struct statistics_use
                : histogram_add(times_of(&process->times, use, kind), value, HISTOGRAM_MOST);
 }
 
-static enum value_kind kind_of(uint32_t latest)
-{
-    return latest % (1 << KIND_BITS);
-}
-
-static uint32_t value_of(uint32_t latest)
-{
-    return latest >> KIND_BITS;
-}
-
 _Static_assert(LATEST_MOST <= HISTOGRAM_TOGETHER, "all of one kind can be added together");
 
-/* Puts the latest values of `use` into the histograms of `into`, and times into those of the process. */
-static int spill(struct statistics *statistics, const struct statistics_use *use,
-                 struct statistics_use *into, bool into_alike)
+int statistics_add_together(struct statistics *statistics, const struct statistics_use *use,
+                            struct statistics_use *into, enum value_kind kind,
+                            const uint32_t *values, unsigned count, unsigned most)
 {
     struct communication_process *process = process_row(statistics, use->process);
+    struct histogram *to = own_histogram(statistics, into, kind);
+    struct histogram_together together;
+
+    histogram_gather(&statistics->gathering, values, count, &together);
+    int result = to == NULL ? -ENOMEM : histogram_merge(to, &together.histogram, most);
+    return result < 0 || kind < VALUE_ANSWER ? result
+                                             : histogram_merge(times_of(&process->times, use, kind),
+                                                               &together.histogram, HISTOGRAM_MOST);
+}
+
+/* Puts the latest values into the histograms, and times into those of the process. */
+static int spill(struct statistics *statistics, struct statistics_use *use)
+{
     const struct use_latest *latest = latest_of(statistics, use);
     uint32_t values[VALUE_KINDS][LATEST_MOST];
     uint8_t counts[VALUE_KINDS] = {0};
-    struct histogram_together together;
     int result = 0;
 
     for (unsigned i = 0; i < use->latest_count; i++) {
-        enum value_kind kind = kind_of(latest->values[i]);
-        values[kind][counts[kind]++] = value_of(latest->values[i]);
+        enum value_kind kind = kept_kind(latest->values[i]);
+        values[kind][counts[kind]++] = kept_value(latest->values[i]);
     }
-    for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
-        if (counts[kind] == 0)
-            continue;
-        struct histogram *to = own_histogram(statistics, into, kind);
-        histogram_gather(&statistics->gathering, values[kind], counts[kind], &together);
-        result = to == NULL
-                     ? -ENOMEM
-                     : histogram_merge(to, &together.histogram,
-                                       into_alike ? HISTOGRAM_MANY : most_buckets(into, kind));
-        if (result == 0 && kind >= VALUE_ANSWER)
-            result = histogram_merge(times_of(&process->times, use, kind), &together.histogram,
-                                     HISTOGRAM_MOST);
-    }
-    return result;
-}
-
-static int spill_own(struct statistics *statistics, struct statistics_use *use)
-{
-    int result = spill(statistics, use, use, false);
-
+    for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++)
+        if (counts[kind] > 0)
+            result = statistics_add_together(statistics, use, use, kind, values[kind], counts[kind],
+                                             most_buckets(use, kind));
     use->latest_count = 0;
     return result;
 }
@@ -114,8 +100,8 @@ int statistics_add_value(struct statistics *statistics, struct statistics_use *u
     if (value >> VALUE_BITS != 0)
         return add_to_histogram(statistics, use, kind, value);
     if (use->latest_count == LATEST_MOST)
-        result = spill_own(statistics, use);
-    latest_of(statistics, use)->values[use->latest_count++] = (uint32_t)value << KIND_BITS | kind;
+        result = spill(statistics, use);
+    latest_of(statistics, use)->values[use->latest_count++] = value_as_kept(kind, value);
     return result;
 }
 
@@ -126,8 +112,8 @@ int statistics_add_latest(const struct statistics *statistics, const struct stat
     int result = 0;
 
     for (unsigned i = 0; result == 0 && i < use->latest_count; i++)
-        if (kind_of(latest->values[i]) == kind)
-            result = histogram_add(histogram, value_of(latest->values[i]), most);
+        if (kept_kind(latest->values[i]) == kind)
+            result = histogram_add(histogram, kept_value(latest->values[i]), most);
     return result;
 }
 
@@ -157,22 +143,56 @@ int statistics_add_values(const struct statistics *statistics, const struct stat
                : result;
 }
 
+/* A message that was not complete is now. */
+static int close_one(struct statistics *statistics, struct open_message *open, uint32_t values[],
+                     uint32_t *count, struct statistics_use *alike)
+{
+    if (!open->any)
+        return 0;
+    if (open->size >> VALUE_BITS == 0) {
+        values[(*count)++] = value_as_kept(open->kind, open->size);
+        return 0;
+    }
+    struct histogram *of = own_histogram(statistics, alike, open->kind);
+    return of == NULL ? -ENOMEM : histogram_add(of, open->size, HISTOGRAM_MANY);
+}
+
+/* What is not distributed yet waits for more of its like. */
+static int add_latest_to_alike(struct statistics *statistics, struct use_latest *latest,
+                               uint32_t count, uint32_t alike)
+{
+    uint32_t open[VALUE_ANSWER + ASIDE_MOST], open_count = 0;
+    struct statistics_use *to = pool_at(&statistics->uses, alike);
+    int result = 0;
+
+    for (unsigned i = 0; result == 0 && i < VALUE_ANSWER; i++)
+        result = close_one(statistics, &latest->open[i], open, &open_count, to);
+    for (uint32_t i = 0; result == 0 && latest->aside != NULL && i < latest->aside->count; i++)
+        result = close_one(statistics, &latest->aside->list[i], open, &open_count, to);
+    if (result == 0)
+        result = ended_values_add(statistics, alike, latest->values, count);
+    return result < 0 ? result : ended_values_add(statistics, alike, open, open_count);
+}
+
 int statistics_add_to_alike(struct statistics *statistics, const struct statistics_use *use,
-                            struct statistics_use *alike)
+                            uint32_t alike)
 {
     const struct use_values *values = values_of(statistics, use);
-    int result = spill(statistics, use, alike, true);
+    struct statistics_use *to = pool_at(&statistics->uses, alike);
+    int result = 0;
 
-    add_traffic(&alike->sent, &use->sent);
-    add_traffic(&alike->received, &use->received);
-    for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
-        struct histogram *to = own_histogram(statistics, alike, kind);
-        if (to == NULL)
-            return -ENOMEM;
-        if (values != NULL)
-            result = histogram_merge(to, &values->of[kind], HISTOGRAM_MANY);
-        if (result == 0 && kind < VALUE_ANSWER && use->latest != 0)
-            result = add_open(latest_of(statistics, use), kind, to, HISTOGRAM_MANY);
+    add_traffic(&to->sent, &use->sent);
+    add_traffic(&to->received, &use->received);
+    if (use->latest != 0)
+        result =
+            add_latest_to_alike(statistics, latest_of(statistics, use), use->latest_count, alike);
+    for (enum value_kind kind = 0; result == 0 && values != NULL && kind < VALUE_KINDS; kind++) {
+        struct histogram *of =
+            values->of[kind].used == 0 ? NULL : own_histogram(statistics, to, kind);
+        if (of != NULL)
+            result = histogram_merge(of, &values->of[kind], HISTOGRAM_MANY);
+        else if (values->of[kind].used != 0)
+            result = -ENOMEM;
     }
     return result;
 }

@@ -8,12 +8,14 @@
 
 /* What has ended is taken out soon, for more tables leave the cache, and reading is slower. */
 static const struct statistics_limits default_limits = {
-    .ended = 512,
+    .ended = 128,
     .processes = 8192,
     .pairs = 16384,
     .largest = 1024,
     .paths = 4096,
 };
+
+#define COUNTED_PATHS 8192 /* without queues there is room for more */
 
 int statistics_new(struct statistics **ret_statistics)
 {
@@ -37,6 +39,13 @@ void statistics_every(struct statistics *statistics, uint64_t interval)
     statistics->interval = interval;
 }
 
+void statistics_count_only(struct statistics *statistics)
+{
+    statistics->counts_only = true;
+    statistics->limits.paths = COUNTED_PATHS;
+    statistics->joiner.closed_too = true; /* sources are read in turns */
+}
+
 void statistics_free(struct statistics *statistics)
 {
     if (statistics == NULL)
@@ -50,8 +59,8 @@ void statistics_free(struct statistics *statistics)
     free(statistics->machines);
     free(statistics->intervals);
     procedures_done(&statistics->procedures);
-    intern_done(&statistics->addresses.latest);
-    intern_done(&statistics->addresses.before);
+    addresses_done(&statistics->addresses);
+    addresses_done(&statistics->halves.ends);
     communication_free(statistics->rows);
     free(statistics);
 }
@@ -232,8 +241,7 @@ static uint64_t hash_addresses(uint32_t origin, const struct path_record *record
     return hash_bytes(hash, &record->remote_port, sizeof(record->remote_port));
 }
 
-/* Whether an earlier connection had these; from now on one had. Returns 1, 0 or -ENOMEM. */
-static int note_addresses(struct addresses_had *had, uint64_t addresses)
+int note_addresses(struct addresses_had *had, uint64_t addresses)
 {
     uint32_t count = had->latest.count;
     bool before = intern_find(&had->before, addresses) >= 0;
@@ -250,6 +258,12 @@ static int note_addresses(struct addresses_had *had, uint64_t addresses)
     return before || (uint64_t)index < count;
 }
 
+void addresses_done(struct addresses_had *had)
+{
+    intern_done(&had->latest);
+    intern_done(&had->before);
+}
+
 /* A path may be described again when more is known of it (the peer of a UNIX socket). */
 static int add_path(struct statistics *statistics, const struct event *event)
 {
@@ -262,7 +276,8 @@ static int add_path(struct statistics *statistics, const struct event *event)
     int result = identities_add(statistics->identities, event);
     if (result < 0)
         return result;
-    if (!path->known && record->kind == PATH_TCP) {
+    bool is_new = !path->known;
+    if (is_new && record->kind == PATH_TCP) {
         result = note_addresses(&statistics->addresses, hash_addresses(event->origin, record));
         if (result < 0)
             return result;
@@ -281,6 +296,8 @@ static int add_path(struct statistics *statistics, const struct event *event)
         statistics_note_used(statistics, (uint32_t)index);
         statistics_note_used(statistics, partner);
     }
+    if (result == 0 && partner == NO_END && is_new)
+        halves_came(statistics, record);
     return result;
 }
 
@@ -355,9 +372,11 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
     case EVENT_MODULE:
     case EVENT_PROCEDURE:
         return identities_add(statistics->identities, event);
+    case EVENT_COST:
+        memcpy(&origin->cost, event->header, sizeof(origin->cost));
+        return 0;
     case EVENT_LOST:
     case EVENT_DISCARDED:
-    case EVENT_COST:
     case EVENT_END:
         return 0;
     default:

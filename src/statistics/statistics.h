@@ -11,6 +11,10 @@
  * One pass, and no file is ever seen: a history's sources may be finished traces or live rings. Memory is
  * bounded by what lives at one time: of what has ended the largest keep rows of their own, the others
  * share rows with their like (folding.c).
+ *
+ * What is counted at each end alone needs no history, and is told several times as fast: who sent how much to whom,
+ * sizes, answers, and how long calls waited. Then no receive is tied to its send: how long messages waited, and where, is
+ * not known (communication_read_counts).
  */
 #ifndef DPM_STATISTICS_H
 #define DPM_STATISTICS_H
@@ -223,7 +227,12 @@ struct communication {
                                  process */
     uint64_t unseen_sent_bytes; /* the same of sending */
     bool matched;               /* `matching` is known: it was read as a history */
-    struct history_counts matching; /* what became of messages, and what the recordings cost */
+    struct history_counts
+        matching;     /* what became of messages, and (always) what the recordings cost */
+    bool counts_only; /* queues, how long messages waited, and deliveries are not known */
+    uint64_t
+        split; /* then: connections that were counted twice, as each of their ends had been told of and closed
+                         before the other was: the clocks of the day of their machines are far apart */
     uint64_t unknown_paths; /* messages on paths whose identity record is missing: they count for
                                  their process, but for no pair and no path */
 };
@@ -245,6 +254,11 @@ int statistics_new(struct statistics **ret_statistics);
 void statistics_every(struct statistics *statistics, uint64_t interval);
 
 #define MOST_INTERVALS 10000
+
+/* Leave out what needs each message to be followed from its sender to its receiver: queues, how long messages wait, and
+ * deliveries. To be said before the first record. */
+void statistics_count_only(struct statistics *statistics);
+
 void statistics_free(struct statistics *statistics);
 
 /* Takes one record into account. Returns 0 or -ENOMEM; after that only statistics_free is
@@ -266,6 +280,11 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
  * the history; -EAGAIN if it has nothing yet; -ENOMEM; a line in `problem`. */
 int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
                                struct communication **ret_communication, struct problem *problem);
+
+/* What is counted alone: reads sources, each of one origin, to their ends, side by side, and compares their times by their
+ * clocks of the day. Errors: those of a source; -EAGAIN if one has nothing yet; -ENOMEM; a line in `problem`. */
+int communication_read_counts(struct source *const *sources, size_t count, uint64_t every,
+                              struct communication **ret_communication, struct problem *problem);
 
 /* ---- groups ---- */
 

@@ -42,6 +42,7 @@ struct statistics_origin {
     uint32_t meter_flags;
     uint32_t kinds_left_out;
     uint32_t meter;      /* enum meter_kind */
+    struct record cost;  /* what the recording cost; its id is 0: that is not known */
     uint64_t first_time; /* of its records, ns monotonic */
     uint64_t last_time;
     struct early_sends early;
@@ -98,21 +99,22 @@ struct stream_wait {
     uint32_t path; /* number, 0: for any of several */
 };
 
+/* What each record looks at comes first. */
 struct statistics_stream {
-    struct stream_wait waits;   /* since its last RECEIVECALL, if nothing else was told since */
-    struct stream_wait blocked; /* since the first SENDCALL of a call that goes on */
-    uint32_t process;           /* index into processes */
-    uint32_t origin;
-    uint32_t number;
-    bool present; /* false: it is not in use */
-    bool known;   /* its identity record was seen */
-    bool running; /* proc_time is set */
+    uint32_t process;   /* index into processes */
+    uint32_t image;     /* that it executes */
+    uint64_t proc_time; /* the last one seen, 48 bits */
+    bool present;       /* false: it is not in use */
+    bool known;         /* its identity record was seen */
+    bool running;       /* proc_time is set */
     bool ended;
-    uint64_t proc_time;         /* the last one seen, 48 bits */
-    uint64_t told_time;         /* the same, of its identity, for the end; 0: none */
-    uint32_t image;             /* that it executes */
+    uint32_t number;
+    struct stream_wait waits; /* since its last RECEIVECALL, if nothing else was told since */
+    uint32_t origin;
+    struct stream_wait blocked; /* since the first SENDCALL of a call that goes on */
+    uint64_t told_time;         /* as proc_time, of its identity, for the end; 0: none */
     struct recent_pc recent[2]; /* of its sends, of its receives */
-};
+} __attribute__((aligned(64)));
 
 /* What there is a histogram of. */
 enum value_kind {
@@ -166,7 +168,11 @@ struct use_latest {
 
 /* One process at one end of a path, or of the connections that share a row. */
 struct statistics_use {
-    uint32_t path;    /* index into paths */
+    union {
+        uint32_t path; /* index into paths */
+        uint32_t
+            values_wait; /* it shares a row: where its latest run of ended_values begins, + 1 */
+    };
     uint32_t process; /* index into rows->processes */
     uint32_t next;    /* index into uses + 1 of the same path, 0: last */
     uint32_t latest;  /* index into latest + 1, 0: it shares a row */
@@ -228,6 +234,8 @@ struct waiting_events {
     struct waiting_event {
         struct record record;
         uint32_t origin;
+        uint32_t stream; /* index; LOOKUP_NONE: it was not known */
+        uint32_t path;   /* the same of the path that it uses, if it uses any */
     } list[WAITING_MOST];
     uint32_t count;
 };
@@ -248,6 +256,19 @@ struct statistics_limits {
 struct addresses_had {
     struct intern latest;
     struct intern before; /* full: replaced when the latest are */
+};
+
+/* Connections of which one end has left before the other was told of: halves.c. */
+struct halves {
+    struct addresses_had ends; /* that have left alone */
+    uint64_t split;            /* whose other end came later */
+};
+
+/* Of connections that have ended, until there are many: ended_values.c. */
+struct ended_values {
+    uint32_t *words;
+    size_t capacity;
+    uint32_t used;
 };
 
 /* What else connections have in common that share a row, and who used them. */
@@ -286,6 +307,8 @@ struct statistics {
     uint32_t machine_count;
     struct procedures procedures;
     struct addresses_had addresses;
+    struct halves halves;
+    bool counts_only;
     struct traffic *intervals;
     size_t interval_count;
     size_t interval_capacity;
@@ -326,6 +349,7 @@ struct statistics {
     struct statistics_process *processes; /* beside each of rows->processes */
     size_t process_state_capacity;
     struct alike_rows alike_rows;
+    struct ended_values ended_values;
 };
 
 /* ---- the tables: index of a number of an origin, new or known; a negative errno: out of memory ---- */
@@ -433,8 +457,19 @@ int statistics_bring_in(struct statistics *statistics);
 
 /* What is to be added to times of an origin from now on. Where that is another clock than before, what was noted of its
  * times is moved. Returns 0 or -ENOMEM. */
-int statistics_note_clock(struct statistics *statistics, uint32_t origin, int64_t offset,
-                          uint32_t reference);
+int statistics_set_clock(struct statistics *statistics, uint32_t origin, int64_t offset,
+                         uint32_t reference);
+
+/* The same for each record: mostly it is what is known already. */
+static inline int statistics_note_clock(struct statistics *statistics, uint32_t origin,
+                                        int64_t offset, uint32_t reference)
+{
+    const struct statistics_origin *of = &statistics->origins[origin];
+
+    return of->seen && of->exact_offset == offset && of->reference == reference
+               ? 0
+               : statistics_set_clock(statistics, origin, offset, reference);
+}
 
 /* Of its records, by the first origin's clock, or as near to it as the clocks of the day are. */
 static inline uint64_t first_time_of(const struct statistics_origin *origin)
@@ -470,7 +505,22 @@ static inline bool have_comparable_clocks(const struct statistics *statistics, u
 
 /* Counts an event: any record that says neither who or what others speak of nor how the recording went. Returns 0
  * or -ENOMEM. */
-int statistics_add_event(struct statistics *statistics, const struct event *event);
+int statistics_add_event(struct statistics *statistics, const struct waiting_event *event);
+
+/* So much has ended that it is worth while to take it out. */
+bool statistics_have_ended_enough(const struct statistics *statistics);
+
+/* Whether a record of a stream is about a path, which a process uses then. A RECEIVECALL of no path waits for any of
+ * several. */
+static inline bool record_uses_path(const struct record *record)
+{
+    const uint32_t users = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
+                           EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
+                           EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
+
+    return record->header.id < 32 && (users >> record->header.id & 1) &&
+           (record->header.id != EVENT_RECEIVECALL || record->message.path != 0);
+}
 
 /* CPU time that a stream had used by then. */
 void note_cpu_time(struct statistics *statistics, struct statistics_stream *stream,
@@ -478,6 +528,32 @@ void note_cpu_time(struct statistics *statistics, struct statistics_stream *stre
 
 /* Before a result: what has been used since their latest events by streams that live, as far as their identities told. */
 void statistics_count_told_times(struct statistics *statistics);
+
+/* The result for the last time: it takes over what was collected, which takes less memory, and the statistics can only be
+ * freed then. */
+int statistics_finish_last(struct statistics *statistics, const struct source_state *states,
+                           uint32_t origins, struct communication **ret_communication);
+
+/* Whether this was noted before, among the latest; from now on it was. Returns 1, 0 or -ENOMEM. */
+int note_addresses(struct addresses_had *had, uint64_t addresses);
+void addresses_done(struct addresses_had *had);
+
+/* ---- ended_values.c; these return 0 or -ENOMEM ---- */
+
+/* Values, each with its kind, wait to be added to those of a use of a shared row: index into uses. */
+int ended_values_add(struct statistics *statistics, uint32_t alike, const uint32_t *values,
+                     uint32_t count);
+
+/* Adds all that wait: before shared rows are looked at. */
+int ended_values_count(struct statistics *statistics);
+
+/* ---- halves.c ---- */
+
+/* An end leaves, and nothing was told of the other one. Returns 0 or -ENOMEM. */
+int halves_left(struct statistics *statistics, const struct path_record *record);
+
+/* An end is told of that has no partner yet: that may have left. */
+void halves_came(struct statistics *statistics, const struct path_record *record);
 
 /* ---- messages.c: these return 0 or -ENOMEM ---- */
 
@@ -493,10 +569,32 @@ struct histogram *times_of(struct times *times, const struct statistics_use *use
 int statistics_add_latest(const struct statistics *statistics, const struct statistics_use *use,
                           enum value_kind kind, struct histogram *histogram, unsigned most);
 
-/* Adds all that a use has counted to one of connections that share a row, and its latest times to its process.
- * Returns 0 or -ENOMEM. */
+/* Adds all that a use has counted to one of connections that share a row (index into uses), and its latest times to its
+ * process. Returns 0 or -ENOMEM. */
 int statistics_add_to_alike(struct statistics *statistics, const struct statistics_use *use,
-                            struct statistics_use *alike);
+                            uint32_t alike);
+
+/* How a value is kept that is not distributed yet. */
+static inline uint32_t value_as_kept(enum value_kind kind, uint64_t value)
+{
+    return (uint32_t)value << KIND_BITS | kind;
+}
+
+static inline enum value_kind kept_kind(uint32_t kept)
+{
+    return kept % (1 << KIND_BITS);
+}
+
+static inline uint32_t kept_value(uint32_t kept)
+{
+    return kept >> KIND_BITS;
+}
+
+/* Adds some values of a kind, at most HISTOGRAM_TOGETHER: to those of `into`, in at most so many buckets, and if they are
+ * times to those of the process of `use`. */
+int statistics_add_together(struct statistics *statistics, const struct statistics_use *use,
+                            struct statistics_use *into, enum value_kind kind,
+                            const uint32_t *values, unsigned count, unsigned most);
 
 /* Adds all values of a kind that a use has, to at most so many buckets. */
 int statistics_add_values(const struct statistics *statistics, const struct statistics_use *use,
@@ -531,8 +629,19 @@ static inline uint64_t time_since(uint64_t begin, uint64_t now)
 
 /* Any record of a stream: how long it has waited by then. `use`: of the path that it speaks of, or NULL.
  * Returns 0 or -ENOMEM. */
-int waits_note(struct statistics *statistics, struct statistics_stream *stream,
-               struct statistics_use *use, const struct record *record);
+int waits_follow(struct statistics *statistics, struct statistics_stream *stream,
+                 struct statistics_use *use, const struct record *record);
+
+/* The same, at little cost where nobody waits. */
+static inline int waits_note(struct statistics *statistics, struct statistics_stream *stream,
+                             struct statistics_use *use, const struct record *record)
+{
+    bool is_message = record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE;
+
+    return is_message && stream->waits.since == 0 && stream->blocked.since == 0
+               ? 0
+               : waits_follow(statistics, stream, use, record);
+}
 
 /* ---- procedures.c ---- */
 

@@ -20,28 +20,23 @@ static void fetch(const void *object, size_t lines)
         __builtin_prefetch((const char *)object + i * LINE, 1);
 }
 
-/* The path that an event speaks of; NULL: none that is known. */
-static struct statistics_path *path_of(const struct statistics *statistics,
-                                       const struct waiting_event *event)
+/* The path that an event uses; NULL: none that is known. It stays known until all that wait are counted. */
+static inline struct statistics_path *find_path(const struct statistics *statistics,
+                                                struct waiting_event *event)
 {
-    const struct record *record = &event->record;
-
-    if (record->header.id > EVENT_RECEIVE || record->message.path == 0)
-        return NULL;
-    uint32_t index =
-        number_table_find(&statistics->path_numbers, event->origin, record->message.path);
-    return index == LOOKUP_NONE ? NULL : path_at(statistics, index);
+    event->path = record_uses_path(&event->record)
+                      ? number_table_find(&statistics->path_numbers, event->origin,
+                                          event->record.message.path)
+                      : LOOKUP_NONE;
+    return event->path == LOOKUP_NONE ? NULL : path_at(statistics, event->path);
 }
-
-_Static_assert(EVENT_SEND < EVENT_RECEIVE && EVENT_SENDCALL < EVENT_RECEIVE &&
-                   EVENT_RECEIVECALL < EVENT_RECEIVE,
-               "records of messages come first");
 
 /* The queue that a message is put into or taken from, most likely. */
 static struct queue *queue_of(const struct statistics *statistics,
                               const struct statistics_path *path, const struct record *record)
 {
-    if (path == NULL || (record->header.id == EVENT_RECEIVE && path->partner == NO_END))
+    if (path == NULL || statistics->counts_only ||
+        (record->header.id == EVENT_RECEIVE && path->partner == NO_END))
         return NULL;
     const struct statistics_path *sender =
         record->header.id == EVENT_RECEIVE ? path_at(statistics, path->partner) : path;
@@ -49,14 +44,17 @@ static struct queue *queue_of(const struct statistics *statistics,
 }
 
 /* Each step reads what the one before has fetched. */
-static void fetch_all(const struct statistics *statistics)
+static void fetch_all(struct statistics *statistics)
 {
-    const struct waiting_events *waiting = &statistics->waiting;
+    struct waiting_events *waiting = &statistics->waiting;
     const struct statistics_path *paths[WAITING_MOST];
     const struct queue *queues[WAITING_MOST];
 
     for (uint32_t i = 0; i < waiting->count; i++) {
-        paths[i] = path_of(statistics, &waiting->list[i]);
+        struct waiting_event *event = &waiting->list[i];
+        event->stream = number_table_find(&statistics->stream_numbers, event->origin,
+                                          event->record.header.stream);
+        paths[i] = find_path(statistics, event);
         fetch(paths[i], 1);
     }
     for (uint32_t i = 0; i < waiting->count; i++) {
@@ -85,13 +83,11 @@ int statistics_bring_in(struct statistics *statistics)
     int result = 0;
 
     fetch_all(statistics);
-    for (uint32_t i = 0; result == 0 && i < waiting->count; i++) {
-        const struct waiting_event *one = &waiting->list[i];
-        const struct event event = {.header = &one->record.header, .origin = one->origin};
-        result = statistics_add_event(statistics, &event);
-    }
+    for (uint32_t i = 0; result == 0 && i < waiting->count; i++)
+        result = statistics_add_event(statistics, &waiting->list[i]);
     waiting->count = 0;
-    return result;
+    return result == 0 && statistics_have_ended_enough(statistics) ? statistics_fold(statistics)
+                                                                   : result;
 }
 
 int statistics_let_wait(struct statistics *statistics, const struct event *event)

@@ -51,8 +51,8 @@ static void forget(struct statistics_stream *stream)
     stream->waits.since = stream->blocked.since = 0;
 }
 
-int waits_note(struct statistics *statistics, struct statistics_stream *stream,
-               struct statistics_use *use, const struct record *record)
+int waits_follow(struct statistics *statistics, struct statistics_stream *stream,
+                 struct statistics_use *use, const struct record *record)
 {
     unsigned id = record->header.id;
     /* a send is over when it is told */

@@ -34,8 +34,9 @@ struct trace_source {
     struct origin *origins;
     uint32_t *heap; /* numbers of origins with a head; heap[0] is next */
     uint32_t heap_count;
-    bool handed; /* the head of heap[0] has been handed out */
-    int failed;  /* the error that ended the source, with its problem */
+    const struct origin *second; /* that is next once heap[0] is behind it; NULL: there is none */
+    bool handed;                 /* the head of heap[0] has been handed out */
+    int failed;                  /* the error that ended the source, with its problem */
     struct problem problem;
     uint16_t sizes[RING_COUNT][RECORD_TYPES];
 };
@@ -152,11 +153,10 @@ static bool is_being_written(const struct origin *origin)
 
 /* ---- the source ---- */
 
-static bool is_before(const struct trace_source *traces, uint32_t one, uint32_t other)
+/* Origins stand in an array, in the order of their numbers. */
+static inline bool is_before(const struct origin *one, const struct origin *other)
 {
-    int64_t one_wall = traces->origins[one].wall;
-    int64_t other_wall = traces->origins[other].wall;
-    return one_wall < other_wall || (one_wall == other_wall && one < other);
+    return one->wall < other->wall || (one->wall == other->wall && one < other);
 }
 
 /* Restores the heap below `at`, whose origin may now be later. */
@@ -167,7 +167,8 @@ static void sift_down(struct trace_source *traces, uint32_t at)
     for (;;) {
         uint32_t first = at;
         for (uint32_t child = 2 * at + 1; child <= 2 * at + 2; child++)
-            if (child < traces->heap_count && is_before(traces, heap[child], heap[first]))
+            if (child < traces->heap_count &&
+                is_before(&traces->origins[heap[child]], &traces->origins[heap[first]]))
                 first = child;
         if (first == at)
             return;
@@ -176,6 +177,19 @@ static void sift_down(struct trace_source *traces, uint32_t at)
         heap[first] = number;
         at = first;
     }
+}
+
+/* The smaller one of those below the first. */
+static const struct origin *find_second(const struct trace_source *traces)
+{
+    const struct origin *second = NULL;
+
+    for (uint32_t child = 1; child < 3 && child < traces->heap_count; child++) {
+        const struct origin *origin = &traces->origins[traces->heap[child]];
+        if (second == NULL || is_before(origin, second))
+            second = origin;
+    }
+    return second;
 }
 
 /* Packets tell what was lost so far, and END in the end. */
@@ -204,10 +218,13 @@ static int leave_record(struct trace_source *traces)
         return result;
     if (left->packets != packets)
         note_lost(traces, number);
+    if (origin->head != NULL && (traces->second == NULL || is_before(origin, traces->second)))
+        return 0;
     if (origin->head == NULL)
         traces->heap[0] = traces->heap[--traces->heap_count];
     if (traces->heap_count > 1)
         sift_down(traces, 0);
+    traces->second = find_second(traces);
     return 0;
 }
 
@@ -290,6 +307,7 @@ static void make_heap(struct trace_source *traces)
         traces->heap[number] = number;
     for (uint32_t at = traces->heap_count; at-- > 0;)
         sift_down(traces, at);
+    traces->second = find_second(traces);
 }
 
 /* Each trace is at its first record. */
