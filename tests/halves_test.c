@@ -162,7 +162,6 @@ static void expect_split(int64_t day, bool older)
     struct communication *result = read_both(day, older);
     uint64_t received = 0;
 
-
     assert_true(result->split > CONNECTIONS / 4);
     assert_int_equal(result->connections, CONNECTIONS + result->split);
     for (size_t i = 0; i < result->process_count; i++)

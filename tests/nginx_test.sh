@@ -5,6 +5,7 @@
 # older than the recording and on new ones. Some of its pages come from a second server, so
 # that workers talk to each other.
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/counted.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
 need_programs nginx curl
@@ -106,6 +107,7 @@ for server in front behind; do
     check_equal "$server: bytes of every connection are those of the access log" "some older, some newer" \
         "$(python3 "$tests/nginx_account.py" $server.log beginnings "$begun" records.json)"
 done
+check_counted nginx nginx.trace
 "$dpm" stats --json nginx.trace > stats.json 2> stats.err
 check_equal "both workers and the master are processes of the trace" "nginx nginx nginx" \
     "$(for pid in $master $workers; do

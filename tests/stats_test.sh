@@ -4,6 +4,7 @@
 # sample_trace.c, in tables and in JSON. The figures are added up from the calls in that file.
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/counted.sh"
 . "$(dirname "$0")/sample.sh"
 
 hostile="q\"\\??zö?{}[],:'"
@@ -440,6 +441,34 @@ check "--histogram draws waits of paths and pairs" sh -c "
     test \$('$dpm' stats --histogram alpha 2> err | grep -c '^Messages wait, ') -ge 2"
 check "--every and --histogram draw" sh -c "
     '$dpm' stats --every 10ms --histogram alpha 2> err | grep -q '##########'"
+
+# ---- what is counted alone ----
+
+for traces in alpha beta gamma crowd 'alpha beta'; do
+    for options in '' --histogram '--by program' '--by machine' '--every 1ms'; do
+        [ "$traces" != 'alpha beta' ] || [ "$options" != '--every 1ms' ] || continue # by other clocks
+        # shellcheck disable=SC2086 # several words
+        check_counted "$traces $options" $options $traces
+    done
+done
+"$dpm" stats --all alpha 2> err | sed '/^Receives were matched/,/^$/d' > whole
+runs "tables" "$dpm" stats --quick --all alpha
+check_equal "... are those without it, but for queues and waits, and a line" \
+    '> Only what is counted at each end (--quick): queues, how long messages waited, and who of two was late are not known.' \
+    "$(diff whole out | grep '^> .')"
+check_equal "... of which there are some" 3 \
+    "$(diff whole out | grep -cE '^< (Messages that wait to be received|Who waits for whom|Where messages wait)$')"
+for table in process pair path procedure; do
+    "$dpm" stats --csv --by $table alpha gamma > whole 2> err
+    "$dpm" stats --quick --csv --by $table alpha gamma > out 2> err
+    check_equal "--csv --by $table: cells are the same, or empty if messages must be followed" 0 "$(python3 -c '
+import csv, re
+whole, quick = (list(csv.reader(open(name))) for name in ("whole", "out"))
+assert whole[0] == quick[0] and len(whole) == len(quick) > 1
+followed = re.compile("queue_|message_wait_ns|delivery_ns|duplicates")
+print(sum(cell != ("" if followed.match(column) else expected) for one, other in zip(whole[1:], quick[1:])
+          for column, expected, cell in zip(whole[0], one, other)))')"
+done
 
 # ---- on a terminal ----
 

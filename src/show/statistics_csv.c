@@ -247,7 +247,10 @@ static int print_paths(const struct communication *communication, FILE *file, en
         distribution_cells(file, &row->times.of[TIME_RESPONSE], ",");
         distribution_cells(file, &row->times.of[TIME_REQUEST], ",");
         queue_and_wait_cells(file, communication, &row->queue, &row->times, ",");
-        count_cell(file, row->duplicates, ",");
+        if (communication->counts_only)
+            fputc(',', file);
+        else
+            count_cell(file, row->duplicates, ",");
         rate_cells(file, communication, &row->sent, ",");
         rate_cells(file, communication, &row->received, ",");
         distribution_cells(file, &row->sizes, ",");

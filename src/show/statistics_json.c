@@ -90,15 +90,21 @@ static const char *const time_keys[TIME_KINDS] = {
     (1u << TIME_MESSAGE_WAIT | 1u << TIME_RECEIVER_WAIT | 1u << TIME_SENDER_BLOCKED |              \
      1u << TIME_DELIVERY)
 
-/* Adds times of these kinds (bits), each as `make` has it. */
-static int set_times(json_t *object, const struct times *from, unsigned kinds,
+/* Known only of messages that are followed from their senders to their receivers. */
+#define FOLLOWED_TIMES (1u << TIME_MESSAGE_WAIT | 1u << TIME_DELIVERY)
+
+/* Adds times of these kinds (bits), each as `make` has it; null: it is not known. */
+static int set_times(json_t *object, const struct communication *communication,
+                     const struct times *from, unsigned kinds,
                      json_t *(*make)(const struct histogram *))
 {
+    unsigned unknown = communication->counts_only ? FOLLOWED_TIMES : 0;
     int result = 0;
 
     for (unsigned kind = 0; kind < TIME_KINDS; kind++)
         if (kinds >> kind & 1)
-            result |= json_object_set_new(object, time_keys[kind], make(&from->of[kind]));
+            result |= json_object_set_new(
+                object, time_keys[kind], unknown >> kind & 1 ? json_null() : make(&from->of[kind]));
     return result;
 }
 
@@ -185,6 +191,12 @@ static json_t *flag_names(uint32_t flags)
     return names;
 }
 
+/* Which datagrams came twice their queues tell. */
+static json_t *duplicates(const struct communication *communication, uint64_t count)
+{
+    return communication->counts_only ? json_null() : json_count(count);
+}
+
 static json_t *queue(const struct communication *communication, const struct queue_length *from)
 {
     if (communication->counts_only)
@@ -205,7 +217,7 @@ static json_t *recording(const struct communication *communication)
         "s:o, s:o, s:o, s:b, s:o}",
         "events", json_count(communication->events), "lost", json_count(communication->lost),
         "dropped", json_count(communication->dropped), "duplicates",
-        json_count(communication->duplicates), "unseen_bytes",
+        duplicates(communication, communication->duplicates), "unseen_bytes",
         json_count(communication->unseen_bytes), "unseen_sent_bytes",
         json_count(communication->unseen_sent_bytes), "not_metered",
         kind_names(communication->kinds_left_out), "events_not_metered",
@@ -266,7 +278,7 @@ static int set_sums(json_t *object, const struct communication *communication,
     int result = json_object_update(object, sums) |
                  set_rates(object, communication, &from->sent, &from->received) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |
-                 set_times(object, &from->times, ALL_TIMES, json_distribution);
+                 set_times(object, communication, &from->times, ALL_TIMES, json_distribution);
 
     json_decref(sums);
     return result;
@@ -317,7 +329,8 @@ static json_t *pair(const struct communication *communication, size_t index)
                   show_share(from->sent.bytes, from->from_bytes), "size",
                   json_distribution(&from->sizes), "local", from->local, "shared", from->shared);
 
-    return checked(object, set_times(object, &from->times, PAIR_TIMES, json_distribution));
+    return checked(object,
+                   set_times(object, communication, &from->times, PAIR_TIMES, json_distribution));
 }
 
 static json_t *network(const struct network *from)
@@ -342,17 +355,17 @@ static json_t *path(const struct communication *communication, size_t index)
 {
     const struct communication_path *from = &communication->paths[index];
     json_t *object = path_names(from);
-    json_t *sums =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "sent", traffic(&from->sent),
-                  "received", traffic(&from->received), "size", json_distribution(&from->sizes),
-                  "dropped", json_count(from->dropped), "duplicates", json_count(from->duplicates),
-                  "connections", json_count(from->connections), "ended", json_count(from->ended),
-                  "reused", json_count(from->reused));
+    json_t *sums = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "sent",
+                             traffic(&from->sent), "received", traffic(&from->received), "size",
+                             json_distribution(&from->sizes), "dropped", json_count(from->dropped),
+                             "duplicates", duplicates(communication, from->duplicates),
+                             "connections", json_count(from->connections), "ended",
+                             json_count(from->ended), "reused", json_count(from->reused));
     int result = json_object_update(object, sums) |
                  set_rates(object, communication, &from->sent, &from->received) |
                  json_object_set_new(object, "network", network(&from->network)) |
                  json_object_set_new(object, "queue", queue(communication, &from->queue)) |
-                 set_times(object, &from->times, ALL_TIMES, json_distribution);
+                 set_times(object, communication, &from->times, ALL_TIMES, json_distribution);
 
     json_decref(sums);
     return checked(object, result);
@@ -456,7 +469,7 @@ static json_t *process_bars(const struct communication *communication, size_t in
     json_t *object =
         json_pack("{s:o, s:o}", "id", process_id((uint32_t)index), "size", bars(&from->sizes));
 
-    return checked(object, set_times(object, &from->times, ALL_TIMES, bars));
+    return checked(object, set_times(object, communication, &from->times, ALL_TIMES, bars));
 }
 
 static json_t *pair_bars(const struct communication *communication, size_t index)
@@ -465,7 +478,7 @@ static json_t *pair_bars(const struct communication *communication, size_t index
     json_t *object = json_pack("{s:o, s:o, s:o}", "from", party(&from->from), "to",
                                party(&from->to), "size", bars(&from->sizes));
 
-    return checked(object, set_times(object, &from->times, PAIR_TIMES, bars));
+    return checked(object, set_times(object, communication, &from->times, PAIR_TIMES, bars));
 }
 
 static json_t *path_bars(const struct communication *communication, size_t index)
@@ -474,7 +487,8 @@ static json_t *path_bars(const struct communication *communication, size_t index
     json_t *object = path_names(from);
     int result = json_object_set_new(object, "size", bars(&from->sizes));
 
-    return checked(object, result | set_times(object, &from->times, ALL_TIMES, bars));
+    return checked(object,
+                   result | set_times(object, communication, &from->times, ALL_TIMES, bars));
 }
 
 static int print_histograms(const struct communication *communication, FILE *file)
