@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -214,6 +215,23 @@ static const struct {
     {"caller_of_fprintf", caller_of_fprintf, true},
 };
 
+/* Leaves a return address behind, of a call of a function that stands in the C library just before the one that sleeps. */
+NOINLINE static void ask_time(void)
+{
+    struct timespec now;
+
+    sink += clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+}
+
+NOINLINE static void caller_of_nanosleep(void)
+{
+    struct timespec moment = {.tv_nsec = 1000};
+    volatile char room[600];
+
+    room[0] = 0;
+    sink += nanosleep(&moment, NULL) + room[0];
+}
+
 static const struct {
     const char *name;
     int (*call)(size_t size);
@@ -242,6 +260,8 @@ static void call_all(size_t base)
         receivers[i].call(size);
         expect("RECEIVE", size, receivers[i].name);
     }
+    ask_time();
+    caller_of_nanosleep();
     foul(40);
     by_pointer = called_by_pointer;
     by_pointer(base + 60);

@@ -191,11 +191,11 @@ CALLER_STEP uint64_t end_of_function(const struct code *end)
     return (frame & (FRAME_KNOWN | FRAME_FROM_POINTER)) | saved << 32 | bytes;
 }
 
-/* Whether the function returns just behind its system call: ret, or a comparison of the result
+/* Whether the function returns just behind its system call: ret, neg and ret, or a comparison of the result
  * with the largest error, a jump, and ret. It has no frame then. */
 static __always_inline bool is_plain_call(const uint8_t *code)
 {
-    if (code[0] == 0xc3)
+    if (code[0] == 0xc3 || (code[0] == 0xf7 && code[1] == 0xd8 && code[2] == 0xc3))
         return true;
     if (code[0] != 0x48 || code[1] != 0x3d)
         return false;
