@@ -28,11 +28,11 @@
 
 /* Least distance seen lately between ktime and the run queue's clock, per CPU. That clock stands
  * still between the scheduler's updates, so every look that reads it before ktime sees the true
- * distance or more; the least of the last half to whole second is the distance. */
+ * distance or more; the least of the last half to whole second is the distance. Either clock may be ahead. */
 struct clock_distance {
     uint64_t window_began;
-    uint64_t least;
-    uint64_t least_before;
+    int64_t least;
+    int64_t least_before;
 };
 
 struct {
@@ -44,11 +44,11 @@ struct {
 
 #define CLOCK_WINDOW 500000000ULL /* ns */
 
-static __always_inline uint64_t look_at_clock(uint64_t clock, uint64_t now)
+static __always_inline int64_t look_at_clock(uint64_t clock, uint64_t now)
 {
     uint32_t zero = 0;
     struct clock_distance *distance = bpf_map_lookup_elem(&clock_distances, &zero);
-    uint64_t seen = now - clock;
+    int64_t seen = now - clock;
 
     if (distance == NULL)
         return seen;
@@ -72,7 +72,7 @@ static __always_inline uint64_t processor_time(struct task_struct *task, struct 
     if (coarse_time)
         return task->se.sum_exec_runtime;
 
-    uint64_t distance = look_at_clock(clock, now);
+    int64_t distance = look_at_clock(clock, now);
     int64_t since = now - distance - (clock - queue->clock_task) - task->se.exec_start;
 
     /* Only the running task's sum is behind, by a tick or two at most. */
