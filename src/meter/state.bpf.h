@@ -196,7 +196,8 @@ struct early {
     uint32_t in;
 };
 
-#define ASIDE_MOST 8
+#define ASIDE_MOST     8
+#define SEVERAL_TAKERS (~0u)
 
 struct path {
     /* These three are read from outside: struct survey_path. */
@@ -228,6 +229,7 @@ struct path {
     uint32_t older;     /* how many wait that came before any was noted */
     uint32_t peers;     /* how many places in udp_peers it has given out */
     uint32_t announced; /* up to where in the inbox it was told what is in the queue */
+    uint32_t taker;     /* the only stream that has taken any, 0 = none has, SEVERAL_TAKERS */
     uint64_t confused;  /* when it was last not certain what a receive took */
     uint64_t told_at;   /* when the last DROPPED record was made */
     uint32_t aside[ASIDE_MOST]; /* places in the inbox that others overtook, 0 = none */

@@ -129,7 +129,8 @@ int udp_ingress(struct __sk_buff *context)
  * as do those that get the others, and those of calls that were in progress meanwhile.
  *
  * Whether a datagram is gone its buffer tells: it is linked in no queue. But so it is just before it enters
- * the queue, and when it is free it may be given to another one at once.
+ * the queue, and when it is free it may be given to another one at once. Where one stream alone has ever taken
+ * any, what is known to be gone is its own, and what may be just entering is not.
  */
 
 #define EMPTY_AT_ONCE 4096 /* places that may be empty between two datagrams */
@@ -145,6 +146,7 @@ struct taker {
     struct sock *sk;  /* in memory: the verifier takes no pointer to a socket as an argument */
     uint64_t socket;  /* cookie */
     uint64_t idle_at; /* when its stream had taken nothing, 0 = not known */
+    uint32_t stream;  /* its number, SEVERAL_TAKERS = not known */
     uint32_t result;  /* bytes it returned */
     uint32_t message_number; /* of its call's */
     uint32_t length;         /* enum taken_length */
@@ -402,9 +404,11 @@ static __always_inline bool is_taken(struct finding *finding, struct path *own,
     if (finding->place != NO_PLACE) {
         struct datagram *first = noted_at(taker->socket, finding->place);
 
-        finding->doubtful = datagram->doubtful = 1;
-        if (first != NULL)
-            first->doubtful = 1;
+        if (finding->unknown == unknown || own->taker != taker->stream) {
+            finding->doubtful = datagram->doubtful = 1;
+            if (first != NULL)
+                first->doubtful = 1;
+        }
         if (!is_likelier(finding, &other))
             return false;
         if (first != NULL && !finding->unknown)
@@ -548,6 +552,14 @@ enum taking {
     TAKING_KNOWN,
 };
 
+static __always_inline void note_taker(struct path *own, uint32_t stream)
+{
+    if (own->taker == 0)
+        __sync_val_compare_and_swap(&own->taker, 0, stream);
+    if (own->taker != stream)
+        own->taker = SEVERAL_TAKERS;
+}
+
 /* Finds what a receive call has just taken from its socket's queue, and takes it out of the inbox:
  * *ret_datagram if it is known. `own` is the socket's storage. */
 __noinline enum taking take_datagram(struct path *own, const struct taker *taker,
@@ -557,6 +569,7 @@ __noinline enum taking take_datagram(struct path *own, const struct taker *taker
 
     if (own == NULL || taker == NULL || ret_datagram == NULL)
         return TAKING_NOTHING;
+    note_taker(own, taker->stream);
     if (own->older > 0) {
         own->older--;
         return TAKING_OLDER;

@@ -35,6 +35,7 @@ static __always_inline int udp_received(struct stream *stream, struct task_struc
     }
     taker.socket = bpf_get_socket_cookie(sk);
     taker.idle_at = stream->idle_at;
+    taker.stream = stream->number;
     taker.message_number = stream->receive_many.count - 1;
     taker.length = flags & MSG_TRUNC ? LENGTH_TRUE : LENGTH_HANDED;
     taking = take_datagram(own, &taker, datagram);
@@ -72,7 +73,8 @@ static __always_inline int udp_received(struct stream *stream, struct task_struc
 static __noinline int udp_passed_over(struct sock *sk, int result, int flags)
 {
     struct path *own = bpf_sk_storage_get(&paths, sk, NULL, 0);
-    struct taker taker = {.sk = sk, .result = result, .length = LENGTH_UNKNOWN};
+    struct taker taker = {
+        .sk = sk, .result = result, .length = LENGTH_UNKNOWN, .stream = SEVERAL_TAKERS};
     struct datagram datagram = {};
 
     if (own == NULL || (own->state & PATH_INBOX) == 0 || (flags & (MSG_PEEK | MSG_ERRQUEUE)) ||
