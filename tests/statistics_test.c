@@ -1426,6 +1426,26 @@ static void sizes_of_many_threads_are_all_there(void **state)
     communication_free(result);
 }
 
+/* Many different sizes, of which the first that come lie close together: to a sixteenth of an octave. */
+static void sizes_are_told_precisely(void **state)
+{
+    struct recording *recording = known(state);
+
+    add_tcp(recording, 0, 2, 0, 4000, 0, 80);
+    for (uint32_t i = 0; i < 300; i++)
+        add_message(recording, 0, EVENT_SEND, 1, 2, 10 + i);
+    struct communication *results[] = {read_all(recording), read_counts(recording)};
+    for (size_t k = 0; k < ARRAY_SIZE(results); k++) {
+        const struct histogram *sizes = &largest_path(results[k])->sizes;
+        check_sizes(sizes, 300, 10, 309);
+        for (unsigned i = 0; i < sizes->used; i++) {
+            struct histogram_bar bar = histogram_bar(sizes, i);
+            assert_true((bar.to - bar.from) * 16 <= bar.from);
+        }
+        communication_free(results[k]);
+    }
+}
+
 /* Process 0 asks a UDP socket of process 1, which waited for anybody; half of it is dropped. Over the
  * same addresses TCP talks too. */
 static void joins_udp_and_counts_what_was_dropped(void **state)
@@ -1883,6 +1903,7 @@ int main(void)
         cmocka_unit_test(joins_a_tcp_connection),
         cmocka_unit_test(sizes_are_those_of_calls),
         cmocka_unit_test(sizes_of_many_threads_are_all_there),
+        cmocka_unit_test(sizes_are_told_precisely),
         cmocka_unit_test(joins_udp_and_counts_what_was_dropped),
         cmocka_unit_test(joins_what_is_known_later),
         cmocka_unit_test(tells_reused_ports_apart),

@@ -62,8 +62,8 @@ struct gathered {
 static int add_gathered(struct statistics *statistics, struct statistics_use *use,
                         enum value_kind kind, struct gathered *gathered)
 {
-    int result = statistics_add_together(statistics, use, use, kind, gathered->values[kind],
-                                         gathered->counts[kind], HISTOGRAM_MANY);
+    int result = statistics_add_together(statistics, use, kind, gathered->values[kind],
+                                         gathered->counts[kind]);
 
     gathered->counts[kind] = 0;
     return result;

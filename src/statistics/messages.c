@@ -13,9 +13,12 @@
 
 #define PRECISE_MOST 512
 
-/* The first uses that have many values, those of shared rows aside, are told as precisely as processes. */
+/* The first uses that have many values, those of shared rows aside, are told as precisely as processes. Whether it is one
+ * of them is known when it has its histograms. */
 static unsigned most_buckets(const struct statistics_use *use, enum value_kind kind)
 {
+    if (use->latest == 0)
+        return HISTOGRAM_MANY;
     return use->precise ? HISTOGRAM_MOST : kind == VALUE_ANSWER ? HISTOGRAM_SOME : HISTOGRAM_FEW;
 }
 
@@ -57,16 +60,16 @@ static int add_to_histogram(struct statistics *statistics, struct statistics_use
 
 _Static_assert(LATEST_MOST <= HISTOGRAM_TOGETHER, "all of one kind can be added together");
 
-int statistics_add_together(struct statistics *statistics, const struct statistics_use *use,
-                            struct statistics_use *into, enum value_kind kind,
-                            const uint32_t *values, unsigned count, unsigned most)
+int statistics_add_together(struct statistics *statistics, struct statistics_use *use,
+                            enum value_kind kind, const uint32_t *values, unsigned count)
 {
     struct communication_process *process = process_row(statistics, use->process);
-    struct histogram *to = own_histogram(statistics, into, kind);
+    struct histogram *to = own_histogram(statistics, use, kind);
     struct histogram_together together;
 
     histogram_gather(&statistics->gathering, values, count, &together);
-    int result = to == NULL ? -ENOMEM : histogram_merge(to, &together.histogram, most);
+    int result =
+        to == NULL ? -ENOMEM : histogram_merge(to, &together.histogram, most_buckets(use, kind));
     return result < 0 || kind < VALUE_ANSWER ? result
                                              : histogram_merge(times_of(&process->times, use, kind),
                                                                &together.histogram, HISTOGRAM_MOST);
@@ -86,8 +89,7 @@ static int spill(struct statistics *statistics, struct statistics_use *use)
     }
     for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++)
         if (counts[kind] > 0)
-            result = statistics_add_together(statistics, use, use, kind, values[kind], counts[kind],
-                                             most_buckets(use, kind));
+            result = statistics_add_together(statistics, use, kind, values[kind], counts[kind]);
     use->latest_count = 0;
     return result;
 }
@@ -144,8 +146,8 @@ int statistics_add_values(const struct statistics *statistics, const struct stat
 }
 
 /* A message that was not complete is now. */
-static int close_one(struct statistics *statistics, struct open_message *open, uint32_t values[],
-                     uint32_t *count, struct statistics_use *alike)
+static int close_one(struct statistics *statistics, const struct open_message *open,
+                     uint32_t values[], uint32_t *count, struct statistics_use *alike)
 {
     if (!open->any)
         return 0;
@@ -154,11 +156,11 @@ static int close_one(struct statistics *statistics, struct open_message *open, u
         return 0;
     }
     struct histogram *of = own_histogram(statistics, alike, open->kind);
-    return of == NULL ? -ENOMEM : histogram_add(of, open->size, HISTOGRAM_MANY);
+    return of == NULL ? -ENOMEM : histogram_add(of, open->size, most_buckets(alike, open->kind));
 }
 
 /* What is not distributed yet waits for more of its like. */
-static int add_latest_to_alike(struct statistics *statistics, struct use_latest *latest,
+static int add_latest_to_alike(struct statistics *statistics, const struct use_latest *latest,
                                uint32_t count, uint32_t alike)
 {
     uint32_t open[VALUE_ANSWER + ASIDE_MOST], open_count = 0;
@@ -190,7 +192,7 @@ int statistics_add_to_alike(struct statistics *statistics, const struct statisti
         struct histogram *of =
             values->of[kind].used == 0 ? NULL : own_histogram(statistics, to, kind);
         if (of != NULL)
-            result = histogram_merge(of, &values->of[kind], HISTOGRAM_MANY);
+            result = histogram_merge(of, &values->of[kind], most_buckets(to, kind));
         else if (values->of[kind].used != 0)
             result = -ENOMEM;
     }

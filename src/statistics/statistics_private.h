@@ -590,11 +590,10 @@ static inline uint32_t kept_value(uint32_t kept)
     return kept >> KIND_BITS;
 }
 
-/* Adds some values of a kind, at most HISTOGRAM_TOGETHER: to those of `into`, in at most so many buckets, and if they are
- * times to those of the process of `use`. */
-int statistics_add_together(struct statistics *statistics, const struct statistics_use *use,
-                            struct statistics_use *into, enum value_kind kind,
-                            const uint32_t *values, unsigned count, unsigned most);
+/* Adds some values of a kind, at most HISTOGRAM_TOGETHER, to those of a use, and if they are times to those of its
+ * process. */
+int statistics_add_together(struct statistics *statistics, struct statistics_use *use,
+                            enum value_kind kind, const uint32_t *values, unsigned count);
 
 /* Adds all values of a kind that a use has, to at most so many buckets. */
 int statistics_add_values(const struct statistics *statistics, const struct statistics_use *use,
