@@ -1761,6 +1761,28 @@ static void compares_clocks_of_machines(void **state)
 /* A client and a server on machines whose clocks differ by this; the clock of the day says something else. */
 #define SERVER_AHEAD 5000000000ULL
 
+/* Two recordings of one machine, whose clock of the day was set by five seconds in between: without a history, too, they
+ * have one clock. */
+static void one_machine_has_one_clock(void **state)
+{
+    struct recording *recording = *state;
+
+    recording_begin(recording, 2);
+    recording->tapes[1].wall_offset = 5000000000;
+    for (uint32_t origin = 0; origin < 2; origin++) {
+        add_machine(recording, origin, 1);
+        struct machine_record *machine = &recording->records[recording->count - 1].machine;
+        memset(machine->boot_id, 7, sizeof(machine->boot_id));
+        add_stream(recording, origin, 1, 1, 0);
+        add_message(recording, origin, EVENT_SEND, 1, 2, 8);
+    }
+    struct communication *results[] = {read_all(recording), read_counts(recording)};
+    for (size_t k = 0; k < ARRAY_SIZE(results); k++) {
+        assert_in_range(results[k]->duration, 1, 1000000000);
+        communication_free(results[k]);
+    }
+}
+
 static void begin_server(struct recording *recording)
 {
     recording_begin(recording, 2);
@@ -1918,6 +1940,7 @@ int main(void)
         cmocka_unit_test(says_what_the_recording_was),
         cmocka_unit_test(names_machines_apart),
         cmocka_unit_test(compares_clocks_of_machines),
+        cmocka_unit_test(one_machine_has_one_clock),
         cmocka_unit_test(a_late_server_is_no_clock),
         cmocka_unit_test(clocks_are_told_by_the_last_message),
         cmocka_unit_test(passes_on_what_the_source_says),

@@ -179,7 +179,7 @@ static const struct command_option stats_options[] = {
     {"quick",
      OPTION_QUICK,
      {0},
-     "only what is counted at each end: no queues, not how long messages waited; several\n"
+     "only what is counted at each end: no queues, not how long messages waited; three\n"
      "times as fast"},
     {"resolve",
      OPTION_RESOLVE,

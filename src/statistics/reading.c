@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int explain(int result, struct problem *problem)
 {
@@ -146,9 +147,9 @@ done:
 /* One source, and how far it was read. */
 struct counted {
     struct source *source;
-    int64_t wall; /* of its latest record, ns since 1970; INT64_MIN: none was read */
-    int64_t
-        offset; /* from its clock to the first one's, as both clocks of the day were at their first records */
+    struct machine_record machine; /* where it was recorded; all zero: it does not say */
+    int64_t wall;   /* of its latest record, ns since 1970; INT64_MIN: none was read */
+    int64_t offset; /* of its clock of the day, at its first record */
     bool ended;
 };
 
@@ -163,8 +164,31 @@ static struct counted *whose_turn(struct counted *all, size_t count)
     return behind;
 }
 
-static int take_turn(struct statistics *statistics, struct counted *all, struct counted *one,
-                     struct problem *problem)
+/* Recordings of one machine have one clock, whatever its clock of the day was set to in between. */
+static bool has_clock_of(const struct machine_record *one, const struct machine_record *other)
+{
+    static const uint8_t none[sizeof(one->boot_id)];
+
+    return memcmp(one->boot_id, none, sizeof(none)) != 0 &&
+           memcmp(one->boot_id, other->boot_id, sizeof(none)) == 0 &&
+           memcmp(one->machine_id, other->machine_id, sizeof(one->machine_id)) == 0;
+}
+
+static void note_first(struct counted *all, size_t count, struct counted *one,
+                       const struct event *event)
+{
+    one->offset = event->wall_offset;
+    if (event->header->id != EVENT_MACHINE)
+        return;
+    memcpy(&one->machine, event->header, sizeof(one->machine));
+    for (size_t i = count; i-- > 0;)
+        if (&all[i] != one && all[i].wall != INT64_MIN &&
+            has_clock_of(&all[i].machine, &one->machine))
+            one->offset = all[i].offset;
+}
+
+static int take_turn(struct statistics *statistics, struct counted *all, size_t count,
+                     struct counted *one, struct problem *problem)
 {
     struct event event;
     uint64_t complete = 0;
@@ -177,8 +201,8 @@ static int take_turn(struct statistics *statistics, struct counted *all, struct 
             one->ended = true;
             return result;
         }
-        if (one->wall == INT64_MIN) /* until then it is the first one's, to be told from */
-            one->offset = event.wall_offset;
+        if (one->wall == INT64_MIN)
+            note_first(all, count, one, &event);
         one->wall = (int64_t)(event.header->time + (uint64_t)event.wall_offset);
         event.origin = (uint32_t)(one - all);
         int64_t offset = (int64_t)((uint64_t)one->offset - (uint64_t)all->offset);
@@ -209,7 +233,7 @@ static int read_counts(struct statistics *statistics, struct counted *all, size_
     int result = 0;
 
     while (result == 0 && (one = whose_turn(all, count)) != NULL)
-        result = take_turn(statistics, all, one, problem);
+        result = take_turn(statistics, all, count, one, problem);
     return result < 0 ? result
                       : explain(finish_counts(statistics, all, count, ret_communication), problem);
 }
