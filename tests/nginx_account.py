@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# nginx_account.py LOG BEGINNINGS BEGUN RECORDS: holds what nginx has logged of its connections against
+# nginx_account.py ADDRESS LOG BEGINNINGS BEGUN RECORDS: holds what nginx has logged of its connections against
 # the records (`dpm dump --json`) of its SENDs and RECEIVEs; what differs is printed, one line each.
 #
+#      ADDRESS     of the server whose log it is: clients of two servers may have the same port
 #      LOG         lines: time in seconds, peer's address, bytes sent, bytes of the request
 #      BEGINNINGS  where each direction begins, see beginnings.py
 #      BEGUN       time in seconds from which on nothing may be missing
@@ -13,7 +14,7 @@
 import json
 import sys
 
-log_file, beginnings_file, begun, records_file = sys.argv[1:]
+address, log_file, beginnings_file, begun, records_file = sys.argv[1:]
 
 
 def read_log():
@@ -67,7 +68,7 @@ def main():
     known = set()
     older = 0
     for (here, peer), start in starts.items():
-        if peer not in sums:
+        if here != address or peer not in sums:
             continue
         known.add(peer)
         directions = (here, peer), (peer, here)

@@ -103,10 +103,12 @@ kill $watcher
 
 "$dpm" dump --json --type path,send,receive nginx.trace 2> dump.err > records.json
 check_equal "no record is lost" "" "$(grep lost dump.err)"
-for server in front behind; do
-    check_equal "$server: bytes of every connection are those of the access log" "some older, some newer" \
-        "$(python3 "$tests/nginx_account.py" $server.log beginnings "$begun" records.json)"
-done
+account() {
+    check_equal "$1: bytes of every connection are those of the access log" "some older, some newer" \
+        "$(python3 "$tests/nginx_account.py" 127.0.0.1:$2 $1.log beginnings "$begun" records.json)"
+}
+account front $port
+account behind $behind
 check_counted nginx nginx.trace
 "$dpm" stats --json nginx.trace > stats.json 2> stats.err
 check_equal "both workers and the master are processes of the trace" "nginx nginx nginx" \
