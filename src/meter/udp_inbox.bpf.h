@@ -386,6 +386,12 @@ static __always_inline bool is_likelier(const struct finding *finding, const str
     return (int32_t)(other->place - finding->place) > 0 ? finding->gone : !finding->gone;
 }
 
+/* Whether nobody else has ever taken any. */
+static __always_inline bool takes_alone(const struct path *own, const struct taker *taker)
+{
+    return own->taker == taker->stream && taker->stream != SEVERAL_TAKERS;
+}
+
 /* It may be what the call has taken. */
 static __always_inline bool is_taken(struct finding *finding, struct path *own,
                                      const struct taker *taker, struct datagram *datagram,
@@ -404,7 +410,7 @@ static __always_inline bool is_taken(struct finding *finding, struct path *own,
     if (finding->place != NO_PLACE) {
         struct datagram *first = noted_at(taker->socket, finding->place);
 
-        if (finding->unknown == unknown || own->taker != taker->stream) {
+        if (finding->unknown == unknown || !takes_alone(own, taker)) {
             finding->doubtful = datagram->doubtful = 1;
             if (first != NULL)
                 first->doubtful = 1;
