@@ -79,25 +79,29 @@ static void bars_hold_the_values(void **state)
 static void together_is_as_one_by_one(void **state)
 {
     const unsigned most[] = {2, 3, HISTOGRAM_FEW, HISTOGRAM_SOME, HISTOGRAM_MANY, HISTOGRAM_MOST};
-    struct histogram_gathering gathering = {0};
-    struct histogram_together gathered;
+    static struct histogram_gathering gathering, several;
 
     (void)state;
     seed = seed_of_run("together");
     for (unsigned round = 0; round < 500; round++) {
         struct histogram one_by_one = {0}, together = {0};
         unsigned buckets = most[random_below(&seed, ARRAY_SIZE(most))];
-        unsigned octaves = (unsigned)random_below(&seed, 32);
+        unsigned octaves = (unsigned)random_below(&seed, GATHERED_BITS + 1);
         for (unsigned turns = (unsigned)random_below(&seed, 20); turns > 0; turns--) {
-            uint32_t values[HISTOGRAM_TOGETHER];
-            unsigned count = (unsigned)random_below(&seed, HISTOGRAM_TOGETHER + 1);
+            unsigned count = (unsigned)random_below(&seed, 200);
+            bool at_once = random_below(&seed, 2);
             for (unsigned i = 0; i < count; i++) {
-                values[i] = (uint32_t)random_below(&seed, 1ULL << octaves);
-                assert_int_equal(histogram_add(&one_by_one, values[i], buckets), 0);
+                uint32_t value = (uint32_t)random_below(&seed, 1ULL << octaves);
+                assert_int_equal(histogram_add(&one_by_one, value, buckets), 0);
+                histogram_gather(&gathering, value);
             }
-            histogram_gather(&gathering, values, count, &gathered);
-            assert_int_equal(histogram_merge(&together, &gathered.histogram, buckets), 0);
+            if (!at_once && count > 0) {
+                histogram_gather_more(&several, &gathering);
+                memset(&gathering, 0, sizeof(gathering));
+            }
+            assert_int_equal(histogram_add_gathered(&together, &gathering, buckets), 0);
         }
+        assert_int_equal(histogram_add_gathered(&together, &several, buckets), 0);
         assert_int_equal(together.sum, one_by_one.sum);
         assert_int_equal(together.min, one_by_one.min);
         assert_int_equal(together.max, one_by_one.max);

@@ -15,23 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARTS_SHIFT 4 /* 16 parts an octave */
+#define PARTS_SHIFT HISTOGRAM_PARTS_SHIFT
 #define COUNT_BITS  48
 #define COUNT_MASK  ((1ULL << COUNT_BITS) - 1)
 
 static unsigned bucket_place(uint64_t bucket)
 {
     return (unsigned)(bucket >> COUNT_BITS);
-}
-
-/* Below 32 every value has a place of its own. */
-static unsigned place_of(uint64_t value)
-{
-    if (value < 1u << PARTS_SHIFT)
-        return (unsigned)value;
-    unsigned octave = 63 - (unsigned)__builtin_clzll(value);
-    unsigned part = (unsigned)(value >> (octave - PARTS_SHIFT)) & ((1u << PARTS_SHIFT) - 1);
-    return (octave - PARTS_SHIFT + 1) << PARTS_SHIFT | part;
 }
 
 /* The least value with this place. */
@@ -140,7 +130,7 @@ static int add_at(struct histogram *histogram, unsigned place, uint64_t count, u
 
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most)
 {
-    unsigned place = place_of(value);
+    unsigned place = histogram_place(value);
 
     if (histogram->used == 0 || value < histogram->min)
         histogram->min = value;
@@ -170,16 +160,14 @@ static unsigned interleave(const struct histogram *a, const struct histogram *b,
     return used;
 }
 
-static int copy(struct histogram *to, const struct histogram *from)
+/* The buckets of the other one, for it has none. */
+static int copy_buckets(struct histogram *to, const struct histogram *from)
 {
-    struct histogram copied = *from;
-
-    copied.buckets = to->buckets;
-    copied.capacity = to->capacity;
-    if (from->used > to->capacity && resize(&copied, from->used) < 0)
+    if (from->used > to->capacity && resize(to, from->used) < 0)
         return -ENOMEM;
-    memcpy(copied.buckets, from->buckets, from->used * sizeof(*from->buckets));
-    *to = copied;
+    memcpy(to->buckets, from->buckets, from->used * sizeof(*from->buckets));
+    to->used = from->used;
+    to->shift = from->shift;
     return 0;
 }
 
@@ -206,72 +194,143 @@ static bool find_buckets(const struct histogram *to, const struct histogram *fro
     return true;
 }
 
-static void note_extent(struct histogram *to, const struct histogram *from)
-{
-    if (to->used == 0 || from->min < to->min)
-        to->min = from->min;
-    if (from->max > to->max)
-        to->max = from->max;
-    to->sum += from->sum;
-}
-
 static void add_to_buckets(struct histogram *to, const struct histogram *from, const uint8_t *found)
 {
-    note_extent(to, from);
     for (unsigned i = 0; i < from->used; i++)
         to->buckets[found[i]] += from->buckets[i] & COUNT_MASK;
 }
 
-int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most)
+/* Of `from`, which has some, only what is in its buckets. */
+static int merge_buckets(struct histogram *to, const struct histogram *from, unsigned most)
 {
     uint64_t buckets[2 * UINT8_MAX];
     uint8_t found[UINT8_MAX];
-    struct histogram merged = *to;
 
-    if (from->used == 0)
-        return 0;
     if (to->used == 0 && from->used <= most)
-        return copy(to, from);
+        return copy_buckets(to, from);
     if (to->shift >= from->shift && find_buckets(to, from, found)) {
         add_to_buckets(to, from, found);
         return 0;
     }
-    merged.shift = to->shift > from->shift ? to->shift : from->shift;
-    unsigned used = interleave(to, from, merged.shift, buckets);
-    for (; used > most; merged.shift++)
+    unsigned shift = to->shift > from->shift ? to->shift : from->shift;
+    unsigned used = interleave(to, from, shift, buckets);
+    for (; used > most; shift++)
         used = coarsen(buckets, used);
-    if (used > to->capacity && resize(&merged, with_room(used, most)) < 0)
+    if (used > to->capacity && resize(to, with_room(used, most)) < 0)
         return -ENOMEM;
-    memcpy(merged.buckets, buckets, used * sizeof(*buckets));
-    merged.used = to->used; /* says whether there is an extent */
-    note_extent(&merged, from);
-    merged.used = (uint8_t)used;
-    *to = merged;
+    memcpy(to->buckets, buckets, used * sizeof(*buckets));
+    to->used = (uint8_t)used;
+    to->shift = (uint8_t)shift;
     return 0;
 }
 
-_Static_assert(HISTOGRAM_TOGETHER <= UINT8_MAX, "a count of values gathered has room");
-
-void histogram_gather(struct histogram_gathering *gathering, const uint32_t *values, unsigned count,
-                      struct histogram_together *ret_together)
+/* `first`: of the values that it has. */
+static void note_extent(struct histogram *histogram, bool first, uint64_t sum, uint64_t min,
+                        uint64_t max)
 {
-    struct histogram *histogram = &ret_together->histogram;
+    if (first || min < histogram->min)
+        histogram->min = min;
+    if (max > histogram->max)
+        histogram->max = max;
+    histogram->sum += sum;
+}
 
-    *histogram = (struct histogram){.min = UINT64_MAX, .buckets = ret_together->buckets};
-    for (unsigned i = 0; i < count; i++) {
-        unsigned place = place_of(values[i]);
-        gathering->marks[place / 64] |= 1ULL << place % 64;
-        gathering->counts[place]++;
-        histogram->sum += values[i];
-        histogram->min = values[i] < histogram->min ? values[i] : histogram->min;
-        histogram->max = values[i] > histogram->max ? values[i] : histogram->max;
+int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most)
+{
+    bool first = to->used == 0;
+
+    if (from->used == 0)
+        return 0;
+    int result = merge_buckets(to, from, most);
+    if (result == 0)
+        note_extent(to, first, from->sum, from->min, from->max);
+    return result;
+}
+
+/* ---- values that were gathered ---- */
+
+void histogram_gather_more(struct histogram_gathering *gathering,
+                           const struct histogram_gathering *more)
+{
+    unsigned end = histogram_place(more->max) + 1;
+
+    for (unsigned place = histogram_place(more->min); place < end; place++)
+        gathering->counts[place] += more->counts[place];
+    if (gathering->count == 0 || more->min < gathering->min)
+        gathering->min = more->min;
+    if (more->max > gathering->max)
+        gathering->max = more->max;
+    gathering->count += more->count;
+    gathering->sum += more->sum;
+}
+
+static uint32_t take_counts(uint32_t *counts, unsigned begin, unsigned end)
+{
+    uint32_t taken = 0;
+
+    for (unsigned place = begin; place < end; place++) {
+        taken += counts[place];
+        counts[place] = 0;
     }
-    for (unsigned word = 0; word < ARRAY_SIZE(gathering->marks); word++)
-        for (; gathering->marks[word] != 0; gathering->marks[word] &= gathering->marks[word] - 1) {
-            uint64_t place = word * 64 + (unsigned)__builtin_ctzll(gathering->marks[word]);
-            histogram->buckets[histogram->used++] = place << COUNT_BITS | gathering->counts[place];
-            gathering->counts[place] = 0;
-        }
+    return taken;
+}
+
+/* What belongs into buckets that are there already; returns how many that is. (Each bucket looks for what is its own:
+ * the other way round nobody could predict how far it is from one to the next.) */
+static uint32_t add_to_known(struct histogram *histogram, uint32_t *counts, unsigned begin,
+                             unsigned end)
+{
+    unsigned shift = histogram->shift;
+    uint32_t taken = 0;
+
+    for (unsigned i = find_bucket(histogram, 0, begin >> shift); i < histogram->used; i++) {
+        unsigned place = bucket_place(histogram->buckets[i]) << shift,
+                 after = place + (1u << shift);
+        if (place >= end)
+            break;
+        uint32_t more = take_counts(counts, place, after < end ? after : end);
+        histogram->buckets[i] += more;
+        taken += more;
+    }
+    return taken;
+}
+
+/* What has no bucket yet. */
+static int add_unknown(struct histogram *histogram, uint32_t *counts, unsigned begin, unsigned end,
+                       unsigned most)
+{
+    uint64_t buckets[UINT8_MAX];
+    int result = 0;
+
+    for (unsigned place = begin; result == 0 && place < end;) {
+        struct histogram some = {.buckets = buckets};
+        for (; place < end && some.used < UINT8_MAX; place++)
+            if (counts[place] != 0) {
+                buckets[some.used++] = (uint64_t)place << COUNT_BITS | counts[place];
+                counts[place] = 0;
+            }
+        if (some.used > 0)
+            result = merge_buckets(histogram, &some, most);
+    }
+    return result;
+}
+
+int histogram_add_gathered(struct histogram *histogram, struct histogram_gathering *gathering,
+                           unsigned most)
+{
+    bool first = histogram->used == 0;
+    int result = 0;
+
+    if (gathering->count == 0)
+        return 0;
+    unsigned begin = histogram_place(gathering->min), end = histogram_place(gathering->max) + 1;
+    uint32_t taken = add_to_known(histogram, gathering->counts, begin, end);
+    if (taken < gathering->count)
+        result = add_unknown(histogram, gathering->counts, begin, end, most);
+    if (result == 0)
+        note_extent(histogram, first, gathering->sum, gathering->min, gathering->max);
+    memset(gathering, 0, offsetof(struct histogram_gathering, counts));
+    return result;
 }
 
 uint64_t histogram_count(const struct histogram *histogram)

@@ -2,8 +2,8 @@
 /*
  * histogram.h: how values are distributed, in little memory.
  *
- *      values --histogram_add()-------------------------> histogram --histogram_quantile()--> p50, p99 ...
- *             --histogram_gather()--histogram_merge()--'
+ *      values --histogram_add()---------------------------------> histogram --histogram_quantile()--> p50, p99 ...
+ *             --histogram_gather()--histogram_add_gathered()--'
  */
 #ifndef DPM_HISTOGRAM_H
 #define DPM_HISTOGRAM_H
@@ -22,10 +22,11 @@ struct histogram {
 
 /* The most buckets of a histogram: of what there is much of, few. A bucket is a sixteenth of an octave,
  * if there are enough for that, else an eighth ... Within a bucket values are taken as evenly spread. */
-#define HISTOGRAM_FEW  12
-#define HISTOGRAM_SOME 24
-#define HISTOGRAM_MANY 64
-#define HISTOGRAM_MOST 160
+#define HISTOGRAM_PARTS_SHIFT 4
+#define HISTOGRAM_FEW         12
+#define HISTOGRAM_SOME        24
+#define HISTOGRAM_MANY        64
+#define HISTOGRAM_MOST        160
 
 /* Values `from` to `to`, both included. */
 struct histogram_bar {
@@ -36,22 +37,44 @@ struct histogram_bar {
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most);
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most);
 
-/* A few values that are added to several histograms: more quickly together than one by one. */
-#define HISTOGRAM_TOGETHER 192
-struct histogram_together {
-    struct histogram histogram; /* to be merged into others, and not to be done with */
-    uint64_t buckets[HISTOGRAM_TOGETHER];
-};
-
-/* Where they are gathered: all zero before, and afterwards again. */
+/* Values that are added to a histogram all together, which takes less time than one by one. All zero is none. */
+#define GATHERED_BITS   29 /* of a value at most */
+#define GATHERED_PLACES ((GATHERED_BITS - HISTOGRAM_PARTS_SHIFT + 1) << HISTOGRAM_PARTS_SHIFT)
 struct histogram_gathering {
-    uint64_t marks[16];
-    uint8_t counts[16 * 64];
+    uint64_t sum;
+    uint32_t min, max;
+    uint32_t count;
+    uint32_t counts[GATHERED_PLACES];
 };
 
-/* At most HISTOGRAM_TOGETHER values. */
-void histogram_gather(struct histogram_gathering *gathering, const uint32_t *values, unsigned count,
-                      struct histogram_together *ret_together);
+/* Where a value belongs: the octave, and which part of it. Below 32 every value has a place of its own. */
+static inline unsigned histogram_place(uint64_t value)
+{
+    if (value < 1u << HISTOGRAM_PARTS_SHIFT)
+        return (unsigned)value;
+    unsigned shift = 63 - HISTOGRAM_PARTS_SHIFT - (unsigned)__builtin_clzll(value);
+    return (shift << HISTOGRAM_PARTS_SHIFT) + (unsigned)(value >> shift);
+}
+
+/* `value`: less than 1 << GATHERED_BITS. */
+static inline void histogram_gather(struct histogram_gathering *gathering, uint32_t value)
+{
+    bool least = gathering->count == 0 || value < gathering->min;
+
+    gathering->counts[histogram_place(value)]++;
+    gathering->count++;
+    gathering->sum += value;
+    gathering->min = least ? value : gathering->min;
+    gathering->max = value > gathering->max ? value : gathering->max;
+}
+
+/* Adds all of `more`, which has some. */
+void histogram_gather_more(struct histogram_gathering *gathering,
+                           const struct histogram_gathering *more);
+
+/* Adds all, and leaves none. Returns as histogram_merge(). */
+int histogram_add_gathered(struct histogram *histogram, struct histogram_gathering *gathering,
+                           unsigned most);
 
 uint64_t histogram_count(const struct histogram *histogram);
 

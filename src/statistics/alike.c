@@ -122,7 +122,7 @@ static int add_uses(struct statistics *statistics, uint32_t row, const uint32_t 
     int result = 0;
 
     for (int i = 0; i < (alike->to_itself ? 1 : 2); i++)
-        for (const struct statistics_use *use = use_at(statistics, first_use[i]);
+        for (struct statistics_use *use = use_at(statistics, first_use[i]);
              result == 0 && use != NULL; use = next_use(statistics, use)) {
             int64_t to = use_of(statistics, &alike->first_use[i], use);
             result = to < 0 ? (int)to : statistics_add_to_alike(statistics, use, (uint32_t)to);
@@ -282,7 +282,7 @@ int alike_fold(struct statistics *statistics)
     size_t count = rows->path_count;
     const struct communication_path **order = calloc(count + 1, sizeof(*order));
     uint32_t *indexes = calloc(count + 1, sizeof(*indexes));
-    int result = order == NULL || indexes == NULL ? -ENOMEM : ended_values_count(statistics);
+    int result = order == NULL || indexes == NULL ? -ENOMEM : value_runs_count(statistics);
 
     for (size_t i = 0; result == 0 && i < count; i++)
         order[i] = &rows->paths[i];
@@ -306,6 +306,5 @@ void alike_done(struct statistics *statistics)
         free_uses(statistics, &all->alike[i]);
     free(all->alike);
     free(all->found);
-    free(statistics->ended_values.words);
     intern_done(&all->keys);
 }

@@ -367,7 +367,7 @@ static int count_all(struct statistics *statistics)
     int result = statistics_bring_in(statistics);
 
     if (result == 0)
-        result = ended_values_count(statistics);
+        result = value_runs_count_many(statistics);
     statistics_count_told_times(statistics);
     return result;
 }

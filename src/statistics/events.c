@@ -11,11 +11,6 @@
 
 /* ---- what it speaks of ---- */
 
-static bool is_message(const struct record *record)
-{
-    return record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE;
-}
-
 /* When it happened, by the first origin's clock. */
 static uint64_t common_time(const struct statistics *statistics, uint32_t origin,
                             const struct record *record)
@@ -98,12 +93,12 @@ static int add_to_stream(struct statistics *statistics, struct statistics_stream
     note_cpu_time(statistics, stream, record_proc_time(&record->header));
     if (id == EVENT_TERMINATION)
         end_stream(statistics, stream, record, time);
-    if (!is_message(record))
+    if (!record_is_message(record))
         return 0;
     statistics->unknown_streams += !stream->known;
     result = procedures_count(&statistics->procedures, &stream->recent[id == EVENT_RECEIVE],
                               event->origin, stream->image, record);
-    return result < 0 || id != EVENT_SEND || statistics->interval == 0
+    return result < 0 || statistics->interval == 0 || id != EVENT_SEND
                ? result
                : intervals_count(statistics, event->origin, record, time);
 }
@@ -128,7 +123,7 @@ static int find_use(struct statistics *statistics, const struct statistics_strea
 static int add_to_use(struct statistics *statistics, struct statistics_use *use,
                       const struct record *record, uint64_t time)
 {
-    int result = is_message(record) ? statistics_add_message(statistics, use, record) : 0;
+    int result = record_is_message(record) ? statistics_add_message(statistics, use, record) : 0;
 
     if (result < 0 || statistics->counts_only)
         return result;

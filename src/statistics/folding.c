@@ -395,7 +395,7 @@ static int fold_processes(struct statistics *statistics)
     int result = -ENOMEM;
 
     if (order != NULL && folds != NULL && map != NULL && processes != NULL)
-        result = ended_values_count(statistics);
+        result = value_runs_count(statistics);
     if (result == 0) {
         choose_processes(statistics, order, folds);
         result = communication_fold_processes(statistics->rows, folds, map, &folded);
@@ -447,7 +447,7 @@ static int drop_unused(struct statistics *statistics)
 
     if (rows->piece_keys.count < 3 * (rows->process_count + rows->path_count + rows->pair_count))
         return 0;
-    int result = ended_values_count(statistics);
+    int result = value_runs_count(statistics);
     if (result == 0)
         result = communication_copy(rows, &fresh);
     if (result < 0)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- values: the latest wait until there are many, which short paths do not live to see ---- */
+/* ---- values: they wait until there are many, which short paths do not live to see ---- */
 
 #define PRECISE_MOST 512
 
@@ -24,11 +24,17 @@ static unsigned most_buckets(const struct statistics_use *use, enum value_kind k
 
 _Static_assert(VALUE_KINDS - VALUE_WAITS == TIME_KINDS - TIME_MESSAGE_WAIT, "both in one order");
 
+enum time_kind time_kind_of(const struct statistics_use *use, enum value_kind kind)
+{
+    if (kind == VALUE_ANSWER)
+        return use->serves ? TIME_RESPONSE : TIME_REQUEST;
+    return TIME_MESSAGE_WAIT + (kind - VALUE_WAITS);
+}
+
 struct histogram *times_of(struct times *times, const struct statistics_use *use,
                            enum value_kind kind)
 {
-    return kind == VALUE_ANSWER ? &times->of[use->serves ? TIME_RESPONSE : TIME_REQUEST]
-                                : &times->of[TIME_MESSAGE_WAIT + (kind - VALUE_WAITS)];
+    return &times->of[time_kind_of(use, kind)];
 }
 
 /* The use's own histogram of a kind, made if there is none; NULL: out of memory. */
@@ -58,52 +64,51 @@ static int add_to_histogram(struct statistics *statistics, struct statistics_use
                : histogram_add(times_of(&process->times, use, kind), value, HISTOGRAM_MOST);
 }
 
-_Static_assert(LATEST_MOST <= HISTOGRAM_TOGETHER, "all of one kind can be added together");
-
-int statistics_add_together(struct statistics *statistics, struct statistics_use *use,
-                            enum value_kind kind, const uint32_t *values, unsigned count)
+int statistics_add_gathered(struct statistics *statistics, struct statistics_use *use,
+                            enum value_kind kind, struct histogram_gathering *gathering)
 {
-    struct communication_process *process = process_row(statistics, use->process);
-    struct histogram *to = own_histogram(statistics, use, kind);
-    struct histogram_together together;
+    struct histogram *own = own_histogram(statistics, use, kind);
 
-    histogram_gather(&statistics->gathering, values, count, &together);
-    int result =
-        to == NULL ? -ENOMEM : histogram_merge(to, &together.histogram, most_buckets(use, kind));
-    return result < 0 || kind < VALUE_ANSWER ? result
-                                             : histogram_merge(times_of(&process->times, use, kind),
-                                                               &together.histogram, HISTOGRAM_MOST);
+    return own == NULL ? -ENOMEM : histogram_add_gathered(own, gathering, most_buckets(use, kind));
 }
 
-/* Puts the latest values into the histograms, and times into those of the process. */
-static int spill(struct statistics *statistics, struct statistics_use *use)
+/* Of the use that the record is about, which its path was used by last. */
+static uint32_t index_of(const struct statistics *statistics, const struct statistics_use *use)
 {
-    const struct use_latest *latest = latest_of(statistics, use);
-    uint32_t values[VALUE_KINDS][LATEST_MOST];
-    uint8_t counts[VALUE_KINDS] = {0};
-    int result = 0;
+    const struct statistics_path *path = path_at(statistics, use->path);
+    uint32_t at = path->last_used;
 
-    for (unsigned i = 0; i < use->latest_count; i++) {
-        enum value_kind kind = kept_kind(latest->values[i]);
-        values[kind][counts[kind]++] = kept_value(latest->values[i]);
-    }
-    for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++)
-        if (counts[kind] > 0)
-            result = statistics_add_together(statistics, use, kind, values[kind], counts[kind]);
-    use->latest_count = 0;
-    return result;
+    if (use_at(statistics, at) != use)
+        for (at = path->first_use; use_at(statistics, at) != use;)
+            at = use_at(statistics, at)->next;
+    return at - 1;
 }
 
 int statistics_add_value(struct statistics *statistics, struct statistics_use *use,
                          enum value_kind kind, uint64_t value)
 {
-    int result = 0;
+    struct use_latest *latest = latest_of(statistics, use);
 
     if (value >> VALUE_BITS != 0)
         return add_to_histogram(statistics, use, kind, value);
-    if (use->latest_count == LATEST_MOST)
-        result = spill(statistics, use);
-    latest_of(statistics, use)->values[use->latest_count++] = value_as_kept(kind, value);
+    if (use->latest_count == LATEST_MOST) {
+        if (value_runs_add(statistics, index_of(statistics, use), latest->values, LATEST_MOST) < 0)
+            return -ENOMEM;
+        use->latest_count = 0;
+    }
+    latest->values[use->latest_count++] = value_as_kept(kind, value);
+    return 0;
+}
+
+/* Those of a kind. */
+static int add_kept(const uint32_t *values, uint32_t count, enum value_kind kind,
+                    struct histogram *histogram, unsigned most)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < count; i++)
+        if (kept_kind(values[i]) == kind)
+            result = histogram_add(histogram, kept_value(values[i]), most);
     return result;
 }
 
@@ -113,10 +118,12 @@ int statistics_add_latest(const struct statistics *statistics, const struct stat
     const struct use_latest *latest = latest_of(statistics, use);
     int result = 0;
 
-    for (unsigned i = 0; result == 0 && i < use->latest_count; i++)
-        if (kept_kind(latest->values[i]) == kind)
-            result = histogram_add(histogram, kept_value(latest->values[i]), most);
-    return result;
+    for (const struct value_run *run = value_run_latest(statistics, use);
+         result == 0 && run != NULL; run = value_run_before(statistics, run))
+        result = add_kept(run->values, run->count, kind, histogram, most);
+    return result < 0 || latest == NULL
+               ? result
+               : add_kept(latest->values, use->latest_count, kind, histogram, most);
 }
 
 static int add_open(const struct use_latest *latest, enum value_kind kind,
@@ -136,7 +143,9 @@ int statistics_add_values(const struct statistics *statistics, const struct stat
                           enum value_kind kind, struct histogram *histogram, unsigned most)
 {
     const struct use_values *values = values_of(statistics, use);
-    int result = values == NULL ? 0 : histogram_merge(histogram, &values->of[kind], most);
+    int result = values == NULL || kind >= statistics->kinds
+                     ? 0
+                     : histogram_merge(histogram, &values->of[kind], most);
 
     if (result == 0)
         result = statistics_add_latest(statistics, use, kind, histogram, most);
@@ -172,11 +181,11 @@ static int add_latest_to_alike(struct statistics *statistics, const struct use_l
     for (uint32_t i = 0; result == 0 && latest->aside != NULL && i < latest->aside->count; i++)
         result = close_one(statistics, &latest->aside->list[i], open, &open_count, to);
     if (result == 0)
-        result = ended_values_add(statistics, alike, latest->values, count);
-    return result < 0 ? result : ended_values_add(statistics, alike, open, open_count);
+        result = value_runs_add(statistics, alike, latest->values, count);
+    return result < 0 ? result : value_runs_add(statistics, alike, open, open_count);
 }
 
-int statistics_add_to_alike(struct statistics *statistics, const struct statistics_use *use,
+int statistics_add_to_alike(struct statistics *statistics, struct statistics_use *use,
                             uint32_t alike)
 {
     const struct use_values *values = values_of(statistics, use);
@@ -185,10 +194,12 @@ int statistics_add_to_alike(struct statistics *statistics, const struct statisti
 
     add_traffic(&to->sent, &use->sent);
     add_traffic(&to->received, &use->received);
+    value_runs_hand_over(statistics, use, alike);
     if (use->latest != 0)
         result =
             add_latest_to_alike(statistics, latest_of(statistics, use), use->latest_count, alike);
-    for (enum value_kind kind = 0; result == 0 && values != NULL && kind < VALUE_KINDS; kind++) {
+    for (enum value_kind kind = 0; result == 0 && values != NULL && kind < statistics->kinds;
+         kind++) {
         struct histogram *of =
             values->of[kind].used == 0 ? NULL : own_histogram(statistics, to, kind);
         if (of != NULL)
@@ -297,8 +308,7 @@ static int note_size(struct statistics *statistics, struct statistics_use *use,
 {
     enum value_kind kind = record->header.id == EVENT_SEND ? VALUE_SENT : VALUE_RECEIVED;
 
-    if (kind == VALUE_RECEIVED && path->partner_used &&
-        sends_are_metered(statistics, path->partner))
+    if (kind == VALUE_RECEIVED && path->partner_tells)
         return 0;
     if (record->header.flags & RECORD_CONTINUED) {
         struct open_message *open =

@@ -43,6 +43,8 @@ void statistics_count_only(struct statistics *statistics)
 {
     statistics->counts_only = true;
     statistics->limits.paths = COUNTED_PATHS;
+    statistics->kinds = VALUE_WAITS;
+    statistics->values.size = VALUE_WAITS * sizeof(struct histogram);
     statistics->joiner.closed_too = true; /* sources are read in turns */
 }
 
@@ -51,6 +53,7 @@ void statistics_free(struct statistics *statistics)
     if (statistics == NULL)
         return;
     alike_done(statistics);
+    value_runs_done(statistics);
     statistics_tables_done(statistics);
     identities_free(statistics->identities);
     for (uint32_t i = 0; i < statistics->origin_count; i++)

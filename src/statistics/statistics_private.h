@@ -129,8 +129,7 @@ enum value_kind {
     VALUE_KINDS,
 };
 
-/* A path of some hundred messages needs no histograms: more would cost more memory than it saves time. */
-#define LATEST_MOST 70
+#define LATEST_MOST 21 /* with them a struct use_latest has two lines of the cache */
 #define KIND_BITS   3
 #define VALUE_BITS  (32 - KIND_BITS)
 
@@ -156,22 +155,24 @@ struct open_messages {
 
 /* How the values of a use are distributed. */
 struct use_values {
-    struct histogram of[VALUE_KINDS];
+    struct histogram of[VALUE_KINDS]; /* the first statistics->kinds of them */
 };
 
 /* Of a use that lives: messages that are not complete, and values that are not distributed yet. */
 struct use_latest {
     struct open_message open[VALUE_ANSWER]; /* the latest message of each kind */
     struct open_messages *aside;            /* NULL: one stream at a time has used it so far */
-    uint32_t values[LATEST_MOST];           /* value << KIND_BITS | kind */
+    uint32_t run;                 /* its latest run of values + 1: value_runs.c; 0: none */
+    uint32_t values[LATEST_MOST]; /* since then: value << KIND_BITS | kind */
 } __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct use_latest) == 128, "it is two lines of the cache");
 
 /* One process at one end of a path, or of the connections that share a row. */
 struct statistics_use {
     union {
         uint32_t path; /* index into paths */
-        uint32_t
-            values_wait; /* it shares a row: where its latest run of ended_values begins, + 1 */
+        uint32_t run;  /* it shares a row: its latest run of values + 1; 0: none */
     };
     uint32_t process; /* index into rows->processes */
     uint32_t next;    /* index into uses + 1 of the same path, 0: last */
@@ -197,11 +198,11 @@ struct statistics_path {
                            too, but in another line of the cache */
     uint8_t role; /* enum path_role, of this end; guessed from the ports if need be */
     bool known;
-    bool byte_stream;  /* 0 bytes received are the end of file */
-    bool partner_used; /* the other end is metered, and somebody uses it */
-    uint64_t messages; /* SEND and RECEIVE records */
-    uint32_t outgoing; /* index into queues + 1, of what it sends; 0: nothing yet */
-    uint32_t incoming; /* of what comes from somebody who is not metered; likewise */
+    bool byte_stream;   /* 0 bytes received are the end of file */
+    bool partner_tells; /* the other end is used, and what it sends is recorded there */
+    uint64_t messages;  /* SEND and RECEIVE records */
+    uint32_t outgoing;  /* index into queues + 1, of what it sends; 0: nothing yet */
+    uint32_t incoming;  /* of what comes from somebody who is not metered; likewise */
     uint32_t origin;
     uint32_t number;
     bool present; /* false: it is not in use */
@@ -264,11 +265,12 @@ struct halves {
     uint64_t split;            /* whose other end came later */
 };
 
-/* Of connections that have ended, until there are many: ended_values.c. */
-struct ended_values {
+/* Values that are not distributed yet: value_runs.c. */
+struct value_runs {
     uint32_t *words;
     size_t capacity;
     uint32_t used;
+    struct gathered_values *gathered; /* while they are distributed; NULL: they never were */
 };
 
 /* What else connections have in common that share a row, and who used them. */
@@ -328,9 +330,10 @@ struct statistics {
     struct pool paths;
     struct lookup use_numbers; /* by path and process */
     struct pool uses;
-    struct pool latest; /* of those of paths */
-    struct pool values; /* of those that have had more */
-    uint32_t precise;   /* of these */
+    struct pool latest;    /* of those of paths */
+    struct pool values;    /* of those that have had more */
+    enum value_kind kinds; /* of values that there are: without queues no waits */
+    uint32_t precise;      /* of these */
     struct pool queues;
     struct joiner joiner;       /* ends are numbered like paths */
     uint32_t ended;             /* paths and processes that have ended since the last folding */
@@ -340,7 +343,6 @@ struct statistics {
     uint32_t settled;           /* connections */
     struct traffic least;       /* of the smallest that is settled since there were too many */
     struct waiting_events waiting;
-    struct histogram_gathering gathering;
 
     /* the result so far: all processes, connections that share rows */
     struct communication *rows;
@@ -349,8 +351,17 @@ struct statistics {
     struct statistics_process *processes; /* beside each of rows->processes */
     size_t process_state_capacity;
     struct alike_rows alike_rows;
-    struct ended_values ended_values;
+    struct value_runs value_runs;
 };
+
+#define LINE 64 /* bytes, of the processor's cache */
+
+/* What is asked for together arrives together. */
+static inline void fetch(const void *object, size_t lines)
+{
+    for (size_t i = 0; object != NULL && i < lines; i++)
+        __builtin_prefetch((const char *)object + i * LINE, 1);
+}
 
 /* ---- the tables: index of a number of an origin, new or known; a negative errno: out of memory ---- */
 
@@ -363,19 +374,21 @@ int64_t statistics_path_index(struct statistics *statistics, uint32_t origin, ui
 static inline struct statistics_stream *stream_at(const struct statistics *statistics,
                                                   uint32_t index)
 {
-    return pool_at(&statistics->streams, index);
+    return pool_at_sized(&statistics->streams, index, sizeof(struct statistics_stream));
 }
 
 static inline struct statistics_path *path_at(const struct statistics *statistics, uint32_t index)
 {
-    return pool_at(&statistics->paths, index);
+    return pool_at_sized(&statistics->paths, index, sizeof(struct statistics_path));
 }
 
 /* `index_and_1`: a first_use, or a use's next. NULL: there is none. */
 static inline struct statistics_use *use_at(const struct statistics *statistics,
                                             uint32_t index_and_1)
 {
-    return index_and_1 == 0 ? NULL : pool_at(&statistics->uses, index_and_1 - 1);
+    return index_and_1 == 0
+               ? NULL
+               : pool_at_sized(&statistics->uses, index_and_1 - 1, sizeof(struct statistics_use));
 }
 
 static inline struct statistics_use *next_use(const struct statistics *statistics,
@@ -388,7 +401,9 @@ static inline struct statistics_use *next_use(const struct statistics *statistic
 static inline struct use_latest *latest_of(const struct statistics *statistics,
                                            const struct statistics_use *use)
 {
-    return use->latest == 0 ? NULL : pool_at(&statistics->latest, use->latest - 1);
+    return use->latest == 0
+               ? NULL
+               : pool_at_sized(&statistics->latest, use->latest - 1, sizeof(struct use_latest));
 }
 
 /* NULL: it has had few so far. */
@@ -510,6 +525,14 @@ int statistics_add_event(struct statistics *statistics, const struct waiting_eve
 /* So much has ended that it is worth while to take it out. */
 bool statistics_have_ended_enough(const struct statistics *statistics);
 
+/* Whether it is a SEND or a RECEIVE. (Which of them nobody can predict: there is no branch for it.) */
+static inline bool record_is_message(const struct record *record)
+{
+    const uint32_t messages = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE);
+
+    return record->header.id < 32 && (messages >> record->header.id & 1);
+}
+
 /* Whether a record of a stream is about a path, which a process uses then. A RECEIVECALL of no path waits for any of
  * several. */
 static inline bool record_uses_path(const struct record *record)
@@ -538,14 +561,33 @@ int statistics_finish_last(struct statistics *statistics, const struct source_st
 int note_addresses(struct addresses_had *had, uint64_t addresses);
 void addresses_done(struct addresses_had *had);
 
-/* ---- ended_values.c; these return 0 or -ENOMEM ---- */
+/* ---- value_runs.c; these return 0 or -ENOMEM ---- */
 
-/* Values, each with its kind, wait to be added to those of a use of a shared row: index into uses. */
-int ended_values_add(struct statistics *statistics, uint32_t alike, const uint32_t *values,
-                     uint32_t count);
+/* Values that a use has had one after the other, each with its kind. */
+struct value_run {
+    uint32_t use;    /* index into uses */
+    uint32_t before; /* the run before of the same use + 1; 0: this is the first */
+    uint32_t count;
+    uint32_t values[];
+};
 
-/* Adds all that wait: before shared rows are looked at. */
-int ended_values_count(struct statistics *statistics);
+/* The latest run of a use, and the one before it; NULL: there is none. */
+const struct value_run *value_run_latest(const struct statistics *statistics,
+                                         const struct statistics_use *use);
+const struct value_run *value_run_before(const struct statistics *statistics,
+                                         const struct value_run *run);
+
+/* One more run of a use: index into uses. */
+int value_runs_add(struct statistics *statistics, uint32_t use, const uint32_t *values,
+                   uint32_t count);
+
+/* All runs of a use are those of another one from now on: index into uses. */
+void value_runs_hand_over(struct statistics *statistics, struct statistics_use *from, uint32_t to);
+
+/* Distributes all, or but for those of uses that live and have had few. */
+int value_runs_count(struct statistics *statistics);
+int value_runs_count_many(struct statistics *statistics);
+void value_runs_done(struct statistics *statistics);
 
 /* ---- halves.c ---- */
 
@@ -562,6 +604,7 @@ int statistics_add_message(struct statistics *statistics, struct statistics_use 
                            const struct record *record);
 
 /* To which times the values of a use belong, by their kind. An answer is a server's or a client's. */
+enum time_kind time_kind_of(const struct statistics_use *use, enum value_kind kind);
 struct histogram *times_of(struct times *times, const struct statistics_use *use,
                            enum value_kind kind);
 
@@ -571,7 +614,7 @@ int statistics_add_latest(const struct statistics *statistics, const struct stat
 
 /* Adds all that a use has counted to one of connections that share a row (index into uses), and its latest times to its
  * process. Returns 0 or -ENOMEM. */
-int statistics_add_to_alike(struct statistics *statistics, const struct statistics_use *use,
+int statistics_add_to_alike(struct statistics *statistics, struct statistics_use *use,
                             uint32_t alike);
 
 /* How a value is kept that is not distributed yet. */
@@ -590,10 +633,9 @@ static inline uint32_t kept_value(uint32_t kept)
     return kept >> KIND_BITS;
 }
 
-/* Adds some values of a kind, at most HISTOGRAM_TOGETHER, to those of a use, and if they are times to those of its
- * process. */
-int statistics_add_together(struct statistics *statistics, struct statistics_use *use,
-                            enum value_kind kind, const uint32_t *values, unsigned count);
+/* Adds values that were gathered to those of a use, and leaves none; not to those of its process. */
+int statistics_add_gathered(struct statistics *statistics, struct statistics_use *use,
+                            enum value_kind kind, struct histogram_gathering *gathering);
 
 /* Adds all values of a kind that a use has, to at most so many buckets. */
 int statistics_add_values(const struct statistics *statistics, const struct statistics_use *use,
@@ -635,9 +677,7 @@ int waits_follow(struct statistics *statistics, struct statistics_stream *stream
 static inline int waits_note(struct statistics *statistics, struct statistics_stream *stream,
                              struct statistics_use *use, const struct record *record)
 {
-    bool is_message = record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE;
-
-    return is_message && stream->waits.since == 0 && stream->blocked.since == 0
+    return record_is_message(record) && (stream->waits.since | stream->blocked.since) == 0
                ? 0
                : waits_follow(statistics, stream, use, record);
 }

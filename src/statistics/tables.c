@@ -33,7 +33,8 @@ static void number_table_done(struct number_table *table)
 static struct recent_number *recent_number(const struct number_table *table, uint32_t origin,
                                            uint32_t number)
 {
-    return &table->recent[(number + origin * 61) % RECENT_NUMBERS];
+    /* Numbers of an origin that live are near each other: those of the next one stand elsewhere. */
+    return &table->recent[(number + origin * (RECENT_NUMBERS / 8 * 3 + 1)) % RECENT_NUMBERS];
 }
 
 uint32_t number_table_find(const struct number_table *table, uint32_t origin, uint32_t number)
@@ -155,7 +156,7 @@ void statistics_note_used(struct statistics *statistics, uint32_t path)
     uint32_t partner = path_at(statistics, path)->partner;
 
     if (partner != NO_END && partner != path && path_at(statistics, path)->first_use != 0)
-        path_at(statistics, partner)->partner_used = true;
+        path_at(statistics, partner)->partner_tells = sends_are_metered(statistics, path);
 }
 
 static uint64_t use_key(uint32_t path, uint32_t process)
@@ -236,7 +237,7 @@ static void free_values(struct statistics *statistics, const struct statistics_u
 
     if (values == NULL)
         return;
-    for (unsigned kind = 0; kind < VALUE_KINDS; kind++)
+    for (enum value_kind kind = 0; kind < statistics->kinds; kind++)
         histogram_done(&values->of[kind]);
     statistics->precise -= use->precise;
     pool_give(&statistics->values, use->values - 1);
@@ -293,6 +294,7 @@ int statistics_tables_new(struct statistics *statistics)
     statistics->paths.size = sizeof(struct statistics_path);
     statistics->uses.size = sizeof(struct statistics_use);
     statistics->latest.size = sizeof(struct use_latest);
+    statistics->kinds = VALUE_KINDS;
     statistics->values.size = sizeof(struct use_values);
     statistics->queues.size = sizeof(struct queue);
     return number_table_new(&statistics->process_numbers) < 0 ||

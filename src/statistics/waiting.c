@@ -12,14 +12,6 @@
 
 #include <string.h>
 
-#define LINE 64 /* bytes, of the processor's cache */
-
-static void fetch(const void *object, size_t lines)
-{
-    for (size_t i = 0; object != NULL && i < lines; i++)
-        __builtin_prefetch((const char *)object + i * LINE, 1);
-}
-
 /* The path that an event uses; NULL: none that is known. It stays known until all that wait are counted. */
 static inline struct statistics_path *find_path(const struct statistics *statistics,
                                                 struct waiting_event *event)
@@ -60,8 +52,8 @@ static void fetch_all(struct statistics *statistics)
     for (uint32_t i = 0; i < waiting->count; i++) {
         const struct statistics_path *path = paths[i];
         fetch(path == NULL ? NULL : use_at(statistics, path->last_used), 1);
-        fetch(path == NULL || path->partner == NO_END ? NULL : path_at(statistics, path->partner),
-              1);
+        if (path != NULL && path->partner != NO_END && !statistics->counts_only)
+            fetch(path_at(statistics, path->partner), 1);
     }
     for (uint32_t i = 0; i < waiting->count; i++) {
         const struct statistics_use *use =
