@@ -47,10 +47,10 @@ int halves_left(struct statistics *statistics, const struct path_record *record)
         return 0;
     bool starts = joiner_knows_starts(record);
     int result =
-        starts ? note_addresses(&statistics->halves.ends, hash_end(record, BY_STARTS, false)) : 0;
+        starts ? addresses_note(&statistics->halves.ends, hash_end(record, BY_STARTS, false)) : 0;
     if (result >= 0)
         result =
-            note_addresses(&statistics->halves.ends,
+            addresses_note(&statistics->halves.ends,
                            hash_end(record, starts ? BY_ADDRESSES : BY_ADDRESSES_ALONE, false));
     return result < 0 ? result : 0;
 }
@@ -58,10 +58,7 @@ int halves_left(struct statistics *statistics, const struct path_record *record)
 static bool has_left(const struct statistics *statistics, const struct path_record *record,
                      enum hash_of of)
 {
-    uint64_t hash = hash_end(record, of, true);
-
-    return intern_find(&statistics->halves.ends.latest, hash) >= 0 ||
-           intern_find(&statistics->halves.ends.before, hash) >= 0;
+    return addresses_are_noted(&statistics->halves.ends, hash_end(record, of, true));
 }
 
 void halves_came(struct statistics *statistics, const struct path_record *record)

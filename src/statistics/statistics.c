@@ -233,40 +233,6 @@ static uint8_t likely_role(const struct path_record *record)
     return PATH_ROLE_UNKNOWN;
 }
 
-/* Of this end, in its recording: the other end is another one, and another recording may tell of the same. */
-static uint64_t hash_addresses(uint32_t origin, const struct path_record *record)
-{
-    uint64_t hash = hash_bytes(origin, record->local, sizeof(record->local));
-
-    hash = hash_bytes(hash, record->remote, sizeof(record->remote));
-    hash = hash_bytes(hash, &record->network, sizeof(record->network));
-    hash = hash_bytes(hash, &record->local_port, sizeof(record->local_port));
-    return hash_bytes(hash, &record->remote_port, sizeof(record->remote_port));
-}
-
-int note_addresses(struct addresses_had *had, uint64_t addresses)
-{
-    uint32_t count = had->latest.count;
-    bool before = intern_find(&had->before, addresses) >= 0;
-    int64_t index = intern_add(&had->latest, addresses);
-
-    if (index < 0)
-        return -ENOMEM;
-    if (had->latest.count == ADDRESSES_KNOWN) {
-        struct intern full = had->latest;
-        had->latest = had->before;
-        intern_clear(&had->latest);
-        had->before = full;
-    }
-    return before || (uint64_t)index < count;
-}
-
-void addresses_done(struct addresses_had *had)
-{
-    intern_done(&had->latest);
-    intern_done(&had->before);
-}
-
 /* A path may be described again when more is known of it (the peer of a UNIX socket). */
 static int add_path(struct statistics *statistics, const struct event *event)
 {
@@ -276,16 +242,13 @@ static int add_path(struct statistics *statistics, const struct event *event)
     if (index < 0)
         return (int)index;
     struct statistics_path *path = path_at(statistics, (uint32_t)index);
+    bool is_new = !path->known, has_ports = is_new && record->kind == PATH_TCP;
+    uint64_t addresses = has_ports ? hash_addresses(event->origin, record) : 0;
+    if (has_ports)
+        addresses_fetch(&statistics->addresses, addresses);
     int result = identities_add(statistics->identities, event);
     if (result < 0)
         return result;
-    bool is_new = !path->known;
-    if (is_new && record->kind == PATH_TCP) {
-        result = note_addresses(&statistics->addresses, hash_addresses(event->origin, record));
-        if (result < 0)
-            return result;
-        path->reuses = result > 0;
-    }
     path->known = true;
     path->role = likely_role(record);
     path->byte_stream = record->kind == PATH_TCP || record->kind == PATH_UNIX_STREAM;
@@ -301,7 +264,11 @@ static int add_path(struct statistics *statistics, const struct event *event)
     }
     if (result == 0 && partner == NO_END && is_new)
         halves_came(statistics, record);
-    return result;
+    if (result < 0 || !has_ports)
+        return result;
+    result = addresses_note(&statistics->addresses, addresses);
+    path->reuses = result > 0;
+    return result < 0 ? result : 0;
 }
 
 /* Counts go on over 2^32. */

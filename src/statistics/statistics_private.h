@@ -250,13 +250,13 @@ struct statistics_limits {
     uint32_t paths;   /* rows that others share */
 };
 
-#define ADDRESSES_KNOWN 65536
-
-/* Hashes of addresses and ports that connections had: of the latest ADDRESSES_KNOWN at least, for a machine has
- * no more ports than that to choose from. */
+/* Hashes of addresses and ports that connections had: addresses.c. */
 struct addresses_had {
-    struct intern latest;
-    struct intern before; /* full: replaced when the latest are */
+    struct hashes {
+        uint64_t *slots; /* open addressing; 0: free */
+        uint32_t slot_count;
+        uint32_t count;
+    } latest, before;
 };
 
 /* Connections of which one end has left before the other was told of: halves.c. */
@@ -557,8 +557,17 @@ void statistics_count_told_times(struct statistics *statistics);
 int statistics_finish_last(struct statistics *statistics, const struct source_state *states,
                            uint32_t origins, struct communication **ret_communication);
 
+/* ---- addresses.c ---- */
+
+/* Of this end, in its recording: the other end is another one, and another recording may tell of the same. */
+uint64_t hash_addresses(uint32_t origin, const struct path_record *record);
+
 /* Whether this was noted before, among the latest; from now on it was. Returns 1, 0 or -ENOMEM. */
-int note_addresses(struct addresses_had *had, uint64_t addresses);
+int addresses_note(struct addresses_had *had, uint64_t hash);
+bool addresses_are_noted(const struct addresses_had *had, uint64_t hash);
+
+/* Will be asked for soon. */
+void addresses_fetch(const struct addresses_had *had, uint64_t hash);
 void addresses_done(struct addresses_had *had);
 
 /* ---- value_runs.c; these return 0 or -ENOMEM ---- */
