@@ -13,7 +13,8 @@
 /* How values are distributed. All zero is an empty one. Its memory is its owner's, histogram_done(). */
 struct histogram {
     uint64_t sum, min, max;
-    uint64_t *buckets; /* histogram.c */
+    void *buckets;    /* histogram.c */
+    uint32_t counted; /* values, as long as there are few enough for narrow buckets */
     uint8_t used;
     uint8_t capacity;
     uint8_t shift;
@@ -55,6 +56,8 @@ static inline unsigned histogram_place(uint64_t value)
     unsigned shift = 63 - HISTOGRAM_PARTS_SHIFT - (unsigned)__builtin_clzll(value);
     return (shift << HISTOGRAM_PARTS_SHIFT) + (unsigned)(value >> shift);
 }
+
+#define HISTOGRAM_PLACES ((64 - HISTOGRAM_PARTS_SHIFT + 1) << HISTOGRAM_PARTS_SHIFT)
 
 /* `value`: less than 1 << GATHERED_BITS. */
 static inline void histogram_gather(struct histogram_gathering *gathering, uint32_t value)

@@ -190,7 +190,7 @@ static void fetch_histograms(const struct statistics *statistics, const struct u
     for (unsigned i = 0; i < uses->count; i++) {
         const struct use_values *values = values_of(statistics, uses->list[i]);
         for (enum value_kind kind = 0; values != NULL && kind < VALUE_WAITS; kind++)
-            fetch(values->of[kind].buckets, values->of[kind].used / 8u);
+            fetch(values->of[kind].buckets, values->of[kind].used / 16u);
     }
 }
 
