@@ -236,6 +236,32 @@ static void concurrent_senders(void **state)
     assert_int_equal(outcome.events[found(0, 2, 3)].edge_count, 2);
 }
 
+/* A call in progress is overtaken by two that end: the SENDCALL tells what is its own, whatever position that has when it
+ * is told. In the queue are 40 bytes of the call in progress and of the first of the others, then 10 of the second. */
+static void blocked_and_overtaken(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_message(&first, T0 + 10, EVENT_SEND, 1, 1, 1, 0, 10);
+    add_message(&first, T0 + 20, EVENT_SEND, 3, 1, 1, 10, 10);
+    add_message(&first, T0 + 40, EVENT_SEND, 3, 2, 1, 20, 10);
+    add_message(&first, T0 + 50, EVENT_SENDCALL, 1, 2, 1, 50, 30); /* began when 20 were counted */
+    add_message(&first, T0 + 70, EVENT_SEND, 3, 3, 1, 30, 10);
+    add_message(&first, T0 + 80, EVENT_RECEIVE, 2, 1, 2, 20, 40);
+    add_message(&first, T0 + 90, EVENT_RECEIVE, 2, 2, 2, 60, 10);
+    add_event(&first, T0 + 3 * MOMENT_OF_TEST, EVENT_EXEC, 4, 1);
+    add_message(&first, T0 + 4 * MOMENT_OF_TEST, EVENT_SEND, 1, 3, 1, 40, 30);
+    run(false);
+    uint32_t at = found(0, 2, 2);
+    assert_int_equal(outcome.events[at].edge_count, 2);
+    assert_edge(at, 0, EDGE_ORDERED, found(0, 3, 3), 10);
+    assert_edge(at, 1, EDGE_ORDERED, found(0, 1, 2), 10);
+    assert_rest(at, REST_NONE, 0);
+    assert_int_equal(outcome.counts.inferred, 0);
+    assert_int_equal(outcome.counts.stalls, 0);
+}
+
 static struct record *add_block(uint64_t time, uint32_t stream, uint32_t sequence, uint32_t call,
                                 uint64_t duration)
 {
@@ -1041,6 +1067,7 @@ int main(void)
         cmocka_unit_test(nothing_received),
         cmocka_unit_test(blocked_send),
         cmocka_unit_test(concurrent_senders),
+        cmocka_unit_test(blocked_and_overtaken),
         cmocka_unit_test(parents_and_children),
         cmocka_unit_test(wakeups),
         cmocka_unit_test(wakeups_of_who_is_held),

@@ -1329,6 +1329,10 @@ static void what_was_wrong_once(void **state)
     live_and_compare(265, steps_of(265),
                      (struct shape){.loses = true, .discards = true, .crowded = true});
     live_and_compare(5174, steps_of(5174), (struct shape){.loses = true});
+    /* less was taken to be out of a call in progress than its SENDCALL told, once calls that ended had its positions */
+    live_and_compare(1001695, steps_of(1001695), (struct shape){.crowded = true});
+    live_and_compare(1795514980526116753, steps_of(1795514980526116753),
+                     (struct shape){.loses = true, .crowded = true});
     /* a RECEIVE had neither edges nor a rest */
     live_and_compare(100098, steps_of(100098), (struct shape){.discards = true, .crowded = true});
 }

@@ -217,14 +217,8 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     return keep_send(history, end, &sent);
 }
 
-/* Where the piece of a call begins of which `bytes` are out up to `to`. Where positions are counted when a call ends,
- * that of the first may be another one. */
-static uint64_t piece_begins(const struct end *end, uint64_t to, uint32_t bytes)
-{
-    return end->counted && end->out_end < to && to - end->out_end <= bytes ? end->out_end
-                                                                           : to - bytes;
-}
-
+/* Positions are counted when calls end: those that the SENDCALL speaks of may meanwhile be others'. Its bytes are its own,
+ * beside all SENDs. */
 int flows_note_sendcall(struct history *history, struct end *end, struct stream *stream,
                         const struct record *record)
 {
@@ -241,7 +235,7 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
         stream->next_open = end->opens;
         end->opens = stream;
         stream->open_began = stream->began_time;
-        stream->open_from = piece_begins(end, to, bytes);
+        stream->open_from = to - bytes;
         stream->open_handed_to = stream->open_from;
         stream->open_handed_bytes = 0;
         stream->open_call.number = NO_NUMBER;
@@ -252,9 +246,7 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
     } else if (!is_same_who(end->sender, who_is(stream)) && note_sender(history, end, stream) < 0)
         return -ENOMEM;
     stream->open_to = to;
-    stream->open_bytes = to > stream->open_from && to - stream->open_from < bytes
-                             ? (uint32_t)(to - stream->open_from)
-                             : bytes;
+    stream->open_bytes = bytes;
     if (end->partner != NULL)
         end->partner->external = false;
     return 0;
