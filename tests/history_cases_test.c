@@ -262,6 +262,26 @@ static void blocked_and_overtaken(void **state)
     assert_int_equal(outcome.counts.stalls, 0);
 }
 
+/* A call that began when the RECEIVE was over has nothing to do with it, however long it lasts. */
+static void long_call_begun_later(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_message(&first, T0 + 10, EVENT_SEND, 1, 1, 1, 0, 10);
+    add_message(&first, T0 + 20, EVENT_SEND, 3, 1, 1, 10, 10);
+    add_event(&first, T0 + 21, EVENT_EXEC, 1, 2);
+    add_message(&first, T0 + 25, EVENT_SENDCALL, 1, 3, 1, 30, 10);
+    add_message(&first, T0 + 30, EVENT_RECEIVE, 2, 1, 2, 20, 10);
+    add_event(&first, T0 + 40, EVENT_EXEC, 3, 2);
+    add_message(&first, T0 + 50, EVENT_SENDCALL, 3, 3, 1, 20, 0);
+    add_message(&first, T0 + 6 * SECOND, EVENT_SEND, 3, 4, 1, 20, 10);
+    add_message(&first, T0 + 7 * SECOND, EVENT_SEND, 1, 4, 1, 30, 10);
+    run(false);
+    assert_int_equal(outcome.events[found(0, 2, 1)].edge_count, 1);
+    assert_edge(found(0, 2, 1), 0, EDGE_ORDERED, found(0, 1, 4), 10);
+}
+
 static struct record *add_block(uint64_t time, uint32_t stream, uint32_t sequence, uint32_t call,
                                 uint64_t duration)
 {
@@ -1068,6 +1088,7 @@ int main(void)
         cmocka_unit_test(blocked_send),
         cmocka_unit_test(concurrent_senders),
         cmocka_unit_test(blocked_and_overtaken),
+        cmocka_unit_test(long_call_begun_later),
         cmocka_unit_test(parents_and_children),
         cmocka_unit_test(wakeups),
         cmocka_unit_test(wakeups_of_who_is_held),

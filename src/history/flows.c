@@ -17,18 +17,18 @@
 
 /* ---- noting ---- */
 
-static uint32_t during_of(const struct history *history, const struct stream *stream,
-                          const struct record *record)
+/* When the call that this record ends had not begun yet. */
+static uint64_t began_of(const struct history *history, const struct stream *stream,
+                         const struct record *record)
 {
+    uint64_t time = record->header.time;
     uint64_t began = stream_call_began(history, stream, record);
 
     /* the ptrace meter tells of a send from its call's beginning on */
     if (history->origins[stream->origin].meter == METER_PTRACE && record->header.id == EVENT_SEND &&
         record->message.span != UINT32_MAX)
-        began = record->header.time - record->message.span;
-    uint64_t during = record->header.time > began ? record->header.time - began : 0;
-
-    return began == 0 || during >= UINT32_MAX ? UINT32_MAX : (uint32_t)during;
+        began = time - record->message.span;
+    return began < time ? began : time;
 }
 
 /* The first stream that sends makes no list, the second one makes it of both. */
@@ -178,7 +178,8 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
         .position = position,
         .number = NO_NUMBER,
         .time = record->header.time,
-        .during = stream == NULL || !end->counted ? 0 : during_of(history, stream, record),
+        .began = stream == NULL || !end->counted ? record->header.time
+                                                 : began_of(history, stream, record),
         .bytes = record->message.bytes,
         .left = bytes,
         .concurrent = (record->header.flags & RECORD_CONCURRENT) != 0,
@@ -285,7 +286,7 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
         .position = position,
         .number = NO_NUMBER,
         .time = record->header.time,
-        .during = during_of(history, stream, record),
+        .began = began_of(history, stream, record),
         .bytes = record->message.bytes,
         .left = length_of(end->kind, record->message.bytes),
         .concurrent = (record->header.flags & RECORD_CONCURRENT) != 0,

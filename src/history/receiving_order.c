@@ -129,7 +129,7 @@ static void add_candidate(struct look *look, const struct sent *sent, uint64_t l
 
     if (begin >= high || end <= low)
         return;
-    if (!exact && call_began(sent) >= look->record->header.time)
+    if (!exact && sent->began >= look->record->header.time)
         return; /* it began when the RECEIVE was over */
     uint64_t bytes = (end < high ? end : high) - (begin > low ? begin : low);
     if (kind_counts_messages(look->from->kind) || bytes > sent->bytes)

@@ -133,12 +133,11 @@ static void put_in_doubt(const struct end *end, struct sends *sends, struct sent
 static void compare_with_smaller(struct end *end, struct sends *sends, uint32_t index)
 {
     struct sent *sent = &sends->at[index];
-    uint64_t began = call_began(sent);
     uint32_t certain = 0;
 
     for (uint32_t i = index; i > sends->first && certain < LOOKED_BACK; i--) {
         struct sent *other = &sends->at[i - 1];
-        if (other->time <= began)
+        if (other->time <= sent->began)
             certain++;
         else if (other->stream != sent->stream)
             put_in_doubt(end, sends, other, sent);
@@ -157,6 +156,6 @@ void sends_compare_order(struct end *end, struct sends *sends, uint32_t index)
 
     compare_with_smaller(end, sends, index);
     for (uint32_t i = index + 1; i < sends->end; i++)
-        if (sends->at[i].stream != sent->stream && call_began(&sends->at[i]) < sent->time)
+        if (sends->at[i].stream != sent->stream && sends->at[i].began < sent->time)
             put_in_doubt(end, sends, sent, &sends->at[i]);
 }

@@ -24,7 +24,7 @@ struct sent {
     uint64_t repeated : 1;   /* UDP: another number may be its */
     uint32_t value;          /* index + 1 */
     uint64_t time;           /* of its record: the end of the call */
-    uint32_t during; /* ns before `time` when the call had not begun, or UINT32_MAX: or longer */
+    uint64_t began;          /* when the call had not begun yet; 0: not known */
     uint32_t bytes;
     uint32_t left;   /* of its length: not received yet */
     uint32_t stream; /* number ... */
@@ -67,11 +67,6 @@ struct sharing {
     uint32_t taker_count;
     size_t taker_capacity;
 };
-
-static inline uint64_t call_began(const struct sent *sent)
-{
-    return sent->during == UINT32_MAX || sent->during > sent->time ? 0 : sent->time - sent->during;
-}
 
 static inline uint32_t sends_count(const struct sends *sends)
 {
