@@ -1333,6 +1333,11 @@ static void what_was_wrong_once(void **state)
     live_and_compare(1001695, steps_of(1001695), (struct shape){.crowded = true});
     live_and_compare(1795514980526116753, steps_of(1795514980526116753),
                      (struct shape){.loses = true, .crowded = true});
+    /* a SENDCALL tells how much had been counted before its call, whatever of it was lost (30176298, 30280234), and that
+     * somebody metered sends there (20206722) */
+    live_and_compare(30176298, steps_of(30176298), (struct shape){.loses = true, .crowded = true});
+    live_and_compare(30280234, steps_of(30280234), (struct shape){.loses = true, .crowded = true});
+    live_and_compare(20206722, steps_of(20206722), (struct shape){.loses = true, .crowded = true});
     /* whose call had lasted for more than 4.29 s was taken to have begun before any RECEIVE: streams waited for each other */
     live_and_compare(20146657, steps_of(20146657), (struct shape){.crowded = true});
     /* a RECEIVE had neither edges nor a rest */

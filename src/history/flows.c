@@ -218,6 +218,17 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     return keep_send(history, end, &sent);
 }
 
+/* Who is in a send call is metered, though nothing of it is out yet. */
+static void note_metered_sender(struct end *end, const struct stream *stream)
+{
+    if (end->sender.life == 0) {
+        end->sender = who_is(stream);
+        end->sender_number = stream->number;
+    }
+    if (end->partner != NULL)
+        end->partner->external = false;
+}
+
 /* Positions are counted when calls end: those that the SENDCALL speaks of may meanwhile be others'. Its bytes are its own,
  * beside all SENDs. */
 int flows_note_sendcall(struct history *history, struct end *end, struct stream *stream,
@@ -225,6 +236,7 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
 {
     uint32_t bytes = record->message.bytes;
 
+    note_metered_sender(end, stream);
     if (kind_counts_messages(end->kind) || bytes == 0)
         return 0;
     /* the end of an earlier piece, if this one has nothing out yet */
@@ -241,15 +253,12 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
         stream->open_handed_bytes = 0;
         stream->open_call.number = NO_NUMBER;
     }
-    if (end->sender.life == 0) {
-        end->sender = who_is(stream);
-        end->sender_number = stream->number;
-    } else if (!is_same_who(end->sender, who_is(stream)) && note_sender(history, end, stream) < 0)
+    if (!is_same_who(end->sender, who_is(stream)) && note_sender(history, end, stream) < 0)
         return -ENOMEM;
     stream->open_to = to;
     stream->open_bytes = bytes;
-    if (end->partner != NULL)
-        end->partner->external = false;
+    if (end->counted && to - bytes > end->out_end) /* SENDs before it were lost */
+        end->out_end = to - bytes;
     return 0;
 }
 

@@ -155,14 +155,15 @@ void look_add_call(struct look *look, enum edge_kind kind, const struct stream *
 
 /* ---- gaps ---- */
 
-/* Whether somebody metered may have sent here, though no SEND has told so: records were lost, or removed by a
- * selection, since the path is known. */
+/* Whether somebody metered may have sent here, though no SEND has told so: a SENDCALL has, or records were lost, or removed
+ * by a selection, since the path is known. */
 static bool may_have_sent(const struct look *look)
 {
     const struct end *from = look->from;
     uint64_t gap_time = look->history->origins[from->origin].gap_time;
 
-    return from->has_sent || (gap_time != 0 && gap_time >= from->record->header.time);
+    return from->has_sent || from->sender.life != 0 ||
+           (gap_time != 0 && gap_time >= from->record->header.time);
 }
 
 void look_note_silence(struct look *look)
