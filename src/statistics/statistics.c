@@ -15,7 +15,7 @@ static const struct statistics_limits default_limits = {
     .paths = 4096,
 };
 
-#define COUNTED_PATHS 8192 /* without queues there is room for more */
+#define COUNTED_PATHS 10240 /* without queues there is room for more */
 
 int statistics_new(struct statistics **ret_statistics)
 {
