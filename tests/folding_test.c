@@ -231,14 +231,15 @@ static void add_queue_line(struct lines *lines, const char *whose, const struct 
          "queue of a %s: %" PRIu64 " %" PRIu64 ", most %" PRIu64 " %" PRIu64 ", operations %" PRIu64
          " %" PRIu64 ", wait %" PRIu64 " %" PRIu64 ", unreceived %" PRIu64,
          whose, queue->messages, queue->bytes, queue->messages_max, queue->bytes_max,
-         queue->operations, queue->messages_sum, queue->wait, times->of[TIME_MESSAGE_WAIT].sum,
-         queue->unreceived);
+         queue->operations, queue->messages_sum, queue->wait,
+         histogram_sum(&times->of[TIME_MESSAGE_WAIT]), queue->unreceived);
 }
 
 static void add_size_line(struct lines *lines, const char *whose, const struct histogram *sizes)
 {
     line(lines, "sizes of a %s: %" PRIu64 " to %" PRIu64 ", %" PRIu64 " with %" PRIu64 " bytes",
-         whose, sizes->min, sizes->max, histogram_count(sizes), sizes->sum);
+         whose, histogram_min(sizes), histogram_max(sizes), histogram_count(sizes),
+         histogram_sum(sizes));
 }
 
 static void add_details(const struct communication *result, struct lines *lines)
@@ -251,8 +252,8 @@ static void add_details(const struct communication *result, struct lines *lines)
         add_size_line(lines, "process", &result->processes[i].sizes);
     for (size_t i = 0; i < result->path_count; i++)
         line(lines, "answers %" PRIu64 " %" PRIu64 " ended %" PRIu64 "/%" PRIu64,
-             result->paths[i].times.of[TIME_RESPONSE].sum,
-             result->paths[i].times.of[TIME_REQUEST].sum, result->paths[i].ended,
+             histogram_sum(&result->paths[i].times.of[TIME_RESPONSE]),
+             histogram_sum(&result->paths[i].times.of[TIME_REQUEST]), result->paths[i].ended,
              result->paths[i].connections);
     for (size_t i = 0; i < result->process_count; i++)
         line(lines, "failed %" PRIu64 " ended %d, %" PRIu64, result->processes[i].failed_sends,
@@ -305,7 +306,7 @@ static void parties_lines(const struct communication *result, struct lines *line
         line(lines, "pair %s > %s " TRAFFIC " %d, waits %" PRIu64 "/%" PRIu64, from, to,
              TRAFFIC_OF(pair->sent), pair->shared,
              histogram_count(&pair->times.of[TIME_MESSAGE_WAIT]),
-             pair->times.of[TIME_MESSAGE_WAIT].sum);
+             histogram_sum(&pair->times.of[TIME_MESSAGE_WAIT]));
         add_size_line(lines, from, &pair->sizes);
     }
     qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
@@ -417,7 +418,7 @@ static void check_no_two_alike(const struct communication *result)
 static void check_sizes(const struct histogram *sizes, uint64_t messages, uint64_t bytes)
 {
     assert_int_equal(histogram_count(sizes), messages);
-    assert_int_equal(sizes->sum, bytes);
+    assert_int_equal(histogram_sum(sizes), bytes);
 }
 
 /* With few rows the sums stay right, and neither rows nor tables grow with the length. */

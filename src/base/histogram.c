@@ -23,7 +23,8 @@
 #define NARROW_MASK ((1u << NARROW_BITS) - 1)
 #define WIDE        UINT32_MAX /* in place of how many were counted */
 
-_Static_assert(HISTOGRAM_PLACES <= 1 << (32 - NARROW_BITS), "a narrow bucket has room for its place");
+_Static_assert(HISTOGRAM_PLACES <= 1 << (32 - NARROW_BITS),
+               "a narrow bucket has room for its place");
 
 /* ---- buckets: in functions a number, as the wide ones are ---- */
 
@@ -42,46 +43,49 @@ static uint64_t bucket_count(uint64_t bucket)
     return bucket & COUNT_MASK;
 }
 
-static bool is_wide(const struct histogram *histogram)
+static bool is_wide(const struct histogram_body *body)
 {
-    return histogram->counted == WIDE;
+    return body->counted == WIDE;
 }
 
-static size_t bucket_size(const struct histogram *histogram)
+static size_t bucket_size(const struct histogram_body *body)
 {
-    return is_wide(histogram) ? sizeof(uint64_t) : sizeof(uint32_t);
+    return is_wide(body) ? sizeof(uint64_t) : sizeof(uint32_t);
 }
 
-static uint64_t get_bucket(const struct histogram *histogram, unsigned index)
+static uint64_t *wide_bucket(const struct histogram_body *body, unsigned index)
 {
-    if (is_wide(histogram))
-        return ((const uint64_t *)histogram->buckets)[index];
-    uint32_t narrow = ((const uint32_t *)histogram->buckets)[index];
-    return make_bucket(narrow >> NARROW_BITS, narrow & NARROW_MASK);
+    return (uint64_t *)(void *)body->buckets + index;
 }
 
-static void put_bucket(struct histogram *histogram, unsigned index, uint64_t bucket)
+static uint64_t get_bucket(const struct histogram_body *body, unsigned index)
 {
-    if (is_wide(histogram))
-        ((uint64_t *)histogram->buckets)[index] = bucket;
+    if (is_wide(body))
+        return *wide_bucket(body, index);
+    return make_bucket(body->buckets[index] >> NARROW_BITS, body->buckets[index] & NARROW_MASK);
+}
+
+static void put_bucket(struct histogram_body *body, unsigned index, uint64_t bucket)
+{
+    if (is_wide(body))
+        *wide_bucket(body, index) = bucket;
     else
-        ((uint32_t *)histogram->buckets)[index] =
-            bucket_place(bucket) << NARROW_BITS | (uint32_t)bucket_count(bucket);
+        body->buckets[index] = bucket_place(bucket) << NARROW_BITS | (uint32_t)bucket_count(bucket);
 }
 
-static unsigned place_at(const struct histogram *histogram, unsigned index)
+static unsigned place_at(const struct histogram_body *body, unsigned index)
 {
-    return is_wide(histogram) ? bucket_place(((const uint64_t *)histogram->buckets)[index])
-                              : ((const uint32_t *)histogram->buckets)[index] >> NARROW_BITS;
+    return is_wide(body) ? bucket_place(*wide_bucket(body, index))
+                         : body->buckets[index] >> NARROW_BITS;
 }
 
 /* The count stands in the low bits. */
-static void add_count(struct histogram *histogram, unsigned index, uint64_t more)
+static void add_count(struct histogram_body *body, unsigned index, uint64_t more)
 {
-    if (is_wide(histogram))
-        ((uint64_t *)histogram->buckets)[index] += more;
+    if (is_wide(body))
+        *wide_bucket(body, index) += more;
     else
-        ((uint32_t *)histogram->buckets)[index] += (uint32_t)more;
+        body->buckets[index] += (uint32_t)more;
 }
 
 /* The least value with this place. */
@@ -113,13 +117,25 @@ static unsigned coarsen(uint64_t *buckets, unsigned used)
 
 static int resize(struct histogram *histogram, unsigned capacity)
 {
-    void *resized = realloc(histogram->buckets, capacity * bucket_size(histogram));
+    size_t size = histogram->body == NULL ? sizeof(uint32_t) : bucket_size(histogram->body);
+    struct histogram_body *resized = realloc(histogram->body, sizeof(*resized) + capacity * size);
 
     if (resized == NULL)
         return -ENOMEM;
-    histogram->buckets = resized;
-    histogram->capacity = (uint8_t)capacity;
+    if (histogram->body == NULL)
+        *resized = (struct histogram_body){0};
+    resized->capacity = (uint8_t)capacity;
+    histogram->body = resized;
     return 0;
+}
+
+#define FIRST_BUCKETS 8
+
+/* It has a body from now on. */
+static int begin(struct histogram *histogram, unsigned most)
+{
+    return histogram->body != NULL ? 0
+                                   : resize(histogram, most < FIRST_BUCKETS ? most : FIRST_BUCKETS);
 }
 
 /* Room for so many buckets, and some more. */
@@ -132,153 +148,165 @@ static unsigned with_room(unsigned used, unsigned most)
 
 static int reserve(struct histogram *histogram, unsigned most)
 {
-    unsigned wanted = histogram->capacity < 4 ? 8 : histogram->capacity * 2u;
+    unsigned wanted = histogram->body->capacity * 2u;
 
-    if (histogram->used < histogram->capacity)
+    if (histogram->body->used < histogram->body->capacity)
         return 0;
-    if (wanted > most)
-        wanted = most;
-    return resize(histogram, wanted);
+    return resize(histogram, wanted < most ? wanted : most);
 }
 
-static void load(const struct histogram *histogram, uint64_t *buckets)
+/* Returns how many there are. */
+static unsigned load(const struct histogram_body *body, uint64_t *buckets)
 {
-    for (unsigned i = 0; i < histogram->used; i++)
-        buckets[i] = get_bucket(histogram, i);
+    for (unsigned i = 0; i < body->used; i++)
+        buckets[i] = get_bucket(body, i);
+    return body->used;
 }
 
 static int store(struct histogram *histogram, const uint64_t *buckets, unsigned used,
                  unsigned shift, unsigned most)
 {
-    if (used > histogram->capacity && resize(histogram, with_room(used, most)) < 0)
+    if (used > histogram->body->capacity && resize(histogram, with_room(used, most)) < 0)
         return -ENOMEM;
     for (unsigned i = 0; i < used; i++)
-        put_bucket(histogram, i, buckets[i]);
-    histogram->used = (uint8_t)used;
-    histogram->shift = (uint8_t)shift;
+        put_bucket(histogram->body, i, buckets[i]);
+    histogram->body->used = (uint8_t)used;
+    histogram->body->shift = (uint8_t)shift;
     return 0;
 }
 
 static int widen(struct histogram *histogram)
 {
-    uint64_t *wide = malloc((histogram->capacity + 1UL) * sizeof(*wide));
+    uint64_t buckets[UINT8_MAX];
+    unsigned used = load(histogram->body, buckets);
+    uint32_t counted = histogram->body->counted;
 
-    if (wide == NULL)
+    histogram->body->counted = WIDE;
+    if (resize(histogram, histogram->body->capacity) < 0) {
+        histogram->body->counted = counted;
         return -ENOMEM;
-    load(histogram, wide);
-    free(histogram->buckets);
-    histogram->buckets = wide;
-    histogram->counted = WIDE;
-    return 0;
+    }
+    return store(histogram, buckets, used, histogram->body->shift, histogram->body->capacity);
 }
 
-/* So many values are counted as well from now on. */
-static int count_more(struct histogram *histogram, uint64_t more)
+/* So many values are counted as well from now on, and it has a body. */
+static int count_more(struct histogram *histogram, uint64_t more, unsigned most)
 {
-    if (is_wide(histogram))
+    if (begin(histogram, most) < 0)
+        return -ENOMEM;
+    if (is_wide(histogram->body))
         return 0;
-    if (more > NARROW_MASK - histogram->counted)
+    if (more > NARROW_MASK - histogram->body->counted)
         return widen(histogram);
-    histogram->counted += (uint32_t)more;
+    histogram->body->counted += (uint32_t)more;
     return 0;
 }
 
 /* ---- one value ---- */
 
-/* Index of the first bucket, not before `at`, whose place is not less. (Without a branch, which nobody could
- * predict.) */
-static unsigned find_bucket(const struct histogram *histogram, unsigned at, unsigned place)
+/* Index of the first bucket whose place is not less. (Without a branch, which nobody could predict.) */
+static unsigned find_bucket(const struct histogram_body *body, unsigned place)
 {
-    for (unsigned left = histogram->used - at; left > 0;) {
+    unsigned at = 0;
+
+    for (unsigned left = body->used; left > 0;) {
         unsigned half = (left + 1) / 2;
-        at += (place_at(histogram, at + half - 1) < place) * half;
+        at += (place_at(body, at + half - 1) < place) * half;
         left -= half;
     }
     return at;
 }
 
-static bool is_bucket(const struct histogram *histogram, unsigned index, unsigned place)
+static bool is_bucket(const struct histogram_body *body, unsigned index, unsigned place)
 {
-    return index < histogram->used && place_at(histogram, index) == place;
+    return index < body->used && place_at(body, index) == place;
 }
 
 static int insert(struct histogram *histogram, unsigned at, uint64_t bucket, unsigned most)
 {
-    size_t size = bucket_size(histogram);
+    size_t size = bucket_size(histogram->body);
 
     if (reserve(histogram, most) < 0)
         return -ENOMEM;
-    char *place = (char *)histogram->buckets + at * size;
-    memmove(place + size, place, (histogram->used - at) * size);
-    put_bucket(histogram, at, bucket);
-    histogram->used++;
+    char *place = (char *)histogram->body->buckets + at * size;
+    memmove(place + size, place, (histogram->body->used - at) * size);
+    put_bucket(histogram->body, at, bucket);
+    histogram->body->used++;
     return 0;
 }
 
 static int make_coarser(struct histogram *histogram, unsigned most)
 {
     uint64_t buckets[UINT8_MAX];
+    unsigned used = coarsen(buckets, load(histogram->body, buckets));
 
-    load(histogram, buckets);
-    return store(histogram, buckets, coarsen(buckets, histogram->used), histogram->shift + 1u,
-                 most);
+    return store(histogram, buckets, used, histogram->body->shift + 1u, most);
 }
 
 /* `place` is one without shift. */
 static int add_at(struct histogram *histogram, unsigned place, unsigned most)
 {
-    if (is_bucket(histogram, histogram->latest, place >> histogram->shift)) {
-        add_count(histogram, histogram->latest, 1);
+    struct histogram_body *body = histogram->body;
+
+    if (is_bucket(body, body->latest, place >> body->shift)) {
+        add_count(body, body->latest, 1);
         return 0;
     }
     for (;;) {
-        unsigned at = find_bucket(histogram, 0, place >> histogram->shift);
-        histogram->latest = (uint8_t)at;
-        if (is_bucket(histogram, at, place >> histogram->shift)) {
-            add_count(histogram, at, 1);
+        unsigned at = find_bucket(body, place >> body->shift);
+        body->latest = (uint8_t)at;
+        if (is_bucket(body, at, place >> body->shift)) {
+            add_count(body, at, 1);
             return 0;
         }
-        if (histogram->used < most)
-            return insert(histogram, at, make_bucket(place >> histogram->shift, 1), most);
+        if (body->used < most)
+            return insert(histogram, at, make_bucket(place >> body->shift, 1), most);
         if (make_coarser(histogram, most) < 0)
             return -ENOMEM;
+        body = histogram->body;
     }
 }
 
 /* `first`: of the values that it has. */
-static void note_extent(struct histogram *histogram, bool first, uint64_t sum, uint64_t min,
+static void note_extent(struct histogram_body *body, bool first, uint64_t sum, uint64_t min,
                         uint64_t max)
 {
-    if (first || min < histogram->min)
-        histogram->min = min;
-    if (max > histogram->max)
-        histogram->max = max;
-    histogram->sum += sum;
+    if (first || min < body->min)
+        body->min = min;
+    if (max > body->max)
+        body->max = max;
+    body->sum += sum;
 }
 
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most)
 {
-    bool first = histogram->used == 0;
+    bool first = histogram_bars(histogram) == 0;
 
-    if (count_more(histogram, 1) < 0 || add_at(histogram, histogram_place(value), most) < 0)
+    if (count_more(histogram, 1, most) < 0 || add_at(histogram, histogram_place(value), most) < 0)
         return -ENOMEM;
-    note_extent(histogram, first, value, value, value);
+    note_extent(histogram->body, first, value, value, value);
     return 0;
 }
 
-/* ---- another histogram ---- */
+/* ---- many buckets ---- */
 
-/* The buckets of both, in order, with the same shift, which none of theirs is greater than; returns how many. */
-static unsigned interleave(const struct histogram *a, const struct histogram *b, unsigned shift,
-                           uint64_t *buckets)
+struct some_buckets {
+    uint64_t list[UINT8_MAX];
+    unsigned used;
+    unsigned shift;
+};
+
+/* Those of both, in order, with the same shift, which none of theirs is greater than; returns how many. */
+static unsigned interleave(const struct histogram_body *a, const struct some_buckets *b,
+                           unsigned shift, uint64_t *buckets)
 {
     unsigned used = 0, i = 0, k = 0;
     unsigned by_a = shift - a->shift, by_b = shift - b->shift;
 
     while (i < a->used || k < b->used) {
         bool is_left = k == b->used ||
-                       (i < a->used && place_at(a, i) >> by_a <= place_at(b, k) >> by_b);
-        uint64_t bucket = is_left ? get_bucket(a, i++) : get_bucket(b, k++);
+                       (i < a->used && place_at(a, i) >> by_a <= bucket_place(b->list[k]) >> by_b);
+        uint64_t bucket = is_left ? get_bucket(a, i++) : b->list[k++];
         unsigned place = bucket_place(bucket) >> (is_left ? by_a : by_b);
         if (used > 0 && bucket_place(buckets[used - 1]) == place)
             buckets[used - 1] += bucket_count(bucket);
@@ -288,22 +316,16 @@ static unsigned interleave(const struct histogram *a, const struct histogram *b,
     return used;
 }
 
-#define FEW_TIMES 6
-
-/* Finds the bucket of `to` for each one of `from`; false: it lacks some. From one to the next it is few steps if
- * there are about as many of both. */
-static bool find_buckets(const struct histogram *to, const struct histogram *from, uint8_t *found)
+/* Finds the bucket of `to` for each one of `from`; false: it lacks some. */
+static bool find_buckets(const struct histogram_body *to, const struct some_buckets *from,
+                         uint8_t *found)
 {
     unsigned by = to->shift - from->shift, at = 0;
-    bool few_steps = to->used <= FEW_TIMES * from->used;
 
     for (unsigned i = 0; i < from->used; i++) {
-        unsigned place = place_at(from, i) >> by;
-        if (few_steps)
-            while (at < to->used && place_at(to, at) < place)
-                at++;
-        else
-            at = find_bucket(to, at, place);
+        unsigned place = bucket_place(from->list[i]) >> by;
+        while (at < to->used && place_at(to, at) < place)
+            at++;
         if (!is_bucket(to, at, place))
             return false;
         found[i] = (uint8_t)at;
@@ -311,33 +333,38 @@ static bool find_buckets(const struct histogram *to, const struct histogram *fro
     return true;
 }
 
-/* Only what is in the buckets of `from`; that they are counted is known. */
-static int merge_buckets(struct histogram *to, const struct histogram *from, unsigned most)
+/* That they are counted is known already. */
+static int merge_buckets(struct histogram *histogram, const struct some_buckets *from,
+                         unsigned most)
 {
+    const struct histogram_body *to = histogram->body;
     uint64_t buckets[2 * UINT8_MAX];
     uint8_t found[UINT8_MAX];
 
-    if (to->shift >= from->shift && to->used > 0 && find_buckets(to, from, found)) {
+    if (to->used > 0 && to->shift >= from->shift && find_buckets(to, from, found)) {
         for (unsigned i = 0; i < from->used; i++)
-            add_count(to, found[i], bucket_count(get_bucket(from, i)));
+            add_count(histogram->body, found[i], bucket_count(from->list[i]));
         return 0;
     }
-    unsigned shift = to->used > 0 && to->shift > from->shift ? to->shift : from->shift;
+    unsigned shift = to->shift > from->shift ? to->shift : from->shift;
     unsigned used = interleave(to, from, shift, buckets);
     for (; used > most; shift++)
         used = coarsen(buckets, used);
-    return store(to, buckets, used, shift, most);
+    return store(histogram, buckets, used, shift, most);
 }
 
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most)
 {
-    bool first = to->used == 0;
+    bool first = histogram_bars(to) == 0;
+    struct some_buckets more;
 
-    if (from->used == 0)
+    if (histogram_bars(from) == 0)
         return 0;
-    if (count_more(to, histogram_count(from)) < 0 || merge_buckets(to, from, most) < 0)
+    more.used = load(from->body, more.list);
+    more.shift = from->body->shift;
+    if (count_more(to, histogram_count(from), most) < 0 || merge_buckets(to, &more, most) < 0)
         return -ENOMEM;
-    note_extent(to, first, from->sum, from->min, from->max);
+    note_extent(to->body, first, from->body->sum, from->body->min, from->body->max);
     return 0;
 }
 
@@ -371,19 +398,18 @@ static uint32_t take_counts(uint32_t *counts, unsigned begin, unsigned end)
 
 /* What belongs into buckets that are there already; returns how many that is. (Each bucket looks for what is its own:
  * the other way round nobody could predict how far it is from one to the next.) */
-static uint32_t add_to_known(struct histogram *histogram, uint32_t *counts, unsigned begin,
+static uint32_t add_to_known(struct histogram_body *body, uint32_t *counts, unsigned begin,
                              unsigned end)
 {
-    unsigned shift = histogram->shift;
+    unsigned shift = body->shift;
     uint32_t taken = 0;
 
-    for (unsigned i = find_bucket(histogram, 0, begin >> shift); i < histogram->used; i++) {
-        unsigned place = place_at(histogram, i) << shift,
-                 after = place + (1u << shift);
+    for (unsigned i = find_bucket(body, begin >> shift); i < body->used; i++) {
+        unsigned place = place_at(body, i) << shift, after = place + (1u << shift);
         if (place >= end)
             break;
         uint32_t more = take_counts(counts, place, after < end ? after : end);
-        add_count(histogram, i, more);
+        add_count(body, i, more);
         taken += more;
     }
     return taken;
@@ -393,14 +419,13 @@ static uint32_t add_to_known(struct histogram *histogram, uint32_t *counts, unsi
 static int add_unknown(struct histogram *histogram, uint32_t *counts, unsigned begin, unsigned end,
                        unsigned most)
 {
-    uint64_t buckets[UINT8_MAX];
+    struct some_buckets some = {.shift = 0};
     int result = 0;
 
     for (unsigned place = begin; result == 0 && place < end;) {
-        struct histogram some = {.buckets = buckets, .counted = WIDE};
-        for (; place < end && some.used < UINT8_MAX; place++)
+        for (some.used = 0; place < end && some.used < UINT8_MAX; place++)
             if (counts[place] != 0) {
-                buckets[some.used++] = make_bucket(place, counts[place]);
+                some.list[some.used++] = make_bucket(place, counts[place]);
                 counts[place] = 0;
             }
         if (some.used > 0)
@@ -412,44 +437,48 @@ static int add_unknown(struct histogram *histogram, uint32_t *counts, unsigned b
 int histogram_add_gathered(struct histogram *histogram, struct histogram_gathering *gathering,
                            unsigned most)
 {
-    bool first = histogram->used == 0;
+    bool first = histogram_bars(histogram) == 0;
     int result = 0;
 
     if (gathering->count == 0)
         return 0;
-    if (count_more(histogram, gathering->count) < 0)
+    if (count_more(histogram, gathering->count, most) < 0)
         return -ENOMEM;
     unsigned begin = histogram_place(gathering->min), end = histogram_place(gathering->max) + 1;
-    uint32_t taken = add_to_known(histogram, gathering->counts, begin, end);
+    uint32_t taken = add_to_known(histogram->body, gathering->counts, begin, end);
     if (taken < gathering->count)
         result = add_unknown(histogram, gathering->counts, begin, end, most);
     if (result == 0)
-        note_extent(histogram, first, gathering->sum, gathering->min, gathering->max);
+        note_extent(histogram->body, first, gathering->sum, gathering->min, gathering->max);
     memset(gathering, 0, offsetof(struct histogram_gathering, counts));
     return result;
 }
 
+/* ---- what is asked ---- */
+
 uint64_t histogram_count(const struct histogram *histogram)
 {
+    const struct histogram_body *body = histogram->body;
     uint64_t count = 0;
 
-    if (!is_wide(histogram))
-        return histogram->counted;
-    for (unsigned i = 0; i < histogram->used; i++)
-        count += bucket_count(get_bucket(histogram, i));
+    if (body == NULL || !is_wide(body))
+        return body == NULL ? 0 : body->counted;
+    for (unsigned i = 0; i < body->used; i++)
+        count += bucket_count(get_bucket(body, i));
     return count;
 }
 
 struct histogram_bar histogram_bar(const struct histogram *histogram, unsigned index)
 {
-    uint64_t bucket = get_bucket(histogram, index);
-    unsigned place = bucket_place(bucket) << histogram->shift;
+    const struct histogram_body *body = histogram->body;
+    uint64_t bucket = get_bucket(body, index);
+    unsigned place = bucket_place(bucket) << body->shift;
     uint64_t begin = place_begin(place);
-    uint64_t end = place_begin(place + (1u << histogram->shift)) - 1;
+    uint64_t end = place_begin(place + (1u << body->shift)) - 1;
 
     return (struct histogram_bar){
-        .from = begin < histogram->min ? histogram->min : begin,
-        .to = end > histogram->max ? histogram->max : end,
+        .from = begin < body->min ? body->min : begin,
+        .to = end > body->max ? body->max : end,
         .count = bucket_count(bucket),
     };
 }
@@ -460,20 +489,18 @@ uint64_t histogram_quantile(const struct histogram *histogram, double share)
     uint64_t rank = (uint64_t)(share * (double)count);
     uint64_t seen = 0;
 
-    if (rank >= count)
-        return histogram->max;
-    for (unsigned i = 0; i < histogram->used; i++) {
+    for (unsigned i = 0; rank < count && i < histogram_bars(histogram); i++) {
         struct histogram_bar bar = histogram_bar(histogram, i);
         double place = ((double)(rank - seen) + 0.5) / (double)bar.count;
         if (rank - seen < bar.count)
             return bar.from + (uint64_t)(place * (double)(bar.to - bar.from));
         seen += bar.count;
     }
-    return histogram->max;
+    return histogram_max(histogram);
 }
 
 void histogram_done(struct histogram *histogram)
 {
-    free(histogram->buckets);
-    memset(histogram, 0, sizeof(*histogram));
+    free(histogram->body);
+    histogram->body = NULL;
 }

@@ -12,14 +12,40 @@
 
 /* How values are distributed. All zero is an empty one. Its memory is its owner's, histogram_done(). */
 struct histogram {
+    struct histogram_body *body; /* NULL: it has no values */
+};
+
+struct histogram_body {
     uint64_t sum, min, max;
-    void *buckets;    /* histogram.c */
     uint32_t counted; /* values, as long as there are few enough for narrow buckets */
-    uint8_t used;
+    uint8_t used;     /* buckets */
     uint8_t capacity;
     uint8_t shift;
-    uint8_t latest; /* bucket, in which the next value often is, too */
+    uint8_t latest;     /* bucket, in which the next value often is, too */
+    uint32_t buckets[]; /* histogram.c */
 };
+
+/* Of no values they are 0. */
+static inline uint64_t histogram_sum(const struct histogram *histogram)
+{
+    return histogram->body == NULL ? 0 : histogram->body->sum;
+}
+
+static inline uint64_t histogram_min(const struct histogram *histogram)
+{
+    return histogram->body == NULL ? 0 : histogram->body->min;
+}
+
+static inline uint64_t histogram_max(const struct histogram *histogram)
+{
+    return histogram->body == NULL ? 0 : histogram->body->max;
+}
+
+/* How many bars it has, or buckets. */
+static inline unsigned histogram_bars(const struct histogram *histogram)
+{
+    return histogram->body == NULL ? 0 : histogram->body->used;
+}
 
 /* The most buckets of a histogram: of what there is much of, few. A bucket is a sixteenth of an octave,
  * if there are enough for that, else an eighth ... Within a bucket values are taken as evenly spread. */
@@ -84,7 +110,7 @@ uint64_t histogram_count(const struct histogram *histogram);
 /* The value below which this share (0 to 1) of the values lies; 0 of an empty one. */
 uint64_t histogram_quantile(const struct histogram *histogram, double share);
 
-/* The bar number `index` of histogram->used, ascending. */
+/* The bar number `index` of histogram_bars(), ascending. */
 struct histogram_bar histogram_bar(const struct histogram *histogram, unsigned index);
 
 void histogram_done(struct histogram *histogram);

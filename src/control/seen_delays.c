@@ -61,7 +61,7 @@ static int take(const struct communication *communication, bool local, struct de
     for (size_t i = 0; i < communication->pair_count; i++) {
         const struct communication_pair *pair = &communication->pairs[i];
         const struct histogram *times = &pair->times.of[TIME_DELIVERY];
-        if (pair->local == local && times->used > 0)
+        if (pair->local == local && histogram_bars(times) > 0)
             pairs[count++] =
                 (struct pair_median){histogram_quantile(times, 0.5), histogram_count(times)};
     }

@@ -180,10 +180,10 @@ static int add_path(struct table *table, const struct causality *causality, size
     show_count(path->count, count);
     share_text(path->count, all_paths(causality), share);
     if (values > 0) {
-        show_duration(path->latency.sum / values, times[0]);
+        show_duration(histogram_sum(&path->latency) / values, times[0]);
         show_duration(histogram_quantile(&path->latency, 0.5), times[1]);
         show_duration(histogram_quantile(&path->latency, 0.99), times[2]);
-        show_duration(path->latency.max, times[3]);
+        show_duration(histogram_max(&path->latency), times[3]);
     }
     return table_add(table, (const char *[]){path->string, count, share, times[0], times[1],
                                              times[2], times[3]});

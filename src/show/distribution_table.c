@@ -26,7 +26,7 @@ static bool has_times(const void *row)
     const struct communication_process *process = row;
 
     for (unsigned kind = 0; kind < TIME_KINDS; kind++)
-        if (process->times.of[kind].used > 0)
+        if (histogram_bars(&process->times.of[kind]) > 0)
             return true;
     return false;
 }
@@ -41,11 +41,11 @@ static int add_row(struct table *table, const char *name, const char *what,
     if (values == 0)
         return 0;
     show_count(values, count);
-    show_duration(times->sum / values, cells[0]);
+    show_duration(histogram_sum(times) / values, cells[0]);
     show_duration(histogram_quantile(times, 0.5), cells[1]);
     show_duration(histogram_quantile(times, 0.9), cells[2]);
     show_duration(histogram_quantile(times, 0.99), cells[3]);
-    show_duration(times->max, cells[4]);
+    show_duration(histogram_max(times), cells[4]);
     return table_add(table, (const char *[]){name, what, count, cells[0], cells[1], cells[2],
                                              cells[3], cells[4]});
 }
@@ -141,10 +141,10 @@ static void print_bars(const struct histogram *histogram, FILE *file,
     size_t longest = bar_width(file);
     uint64_t most = 1;
 
-    for (unsigned i = 0; i < histogram->used; i++)
+    for (unsigned i = 0; i < histogram_bars(histogram); i++)
         if (histogram_bar(histogram, i).count > most)
             most = histogram_bar(histogram, i).count;
-    for (unsigned i = 0; i < histogram->used; i++) {
+    for (unsigned i = 0; i < histogram_bars(histogram); i++) {
         struct histogram_bar bar = histogram_bar(histogram, i);
         char from[UNIT_SIZE];
         char to[UNIT_SIZE];
@@ -168,7 +168,7 @@ static int print_histogram(const struct histogram *values, FILE *file, const cha
 {
     struct histogram coarse = {0};
 
-    if (values->used == 0)
+    if (histogram_bars(values) == 0)
         return 0;
     int result = histogram_merge(&coarse, values, HISTOGRAM_SOME);
     if (result == 0) {

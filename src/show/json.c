@@ -41,11 +41,11 @@ json_t *json_distribution(const struct histogram *from)
 
     if (values == 0)
         return json_null();
-    return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "count", json_count(values), "mean",
-                     (double)from->sum / (double)values, "min", json_count(from->min), "p50",
-                     json_count(histogram_quantile(from, 0.5)), "p90",
-                     json_count(histogram_quantile(from, 0.9)), "p99",
-                     json_count(histogram_quantile(from, 0.99)), "max", json_count(from->max));
+    return json_pack(
+        "{s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "count", json_count(values), "mean",
+        (double)histogram_sum(from) / (double)values, "min", json_count(histogram_min(from)), "p50",
+        json_count(histogram_quantile(from, 0.5)), "p90", json_count(histogram_quantile(from, 0.9)),
+        "p99", json_count(histogram_quantile(from, 0.99)), "max", json_count(histogram_max(from)));
 }
 
 json_t *json_array_of(const void *context, size_t count,

@@ -234,7 +234,7 @@ static void tell_late(const struct communication *communication,
 
     party_text(communication, &pair->from, from);
     party_text(communication, &pair->to, to);
-    show_duration(times->sum, sum);
+    show_duration(histogram_sum(times), sum);
     show_duration(histogram_quantile(times, 0.5), half);
     if (sender)
         report_say(content, "Late",
@@ -300,7 +300,7 @@ static void tell_answers(const struct communication *communication,
     show_count(histogram_count(times), cells[0]);
     show_duration(histogram_quantile(times, 0.5), cells[1]);
     show_duration(histogram_quantile(times, 0.99), cells[2]);
-    show_duration(times->max, cells[3]);
+    show_duration(histogram_max(times), cells[3]);
     report_say(content, "Answers",
                "%s %s %s time%s: half within %s, 99 %% within %s, all within %s.", who,
                kind == TIME_RESPONSE ? "answered" : "waited for answers", cells[0],
@@ -319,7 +319,7 @@ static void find_answers(const struct report *report, enum time_kind kind, int m
         uint64_t most_time = 0;
         for (size_t i = 0; i < communication->process_count; i++) {
             const struct histogram *times = &communication->processes[i].times.of[kind];
-            uint64_t is = times->used > 0 ? times->sum + 1 : 0;
+            uint64_t is = histogram_bars(times) > 0 ? histogram_sum(times) + 1 : 0;
             if (is > most_time && is < below) {
                 best = &communication->processes[i];
                 most_time = is;

@@ -70,7 +70,7 @@ static size_t first_rows(const struct report_content *content, struct report_tab
 
 static void quantile_text(const struct histogram *times, double share, char text[UNIT_SIZE])
 {
-    if (times->used == 0)
+    if (histogram_bars(times) == 0)
         strcpy(text, "-");
     else
         show_duration(histogram_quantile(times, share), text);
@@ -78,10 +78,10 @@ static void quantile_text(const struct histogram *times, double share, char text
 
 static void sum_text(const struct histogram *times, char text[UNIT_SIZE])
 {
-    if (times->used == 0)
+    if (histogram_bars(times) == 0)
         strcpy(text, "-");
     else
-        show_duration(times->sum, text);
+        show_duration(histogram_sum(times), text);
 }
 
 /* ---- communication ---- */
@@ -175,7 +175,7 @@ static int add_paths(const struct communication *communication, struct report_co
     for (size_t i = 0; i < shown; i++) {
         const struct histogram *of = rows[i]->times.of;
         const struct histogram *answers =
-            of[TIME_REQUEST].used > 0 ? &of[TIME_REQUEST] : &of[TIME_RESPONSE];
+            histogram_bars(&of[TIME_REQUEST]) > 0 ? &of[TIME_REQUEST] : &of[TIME_RESPONSE];
         const struct network *network = &rows[i]->network;
         end_text(communication, &rows[i]->ends[0], rows[i]->local, ends[0]);
         end_text(communication, &rows[i]->ends[1], rows[i]->remote, ends[1]);
@@ -317,7 +317,7 @@ static int add_requests(const struct causality *causality, struct report_content
         show_percent(rows[i]->count, all, cells[1]);
         quantile_text(&rows[i]->latency, 0.5, cells[2]);
         quantile_text(&rows[i]->latency, 0.99, cells[3]);
-        show_duration(rows[i]->latency.max, cells[4]);
+        show_duration(histogram_max(&rows[i]->latency), cells[4]);
         add_row(content, table,
                 (const char *[]){rows[i]->string, cells[0], cells[1], cells[2], cells[3], cells[4],
                                  letters});

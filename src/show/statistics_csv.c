@@ -65,10 +65,11 @@ static void distribution_cells(FILE *file, const struct histogram *from, const c
     if (values == 0)
         fprintf(file, "0,,,,,,%s", end);
     else
-        fprintf(
-            file, "%" PRIu64 ",%.0f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "%s",
-            values, (double)from->sum / (double)values, from->min, histogram_quantile(from, 0.5),
-            histogram_quantile(from, 0.9), histogram_quantile(from, 0.99), from->max, end);
+        fprintf(file,
+                "%" PRIu64 ",%.0f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "%s",
+                values, (double)histogram_sum(from) / (double)values, histogram_min(from),
+                histogram_quantile(from, 0.5), histogram_quantile(from, 0.9),
+                histogram_quantile(from, 0.99), histogram_max(from), end);
 }
 
 /* Of a message between its sender and its receiver: empty where only what is counted is known. */

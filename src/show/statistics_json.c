@@ -402,11 +402,11 @@ static int print_array(const struct communication *communication, const char *na
 
 static json_t *late(const struct communication_pair *from)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "from", party(&from->from), "to",
-                     party(&from->to), "receiver_waited_ns",
-                     json_count(from->times.of[TIME_RECEIVER_WAIT].sum), "messages_waited_ns",
-                     json_count(from->times.of[TIME_MESSAGE_WAIT].sum), "sender_blocked_ns",
-                     json_count(from->times.of[TIME_SENDER_BLOCKED].sum));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o}", "from", party(&from->from), "to", party(&from->to),
+        "receiver_waited_ns", json_count(histogram_sum(&from->times.of[TIME_RECEIVER_WAIT])),
+        "messages_waited_ns", json_count(histogram_sum(&from->times.of[TIME_MESSAGE_WAIT])),
+        "sender_blocked_ns", json_count(histogram_sum(&from->times.of[TIME_SENDER_BLOCKED])));
 }
 
 /* Of the pairs by wait those whose sender is late, or whose receiver is. */
@@ -452,7 +452,7 @@ static json_t *bars(const struct histogram *histogram)
     json_t *list = json_array();
     int result = list == NULL ? -1 : 0;
 
-    for (unsigned i = 0; result == 0 && i < histogram->used; i++) {
+    for (unsigned i = 0; result == 0 && i < histogram_bars(histogram); i++) {
         struct histogram_bar bar = histogram_bar(histogram, i);
         result = json_array_append_new(list, json_pack("[o, o, o]", json_count(bar.from),
                                                        json_count(bar.to), json_count(bar.count)));

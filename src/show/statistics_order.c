@@ -55,7 +55,8 @@ static uint64_t amount_of(enum show_order order, const struct traffic *sent,
 
 static const struct histogram *answers_of(const struct times *times)
 {
-    return times->of[TIME_RESPONSE].used > 0 ? &times->of[TIME_RESPONSE] : &times->of[TIME_REQUEST];
+    return histogram_bars(&times->of[TIME_RESPONSE]) > 0 ? &times->of[TIME_RESPONSE]
+                                                         : &times->of[TIME_REQUEST];
 }
 
 const struct communication_process **ordered_processes(const struct communication *communication,
@@ -109,23 +110,25 @@ const struct communication_pair **ordered_pairs(const struct communication *comm
 
 bool sender_is_blocked(const struct communication_pair *pair)
 {
-    return pair->times.of[TIME_SENDER_BLOCKED].sum > pair->times.of[TIME_MESSAGE_WAIT].sum;
+    return histogram_sum(&pair->times.of[TIME_SENDER_BLOCKED]) >
+           histogram_sum(&pair->times.of[TIME_MESSAGE_WAIT]);
 }
 
 /* A sender that has no room and its messages in the queue wait at the same time. */
 static uint64_t waited_for_receiver(const struct communication_pair *pair)
 {
-    return pair->times.of[sender_is_blocked(pair) ? TIME_SENDER_BLOCKED : TIME_MESSAGE_WAIT].sum;
+    return histogram_sum(
+        &pair->times.of[sender_is_blocked(pair) ? TIME_SENDER_BLOCKED : TIME_MESSAGE_WAIT]);
 }
 
 uint64_t pair_waited(const struct communication_pair *pair)
 {
-    return pair->times.of[TIME_RECEIVER_WAIT].sum + waited_for_receiver(pair);
+    return histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]) + waited_for_receiver(pair);
 }
 
 bool sender_is_late(const struct communication_pair *pair)
 {
-    return pair->times.of[TIME_RECEIVER_WAIT].sum > waited_for_receiver(pair);
+    return histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]) > waited_for_receiver(pair);
 }
 
 const struct communication_pair **pairs_by_wait(const struct communication *communication)

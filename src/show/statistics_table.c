@@ -248,7 +248,7 @@ static int add_pair(struct table *table, const struct communication *communicati
     show_bytes((uint64_t)show_rate(pair->sent.bytes, communication->duration), rate);
     show_bytes(histogram_quantile(&pair->sizes, 0.5), sizes[0]);
     show_bytes(histogram_quantile(&pair->sizes, 0.99), sizes[1]);
-    show_bytes(pair->sizes.max, sizes[2]);
+    show_bytes(histogram_max(&pair->sizes), sizes[2]);
     party_text(communication, &pair->from, from);
     party_text(communication, &pair->to, to);
     traffic_text(&pair->sent, &sent);
@@ -308,13 +308,13 @@ static int add_path(struct table *table, const struct communication *communicati
     char times[2][UNIT_SIZE] = {"", ""};
     char network[3][UNIT_SIZE] = {"", "", ""};
     /* the client's view holds the server's and the way; where it is not metered the server's must do */
-    const struct histogram *answers = path->times.of[TIME_REQUEST].used > 0
+    const struct histogram *answers = histogram_bars(&path->times.of[TIME_REQUEST]) > 0
                                           ? &path->times.of[TIME_REQUEST]
                                           : &path->times.of[TIME_RESPONSE];
     struct traffic_text sent;
     struct traffic_text received;
 
-    if (answers->used > 0) {
+    if (histogram_bars(answers) > 0) {
         show_duration(histogram_quantile(answers, 0.5), times[0]);
         show_duration(histogram_quantile(answers, 0.99), times[1]);
     }
@@ -357,8 +357,8 @@ static int add_other_paths(struct table *table, const struct traffic sum[2], uin
 static bool has_answers(const struct communication *communication)
 {
     for (size_t i = 0; i < communication->path_count; i++)
-        if (communication->paths[i].times.of[TIME_REQUEST].used > 0 ||
-            communication->paths[i].times.of[TIME_RESPONSE].used > 0)
+        if (histogram_bars(&communication->paths[i].times.of[TIME_REQUEST]) > 0 ||
+            histogram_bars(&communication->paths[i].times.of[TIME_RESPONSE]) > 0)
             return true;
     return false;
 }

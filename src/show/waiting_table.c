@@ -56,7 +56,7 @@ int print_queue_table(const struct communication *communication, FILE *file,
 
 static void quantile_text(const struct histogram *times, double share, char text[UNIT_SIZE])
 {
-    if (times->used == 0)
+    if (histogram_bars(times) == 0)
         snprintf(text, UNIT_SIZE, "-");
     else
         show_duration(histogram_quantile(times, share), text);
@@ -67,7 +67,7 @@ static bool path_has_waits(const void *row)
     const struct communication_path *path = row;
 
     for (unsigned kind = TIME_MESSAGE_WAIT; kind < TIME_KINDS; kind++)
-        if (path->times.of[kind].used > 0)
+        if (histogram_bars(&path->times.of[kind]) > 0)
             return true;
     return path->queue.operations > 0;
 }
@@ -126,10 +126,10 @@ int print_path_wait_table(const struct communication *communication, FILE *file,
 
 static void sum_text(const struct histogram *times, char text[UNIT_SIZE])
 {
-    if (times->used == 0)
+    if (histogram_bars(times) == 0)
         snprintf(text, UNIT_SIZE, "-");
     else
-        show_duration(times->sum, text);
+        show_duration(histogram_sum(times), text);
 }
 
 static bool has_waited(const void *row)

@@ -201,10 +201,10 @@ int statistics_add_to_alike(struct statistics *statistics, struct statistics_use
     for (enum value_kind kind = 0; result == 0 && values != NULL && kind < statistics->kinds;
          kind++) {
         struct histogram *of =
-            values->of[kind].used == 0 ? NULL : own_histogram(statistics, to, kind);
+            histogram_bars(&values->of[kind]) == 0 ? NULL : own_histogram(statistics, to, kind);
         if (of != NULL)
             result = histogram_merge(of, &values->of[kind], most_buckets(to, kind));
-        else if (values->of[kind].used != 0)
+        else if (histogram_bars(&values->of[kind]) != 0)
             result = -ENOMEM;
     }
     return result;

@@ -181,16 +181,18 @@ static uint32_t list_uses(const struct statistics *statistics, uint32_t at, stru
     return at;
 }
 
+#define HISTOGRAM_LINES 3 /* that a histogram of a shared row has mostly */
+
 static void fetch_histograms(const struct statistics *statistics, const struct uses *uses)
 {
     for (unsigned i = 0; i < uses->count; i++) {
         fetch(value_run_latest(statistics, uses->list[i]), 2);
-        fetch(values_of(statistics, uses->list[i]), 2);
+        fetch(values_of(statistics, uses->list[i]), 1);
     }
     for (unsigned i = 0; i < uses->count; i++) {
         const struct use_values *values = values_of(statistics, uses->list[i]);
         for (enum value_kind kind = 0; values != NULL && kind < VALUE_WAITS; kind++)
-            fetch(values->of[kind].buckets, values->of[kind].used / 16u);
+            fetch(values->of[kind].body, HISTOGRAM_LINES);
     }
 }
 
