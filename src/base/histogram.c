@@ -368,6 +368,20 @@ int histogram_merge(struct histogram *to, const struct histogram *from, unsigned
     return 0;
 }
 
+int histogram_move(struct histogram *to, struct histogram *from, unsigned most)
+{
+    int result = 0;
+
+    if (to->body == NULL && histogram_bars(from) <= most) {
+        *to = *from;
+        from->body = NULL;
+    } else {
+        result = histogram_merge(to, from, most);
+        histogram_done(from);
+    }
+    return result;
+}
+
 /* ---- values that were gathered ---- */
 
 void histogram_gather_more(struct histogram_gathering *gathering,

@@ -64,6 +64,9 @@ struct histogram_bar {
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most);
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most);
 
+/* The same, and `from` is empty then: if `to` is, it takes all as it is. */
+int histogram_move(struct histogram *to, struct histogram *from, unsigned most);
+
 /* Values that are added to a histogram all together, which takes less time than one by one. All zero is none. */
 #define GATHERED_BITS   29 /* of a value at most */
 #define GATHERED_PLACES ((GATHERED_BITS - HISTOGRAM_PARTS_SHIFT + 1) << HISTOGRAM_PARTS_SHIFT)

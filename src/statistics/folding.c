@@ -449,7 +449,7 @@ static int drop_unused(struct statistics *statistics)
         return 0;
     int result = value_runs_count(statistics);
     if (result == 0)
-        result = communication_copy(rows, &fresh);
+        result = communication_copy(rows, true, &fresh);
     if (result < 0)
         return result;
     replace_rows(statistics, fresh);

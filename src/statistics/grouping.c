@@ -30,8 +30,8 @@ struct group_key {
 
 struct grouping {
     const struct communication *from;
-    const bool *folds; /* [from->process_count] which may share rows with their like; NULL: all are
-                          put together by what the user asks for */
+    const bool *folds; /* [from->process_count] which may share rows with their like, and `from` is
+                          spent; NULL: all are put together by what the user asks for */
     struct communication *result;
     struct group_key *keys; /* [from->process_count], equal ones side by side */
     uint32_t *group_of;     /* [from->process_count] */
@@ -313,9 +313,9 @@ static int copy_folded(struct grouping *grouping)
     int result = 0;
 
     for (uint32_t i = 0; result == 0 && i < grouping->result->process_count; i++) {
-        const struct communication_process *first = &grouping->from->processes[grouping->firsts[i]];
+        struct communication_process *first = &grouping->from->processes[grouping->firsts[i]];
         struct communication_process *row = &grouping->result->processes[i];
-        result = copy_process(grouping->result, first, row);
+        result = copy_process(grouping->result, first, row, true);
         if (result < 0 || (!grouping->folds[grouping->firsts[i]] && first->group == NULL))
             continue;
         if (first->group == NULL) {
@@ -333,6 +333,8 @@ static int copy_folded(struct grouping *grouping)
             continue;
         row->group_size += grouping->from->processes[i].group_size;
         result = add_process_sums(row, &grouping->from->processes[i]);
+        histogram_done(&grouping->from->processes[i].sizes);
+        times_done(&grouping->from->processes[i].times);
     }
     for (uint32_t i = 0; i < grouping->result->process_count; i++) {
         struct communication_process *row = &grouping->result->processes[i];
@@ -376,7 +378,8 @@ static int group(const struct communication *communication, enum communication_b
     if (folds != NULL ? copy_folded(&grouping) < 0
                       : sum_groups(&grouping) < 0 || name_groups(&grouping, by) < 0)
         goto done;
-    result = communication_transfer(grouping.result, grouping.group_of, communication);
+    result =
+        communication_transfer(grouping.result, grouping.group_of, communication, folds != NULL);
     if (result < 0 || (result = copy_procedures(communication, grouping.result)) < 0)
         goto done;
     if (map != NULL)
