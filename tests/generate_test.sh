@@ -150,6 +150,15 @@ else
             check "of $records records, $option: $used KiB" test "$used" -le $((48 * 1024 + 2000 / 2 + 64))
         done
     done
+    # without queues, of which each has its own, much that lives has room, too
+    rm -rf alpha beta
+    "$generate" --records 4000000 --paths 20000 --seed "$seed" alpha beta > /dev/null
+    used=$(memory --quick)
+    check "of 20,000 connections that live, --quick: $used KiB" test "$used" -le $((48 * 1024 + 40000 / 2 + 64))
+    rm -rf alpha beta
+    "$generate" --records 2500000 --processes 10000 --seed "$seed" alpha beta > /dev/null
+    used=$(memory --quick)
+    check "of 10,000 processes that live, --quick: $used KiB" test "$used" -le $((48 * 1024 + 2000 / 2 + 10000))
     # what has ended takes none: of half a million processes ten live at a time
     "$short_lived" short 500000 10
     for command in stats dump "dump --matched" causality; do

@@ -182,6 +182,8 @@ void memory_release(void *memory, size_t size)
         munmap(memory, size);
 }
 
+#define DOUBLED_MOST 4096 /* what is larger grows by half: it is zeroed, so all of it takes memory */
+
 int array_reserve(void *array, size_t *capacity, size_t count, size_t size)
 {
     if (count <= *capacity)
@@ -190,7 +192,7 @@ int array_reserve(void *array, size_t *capacity, size_t count, size_t size)
     while (wanted < count) {
         if (wanted > SIZE_MAX / 2 / size)
             return -ENOMEM;
-        wanted *= 2;
+        wanted += wanted < DOUBLED_MOST ? wanted : wanted / 2;
     }
     void *old;
     memcpy(&old, array, sizeof(old));
