@@ -36,6 +36,7 @@ struct trace_source {
     uint32_t heap_count;
     const struct origin *second; /* that is next once heap[0] is behind it; NULL: there is none */
     bool handed;                 /* the head of heap[0] has been handed out */
+    uint64_t until;              /* data of heap[0] before this time come before all else */
     int failed;                  /* the error that ended the source, with its problem */
     struct problem problem;
     uint16_t sizes[RING_COUNT][RECORD_TYPES];
@@ -202,21 +203,35 @@ static void note_lost(struct trace_source *traces, uint32_t number)
                                                             origin->files[RING_DATA].discarded);
 }
 
-/* Goes on from the record handed out last to the next one of its trace. */
-static int leave_record(struct trace_source *traces)
+/* Up to when data of a trace come next, if its head is data: control of the same time comes first, and another trace
+ * when it is earlier. */
+static uint64_t data_until(const struct trace_source *traces, const struct origin *origin)
+{
+    const struct stream_file *control = &origin->files[RING_CONTROL];
+    const struct stream_file *data = &origin->files[RING_DATA];
+    uint64_t until = control->record == NULL ? UINT64_MAX : control->time;
+
+    if (origin->head != data || origin->ended)
+        return 0;
+    if (traces->second == NULL)
+        return until;
+    uint64_t second = (uint64_t)traces->second->wall - (uint64_t)data->wall_offset;
+    if ((int64_t)second <= 0)
+        return 0;
+    return second < until ? second : until;
+}
+
+/* Goes on from the record handed out last to the next one of its trace, where its file is at already. */
+static int leave_record(struct trace_source *traces, uint64_t packets)
 {
     uint32_t number = traces->heap[0];
     struct origin *origin = &traces->origins[number];
-    struct stream_file *left = origin->head;
-    uint64_t packets = left->packets;
+    bool entered = origin->head->packets != packets;
+    int result = choose_head(origin, &traces->problem);
 
-    traces->handed = false;
-    int result = stream_file_next(left, &traces->problem);
-    if (result == 0)
-        result = choose_head(origin, &traces->problem);
     if (result < 0)
         return result;
-    if (left->packets != packets)
+    if (entered)
         note_lost(traces, number);
     if (origin->head != NULL && (traces->second == NULL || is_before(origin, traces->second)))
         return 0;
@@ -226,6 +241,13 @@ static int leave_record(struct trace_source *traces)
         sift_down(traces, 0);
     traces->second = find_second(traces);
     return 0;
+}
+
+static void give(struct event *ret_event, const struct stream_file *file, uint32_t number)
+{
+    ret_event->header = (const struct record_header *)file->record;
+    ret_event->origin = number;
+    ret_event->wall_offset = file->wall_offset;
 }
 
 /* Counts the record at the head of heap[0]. */
@@ -242,10 +264,28 @@ static int hand_out(struct trace_source *traces, struct event *ret_event)
     }
     state->records++;
     traces->handed = true;
-    ret_event->header = (const struct record_header *)origin->head->record;
-    ret_event->origin = number;
-    ret_event->wall_offset = origin->head->wall_offset;
+    traces->until = data_until(traces, origin);
+    give(ret_event, origin->head, number);
     return SOURCE_RECORD;
+}
+
+/* What comes after the record handed out last, if it is data as well, of the same packet, and nothing else can come
+ * before: so are nearly all. Returns 0 if not, and the file is at its next record then. */
+static int hand_out_next(struct trace_source *traces, struct event *ret_event)
+{
+    uint32_t number = traces->heap[0];
+    struct stream_file *file = traces->origins[number].head;
+    uint64_t packets = file->packets;
+    int result = stream_file_next(file, &traces->problem);
+
+    if (result == 0 && file->record != NULL && file->time < traces->until &&
+        file->packets == packets) {
+        traces->source.states[number].records++;
+        give(ret_event, file, number);
+        return SOURCE_RECORD;
+    }
+    traces->handed = false;
+    return result < 0 ? result : leave_record(traces, packets);
 }
 
 static int trace_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
@@ -256,7 +296,7 @@ static int trace_next(struct source *source, struct event *ret_event, uint64_t *
 
     (void)ret_complete; /* a finished trace has no NONE_YET */
     if (result == 0 && traces->handed)
-        result = leave_record(traces);
+        result = hand_out_next(traces, ret_event);
     if (result == 0 && traces->heap_count == 0)
         return SOURCE_END;
     if (result == 0)
