@@ -84,6 +84,16 @@ static uint32_t index_of(const struct statistics *statistics, const struct stati
     return at - 1;
 }
 
+static int add_run(struct statistics *statistics, struct statistics_use *use)
+{
+    const uint32_t *values = latest_of(statistics, use)->values;
+
+    if (value_runs_add(statistics, index_of(statistics, use), values, LATEST_MOST) < 0)
+        return -ENOMEM;
+    use->latest_count = 0;
+    return 0;
+}
+
 int statistics_add_value(struct statistics *statistics, struct statistics_use *use,
                          enum value_kind kind, uint64_t value)
 {
@@ -91,12 +101,22 @@ int statistics_add_value(struct statistics *statistics, struct statistics_use *u
 
     if (value >> VALUE_BITS != 0)
         return add_to_histogram(statistics, use, kind, value);
-    if (use->latest_count == LATEST_MOST) {
-        if (value_runs_add(statistics, index_of(statistics, use), latest->values, LATEST_MOST) < 0)
-            return -ENOMEM;
-        use->latest_count = 0;
-    }
+    if (use->latest_count == LATEST_MOST && add_run(statistics, use) < 0)
+        return -ENOMEM;
     latest->values[use->latest_count++] = value_as_kept(kind, value);
+    return 0;
+}
+
+/* The same if `is`, which nobody can predict: there is no branch for it. */
+static inline int add_value_if(struct statistics *statistics, struct statistics_use *use, bool is,
+                               enum value_kind kind, uint64_t value)
+{
+    struct use_latest *latest = latest_of(statistics, use);
+
+    if (value >> VALUE_BITS != 0 || use->latest_count == LATEST_MOST)
+        return is ? statistics_add_value(statistics, use, kind, value) : 0;
+    latest->values[use->latest_count] = value_as_kept(kind, value);
+    use->latest_count += is;
     return 0;
 }
 
@@ -218,17 +238,17 @@ static int note_answer(struct statistics *statistics, struct statistics_use *use
                        const struct statistics_path *path, const struct record *record)
 {
     uint64_t time = record->header.time - record->message.span;
-    int result = 0;
+    uint8_t asked, before = use->last;
 
-    if (use->last == 0)
+    if (before == 0)
         use->serves = path->role == PATH_ROLE_ACCEPTED ||
                       (path->role == PATH_ROLE_UNKNOWN && record->header.id == EVENT_RECEIVE);
-    else if (use->last == (use->serves ? EVENT_RECEIVE : EVENT_SEND) &&
-             use->last != record->header.id && time >= use->last_time)
-        result = statistics_add_value(statistics, use, VALUE_ANSWER, time - use->last_time);
+    asked = use->serves ? EVENT_RECEIVE : EVENT_SEND;
+    bool is_answer = (before == asked) & (record->header.id != asked) & (time >= use->last_time);
+    uint64_t took = time - use->last_time;
     use->last = record->header.id;
     use->last_time = time;
-    return result;
+    return add_value_if(statistics, use, is_answer, VALUE_ANSWER, took);
 }
 
 /* Of a path that was never described the kind is not known: 0 bytes are then taken for the end of

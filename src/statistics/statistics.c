@@ -72,11 +72,12 @@ void statistics_free(struct statistics *statistics)
 
 static struct statistics_origin *find_origin(struct statistics *statistics, uint32_t number)
 {
+    if (number < statistics->origin_count)
+        return &statistics->origins[number];
     if (array_reserve(&statistics->origins, &statistics->origin_capacity, (size_t)number + 1,
                       sizeof(*statistics->origins)) < 0)
         return NULL;
-    if (number >= statistics->origin_count)
-        statistics->origin_count = number + 1;
+    statistics->origin_count = number + 1;
     return &statistics->origins[number];
 }
 
