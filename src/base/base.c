@@ -182,7 +182,8 @@ void memory_release(void *memory, size_t size)
         munmap(memory, size);
 }
 
-#define DOUBLED_MOST 4096 /* what is larger grows by half: it is zeroed, so all of it takes memory */
+/* What is larger grows by half: it is zeroed, so all of it takes memory. */
+#define DOUBLED_MOST 4096
 
 int array_reserve(void *array, size_t *capacity, size_t count, size_t size)
 {

@@ -250,7 +250,7 @@ struct statistics_limits {
     uint32_t paths;   /* rows that others share */
 };
 
-/* Hashes of addresses and ports that connections had: addresses.c. */
+/* Hashes of addresses and ports that connections had: reuse.c. */
 struct addresses_had {
     struct hashes {
         uint64_t *slots; /* open addressing; 0: free */
@@ -557,7 +557,7 @@ void statistics_count_told_times(struct statistics *statistics);
 int statistics_finish_last(struct statistics *statistics, const struct source_state *states,
                            uint32_t origins, struct communication **ret_communication);
 
-/* ---- addresses.c ---- */
+/* ---- reuse.c ---- */
 
 /* Of this end, in its recording: the other end is another one, and another recording may tell of the same. */
 uint64_t hash_addresses(uint32_t origin, const struct path_record *record);

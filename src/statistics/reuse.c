@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * addresses.c: which addresses and ports connections had. See statistics_private.h.
+ * reuse.c: which addresses and ports connections had. See statistics_private.h.
  *
  *      hash --> latest    | . | h | h | . | ...     when it is full, it becomes the one before
  *               before    | h | . | h | h | ...     full
