@@ -5,12 +5,13 @@
 # again. Everything runs pinned to one CPU.
 #
 #   yardstick   reads the files and adds up one word for each record
-#   quick       dpm stats --quick --json: only what is counted at each end
-#   dpm stats   --json
+#   quick       dpm stats --quick: only what is counted at each end
+#   quick json  the same, with every row
+#   dpm stats   with queues, and what waited
 #   dpm dump    the lines for people, into /dev/null
 #
-# Each figure is the median of RUNS runs (5), the four one right after the other. Then the memory
-# of dpm stats, for that trace and for one of a quarter of its length.
+# Each figure is the median of RUNS runs (5), the five one right after the other. Then the memory
+# of dpm stats --json, for that trace and for one of a quarter of its length.
 set -eu
 build=$1
 . "$(dirname "$0")/standard.sh"
@@ -30,16 +31,18 @@ long_quick=$(memory --quick)
 i=0
 while [ $i -lt "$runs" ]; do
     yardstick=$(run_yardstick)
-    quick=$(run "$build/dpm" stats --quick --json alpha beta)
-    stats=$(run "$build/dpm" stats --json alpha beta)
+    quick=$(run "$build/dpm" stats --quick alpha beta)
+    json=$(run "$build/dpm" stats --quick --json alpha beta)
+    stats=$(run "$build/dpm" stats alpha beta)
     dump=$(run "$build/dpm" dump alpha beta)
-    echo "$yardstick $quick $stats $dump"
+    echo "$yardstick $quick $json $stats $dump"
     i=$((i + 1))
 done > runs
 heading reading
 row yardstick 1
 row quick 2
-row "dpm stats" 3
-row "dpm dump" 4
+row "quick json" 3
+row "dpm stats" 4
+row "dpm dump" 5
 echo "anonymous memory of dpm stats: $short_memory MiB for $short records, $long_memory MiB for $count;" \
     "--quick: $short_quick MiB, $long_quick MiB"

@@ -163,9 +163,7 @@ int statistics_add_values(const struct statistics *statistics, const struct stat
                           enum value_kind kind, struct histogram *histogram, unsigned most)
 {
     const struct use_values *values = values_of(statistics, use);
-    int result = values == NULL || kind >= statistics->kinds
-                     ? 0
-                     : histogram_merge(histogram, &values->of[kind], most);
+    int result = values == NULL ? 0 : histogram_merge(histogram, &values->of[kind], most);
 
     if (result == 0)
         result = statistics_add_latest(statistics, use, kind, histogram, most);
@@ -218,8 +216,7 @@ int statistics_add_to_alike(struct statistics *statistics, struct statistics_use
     if (use->latest != 0)
         result =
             add_latest_to_alike(statistics, latest_of(statistics, use), use->latest_count, alike);
-    for (enum value_kind kind = 0; result == 0 && values != NULL && kind < statistics->kinds;
-         kind++) {
+    for (enum value_kind kind = 0; result == 0 && values != NULL && kind < VALUE_KINDS; kind++) {
         struct histogram *of =
             histogram_bars(&values->of[kind]) == 0 ? NULL : own_histogram(statistics, to, kind);
         if (of != NULL)

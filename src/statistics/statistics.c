@@ -43,8 +43,6 @@ void statistics_count_only(struct statistics *statistics)
 {
     statistics->counts_only = true;
     statistics->limits.paths = COUNTED_PATHS;
-    statistics->kinds = VALUE_WAITS;
-    statistics->values.size = VALUE_WAITS * sizeof(struct histogram);
     statistics->joiner.closed_too = true; /* sources are read in turns */
 }
 

@@ -155,7 +155,7 @@ struct open_messages {
 
 /* How the values of a use are distributed. */
 struct use_values {
-    struct histogram of[VALUE_KINDS]; /* the first statistics->kinds of them */
+    struct histogram of[VALUE_KINDS];
 };
 
 /* Of a use that lives: messages that are not complete, and values that are not distributed yet. */
@@ -330,10 +330,9 @@ struct statistics {
     struct pool paths;
     struct lookup use_numbers; /* by path and process */
     struct pool uses;
-    struct pool latest;    /* of those of paths */
-    struct pool values;    /* of those that have had more */
-    enum value_kind kinds; /* of values that there are: without queues no waits */
-    uint32_t precise;      /* of these */
+    struct pool latest; /* of those of paths */
+    struct pool values; /* of those that have had more */
+    uint32_t precise;   /* of these */
     struct pool queues;
     struct joiner joiner;       /* ends are numbered like paths */
     uint32_t ended;             /* paths and processes that have ended since the last folding */

@@ -237,7 +237,7 @@ static void free_values(struct statistics *statistics, const struct statistics_u
 
     if (values == NULL)
         return;
-    for (enum value_kind kind = 0; kind < statistics->kinds; kind++)
+    for (enum value_kind kind = 0; kind < VALUE_KINDS; kind++)
         histogram_done(&values->of[kind]);
     statistics->precise -= use->precise;
     pool_give(&statistics->values, use->values - 1);
@@ -294,7 +294,6 @@ int statistics_tables_new(struct statistics *statistics)
     statistics->paths.size = sizeof(struct statistics_path);
     statistics->uses.size = sizeof(struct statistics_use);
     statistics->latest.size = sizeof(struct use_latest);
-    statistics->kinds = VALUE_KINDS;
     statistics->values.size = sizeof(struct use_values);
     statistics->queues.size = sizeof(struct queue);
     return number_table_new(&statistics->process_numbers) < 0 ||

@@ -137,7 +137,7 @@ static int count_use(struct statistics *statistics, struct statistics_use *use)
         for (uint32_t i = 0; i < run->count; i++)
             histogram_gather(&of_use[kept_kind(run->values[i])], kept_value(run->values[i]));
     *latest_run(statistics, use) = 0;
-    for (enum value_kind kind = 0; result == 0 && kind < statistics->kinds; kind++) {
+    for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
         if (of_use[kind].count == 0)
             continue;
         if (kind >= VALUE_ANSWER)
