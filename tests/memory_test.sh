@@ -53,7 +53,7 @@ memory() {
     awk '{ print $2 }' measured
 }
 
-# In dpm stats values wait for each other, as many as have room in 4 MiB.
+# In dpm stats values wait for each other, 800,000 at most, 4 bytes each.
 for kind in pipe tcp unix; do
     check "$kind: a sender of 8 MiB, others who say little" blocked $kind 20000
     little="$(memory dump --matched --json) $(memory stats --json)"
