@@ -134,7 +134,7 @@ refuses "the same trace twice" 1 'twice: cannot be made: File exists' twice twic
 
 # memory OPTION...: KiB that dpm stats takes.
 memory() {
-    "$measure" measured "$dpm" stats "$@" --json alpha beta > /dev/null
+    "$measure" measured "$dpm" stats "$@" --json alpha beta > much.json
     awk '{ print $2 }' measured
 }
 
@@ -148,6 +148,12 @@ else
             # shellcheck disable=SC2086 # nothing, or a word
             used=$(memory $option)
             check "of $records records, $option: $used KiB" test "$used" -le $((48 * 1024 + 2000 / 2 + 64))
+            # so many values have waited for each other more than once
+            check "... each message has its size, and each answer is a process's" jq -e '
+                def count(values): [values // {count: 0} | .count] | add;
+                count(.paths[].size) == ([.paths[] | .sent.messages + .received.messages] | add) and
+                count(.paths[].response_ns) == count(.processes[].response_ns) and
+                count(.paths[].request_ns) == count(.processes[].request_ns)' much.json
         done
     done
     # without queues, of which each has its own, much that lives has room, too
