@@ -282,6 +282,30 @@ static void long_call_begun_later(void **state)
     assert_edge(found(0, 2, 1), 0, EDGE_ORDERED, found(0, 1, 4), 10);
 }
 
+/* The same in a pipe, which does not say whose its bytes are: the SENDCALL tells also those of the call that ended after the
+ * other one had first slept. */
+static void blocked_in_a_pipe(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_PIPE, ALL);
+    add_message(&first, T0 + 10, EVENT_SEND, 3, 1, 1, 0, 40);
+    add_message(&first, T0 + 20, EVENT_SENDCALL, 1, 1, 1, 40, 0);
+    add_message(&first, T0 + 30, EVENT_RECEIVE, 2, 1, 2, 0, 40);
+    add_message(&first, T0 + 40, EVENT_SEND, 3, 2, 1, 40, 10);
+    add_message(&first, T0 + 50, EVENT_SENDCALL, 1, 2, 1, 55, 15); /* 5 of them are its own */
+    add_message(&first, T0 + 60, EVENT_RECEIVE, 2, 2, 2, 40, 15);
+    add_event(&first, T0 + 3 * MOMENT_OF_TEST, EVENT_EXEC, 4, 1);
+    add_message(&first, T0 + 4 * MOMENT_OF_TEST, EVENT_SEND, 1, 3, 1, 50, 20);
+    run(false);
+    uint32_t at = found(0, 2, 2);
+    assert_int_equal(outcome.events[at].edge_count, 2);
+    assert_edge(at, 0, EDGE_ORDERED, found(0, 3, 2), 10);
+    assert_edge(at, 1, EDGE_ORDERED, found(0, 1, 2), 5);
+    assert_rest(at, REST_NONE, 0);
+    assert_int_equal(outcome.counts.stalls, 0);
+}
+
 static struct record *add_block(uint64_t time, uint32_t stream, uint32_t sequence, uint32_t call,
                                 uint64_t duration)
 {
@@ -1088,6 +1112,7 @@ int main(void)
         cmocka_unit_test(blocked_send),
         cmocka_unit_test(concurrent_senders),
         cmocka_unit_test(blocked_and_overtaken),
+        cmocka_unit_test(blocked_in_a_pipe),
         cmocka_unit_test(long_call_begun_later),
         cmocka_unit_test(parents_and_children),
         cmocka_unit_test(wakeups),

@@ -129,7 +129,8 @@ struct actor {
     uint32_t first; /* of the piece being told */
     uint32_t put;   /* of it, in the queue */
     uint32_t done;  /* told */
-    uint32_t told;  /* done + put of the last SENDCALL */
+    uint32_t told;  /* done + put of the last SENDCALL; of a pipe what it told + 1 */
+    uint32_t slept; /* of a pipe: what calls that had ended had out when it first slept */
     uint64_t begun;
     bool has_put;
     bool met; /* another one was sending there meanwhile */
@@ -432,6 +433,37 @@ static void tell_send(struct world *world, struct actor *actor, const struct lin
     tell(world, actor, record, &truth);
 }
 
+/* What calls in progress have out, beside those that have ended. */
+static uint32_t out_of_calls(const struct world *world, const struct actor *of)
+{
+    uint32_t bytes = 0;
+
+    for (uint32_t i = 0; i < world->actor_count; i++) {
+        const struct actor *actor = &world->actors[i];
+        if (actor->sending && actor->link == of->link && actor->side == of->side)
+            bytes += actor->put;
+    }
+    return bytes;
+}
+
+/* A pipe has no stream's own bytes: all is told that is out since the call first slept, whoever wrote it. */
+static void tell_pipe_sendcall(struct world *world, struct actor *actor)
+{
+    const struct link *link = &world->links[actor->link];
+    uint32_t ended = link->ways[actor->side].out;
+    struct truth truth = {.call = actor->call};
+
+    if (actor->told == 0)
+        actor->slept = ended;
+    uint32_t offset = ended + out_of_calls(world, actor), bytes = offset - actor->slept;
+    struct record record = message(EVENT_SENDCALL, link->sides[actor->side].path, offset, bytes);
+    record.message.span = span_since(world, actor->begun);
+    if (actor->told == bytes + 1)
+        return;
+    actor->told = bytes + 1;
+    tell(world, actor, record, &truth);
+}
+
 /* It leaves the CPU: what is out is told, once per progress. */
 static void tell_sendcall(struct world *world, struct actor *actor)
 {
@@ -439,6 +471,10 @@ static void tell_sendcall(struct world *world, struct actor *actor)
     struct truth truth = {.call = actor->call};
     struct record record = message(EVENT_SENDCALL, link->sides[actor->side].path, 0, 0);
 
+    if (is_pipe(link)) {
+        tell_pipe_sendcall(world, actor);
+        return;
+    }
     if (datagrams(link) || (actor->told == actor->done + actor->put && actor->told > 0))
         return;
     if (actor->put > 0 || actor->done > 0) {

@@ -229,18 +229,34 @@ static void note_metered_sender(struct end *end, const struct stream *stream)
         end->partner->external = false;
 }
 
+/* How much of what a SENDCALL tells is its call's own, or may be. In the kernel a pipe does not say whose its bytes are:
+ * all are told that were written since the call first slept, and of these others have told of theirs when they ended. */
+static uint32_t own_bytes(const struct history *history, const struct end *end, uint64_t to,
+                          uint32_t bytes)
+{
+    bool all = kind_is_pipe(end->kind) && history->origins[end->origin].meter == METER_KERNEL;
+    uint64_t untold = end->out_end < to ? to - end->out_end : 0;
+
+    return all && untold < bytes ? (uint32_t)untold : bytes;
+}
+
 /* Positions are counted when calls end: those that the SENDCALL speaks of may meanwhile be others'. Its bytes are its own,
  * beside all SENDs. */
 int flows_note_sendcall(struct history *history, struct end *end, struct stream *stream,
                         const struct record *record)
 {
-    uint32_t bytes = record->message.bytes;
-
-    note_metered_sender(end, stream);
-    if (kind_counts_messages(end->kind) || bytes == 0)
-        return 0;
     /* the end of an earlier piece, if this one has nothing out yet */
     uint64_t to = unwrap(end->out_last, record->message.offset);
+    uint32_t bytes = own_bytes(history, end, to, record->message.bytes);
+    uint64_t before = to - record->message.bytes; /* was out when the call began */
+
+    note_metered_sender(end, stream);
+    if (kind_counts_messages(end->kind) || record->message.bytes == 0)
+        return 0;
+    if (end->counted && before > end->out_end) /* SENDs before it were lost */
+        end->out_end = before;
+    if (bytes == 0)
+        return 0;
     if (stream->open != NULL && stream->open != end)
         flows_close_call(history, stream);
     if (stream->open == NULL) {
@@ -257,8 +273,6 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
         return -ENOMEM;
     stream->open_to = to;
     stream->open_bytes = bytes;
-    if (end->counted && to - bytes > end->out_end) /* SENDs before it were lost */
-        end->out_end = to - bytes;
     return 0;
 }
 
