@@ -60,7 +60,7 @@ struct histogram_bar {
     uint64_t from, to, count;
 };
 
-/* Return 0, or -ENOMEM: then the value, or the rest of `from`, is not counted. */
+/* Return 0, or -ENOMEM: then it, or what was gathered, is counted in part, and can only be freed. */
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most);
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most);
 

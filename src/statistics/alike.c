@@ -282,6 +282,7 @@ int alike_fold(struct statistics *statistics)
     size_t count = rows->path_count;
     const struct communication_path **order = calloc(count + 1, sizeof(*order));
     uint32_t *indexes = calloc(count + 1, sizeof(*indexes));
+    /* what waits is added more quickly together than by share_with_kind() */
     int result = order == NULL || indexes == NULL ? -ENOMEM : value_runs_count(statistics);
 
     for (size_t i = 0; result == 0 && i < count; i++)

@@ -394,9 +394,7 @@ static int fold_processes(struct statistics *statistics)
     struct communication *folded;
     int result = -ENOMEM;
 
-    if (order != NULL && folds != NULL && map != NULL && processes != NULL)
-        result = value_runs_count(statistics);
-    if (result == 0) {
+    if (order != NULL && folds != NULL && map != NULL && processes != NULL) {
         choose_processes(statistics, order, folds);
         result = communication_fold_processes(statistics->rows, folds, map, &folded);
     }
@@ -447,11 +445,8 @@ static int drop_unused(struct statistics *statistics)
 
     if (rows->piece_keys.count < 3 * (rows->process_count + rows->path_count + rows->pair_count))
         return 0;
-    int result = value_runs_count(statistics);
-    if (result == 0)
-        result = communication_copy(rows, true, &fresh);
-    if (result < 0)
-        return result;
+    if (communication_copy(rows, true, &fresh) < 0)
+        return -ENOMEM;
     replace_rows(statistics, fresh);
     return alike_find(statistics);
 }

@@ -72,23 +72,12 @@ int statistics_add_gathered(struct statistics *statistics, struct statistics_use
     return own == NULL ? -ENOMEM : histogram_add_gathered(own, gathering, most_buckets(use, kind));
 }
 
-/* Of the use that the record is about, which its path was used by last. */
-static uint32_t index_of(const struct statistics *statistics, const struct statistics_use *use)
-{
-    const struct statistics_path *path = path_at(statistics, use->path);
-    uint32_t at = path->last_used;
-
-    if (use_at(statistics, at) != use)
-        for (at = path->first_use; use_at(statistics, at) != use;)
-            at = use_at(statistics, at)->next;
-    return at - 1;
-}
-
+/* The use is that of the record that is being counted: its path was used by it last. */
 static int add_run(struct statistics *statistics, struct statistics_use *use)
 {
-    const uint32_t *values = latest_of(statistics, use)->values;
+    uint32_t index = path_at(statistics, use->path)->last_used - 1;
 
-    if (value_runs_add(statistics, index_of(statistics, use), values, LATEST_MOST) < 0)
+    if (value_runs_add(statistics, index, latest_of(statistics, use)->values, LATEST_MOST) < 0)
         return -ENOMEM;
     use->latest_count = 0;
     return 0;

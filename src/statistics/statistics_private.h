@@ -569,7 +569,7 @@ bool addresses_are_noted(const struct addresses_had *had, uint64_t hash);
 void addresses_fetch(const struct addresses_had *had, uint64_t hash);
 void addresses_done(struct addresses_had *had);
 
-/* ---- value_runs.c; these return 0 or -ENOMEM ---- */
+/* ---- value_runs.c; these return 0 or -ENOMEM: then the statistics can only be freed ---- */
 
 /* Values that a use has had one after the other, each with its kind. */
 struct value_run {
@@ -649,7 +649,7 @@ int statistics_add_gathered(struct statistics *statistics, struct statistics_use
 int statistics_add_values(const struct statistics *statistics, const struct statistics_use *use,
                           enum value_kind kind, struct histogram *histogram, unsigned most);
 
-/* Adds a value to the use, and if it is a time to its process. */
+/* Adds a value to the use that the record being counted is about, and if it is a time to its process. */
 int statistics_add_value(struct statistics *statistics, struct statistics_use *use,
                          enum value_kind kind, uint64_t value);
 
