@@ -142,7 +142,7 @@ done:
 /* ---- without a history ---- */
 
 /* A source is read for so many records before another one's turn comes: what it speaks of is at hand then. */
-#define TURN 256
+#define TURN 512
 
 /* One source, and how far it was read. */
 struct counted {

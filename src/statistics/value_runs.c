@@ -133,9 +133,11 @@ static int count_use(struct statistics *statistics, struct statistics_use *use)
     int result = 0;
 
     for (const struct value_run *run = value_run_latest(statistics, use); run != NULL;
-         run = value_run_before(statistics, run))
+         run = value_run_before(statistics, run)) {
+        fetch(value_run_before(statistics, run), 2);
         for (uint32_t i = 0; i < run->count; i++)
             histogram_gather(&of_use[kept_kind(run->values[i])], kept_value(run->values[i]));
+    }
     *latest_run(statistics, use) = 0;
     for (enum value_kind kind = 0; result == 0 && kind < VALUE_KINDS; kind++) {
         if (of_use[kind].count == 0)
