@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARTS_SHIFT HISTOGRAM_PARTS_SHIFT
 #define COUNT_BITS  48
 #define COUNT_MASK  ((1ULL << COUNT_BITS) - 1)
 #define NARROW_BITS 22
@@ -91,11 +90,11 @@ static void add_count(struct histogram_body *body, unsigned index, uint64_t more
 /* The least value with this place. */
 static uint64_t place_begin(unsigned place)
 {
-    if (place < 1u << PARTS_SHIFT)
+    if (place < 1u << HISTOGRAM_PARTS_SHIFT)
         return place;
-    unsigned octave = (place >> PARTS_SHIFT) + PARTS_SHIFT - 1;
-    uint64_t part = place & ((1u << PARTS_SHIFT) - 1);
-    return octave > 63 ? UINT64_MAX : (1ULL << octave) + (part << (octave - PARTS_SHIFT));
+    unsigned octave = (place >> HISTOGRAM_PARTS_SHIFT) + HISTOGRAM_PARTS_SHIFT - 1;
+    uint64_t part = place & ((1u << HISTOGRAM_PARTS_SHIFT) - 1);
+    return octave > 63 ? UINT64_MAX : (1ULL << octave) + (part << (octave - HISTOGRAM_PARTS_SHIFT));
 }
 
 /* Makes one of each two neighbouring places; returns how many buckets are left. */

@@ -49,11 +49,10 @@ static inline unsigned histogram_bars(const struct histogram *histogram)
 
 /* The most buckets of a histogram: of what there is much of, few. A bucket is a sixteenth of an octave,
  * if there are enough for that, else an eighth ... Within a bucket values are taken as evenly spread. */
-#define HISTOGRAM_PARTS_SHIFT 4
-#define HISTOGRAM_FEW         12
-#define HISTOGRAM_SOME        24
-#define HISTOGRAM_MANY        64
-#define HISTOGRAM_MOST        160
+#define HISTOGRAM_FEW  12
+#define HISTOGRAM_SOME 24
+#define HISTOGRAM_MANY 64
+#define HISTOGRAM_MOST 160
 
 /* Values `from` to `to`, both included. */
 struct histogram_bar {
@@ -67,15 +66,8 @@ int histogram_merge(struct histogram *to, const struct histogram *from, unsigned
 /* The same, and `from` is empty then: if `to` is, it takes all as it is. */
 int histogram_move(struct histogram *to, struct histogram *from, unsigned most);
 
-/* Values that are added to a histogram all together, which takes less time than one by one. All zero is none. */
-#define GATHERED_BITS   29 /* of a value at most */
-#define GATHERED_PLACES ((GATHERED_BITS - HISTOGRAM_PARTS_SHIFT + 1) << HISTOGRAM_PARTS_SHIFT)
-struct histogram_gathering {
-    uint64_t sum;
-    uint32_t min, max;
-    uint32_t count;
-    uint32_t counts[GATHERED_PLACES];
-};
+#define HISTOGRAM_PARTS_SHIFT 4 /* 16 parts an octave */
+#define HISTOGRAM_PLACES      ((64 - HISTOGRAM_PARTS_SHIFT + 1) << HISTOGRAM_PARTS_SHIFT)
 
 /* Where a value belongs: the octave, and which part of it. Below 32 every value has a place of its own. */
 static inline unsigned histogram_place(uint64_t value)
@@ -86,7 +78,15 @@ static inline unsigned histogram_place(uint64_t value)
     return (shift << HISTOGRAM_PARTS_SHIFT) + (unsigned)(value >> shift);
 }
 
-#define HISTOGRAM_PLACES ((64 - HISTOGRAM_PARTS_SHIFT + 1) << HISTOGRAM_PARTS_SHIFT)
+/* Values that are added to a histogram all together, which takes less time than one by one. All zero is none. */
+#define GATHERED_BITS   29 /* of a value at most */
+#define GATHERED_PLACES ((GATHERED_BITS - HISTOGRAM_PARTS_SHIFT + 1) << HISTOGRAM_PARTS_SHIFT)
+struct histogram_gathering {
+    uint64_t sum;
+    uint32_t min, max;
+    uint32_t count;
+    uint32_t counts[GATHERED_PLACES];
+};
 
 /* `value`: less than 1 << GATHERED_BITS. */
 static inline void histogram_gather(struct histogram_gathering *gathering, uint32_t value)

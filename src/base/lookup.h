@@ -39,15 +39,15 @@ struct pool {
 
 #define POOL_CHUNK 256u /* objects */
 
-static inline void *pool_at(const struct pool *pool, uint32_t index)
-{
-    return pool->chunks[index / POOL_CHUNK] + (index % POOL_CHUNK) * pool->size;
-}
-
-/* The same where the compiler knows the size: it need not multiply. */
+/* Where the compiler knows the size it need not multiply. */
 static inline void *pool_at_sized(const struct pool *pool, uint32_t index, size_t size)
 {
     return pool->chunks[index / POOL_CHUNK] + (index % POOL_CHUNK) * size;
+}
+
+static inline void *pool_at(const struct pool *pool, uint32_t index)
+{
+    return pool_at_sized(pool, index, pool->size);
 }
 
 /* Returns the index of an object that is all zero, or -ENOMEM. */

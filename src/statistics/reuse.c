@@ -6,7 +6,8 @@
  *               before    | h | . | h | h | ...     full
  *
  * Both together hold the latest ADDRESSES_KNOWN at least, for a machine has no more ports than that to choose from. The
- * hashes themselves stand in the slots: whoever asks for one fetches one line of each table, and can ask for it before.
+ * hashes themselves stand in the slots: whoever asks for one fetches one line of each table, and can ask for it before. A
+ * struct lookup would take twice the memory, for an index that nobody needs, and a struct intern two lines.
  */
 #include "statistics/statistics_private.h"
 
