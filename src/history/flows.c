@@ -240,8 +240,8 @@ static uint32_t own_bytes(const struct history *history, const struct end *end, 
     return all && untold < bytes ? (uint32_t)untold : bytes;
 }
 
-/* Positions are counted when calls end: those that the SENDCALL speaks of may meanwhile be others'. Its bytes are its own,
- * beside all SENDs. */
+/* Positions are counted when calls end: those that the SENDCALL speaks of may meanwhile be others'. What is its own
+ * is out beside all SENDs. */
 int flows_note_sendcall(struct history *history, struct end *end, struct stream *stream,
                         const struct record *record)
 {
