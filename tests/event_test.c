@@ -10,6 +10,7 @@
 #include "event/event.h"
 #include "seeded.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -475,6 +476,33 @@ static void test_kinds_are_parsed(void **unused)
 }
 
 /* ---- identities ---- */
+
+/* As the C library writes them. */
+static void test_endpoints_of_ipv4(void **unused)
+{
+    const uint16_t ports[] = {0, 9, 10, 80, 999, 1000, 9999, 10000, 65535};
+    uint64_t state = seed_of_run("endpoints");
+
+    (void)unused;
+    for (unsigned round = 0; round < 2000; round++) {
+        struct path_record path = {.kind = PATH_TCP, .family = AF_INET};
+        char name[INET_ADDRSTRLEN], expected[ENDPOINT_SIZE], text[ENDPOINT_SIZE];
+        for (unsigned i = 0; i < 4; i++)
+            path.local[i] = path.remote[3 - i] =
+                (uint8_t)random_below(&state, random_below(&state, 3) == 0 ? 11 : 256);
+        path.local_port =
+            round < ARRAY_SIZE(ports) ? ports[round] : (uint16_t)random_below(&state, 65536);
+        path.remote_port = (uint16_t)random_below(&state, 65536);
+        snprintf(expected, sizeof(expected), "%s:%u",
+                 inet_ntop(AF_INET, path.local, name, sizeof(name)), path.local_port);
+        endpoint_local(&path, text);
+        assert_string_equal(text, expected);
+        snprintf(expected, sizeof(expected), "%s:%u",
+                 inet_ntop(AF_INET, path.remote, name, sizeof(name)), path.remote_port);
+        endpoint_remote(&path, text);
+        assert_string_equal(text, expected);
+    }
+}
 
 static void test_identities_keep_the_latest_of_each_number(void **unused)
 {
@@ -980,6 +1008,7 @@ int main(void)
         cmocka_unit_test(test_flags_are_written),
         cmocka_unit_test(test_kinds_are_parsed),
         cmocka_unit_test(test_wrong_flags_are_named),
+        cmocka_unit_test(test_endpoints_of_ipv4),
         cmocka_unit_test(test_identities_keep_the_latest_of_each_number),
         cmocka_unit_test(test_identities_know_names),
         cmocka_unit_test(test_users_have_their_names),
