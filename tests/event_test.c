@@ -623,6 +623,64 @@ static void test_identities_fade(void **unused)
     identities_free(identities);
 }
 
+/* A path is known as long as one of both users needs it, whoever is first. */
+static void test_identities_are_shared(void **unused)
+{
+    struct identities *identities;
+    struct path_record path = {.header = {.id = EVENT_PATH}, .path = 7};
+    const struct event event = {&path.header, 2, 0};
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    identities_keep_path(identities, 2, 7); /* that is not known */
+    assert_int_equal(identities_add(identities, &event), 0);
+    identities_forget_path(identities, 2, 7);
+    assert_null(identities_path(identities, 2, 7));
+    assert_int_equal(identities_add(identities, &event), 0);
+    identities_keep_path(identities, 2, 7);
+    identities_forget_path(identities, 2, 7);
+    assert_int_equal(identities_path(identities, 2, 7)->path, 7);
+    identities_forget_path(identities, 2, 7);
+    path.local_port = 9; /* described again */
+    assert_int_equal(identities_add(identities, &event), 0);
+    identities_release_path(identities, 2, 7);
+    assert_int_equal(identities_path(identities, 2, 7)->local_port, 9);
+    identities_keep_path(identities, 2, 7);
+    identities_fade_path(identities, 2, 7);
+    fade_others(identities);
+    assert_int_equal(identities_path(identities, 2, 7)->path, 7);
+    identities_release_path(identities, 2, 7);
+    assert_null(identities_path(identities, 2, 7));
+    identities_release_path(identities, 2, 7);
+    identities_free(identities);
+}
+
+/* Of many paths every third is kept, while all are forgotten: the tables are cleared in between. */
+static void test_kept_paths_outlive_others(void **unused)
+{
+    struct identities *identities;
+    struct path_record path = {.header = {.id = EVENT_PATH}};
+    const struct event event = {&path.header, 2, 0};
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    for (uint32_t i = 0; i < 9000; i++) {
+        path.path = path.inode = i;
+        assert_int_equal(identities_add(identities, &event), 0);
+        if (i % 3 == 0)
+            identities_keep_path(identities, 2, i);
+        identities_forget_path(identities, 2, i);
+    }
+    for (uint32_t i = 0; i < 9000; i++) {
+        const struct path_record *known = identities_path(identities, 2, i);
+        assert_int_equal(known != NULL, i % 3 == 0);
+        assert_true(known == NULL || known->inode == i);
+        identities_release_path(identities, 2, i);
+        assert_null(identities_path(identities, 2, i));
+    }
+    identities_free(identities);
+}
+
 /* ---- names of users and cgroups ---- */
 
 static struct name_record make_name(enum name_kind kind, uint64_t number, const char *name)
@@ -1016,6 +1074,8 @@ int main(void)
         cmocka_unit_test(test_cgroups_have_their_paths),
         cmocka_unit_test(test_identities_forget),
         cmocka_unit_test(test_identities_fade),
+        cmocka_unit_test(test_identities_are_shared),
+        cmocka_unit_test(test_kept_paths_outlive_others),
         cmocka_unit_test(test_containers_have_short_names),
         cmocka_unit_test(test_any_path_has_a_short_name),
         cmocka_unit_test(test_procedures_are_found_by_stream_and_pc),

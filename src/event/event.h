@@ -176,6 +176,11 @@ void identities_fade_stream(struct identities *identities, uint32_t origin, uint
 /* Nothing will be told of it any more: forgets it at once. */
 void identities_forget_path(struct identities *identities, uint32_t origin, uint32_t path);
 
+/* A second user of the same identities needs a path: it is known until he has released it, though it be forgotten. Of
+ * what is not known neither has an effect. */
+void identities_keep_path(struct identities *identities, uint32_t origin, uint32_t path);
+void identities_release_path(struct identities *identities, uint32_t origin, uint32_t path);
+
 /* The latest identity record with that number, or NULL. Valid until the next identities_add. */
 const struct machine_record *identities_machine(const struct identities *identities,
                                                 uint32_t origin);

@@ -24,9 +24,17 @@ struct entries {
     size_t capacity;
 };
 
+/* Who still needs a record. */
+enum needed_by {
+    NEEDED_BY_FIRST = 1,  /* who has added it, and has not forgotten it */
+    NEEDED_BY_SECOND = 2, /* identities_keep_path */
+};
+
 /* Copies of records of one size that can be forgotten. */
 struct passing {
     struct entries entries;
+    uint8_t *needed; /* by index: enum needed_by */
+    size_t needed_capacity;
     void **spare; /* memory of what was forgotten */
     size_t spare_count;
     size_t spare_capacity;
@@ -55,6 +63,7 @@ static void entries_done(struct entries *entries)
 static void passing_done(struct passing *passing)
 {
     entries_done(&passing->entries);
+    free(passing->needed);
     free(passing->spare);
 }
 
@@ -166,12 +175,15 @@ static int keep_passing(struct identities *identities, struct passing *passing, 
     if (index < 0)
         return (int)index;
     if (array_reserve(&entries->records, &entries->capacity, (size_t)index + 1,
-                      sizeof(*entries->records)) < 0)
+                      sizeof(*entries->records)) < 0 ||
+        array_reserve(&passing->needed, &passing->needed_capacity, (size_t)index + 1,
+                      sizeof(*passing->needed)) < 0)
         return -ENOMEM;
     if (entries->records[index] == NULL && index < known && passing->forgotten > 0)
         passing->forgotten--;
     if (entries->records[index] == NULL && passing->spare_count > 0)
         entries->records[index] = passing->spare[--passing->spare_count];
+    passing->needed[index] |= NEEDED_BY_FIRST;
     return keep_record(identities, entries, key, header);
 }
 
@@ -189,8 +201,11 @@ static void clear_forgotten(struct passing *passing)
             return;
         }
     for (uint32_t i = 0; i < count; i++)
-        if (entries->records[i] != NULL)
+        if (entries->records[i] != NULL) {
+            passing->needed[kept] = passing->needed[i];
             entries->records[kept++] = entries->records[i];
+        }
+    memset(passing->needed + kept, 0, passing->needed_capacity - kept);
     memset(entries->records + kept, 0, (entries->capacity - kept) * sizeof(*entries->records));
     intern_done(&entries->keys);
     entries->keys = keys;
@@ -199,13 +214,24 @@ static void clear_forgotten(struct passing *passing)
 
 #define FORGOTTEN_LEAST 1024 /* keys without a record are cleared when there are so many ... */
 
+/* The index of a key that has a record, or a negative errno. */
+static int64_t find_passing(const struct passing *passing, uint64_t key)
+{
+    int64_t index = intern_find(&passing->entries.keys, key);
+
+    return entries_get(&passing->entries, key) == NULL ? -ENOENT : index;
+}
+
 /* ... and as many as others. */
-static void forget(struct passing *passing, uint64_t key)
+static void forget(struct passing *passing, uint64_t key, enum needed_by whom)
 {
     struct entries *entries = &passing->entries;
-    int64_t index = intern_find(&entries->keys, key);
+    int64_t index = find_passing(passing, key);
 
-    if (index < 0 || (size_t)index >= entries->capacity || entries->records[index] == NULL ||
+    if (index < 0)
+        return;
+    passing->needed[index] &= (uint8_t)~whom;
+    if (passing->needed[index] != 0 ||
         array_reserve(&passing->spare, &passing->spare_capacity, passing->spare_count + 1,
                       sizeof(*passing->spare)) < 0)
         return;
@@ -221,7 +247,7 @@ static void forget_key(struct identities *identities, uint64_t key)
     struct passing *passing = passing_of(identities, (unsigned)(key >> 56));
 
     if (passing != NULL) /* 0: nothing has ended there yet */
-        forget(passing, key);
+        forget(passing, key, NEEDED_BY_FIRST);
 }
 
 static void fade(struct identities *identities, uint64_t key)
@@ -240,6 +266,20 @@ static void fade(struct identities *identities, uint64_t key)
 void identities_forget_path(struct identities *identities, uint32_t origin, uint32_t path)
 {
     forget_key(identities, key_of(EVENT_PATH, origin, path));
+}
+
+void identities_keep_path(struct identities *identities, uint32_t origin, uint32_t path)
+{
+    struct passing *paths = &identities->paths;
+    int64_t index = find_passing(paths, key_of(EVENT_PATH, origin, path));
+
+    if (index >= 0)
+        paths->needed[index] |= NEEDED_BY_SECOND;
+}
+
+void identities_release_path(struct identities *identities, uint32_t origin, uint32_t path)
+{
+    forget(&identities->paths, key_of(EVENT_PATH, origin, path), NEEDED_BY_SECOND);
 }
 
 void identities_fade_path(struct identities *identities, uint32_t origin, uint32_t path)

@@ -56,10 +56,8 @@ int history_new(struct source *const *sources, size_t count, struct history **re
     return 0;
 }
 
-void history_free(struct history *history)
+void history_finish(struct history *history)
 {
-    if (history == NULL)
-        return;
     for (uint32_t i = 0; i < history->ends.used; i++)
         end_done(pool_at(&history->ends, i));
     for (uint32_t i = 0; i < history->processes.used; i++)
@@ -67,6 +65,8 @@ void history_free(struct history *history)
     for (uint32_t i = 0; i < history->origin_count; i++) {
         free(history->origins[i].orphans);
         free(history->origins[i].heap);
+        history->origins[i].orphans = NULL;
+        history->origins[i].heap = NULL;
     }
     pool_done(&history->streams);
     pool_done(&history->processes);
@@ -75,18 +75,29 @@ void history_free(struct history *history)
     pool_done(&history->wakeups);
     pool_done(&history->values);
     free(history->spent);
+    history->spent = NULL;
     lookup_done(&history->faded);
     lookup_done(&history->addresses);
     lookup_done(&history->stream_numbers);
     lookup_done(&history->process_numbers);
     lookup_done(&history->end_numbers);
     joiner_done(&history->joiner);
-    identities_free(history->identities);
-    clocks_free(history->clocks);
-    free(history->origins);
     free(history->machines);
     free(history->fading);
     free(history->edges);
+    history->machines = NULL;
+    history->fading = NULL;
+    history->edges = NULL;
+}
+
+void history_free(struct history *history)
+{
+    if (history == NULL)
+        return;
+    history_finish(history);
+    identities_free(history->identities);
+    clocks_free(history->clocks);
+    free(history->origins);
     free(history);
 }
 
@@ -539,6 +550,11 @@ int history_next(struct history *history, struct history_event *ret_event, struc
 }
 
 const struct identities *history_identities(const struct history *history)
+{
+    return history->identities;
+}
+
+struct identities *history_share_identities(struct history *history)
 {
     return history->identities;
 }

@@ -157,6 +157,10 @@ void history_free(struct history *history);
  * handed out once, and those of one stream in their order. */
 int history_next(struct history *history, struct history_event *ret_event, struct problem *problem);
 
+/* After the last event: gives back what events needed. What stays can be asked for as before: identities, counts, what
+ * the sources say, and clocks. */
+void history_finish(struct history *history);
+
 /* From now on `size` bytes of the caller's are kept with each event of these types (EVENT_FLAG) at which an edge
  * may begin, as long as one may. To be called before the first event is asked for. */
 void history_keep_values(struct history *history, size_t size, uint32_t event_flags);
@@ -164,6 +168,8 @@ void history_keep_values(struct history *history, size_t size, uint32_t event_fl
 /* Who and what the events speak of; identities are noted when their record is handed out. Paths that are
  * closed and streams that have ended are known for a while, the latest 8,192 of them, and then forgotten. */
 const struct identities *history_identities(const struct history *history);
+/* The same for who needs paths for longer: identities_keep_path. They live as long as the history. */
+struct identities *history_share_identities(struct history *history);
 
 void history_counts(const struct history *history, struct history_counts *ret_counts);
 

@@ -77,19 +77,13 @@ static int make_room(struct sends *sends)
     return 0;
 }
 
-#define KEPT_CAPACITY 64 /* of an empty list */
-
-/* An empty list begins anew, and gives back what it does not need as a rule. */
+/* Most directions have nothing under way at most times. */
 void sends_reset_if_empty(struct sends *sends)
 {
     if (sends->first < sends->end)
         return;
-    sends->first = sends->end = 0;
-    sends->most_before = sends->most_after = 0;
-    if (sends->capacity > KEPT_CAPACITY) {
-        free(sends->at);
-        *sends = (struct sends){0};
-    }
+    free(sends->at);
+    *sends = (struct sends){0};
 }
 
 int64_t sends_insert(struct sends *sends, const struct sent *sent)

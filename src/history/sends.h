@@ -89,7 +89,7 @@ void sends_compare_order(struct end *end, struct sends *sends, uint32_t index);
 /* The same of all that there are, none of which has been compared. */
 void sends_compare_all(struct end *end, struct sends *sends);
 
-/* An empty list begins anew, and gives back what it does not need as a rule. */
+/* An empty list takes no memory. */
 void sends_reset_if_empty(struct sends *sends);
 
 /* ---- sharing.c ---- */

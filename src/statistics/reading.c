@@ -86,11 +86,13 @@ static int note_clocks(struct statistics *statistics, const struct history *hist
     return result;
 }
 
-static int finish_history(struct statistics *statistics, const struct history *history,
-                          uint32_t origins, struct communication **ret_communication)
+static int finish_history(struct statistics *statistics, struct history *history, uint32_t origins,
+                          struct communication **ret_communication)
 {
     struct source_state *states = calloc(origins + 1UL, sizeof(*states));
     int result = note_clocks(statistics, history, origins);
+
+    history_finish(history); /* the result needs the memory */
 
     for (uint32_t i = 0; states != NULL && i < origins; i++)
         states[i] = *history_state(history, i);
@@ -118,6 +120,7 @@ int communication_read_history(struct history *history, uint32_t origins, uint64
     if (result < 0)
         goto done;
     statistics_every(statistics, every);
+    statistics_share_identities(statistics, history_share_identities(history));
     /* holds unless whoever fails knows better: not everybody has a line for it */
     problem_set(problem, -ENOMEM, "out of memory for the history of the recording");
     while ((result = history_next(history, &event, problem)) == SOURCE_RECORD) {

@@ -46,6 +46,13 @@ void statistics_count_only(struct statistics *statistics)
     statistics->joiner.closed_too = true; /* sources are read in turns */
 }
 
+void statistics_share_identities(struct statistics *statistics, struct identities *identities)
+{
+    identities_free(statistics->identities);
+    statistics->identities = identities;
+    statistics->shares_identities = true;
+}
+
 void statistics_free(struct statistics *statistics)
 {
     if (statistics == NULL)
@@ -53,7 +60,8 @@ void statistics_free(struct statistics *statistics)
     alike_done(statistics);
     value_runs_done(statistics);
     statistics_tables_done(statistics);
-    identities_free(statistics->identities);
+    if (!statistics->shares_identities)
+        identities_free(statistics->identities);
     for (uint32_t i = 0; i < statistics->origin_count; i++)
         free(statistics->origins[i].early.list);
     free(statistics->origins);
@@ -130,6 +138,17 @@ static int note_machine(struct statistics *statistics, struct statistics_origin 
 
 /* ---- records ---- */
 
+/* Who shares them with others is told of what they know already. */
+static int know(struct statistics *statistics, const struct event *event)
+{
+    if (!statistics->shares_identities)
+        return identities_add(statistics->identities, event);
+    if (event->header->id == EVENT_PATH)
+        identities_keep_path(statistics->identities, event->origin,
+                             ((const struct path_record *)event->header)->path);
+    return 0;
+}
+
 /* MACHINE is the first record of its trace; a second one, or one that comes late, says nothing. */
 static int add_machine(struct statistics *statistics, const struct event *event)
 {
@@ -141,7 +160,7 @@ static int add_machine(struct statistics *statistics, const struct event *event)
     origin->meter_flags = record->meter_flags;
     origin->kinds_left_out = record->kinds_left_out;
     origin->meter = record->meter;
-    int result = identities_add(statistics->identities, event);
+    int result = know(statistics, event);
     return result < 0 ? result : note_machine(statistics, origin, record);
 }
 
@@ -245,7 +264,7 @@ static int add_path(struct statistics *statistics, const struct event *event)
     uint64_t addresses = has_ports ? hash_addresses(event->origin, record) : 0;
     if (has_ports)
         addresses_fetch(&statistics->addresses, addresses);
-    int result = identities_add(statistics->identities, event);
+    int result = know(statistics, event);
     if (result < 0)
         return result;
     path->known = true;
@@ -340,7 +359,7 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
     case EVENT_NAME:
     case EVENT_MODULE:
     case EVENT_PROCEDURE:
-        return identities_add(statistics->identities, event);
+        return know(statistics, event);
     case EVENT_COST:
         memcpy(&origin->cost, event->header, sizeof(origin->cost));
         return 0;

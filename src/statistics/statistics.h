@@ -276,8 +276,8 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
                       uint32_t origins, struct communication **ret_communication);
 
 /* All of it: reads a history with so many origins to its end, with what became of messages, and times of
- * several machines as near as their messages tell; `every` is statistics_every()'s, or 0. Errors: those of
- * the history; -EAGAIN if it has nothing yet; -ENOMEM; a line in `problem`. */
+ * several machines as near as their messages tell; `every` is statistics_every()'s, or 0. The history is finished then
+ * (history_finish). Errors: those of the history; -EAGAIN if it has nothing yet; -ENOMEM; a line in `problem`. */
 int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
                                struct communication **ret_communication, struct problem *problem);
 

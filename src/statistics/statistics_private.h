@@ -323,7 +323,9 @@ struct statistics {
     uint64_t unseen_sent_bytes;
 
     /* what lives, what has ended lately, and the largest of what has ended */
-    struct identities *identities; /* of paths, machines, images, users and cgroups */
+    struct identities *identities; /* of paths, machines, images, users and cgroups ... */
+    bool
+        shares_identities; /* ... which are somebody else's, who knows each record before it comes here */
     struct number_table stream_numbers;
     struct pool streams;
     struct number_table path_numbers;
@@ -516,6 +518,10 @@ static inline bool have_comparable_clocks(const struct statistics *statistics, u
 }
 
 /* ---- statistics.c, events.c ---- */
+
+/* Who tells of the records has noted their identities already, and they are used instead of own ones. To be said before
+ * the first record; they must live as long as the statistics. */
+void statistics_share_identities(struct statistics *statistics, struct identities *identities);
 
 /* Counts an event: any record that says neither who or what others speak of nor how the recording went. Returns 0
  * or -ENOMEM. */

@@ -275,7 +275,10 @@ void statistics_remove_path(struct statistics *statistics, uint32_t index)
     if (path->partner != NO_END)
         path_at(statistics, path->partner)->partner = NO_END;
     joiner_forget(&statistics->joiner, index);
-    identities_forget_path(statistics->identities, path->origin, path->number);
+    if (statistics->shares_identities)
+        identities_release_path(statistics->identities, path->origin, path->number);
+    else
+        identities_forget_path(statistics->identities, path->origin, path->number);
     number_table_remove(&statistics->path_numbers, path->origin, path->number);
     pool_give(&statistics->paths, index);
 }
