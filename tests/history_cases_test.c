@@ -23,6 +23,8 @@ struct outcome {
     struct history_edge edges[MOST_OUT][4];
     uint32_t count;
     struct history_counts counts;
+    int64_t offset; /* of the second tape's clock to the first one's, at the end ... */
+    uint64_t error; /* ... and how far that may be wrong */
 };
 
 static struct outcome outcome;
@@ -52,6 +54,8 @@ static void run(bool two)
             memcpy(outcome.edges[at], event.edges, event.edge_count * sizeof(*event.edges));
     }
     history_counts(history, &outcome.counts);
+    if (two)
+        history_clock(history, 1, second.last_time, &outcome.offset, &outcome.error);
     history_free(history);
     tape_done(&first);
     tape_done(&second);
@@ -713,6 +717,36 @@ static void two_machines(void **state)
     assert_int_equal(outcome.counts.unmatched_sends, 0);
 }
 
+/* Of a call that has lasted for more than 4.29 s nobody knows when it sent what was received at its beginning: that tells
+ * nothing of the clocks. */
+static void sent_long_ago(void **state)
+{
+    const enum event_id ids[] = {EVENT_SENDCALL, EVENT_SEND};
+    const uint64_t there = T0 * 100;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+        begin();
+        add_machine(&first, T0, 1, ALL);
+        add_internet(&first, T0, 1, PATH_TCP, 1, 4000, 2, 80);
+        add_internet(&first, T0, 2, PATH_TCP, 1, 4001, 2, 80);
+        add_machine(&second, there, 2, ALL);
+        add_internet(&second, there, 1, PATH_TCP, 2, 80, 1, 4000);
+        add_internet(&second, there, 2, PATH_TCP, 2, 80, 1, 4001);
+        add_message(&second, there + 20, EVENT_RECEIVE, 1, 1, 1, 0, 50);
+        add_message(&first, T0 + 30, EVENT_SEND, 2, 1, 2, 0, 10);
+        add_message(&second, there + 40, EVENT_RECEIVE, 1, 2, 2, 0, 10);
+        add_message(&second, there + 50, EVENT_SEND, 1, 3, 2, 0, 10);
+        add_message(&first, T0 + 8 * SECOND, EVENT_RECEIVE, 2, 2, 2, 0, 10);
+        add_message(&first, T0 + 10 * SECOND, ids[i], 1, 1, 1, ids[i] == EVENT_SEND ? 0 : 50, 50)
+            ->message.span = UINT32_MAX;
+        run(true);
+        assert_edge(found(1, 1, 1), 0, EDGE_EXACT, found(0, 1, 1), 50);
+        assert_true(outcome.error < 5 * SECOND);
+        assert_true((uint64_t)llabs(outcome.offset + (int64_t)(there - T0)) <= outcome.error);
+    }
+}
+
 /* Between machines, too, what made room is what was received while the sender waited, once messages have told how far
  * the clocks are apart. */
 static void room_on_another_machine(void **state)
@@ -1128,6 +1162,7 @@ int main(void)
         cmocka_unit_test(a_file_that_nobody_wrote),
         cmocka_unit_test(a_file_that_outlives_its_writer),
         cmocka_unit_test(two_machines),
+        cmocka_unit_test(sent_long_ago),
         cmocka_unit_test(room_on_another_machine),
         cmocka_unit_test(other_end_is_not_metered),
         cmocka_unit_test(removed_and_lost),

@@ -1376,6 +1376,10 @@ static void what_was_wrong_once(void **state)
     live_and_compare(20206722, steps_of(20206722), (struct shape){.loses = true, .crowded = true});
     /* whose call had lasted for more than 4.29 s was taken to have begun before any RECEIVE: streams waited for each other */
     live_and_compare(20146657, steps_of(20146657), (struct shape){.crowded = true});
+    /* what was sent longer ago than its span can tell was taken to be sent 4.29 s ago, and clocks were wrong by the rest */
+    live_and_compare(1238399, steps_of(1238399), (struct shape){.loses = true, .crowded = true});
+    live_and_compare(157972899916246, steps_of(157972899916246),
+                     (struct shape){.loses = true, .discards = true, .crowded = true});
     /* a RECEIVE had neither edges nor a rest */
     live_and_compare(100098, steps_of(100098), (struct shape){.discards = true, .crowded = true});
 }
