@@ -815,6 +815,26 @@ static void removed_and_lost(void **state)
     }
 }
 
+/* Nobody has told of a SEND, so who sends is taken not to be metered; until it is told that records were lost. */
+static void silence_is_explained(void **state)
+{
+    const uint64_t later = T0 + 2 * MOMENT_OF_TEST;
+
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_message(&first, T0 + 10, EVENT_RECEIVE, 2, 1, 2, 0, 10);
+    add_event(&first, later, EVENT_EXEC, 3, 1);
+    add_event(&first, later + 10, EVENT_LOST, 1, 2)->lost.count = 1;
+    add_event(&first, later + 10, EVENT_EXEC, 1, 2);
+    add_message(&first, later + 20, EVENT_RECEIVE, 2, 2, 2, 10, 10);
+    add_message(&first, later + 30, EVENT_SEND, 1, 3, 1, 10, 10)->message.span = 15;
+    run(false);
+    assert_rest(found(0, 2, 1), REST_EXTERNAL, 10);
+    assert_edge(found(0, 2, 2), 0, EDGE_EXACT, found(0, 1, 3), 10);
+    assert_rest(found(0, 2, 2), REST_NONE, 0);
+}
+
 /* Of sequence numbers that pass 2^32 many are missing, removed and lost: each record tells of as many as 32 bits hold. */
 static void counts_beyond_32_bits(void **state)
 {
@@ -1166,6 +1186,7 @@ int main(void)
         cmocka_unit_test(room_on_another_machine),
         cmocka_unit_test(other_end_is_not_metered),
         cmocka_unit_test(removed_and_lost),
+        cmocka_unit_test(silence_is_explained),
         cmocka_unit_test(counts_beyond_32_bits),
         cmocka_unit_test(closed_after_what_is_held),
         cmocka_unit_test(arrivals_keep_their_place),

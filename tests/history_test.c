@@ -1380,6 +1380,8 @@ static void what_was_wrong_once(void **state)
     live_and_compare(1238399, steps_of(1238399), (struct shape){.loses = true, .crowded = true});
     live_and_compare(157972899916246, steps_of(157972899916246),
                      (struct shape){.loses = true, .discards = true, .crowded = true});
+    /* that records were lost was told after a RECEIVE had been taken to be of somebody who is not metered */
+    live_and_compare(1647152000639, steps_of(1647152000639), (struct shape){.loses = true});
     /* a RECEIVE had neither edges nor a rest */
     live_and_compare(100098, steps_of(100098), (struct shape){.discards = true, .crowded = true});
 }

@@ -244,7 +244,7 @@ bool look_is_missing(struct look *look, const struct sent *next)
 
     if (look->forced || from->destroyed || origin->ended)
         return true;
-    if (look->end->external)
+    if (look->end->external && !may_have_sent(look)) /* a loss may have been told since */
         return is_read_up_to(look);
     if (look->one_clock && origin->tells &&
         look_moment_over(look, from->origin, look->record->header.time))
