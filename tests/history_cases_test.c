@@ -1122,6 +1122,22 @@ static void one_edge_for_a_call(void **state)
             assert_int_not_equal(outcome.edges[at][i].number, outcome.edges[at][j].number);
 }
 
+/* A SENDCALL has told of 50 bytes, and of those behind them nobody has: that they are its call's is likely, not certain. */
+static void more_than_was_told(void **state)
+{
+    (void)state;
+    begin();
+    add_pair(PATH_UNIX_STREAM, ALL);
+    add_message(&first, T0 + 10, EVENT_SENDCALL, 1, 1, 1, 50, 50);
+    add_message(&first, T0 + 20, EVENT_RECEIVE, 2, 1, 2, 0, 40);
+    add_message(&first, T0 + 30, EVENT_RECEIVE, 2, 2, 2, 40, 40);
+    add_event(&first, T0 + 3 * MOMENT_OF_TEST, EVENT_EXEC, 4, 1);
+    run(false);
+    assert_edge(found(0, 2, 1), 0, EDGE_EXACT, found(0, 1, 1), 40);
+    assert_int_equal(outcome.events[found(0, 2, 2)].edge_count, 1);
+    assert_edge(found(0, 2, 2), 0, EDGE_ORDERED, found(0, 1, 1), 40);
+}
+
 static void one_origin_each(void **state)
 {
     struct source two = {.origins = 2};
@@ -1200,6 +1216,7 @@ int main(void)
         cmocka_unit_test(more_than_is_kept),
         cmocka_unit_test(far_out_of_order),
         cmocka_unit_test(one_edge_for_a_call),
+        cmocka_unit_test(more_than_was_told),
         cmocka_unit_test(one_origin_each),
     };
 

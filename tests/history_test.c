@@ -1382,6 +1382,9 @@ static void what_was_wrong_once(void **state)
                      (struct shape){.loses = true, .discards = true, .crowded = true});
     /* that records were lost was told after a RECEIVE had been taken to be of somebody who is not metered */
     live_and_compare(1647152000639, steps_of(1647152000639), (struct shape){.loses = true});
+    /* bytes that nobody had told of made an exact edge longer */
+    live_and_compare(67647184287394124, steps_of(67647184287394124),
+                     (struct shape){.discards = true, .crowded = true});
     /* a RECEIVE had neither edges nor a rest */
     live_and_compare(100098, steps_of(100098), (struct shape){.discards = true, .crowded = true});
 }

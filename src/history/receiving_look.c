@@ -145,6 +145,8 @@ void look_add_call(struct look *look, enum edge_kind kind, const struct stream *
         struct history_edge *known = &look->history->edges[i];
         if (known->number == call->number) { /* a gap was filled by it before */
             known->bytes = least(known->bytes + (uint32_t)bytes, look->record->message.bytes);
+            if (kind > known->kind) /* no surer than the least sure of its bytes */
+                known->kind = kind;
             return;
         }
     }
