@@ -36,6 +36,8 @@ uint32_t lookup_find(const struct lookup *lookup, uint64_t key)
                                    : lookup->slots[find_slot(lookup, key)].index_and_1 - 1;
 }
 
+#define FULL_AT 3 /* quarters: more takes longer to find, less takes more memory */
+
 static int grow(struct lookup *lookup)
 {
     struct lookup old = *lookup;
@@ -55,7 +57,7 @@ static int grow(struct lookup *lookup)
 
 int lookup_set(struct lookup *lookup, uint64_t key, uint32_t index)
 {
-    if (lookup->count >= lookup->slot_count / 2 && grow(lookup) < 0)
+    if (lookup->count >= lookup->slot_count / 4 * FULL_AT && grow(lookup) < 0)
         return -ENOMEM;
     struct lookup_slot *slot = &lookup->slots[find_slot(lookup, key)];
     lookup->count += slot->index_and_1 == 0;
