@@ -98,8 +98,11 @@ static bool will_be_told(const struct statistics *statistics, const struct queue
 static void drop_first(struct queue *queue)
 {
     queue->first++;
-    if (queue->first == queue->count)
-        queue->first = queue->count = 0;
+    if (queue->first < queue->count)
+        return;
+    free(queue->messages); /* most queues are empty at most times */
+    queue->messages = NULL;
+    queue->first = queue->count = queue->capacity = 0;
 }
 
 /* Nobody takes the first message any more. */

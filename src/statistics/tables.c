@@ -172,8 +172,7 @@ static struct statistics_use *new_use(struct statistics *statistics, uint32_t pa
     int64_t index = pool_take(&statistics->uses);
     int64_t latest = pool_take(&statistics->latest);
 
-    if (index < 0 || latest < 0 ||
-        lookup_set(&statistics->use_numbers, use_key(path_index, process), (uint32_t)index) < 0)
+    if (index < 0 || latest < 0)
         return NULL; /* what was taken is lost: nothing but freeing all of it will follow */
     struct statistics_use *use = pool_at(&statistics->uses, (uint32_t)index);
     use->latest = (uint32_t)latest + 1;
@@ -185,6 +184,45 @@ static struct statistics_use *new_use(struct statistics *statistics, uint32_t pa
     return use;
 }
 
+#define FEW_USES 4 /* of a path: they are found one after the other; more, by their numbers */
+
+/* The last of the first few; NULL: there are not as many. */
+static const struct statistics_use *last_of_few(const struct statistics *statistics, uint32_t path)
+{
+    const struct statistics_use *use = use_at(statistics, path_at(statistics, path)->first_use);
+
+    for (unsigned i = 1; use != NULL && i < FEW_USES; i++)
+        use = next_use(statistics, use);
+    return use;
+}
+
+int statistics_find_uses(struct statistics *statistics, uint32_t path)
+{
+    const struct statistics_use *last = last_of_few(statistics, path);
+    int result = 0;
+
+    if (last == NULL || last->next == 0)
+        return 0;
+    for (uint32_t at = path_at(statistics, path)->first_use; result == 0 && at != 0;
+         at = use_at(statistics, at)->next)
+        result = lookup_set(&statistics->use_numbers,
+                            use_key(path, use_at(statistics, at)->process), at - 1);
+    return result;
+}
+
+/* Index + 1; 0: there is none. */
+static uint32_t find_use(const struct statistics *statistics, uint32_t path, uint32_t process)
+{
+    uint32_t at = path_at(statistics, path)->first_use;
+
+    for (unsigned i = 0; at != 0 && i < FEW_USES; i++) {
+        if (use_at(statistics, at)->process == process)
+            return at;
+        at = use_at(statistics, at)->next;
+    }
+    return at == 0 ? 0 : lookup_find(&statistics->use_numbers, use_key(path, process)) + 1;
+}
+
 struct statistics_use *statistics_find_use(struct statistics *statistics, uint32_t path_index,
                                            uint32_t process)
 {
@@ -193,22 +231,20 @@ struct statistics_use *statistics_find_use(struct statistics *statistics, uint32
 
     if (last != NULL && last->process == process)
         return last;
-    uint32_t index = lookup_find(&statistics->use_numbers, use_key(path_index, process));
-    if (index == LOOKUP_NONE)
-        return new_use(statistics, path_index, process);
-    path->last_used = index + 1;
-    return pool_at(&statistics->uses, index);
-}
-
-int statistics_find_uses(struct statistics *statistics, uint32_t path)
-{
-    int result = 0;
-
-    for (uint32_t at = path_at(statistics, path)->first_use; result == 0 && at != 0;
-         at = use_at(statistics, at)->next)
-        result = lookup_set(&statistics->use_numbers,
-                            use_key(path, use_at(statistics, at)->process), at - 1);
-    return result;
+    uint32_t found = find_use(statistics, path_index, process);
+    if (found != 0) {
+        path->last_used = found;
+        return use_at(statistics, found);
+    }
+    const struct statistics_use *last_few = last_of_few(statistics, path_index);
+    bool are_numbered = last_few != NULL && last_few->next != 0;
+    struct statistics_use *use = new_use(statistics, path_index, process);
+    if (use == NULL || last_few == NULL)
+        return use;
+    int result = are_numbered ? lookup_set(&statistics->use_numbers, use_key(path_index, process),
+                                           path->first_use - 1)
+                              : statistics_find_uses(statistics, path_index);
+    return result < 0 ? NULL : use;
 }
 
 void statistics_hide_uses(struct statistics *statistics, uint32_t path)
