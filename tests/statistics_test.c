@@ -1426,6 +1426,29 @@ static void sizes_of_many_threads_are_all_there(void **state)
     communication_free(result);
 }
 
+/* Each of many processes, and of few, that share a socket asks, and has its answer when all others have asked. */
+static void answers_are_those_who_asked(void **state)
+{
+    enum { MOST = 9, ROUNDS = 5 };
+
+    for (uint32_t users = 1; users <= MOST; users++) {
+        struct recording *recording = known(state);
+        add_tcp(recording, 0, 2, 0, 4000, 0, 80);
+        for (uint32_t i = 0; i < users; i++)
+            add_stream(recording, 0, 10 + i, 10 + i, 0);
+        for (uint32_t i = 0; i < users * ROUNDS * 2; i++)
+            add_message(recording, 0, i / users % 2 == 0 ? EVENT_SEND : EVENT_RECEIVE,
+                        10 + i % users, 2, 100);
+        struct communication *results[] = {read_all(recording), read_counts(recording)};
+        for (size_t k = 0; k < ARRAY_SIZE(results); k++) {
+            for (size_t i = 0; i < results[k]->process_count; i++)
+                assert_int_equal(histogram_count(&results[k]->processes[i].times.of[TIME_REQUEST]),
+                                 results[k]->processes[i].stream >= 10 ? ROUNDS : 0);
+            communication_free(results[k]);
+        }
+    }
+}
+
 /* Many different sizes, of which the first that come lie close together: to a sixteenth of an octave. */
 static void sizes_are_told_precisely(void **state)
 {
@@ -1925,6 +1948,7 @@ int main(void)
         cmocka_unit_test(joins_a_tcp_connection),
         cmocka_unit_test(sizes_are_those_of_calls),
         cmocka_unit_test(sizes_of_many_threads_are_all_there),
+        cmocka_unit_test(answers_are_those_who_asked),
         cmocka_unit_test(sizes_are_told_precisely),
         cmocka_unit_test(joins_udp_and_counts_what_was_dropped),
         cmocka_unit_test(joins_what_is_known_later),
