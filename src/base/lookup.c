@@ -131,3 +131,52 @@ void pool_done(struct pool *pool)
     free(pool->free);
     *pool = (struct pool){.size = pool->size};
 }
+
+/* ---- rooms ---- */
+
+static void *take_spare(struct rooms *rooms)
+{
+    void *room = rooms->spare;
+
+    memcpy(&rooms->spare, room, sizeof(rooms->spare));
+    return room;
+}
+
+void *rooms_grow(struct rooms *rooms, void *list, uint32_t *capacity)
+{
+    uint32_t wanted = *capacity == 0 ? ROOMS_FIRST : *capacity + *capacity / 2 + 1;
+    void *grown;
+
+    if (wanted > UINT32_MAX / 2)
+        return NULL;
+    if (*capacity == 0 && rooms->spare != NULL)
+        grown = take_spare(rooms);
+    else if (*capacity > ROOMS_FIRST)
+        grown = realloc(list, wanted * rooms->size);
+    else
+        grown = malloc(wanted * rooms->size);
+    if (grown == NULL)
+        return NULL;
+    if (*capacity == ROOMS_FIRST) {
+        memcpy(grown, list, ROOMS_FIRST * rooms->size);
+        rooms_give(rooms, list, ROOMS_FIRST);
+    }
+    *capacity = wanted;
+    return grown;
+}
+
+void rooms_give(struct rooms *rooms, void *list, uint32_t capacity)
+{
+    if (capacity != ROOMS_FIRST) {
+        free(list);
+        return;
+    }
+    memcpy(list, &rooms->spare, sizeof(rooms->spare));
+    rooms->spare = list;
+}
+
+void rooms_done(struct rooms *rooms)
+{
+    while (rooms->spare != NULL)
+        free(take_spare(rooms));
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup.h: tables that forget: numbers that are found, and places for what they stand for.
+ * lookup.h: tables that forget: numbers that are found, places for what they stand for, and room for lists of it.
  *
  *      key --lookup--> index --pool--> object, which stays where it is
+ *                                        '--rooms--> list, empty at most times
  */
 #ifndef DPM_LOOKUP_H
 #define DPM_LOOKUP_H
@@ -56,5 +57,21 @@ int64_t pool_take(struct pool *pool);
 /* Makes it free, and all zero. */
 void pool_give(struct pool *pool, uint32_t index);
 void pool_done(struct pool *pool);
+
+/* Memory of many lists of objects of one size, which are short and empty at most times: the room of one that has become
+ * empty is the next one's. All-zero ones with a size are empty. */
+struct rooms {
+    size_t size;
+    void *spare; /* each begins with the address of the next */
+};
+
+#define ROOMS_FIRST 2u /* objects */
+
+/* The list with a larger capacity; what is in it stays the same. NULL: out of memory, and the list is as it was.
+ * A list without room is NULL with a capacity of 0. */
+void *rooms_grow(struct rooms *rooms, void *list, uint32_t *capacity);
+/* The list is empty, and without room from now on. */
+void rooms_give(struct rooms *rooms, void *list, uint32_t capacity);
+void rooms_done(struct rooms *rooms);
 
 #endif

@@ -151,7 +151,7 @@ static void leave_out(struct history *history, struct end *end, const struct sen
 /* Keeps a SEND until all of it has been received, if there is room. */
 static int keep_send(struct history *history, struct end *end, const struct sent *sent)
 {
-    int64_t index = sends_insert(&end->sends, sent);
+    int64_t index = sends_insert(&history->sends, &end->sends, sent);
 
     if (index == -ERANGE) {
         leave_out(history, end, sent);
@@ -316,7 +316,7 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
         .stream = record->header.stream,
         .sequence = record->header.sequence,
     };
-    int64_t index = sends_insert(&sharing->takes, &taken);
+    int64_t index = sends_insert(&history->sends, &sharing->takes, &taken);
     if (index == -ERANGE) {
         end->doubtful = true; /* whom it overlaps will not be known */
         return 0;
@@ -463,7 +463,7 @@ static bool waits_for_unknown(const struct history *history, const struct end *e
            (origin->progress < sent->time || origin->progress - sent->time <= MOMENT);
 }
 
-uint64_t flows_release_takes(const struct history *history, struct end *end, uint64_t up_to)
+uint64_t flows_release_takes(struct history *history, struct end *end, uint64_t up_to)
 {
     struct sharing *sharing = end->sharing;
 
@@ -488,13 +488,13 @@ uint64_t flows_release_takes(const struct history *history, struct end *end, uin
         begins -= before < begins ? before : begins;
         up_to = begins < up_to ? begins : up_to;
     }
-    sends_reset_if_empty(takes);
+    sends_reset_if_empty(&history->sends, takes);
     return up_to;
 }
 
 /* Everything below is received, whatever the order was: where the first RECEIVE that is still to be
  * looked at, or counts for others, may begin. */
-static uint64_t received_up_to(const struct history *history, struct end *end)
+static uint64_t received_up_to(struct history *history, struct end *end)
 {
     const struct sends *sends = &end->sends;
     const struct end *partner = end->partner;
@@ -521,7 +521,7 @@ static void take_out_first(struct history *history, struct end *end)
     end->sends.first++;
     end->done -= end->done > 0;
     if (end->sends.first == end->sends.end) {
-        sends_reset_if_empty(&end->sends);
+        sends_reset_if_empty(&history->sends, &end->sends);
         end->done = 0;
         if (end->partner == NULL)
             ends_unlist_unjoined(history, end);

@@ -52,6 +52,7 @@ int history_new(struct source *const *sources, size_t count, struct history **re
     history->ends.size = sizeof(struct end);
     history->held.size = sizeof(struct held);
     history->wakeups.size = sizeof(struct wakeup);
+    history->sends.size = sizeof(struct sent);
     *ret_history = history;
     return 0;
 }
@@ -73,6 +74,7 @@ void history_finish(struct history *history)
     pool_done(&history->ends);
     pool_done(&history->held);
     pool_done(&history->wakeups);
+    rooms_done(&history->sends);
     pool_done(&history->values);
     free(history->spent);
     history->spent = NULL;

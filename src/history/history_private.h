@@ -332,6 +332,7 @@ struct history {
     struct pool ends;
     struct pool held;
     struct pool wakeups;
+    struct rooms sends; /* of directions: SENDs under way */
     uint32_t lives;
     uint32_t stream_count;
     uint32_t swept_at; /* streams: when so many live, those that are silent are forgotten */
@@ -581,7 +582,7 @@ void flows_took(struct end *end, uint64_t position, uint32_t sequence);
 
 /* Frees the RECEIVEs of a pipe's end that count for no other any more, all bytes below `up_to` (in its partner's
  * terms) being received. Returns where the first begins that is left, or may, if that is less. */
-uint64_t flows_release_takes(const struct history *history, struct end *end, uint64_t up_to);
+uint64_t flows_release_takes(struct history *history, struct end *end, uint64_t up_to);
 
 /* Frees SENDs that are received; those that will not be any more. */
 void flows_release(struct history *history, struct end *end);

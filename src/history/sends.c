@@ -56,7 +56,7 @@ uint32_t sends_first_behind(const struct end *end, uint64_t position)
 }
 
 /* Makes room for one more at the end. */
-static int make_room(struct sends *sends)
+static int make_room(struct rooms *rooms, struct sends *sends)
 {
     if (sends->end < sends->capacity)
         return 0;
@@ -66,33 +66,30 @@ static int make_room(struct sends *sends)
         sends->first = 0;
         return 0;
     }
-    size_t capacity = sends->capacity == 0 ? 2 : sends->capacity + sends->capacity / 2 + 1;
-    if (capacity > UINT32_MAX / 2)
-        return -ENOMEM;
-    struct sent *at = realloc(sends->at, capacity * sizeof(*at));
+    struct sent *at = rooms_grow(rooms, sends->at, &sends->capacity);
     if (at == NULL)
         return -ENOMEM;
     sends->at = at;
-    sends->capacity = capacity;
     return 0;
 }
 
 /* Most directions have nothing under way at most times. */
-void sends_reset_if_empty(struct sends *sends)
+void sends_reset_if_empty(struct rooms *rooms, struct sends *sends)
 {
     if (sends->first < sends->end)
         return;
-    free(sends->at);
+    if (sends->at != NULL)
+        rooms_give(rooms, sends->at, sends->capacity);
     *sends = (struct sends){0};
 }
 
-int64_t sends_insert(struct sends *sends, const struct sent *sent)
+int64_t sends_insert(struct rooms *rooms, struct sends *sends, const struct sent *sent)
 {
     uint32_t index = sends_search(sends, sent->position) - sends->first;
 
     if (sends_count(sends) - index > OVERTAKEN_BY_MOST)
         return -ERANGE;
-    if (make_room(sends) < 0)
+    if (make_room(rooms, sends) < 0)
         return -ENOMEM;
     index += sends->first; /* room may have moved all of them */
     while (index < sends->end && sends->at[index].position == sent->position)

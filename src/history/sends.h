@@ -8,7 +8,7 @@
 #ifndef DPM_SENDS_H
 #define DPM_SENDS_H
 
-#include "base/base.h"
+#include "base/lookup.h"
 
 struct end;
 struct history;
@@ -38,7 +38,7 @@ struct sends {
     struct sent *at;
     uint32_t first;
     uint32_t end;
-    size_t capacity;
+    uint32_t capacity;
     uint32_t most_before; /* the largest of them, since there were none */
     uint32_t most_after;
 };
@@ -81,8 +81,9 @@ uint32_t sends_search(const struct sends *sends, uint64_t position);
 /* Index of the first that ends behind `position`. */
 uint32_t sends_first_behind(const struct end *end, uint64_t position);
 
-/* Inserts it at its position. Returns its index, or -ENOMEM; -ERANGE: it is too far out of order (OVERTAKEN_BY_MOST). */
-int64_t sends_insert(struct sends *sends, const struct sent *sent);
+/* Inserts it at its position. Returns its index, or -ENOMEM; -ERANGE: it is too far out of order (OVERTAKEN_BY_MOST).
+ * `rooms`: of lists of SENDs. */
+int64_t sends_insert(struct rooms *rooms, struct sends *sends, const struct sent *sent);
 
 /* Notes of the one at `index`, and of others, between which the order is not certain. */
 void sends_compare_order(struct end *end, struct sends *sends, uint32_t index);
@@ -90,7 +91,7 @@ void sends_compare_order(struct end *end, struct sends *sends, uint32_t index);
 void sends_compare_all(struct end *end, struct sends *sends);
 
 /* An empty list takes no memory. */
-void sends_reset_if_empty(struct sends *sends);
+void sends_reset_if_empty(struct rooms *rooms, struct sends *sends);
 
 /* ---- sharing.c ---- */
 

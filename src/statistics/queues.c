@@ -95,12 +95,12 @@ static bool will_be_told(const struct statistics *statistics, const struct queue
 
 /* ---- messages ---- */
 
-static void drop_first(struct queue *queue)
+static void drop_first(struct statistics *statistics, struct queue *queue)
 {
     queue->first++;
     if (queue->first < queue->count)
         return;
-    free(queue->messages); /* most queues are empty at most times */
+    rooms_give(&statistics->messages, queue->messages, queue->capacity);
     queue->messages = NULL;
     queue->first = queue->count = queue->capacity = 0;
 }
@@ -110,11 +110,10 @@ static void give_up_first(struct statistics *statistics, struct queue *queue)
 {
     queue_give_up(statistics, queue, &queue->messages[queue->first]);
     queue->lost++;
-    drop_first(queue);
+    drop_first(statistics, queue);
 }
 
-/* Most queues never have more than one message: room begins with two. */
-static int make_room(struct queue *queue)
+static int make_room(struct statistics *statistics, struct queue *queue)
 {
     if (queue->first > 64 && queue->first * 2 > queue->count) {
         memmove(queue->messages, queue->messages + queue->first,
@@ -124,12 +123,11 @@ static int make_room(struct queue *queue)
     }
     if (queue->count < queue->capacity)
         return 0;
-    uint32_t capacity = queue->capacity == 0 ? 2 : 2 * queue->capacity;
-    struct queue_message *messages = realloc(queue->messages, capacity * sizeof(*messages));
+    struct queue_message *messages =
+        rooms_grow(&statistics->messages, queue->messages, &queue->capacity);
     if (messages == NULL)
         return -ENOMEM;
     queue->messages = messages;
-    queue->capacity = capacity;
     return 0;
 }
 
@@ -154,7 +152,7 @@ static struct queue_message *add_message(struct statistics *statistics, struct q
 {
     if (queue->count - queue->first >= most)
         give_up_first(statistics, queue);
-    if (make_room(queue) < 0)
+    if (make_room(statistics, queue) < 0)
         return NULL;
     uint32_t place = place_for(queue, message->end);
     memmove(&queue->messages[place + 1], &queue->messages[place],
@@ -382,7 +380,7 @@ static uint64_t adopt(struct statistics *statistics, struct queue *strangers, ui
         const struct queue_message *message = &strangers->messages[strangers->first];
         time = message->queued;
         queue_undo_put_in(statistics, strangers, message);
-        drop_first(strangers);
+        drop_first(statistics, strangers);
     }
     return time;
 }
@@ -521,7 +519,7 @@ static int take_datagram(struct statistics *statistics, struct queue *queue,
     struct queue_message message = queue->messages[at];
     memmove(&queue->messages[queue->first + 1], &queue->messages[queue->first],
             (at - queue->first) * sizeof(message));
-    drop_first(queue);
+    drop_first(statistics, queue);
     return taken(statistics, queue, &message, use, time);
 }
 
@@ -549,7 +547,7 @@ static int take_bytes(struct statistics *statistics, struct queue *queue,
     while (result == 0 && queue->first < queue->count &&
            (int32_t)(end - queue->messages[queue->first].end) >= 0) {
         struct queue_message message = queue->messages[queue->first];
-        drop_first(queue);
+        drop_first(statistics, queue);
         result = taken(statistics, queue, &message, use, time);
     }
     note_taken(statistics, queue, end);

@@ -336,6 +336,7 @@ struct statistics {
     struct pool values; /* of those that have had more */
     uint32_t precise;   /* of these */
     struct pool queues;
+    struct rooms messages;      /* of queues */
     struct joiner joiner;       /* ends are numbered like paths */
     uint32_t ended;             /* paths and processes that have ended since the last folding */
     uint32_t lingering;         /* processes that have ended, and have not left */

@@ -335,6 +335,7 @@ int statistics_tables_new(struct statistics *statistics)
     statistics->latest.size = sizeof(struct use_latest);
     statistics->values.size = sizeof(struct use_values);
     statistics->queues.size = sizeof(struct queue);
+    statistics->messages.size = sizeof(struct queue_message);
     return number_table_new(&statistics->process_numbers) < 0 ||
                    number_table_new(&statistics->stream_numbers) < 0 ||
                    number_table_new(&statistics->path_numbers) < 0
@@ -355,6 +356,7 @@ void statistics_tables_done(struct statistics *statistics)
     pool_done(&statistics->latest);
     pool_done(&statistics->values);
     pool_done(&statistics->queues);
+    rooms_done(&statistics->messages);
     lookup_done(&statistics->use_numbers);
     free(statistics->processes);
     free(statistics->ended_paths.list);
