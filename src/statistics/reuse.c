@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reuse.c: which addresses and ports connections had. See statistics_private.h.
+ * reuse.c: which addresses and ports connections had. See reuse.h.
  *
  *      hash --> latest    | . | h | h | . | ...     when it is full, it becomes the one before
  *               before    | h | . | h | h | ...     full
  *
- * Both together hold the latest ADDRESSES_KNOWN at least, for a machine has no more ports than that to choose from. The
- * hashes themselves stand in the slots: whoever asks for one fetches one line of each table, and can ask for it before. A
+ * Both together hold the latest ADDRESSES_KNOWN at least. The hashes themselves stand in the slots: whoever asks for one fetches one line of each table, and can ask for it before. A
  * struct lookup would take twice the memory, for an index that nobody needs, and a struct intern two lines.
  */
-#include "statistics/statistics_private.h"
+#include "statistics/reuse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ADDRESSES_KNOWN 65536u
-#define SLOTS_LEAST     1024u
+#define SLOTS_LEAST 1024u
 
 uint64_t hash_addresses(uint32_t origin, const struct path_record *record)
 {
@@ -114,7 +112,7 @@ void addresses_fetch(const struct addresses_had *had, uint64_t hash)
 
     for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
         if (tables[i]->slots != NULL)
-            fetch(&tables[i]->slots[(uint32_t)hash & (tables[i]->slot_count - 1)], 1);
+            __builtin_prefetch(&tables[i]->slots[(uint32_t)hash & (tables[i]->slot_count - 1)], 1);
 }
 
 void addresses_done(struct addresses_had *had)

@@ -14,7 +14,9 @@
 
 #include "base/lookup.h"
 #include "history/joining.h"
+#include "statistics/reuse.h"
 #include "statistics/statistics.h"
+#include "statistics/value_runs.h"
 
 /* Another machine's event may be older than the first one's boot, where its clock began: so that no time
  * is negative, all are counted from here. */
@@ -116,25 +118,9 @@ struct statistics_stream {
     struct recent_pc recent[2]; /* of its sends, of its receives */
 } __attribute__((aligned(64)));
 
-/* What there is a histogram of. */
-enum value_kind {
-    VALUE_SENT,     /* bytes of a message */
-    VALUE_RECEIVED, /* the same, only where sends are not metered: what the others sent */
-    VALUE_ANSWER,   /* ns; of a server or a client */
-    VALUE_WAITS,    /* from here on ns, in the order of enum time_kind: */
-    VALUE_MESSAGE_WAIT = VALUE_WAITS,
-    VALUE_RECEIVER_WAIT,
-    VALUE_SENDER_BLOCKED,
-    VALUE_DELIVERY,
-    VALUE_KINDS,
-};
-
 #define LATEST_MOST 21 /* with them a struct use_latest has two lines of the cache */
-#define KIND_BITS   3
-#define VALUE_BITS  (32 - KIND_BITS)
 
-_Static_assert(VALUE_KINDS <= 1 << KIND_BITS && LATEST_MOST <= UINT8_MAX, "latest has room");
-
+_Static_assert(LATEST_MOST <= UINT8_MAX, "latest has room");
 /* A message of which pieces may still come: it is not among the values yet. Threads of one process use a
  * path at the same time, so it is a stream's. */
 struct open_message {
@@ -250,27 +236,10 @@ struct statistics_limits {
     uint32_t paths;   /* rows that others share */
 };
 
-/* Hashes of addresses and ports that connections had: reuse.c. */
-struct addresses_had {
-    struct hashes {
-        uint64_t *slots; /* open addressing; 0: free */
-        uint32_t slot_count;
-        uint32_t count;
-    } latest, before;
-};
-
 /* Connections of which one end has left before the other was told of: halves.c. */
 struct halves {
     struct addresses_had ends; /* that have left alone */
     uint64_t split;            /* whose other end came later */
-};
-
-/* Values that are not distributed yet: value_runs.c. */
-struct value_runs {
-    uint32_t *words;
-    size_t capacity;
-    uint32_t used;
-    struct gathered_values *gathered; /* while they are distributed; NULL: they never were */
 };
 
 /* What else connections have in common that share a row, and who used them. */
@@ -563,47 +532,6 @@ void statistics_count_told_times(struct statistics *statistics);
 int statistics_finish_last(struct statistics *statistics, const struct source_state *states,
                            uint32_t origins, struct communication **ret_communication);
 
-/* ---- reuse.c ---- */
-
-/* Of this end, in its recording: the other end is another one, and another recording may tell of the same. */
-uint64_t hash_addresses(uint32_t origin, const struct path_record *record);
-
-/* Whether this was noted before, among the latest; from now on it was. Returns 1, 0 or -ENOMEM. */
-int addresses_note(struct addresses_had *had, uint64_t hash);
-bool addresses_are_noted(const struct addresses_had *had, uint64_t hash);
-
-/* Will be asked for soon. */
-void addresses_fetch(const struct addresses_had *had, uint64_t hash);
-void addresses_done(struct addresses_had *had);
-
-/* ---- value_runs.c; these return 0 or -ENOMEM: then the statistics can only be freed ---- */
-
-/* Values that a use has had one after the other, each with its kind. */
-struct value_run {
-    uint32_t use;    /* index into uses */
-    uint32_t before; /* the run before of the same use + 1; 0: this is the first */
-    uint32_t count;
-    uint32_t values[];
-};
-
-/* The latest run of a use, and the one before it; NULL: there is none. */
-const struct value_run *value_run_latest(const struct statistics *statistics,
-                                         const struct statistics_use *use);
-const struct value_run *value_run_before(const struct statistics *statistics,
-                                         const struct value_run *run);
-
-/* One more run of a use: index into uses. */
-int value_runs_add(struct statistics *statistics, uint32_t use, const uint32_t *values,
-                   uint32_t count);
-
-/* All runs of a use are those of another one from now on: index into uses. */
-void value_runs_hand_over(struct statistics *statistics, struct statistics_use *from, uint32_t to);
-
-/* Distributes all, or but for those of uses that live and have had few. */
-int value_runs_count(struct statistics *statistics);
-int value_runs_count_many(struct statistics *statistics);
-void value_runs_done(struct statistics *statistics);
-
 /* ---- halves.c ---- */
 
 /* An end leaves, and nothing was told of the other one. Returns 0 or -ENOMEM. */
@@ -631,22 +559,6 @@ int statistics_add_latest(const struct statistics *statistics, const struct stat
  * process. Returns 0 or -ENOMEM. */
 int statistics_add_to_alike(struct statistics *statistics, struct statistics_use *use,
                             uint32_t alike);
-
-/* How a value is kept that is not distributed yet. */
-static inline uint32_t value_as_kept(enum value_kind kind, uint64_t value)
-{
-    return (uint32_t)value << KIND_BITS | kind;
-}
-
-static inline enum value_kind kept_kind(uint32_t kept)
-{
-    return kept % (1 << KIND_BITS);
-}
-
-static inline uint32_t kept_value(uint32_t kept)
-{
-    return kept >> KIND_BITS;
-}
 
 /* Adds values that were gathered to those of a use, and leaves none; not to those of its process. */
 int statistics_add_gathered(struct statistics *statistics, struct statistics_use *use,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * value_runs.c: values of uses wait until there are many, and are then distributed, all of a use at once. See
- * statistics_private.h.
+ * value_runs.h.
  *
  *      words   | use 7, -, 3 | v v v | use 9, -, 2 | v v | use 7, 1, 4 | v v v v | ...     runs, as they come
  *                   ^------------------------------------------'  the one before of the same use
