@@ -210,7 +210,7 @@ int statistics_find_uses(struct statistics *statistics, uint32_t path)
     return result;
 }
 
-/* Index + 1; 0: there is none. */
+/* Index + 1; 0: there is none (which LOOKUP_NONE + 1 is, too). */
 static uint32_t find_use(const struct statistics *statistics, uint32_t path, uint32_t process)
 {
     uint32_t at = path_at(statistics, path)->first_use;
