@@ -655,6 +655,52 @@ static void test_identities_are_shared(void **unused)
     identities_free(identities);
 }
 
+/* Where no name can be none is kept, and what has one keeps it when it takes the place of what has none. */
+static void test_names_of_paths_are_kept(void **unused)
+{
+    static const struct {
+        uint8_t kind, family;
+        bool named;
+    } paths[] = {{PATH_TCP, AF_INET, false},
+                 {PATH_UDP, AF_INET6, false},
+                 {PATH_UNIX_STREAM, AF_UNIX, true},
+                 {PATH_TCP, AF_UNIX, true}, /* nonsense, of which the name is shown nevertheless */
+                 {PATH_FIFO, 0, true},
+                 {99, 0, true}};
+    struct identities *identities;
+    struct path_record path = {.header = {.id = EVENT_PATH}};
+    const struct event event = {&path.header, 2, 0};
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    for (uint32_t i = 0; i < 6000; i++) {
+        path.path = i;
+        path.kind = paths[i * 7 % 6].kind;
+        path.family = paths[i * 7 % 6].family;
+        path.cookie = i;
+        snprintf(path.name, sizeof(path.name), "/run/%" PRIu32 "/%0*d", i, 90, 0);
+        assert_int_equal(path_may_have_name(&path), paths[i * 7 % 6].named);
+        assert_int_equal(identities_add(identities, &event), 0);
+        if (i >= 1000)
+            identities_forget_path(identities, 2, i - 1000);
+    }
+    for (uint32_t i = 5000; i < 6000; i++) {
+        const struct path_record *kept = identities_path(identities, 2, i);
+        char name[PATH_NAME_SIZE];
+        assert_int_equal(kept->cookie, i);
+        assert_int_equal(kept->kind, paths[i * 7 % 6].kind);
+        snprintf(name, sizeof(name), "/run/%" PRIu32 "/%0*d", i, 90, 0);
+        if (path_may_have_name(kept))
+            assert_string_equal(kept->name, name);
+    }
+    path.path = 5004; /* TCP, which it cannot have been */
+    path.kind = PATH_FIFO;
+    path.family = 0;
+    assert_int_equal(identities_add(identities, &event), 0);
+    assert_int_equal(identities_path(identities, 2, 5004)->kind, PATH_TCP);
+    identities_free(identities);
+}
+
 /* Of many paths every third is kept, while all are forgotten: the tables are cleared in between. */
 static void test_kept_paths_outlive_others(void **unused)
 {
@@ -1075,6 +1121,7 @@ int main(void)
         cmocka_unit_test(test_identities_forget),
         cmocka_unit_test(test_identities_fade),
         cmocka_unit_test(test_identities_are_shared),
+        cmocka_unit_test(test_names_of_paths_are_kept),
         cmocka_unit_test(test_kept_paths_outlive_others),
         cmocka_unit_test(test_containers_have_short_names),
         cmocka_unit_test(test_any_path_has_a_short_name),

@@ -10,6 +10,7 @@
 #include "event/record.h"
 
 #include <stdio.h>
+#include <sys/socket.h>
 
 /* ---- values that mean something else ---- */
 
@@ -186,6 +187,7 @@ const struct machine_record *identities_machine(const struct identities *identit
                                                 uint32_t origin);
 const struct stream_record *identities_stream(const struct identities *identities, uint32_t origin,
                                               uint32_t stream);
+/* Of a path that cannot have a name (path_may_have_name) the record ends before `name`. */
 const struct path_record *identities_path(const struct identities *identities, uint32_t origin,
                                           uint32_t path);
 const struct image_record *identities_image(const struct identities *identities, uint32_t origin,
@@ -257,6 +259,12 @@ const char *path_kind_name(unsigned kind);
 static inline bool kind_is_internet(unsigned kind)
 {
     return kind == PATH_TCP || kind == PATH_UDP;
+}
+
+/* Who looks at the name of a path is to ask that first: identities keep no room for it where there is none. */
+static inline bool path_may_have_name(const struct path_record *path)
+{
+    return !kind_is_internet(path->kind) || path->family == AF_UNIX;
 }
 
 /* With a name in the file system or without. */

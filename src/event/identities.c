@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,15 +31,19 @@ enum needed_by {
     NEEDED_BY_SECOND = 2, /* identities_keep_path */
 };
 
-/* Copies of records of one size that can be forgotten. */
+/* Memory of what was forgotten, each piece beginning with the address of the next. */
+struct spare {
+    void *first; /* NULL: none */
+};
+
+/* Copies of records of one type that can be forgotten. */
 struct passing {
     struct entries entries;
     uint8_t *needed; /* by index: enum needed_by */
     size_t needed_capacity;
-    void **spare; /* memory of what was forgotten */
-    size_t spare_count;
-    size_t spare_capacity;
-    uint32_t forgotten; /* keys without a record */
+    struct spare whole;
+    struct spare nameless; /* without the room of a name: kept_size() */
+    uint32_t forgotten;    /* keys without a record */
 };
 
 struct identities {
@@ -64,7 +69,6 @@ static void passing_done(struct passing *passing)
 {
     entries_done(&passing->entries);
     free(passing->needed);
-    free(passing->spare);
 }
 
 /* Ends the texts that are handed out as such. */
@@ -76,11 +80,22 @@ static void end_text(struct record_header *header)
         ((struct image_record *)header)->name[IMAGE_NAME_SIZE - 1] = '\0';
 }
 
-/* Keeps a copy of the record, in place of an older one with the same key, which is of the same type. */
+static bool is_nameless(const struct record_header *header)
+{
+    return header->id == EVENT_PATH && !path_may_have_name((const struct path_record *)header);
+}
+
+/* Bytes of it that are kept: the room of the name is half of a PATH record, and most paths cannot have one. */
+static size_t kept_size(const struct record_header *header)
+{
+    return is_nameless(header) ? offsetof(struct path_record, name) : event_size(header->id);
+}
+
+/* Keeps a copy of the record, in place of an older one with the same key, which is of the same type and size. */
 static int keep_record(struct identities *identities, struct entries *entries, uint64_t key,
                        const struct record_header *header)
 {
-    size_t size = event_size(header->id);
+    size_t size = kept_size(header);
     int64_t index = intern_add(&entries->keys, key);
 
     if (index < 0)
@@ -165,6 +180,27 @@ static struct passing *passing_of(struct identities *identities, unsigned id)
     return id == EVENT_PATH ? &identities->paths : id == EVENT_STREAM ? &identities->streams : NULL;
 }
 
+static struct spare *spare_of(struct passing *passing, const struct record_header *header)
+{
+    return is_nameless(header) ? &passing->nameless : &passing->whole;
+}
+
+/* NULL: there is none. */
+static void *take_spare(struct spare *spare)
+{
+    void *piece = spare->first;
+
+    if (piece != NULL)
+        memcpy(&spare->first, piece, sizeof(spare->first));
+    return piece;
+}
+
+static void give_spare(struct spare *spare, void *piece)
+{
+    memcpy(piece, &spare->first, sizeof(spare->first));
+    spare->first = piece;
+}
+
 static int keep_passing(struct identities *identities, struct passing *passing, uint64_t key,
                         const struct record_header *header)
 {
@@ -181,8 +217,10 @@ static int keep_passing(struct identities *identities, struct passing *passing, 
         return -ENOMEM;
     if (entries->records[index] == NULL && index < known && passing->forgotten > 0)
         passing->forgotten--;
-    if (entries->records[index] == NULL && passing->spare_count > 0)
-        entries->records[index] = passing->spare[--passing->spare_count];
+    if (entries->records[index] == NULL)
+        entries->records[index] = take_spare(spare_of(passing, header));
+    else if (kept_size(entries->records[index]) != kept_size(header))
+        return 0; /* no path becomes one of another kind, and whoever has asked knows where this one lies */
     passing->needed[index] |= NEEDED_BY_FIRST;
     return keep_record(identities, entries, key, header);
 }
@@ -231,11 +269,9 @@ static void forget(struct passing *passing, uint64_t key, enum needed_by whom)
     if (index < 0)
         return;
     passing->needed[index] &= (uint8_t)~whom;
-    if (passing->needed[index] != 0 ||
-        array_reserve(&passing->spare, &passing->spare_capacity, passing->spare_count + 1,
-                      sizeof(*passing->spare)) < 0)
+    if (passing->needed[index] != 0)
         return;
-    passing->spare[passing->spare_count++] = entries->records[index];
+    give_spare(spare_of(passing, entries->records[index]), entries->records[index]);
     entries->records[index] = NULL;
     if (++passing->forgotten >= FORGOTTEN_LEAST && passing->forgotten * 2 >= entries->keys.count &&
         entries->keys.count <= entries->capacity)
