@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -194,6 +195,33 @@ static void forgets(void **state)
     joiner_done(&ends.joiner);
 }
 
+#define MANY 50000u
+
+/* Those that are joined hang in no chains, though all live; a few wait long, and are found nevertheless. */
+static void many_are_joined(void **state)
+{
+    struct path_record *records = calloc(2 * MANY, sizeof(*records));
+    struct joiner joiner = {0};
+
+    (void)state;
+    assert_non_null(records);
+    for (uint32_t i = 0; i < MANY; i++) {
+        records[2 * i] = internet(PATH_TCP, 1, 4000, 2, 80, i + 1, 7);
+        records[2 * i + 1] = internet(PATH_TCP, 2, 80, 1, 4000, 7, i + 1);
+        assert_int_equal(joiner_add(&joiner, 2 * i, &records[2 * i], 0, 0), 0);
+        if (i % 100 != 0)
+            assert_int_equal(joiner_add(&joiner, 2 * i + 1, &records[2 * i + 1], 1, 1), 0);
+    }
+    assert_true(joiner.waiting_capacity <= 16384);
+    assert_true(joiner.keys.count <= 16384);
+    for (uint32_t i = 0; i < MANY; i += 100)
+        assert_int_equal(joiner_add(&joiner, 2 * i + 1, &records[2 * i + 1], 1, 1), 0);
+    for (uint32_t i = 0; i < 2 * MANY; i++)
+        assert_int_equal(joiner_end(&joiner, i).partner, i ^ 1);
+    joiner_done(&joiner);
+    free(records);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +233,7 @@ int main(void)
         cmocka_unit_test(datagrams),
         cmocka_unit_test(one_knows_the_other),
         cmocka_unit_test(forgets),
+        cmocka_unit_test(many_are_joined),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,7 +288,15 @@ static int hang(struct joiner *joiner, uint32_t index, uint64_t hash)
     joiner->waiting[joiner->waiting_count++] = (struct waiting_end){
         index, joiner->ends[index].life, (uint32_t)chain, joiner->heads[chain]};
     joiner->heads[chain] = (uint32_t)joiner->waiting_count;
+    joiner->ends[index].hung += joiner->ends[index].hung < UINT8_MAX;
     return 0;
+}
+
+/* An end waits no more, though it hangs in its chains still. */
+static void pass(struct joiner *joiner, struct path_end *end)
+{
+    joiner->passed += end->hung;
+    end->hung = 0;
 }
 
 /* Makes all chains anew of what still waits: the others may have been forgotten long ago. */
@@ -300,7 +308,9 @@ static int clear_chains(struct joiner *joiner)
 
     joiner->keys = (struct intern){0};
     memset(joiner->heads, 0, joiner->head_capacity * sizeof(*joiner->heads));
-    joiner->waiting_count = 0;
+    joiner->waiting_count = joiner->passed = 0;
+    for (size_t i = 0; i < count; i++)
+        joiner->ends[joiner->waiting[i].end].hung = 0;
     for (size_t i = 0; result == 0 && i < count; i++) {
         struct waiting_end waiting = joiner->waiting[i];
         const struct path_end *end = &joiner->ends[waiting.end];
@@ -311,12 +321,12 @@ static int clear_chains(struct joiner *joiner)
     return result;
 }
 
-#define CLEARED_AT 8192 /* that wait, or waited */
+#define CLEARED_AT 8192 /* that wait, or waited: if half of them have passed, instead of more room for them */
 
 static int wait_under(struct joiner *joiner, uint32_t index, const struct key *key)
 {
-    if (joiner->forgets && joiner->waiting_count >= CLEARED_AT &&
-        joiner->waiting_count == joiner->waiting_capacity) {
+    if (joiner->waiting_count >= CLEARED_AT && joiner->waiting_count == joiner->waiting_capacity &&
+        joiner->passed * 2 >= joiner->waiting_count) {
         int result = clear_chains(joiner);
         if (result < 0)
             return result;
@@ -430,6 +440,8 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
                         : wait_for_unix_partner(joiner, index);
     end->partner = partner;
     joiner->ends[partner].partner = index;
+    pass(joiner, end);
+    pass(joiner, &joiner->ends[partner]);
     return 0;
 }
 
@@ -446,8 +458,8 @@ void joiner_forget(struct joiner *joiner, uint32_t index)
     struct path_end *end = &joiner->ends[index];
     if (end->partner != NO_END)
         joiner->ends[end->partner].partner = NO_END;
+    pass(joiner, end);
     *end = (struct path_end){.partner = NO_END, .life = end->life + 1};
-    joiner->forgets = true;
 }
 
 struct path_end joiner_end(const struct joiner *joiner, uint32_t index)

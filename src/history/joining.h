@@ -15,6 +15,7 @@ struct path_end {
     uint32_t origin;
     uint32_t partner; /* index of the other end, possibly its own, or NO_END */
     uint32_t life;    /* how many ends with this index have been forgotten */
+    uint8_t hung; /* how often it hangs in chains; at most 255 */
     bool destroyed;
 };
 
@@ -36,9 +37,9 @@ struct joiner {
     struct waiting_end *waiting;
     size_t waiting_count;
     size_t waiting_capacity;
+    size_t passed; /* of these that wait no more */
     bool closed_too; /* an older end of another origin may be joined though it was closed: it is
                         read at another time, and forgotten when it is over */
-    bool forgets;    /* some end was forgotten: what waits is cleared now and then */
 };
 
 /* Describes end `index`, which `origin` tells of, and joins it if its partner waits. `record` must stay where it is.
