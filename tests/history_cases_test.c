@@ -29,9 +29,11 @@ struct outcome {
 
 static struct outcome outcome;
 static struct tape first, second;
+static bool leave_out_rooms;
 
 static void begin(void)
 {
+    leave_out_rooms = false;
     tape_init(&first);
     tape_init(&second);
 }
@@ -45,6 +47,8 @@ static void run(bool two)
 
     memset(&outcome, 0, sizeof(outcome));
     assert_int_equal(history_new(sources, two ? 2 : 1, &history, &problem), 0);
+    if (leave_out_rooms)
+        history_leave_out_rooms(history);
     while (history_next(history, &event, &problem) == SOURCE_RECORD) {
         uint32_t at = outcome.count++;
         assert_true(at < MOST_OUT && event.edge_count <= 4);
@@ -120,10 +124,8 @@ static void receive_waits_for_send(void **state)
     assert_int_equal(outcome.counts.stalls, 0);
 }
 
-/* What ends a wait for room, and for a connection. */
-static void waits_that_no_message_ends(void **state)
+static void add_waits_that_no_message_ends(void)
 {
-    (void)state;
     begin();
     add_pair(PATH_UNIX_STREAM, ALL);
     add_message(&first, T0 + 5, EVENT_CONNECT, 1, 1, 1, 0, 0);
@@ -144,6 +146,13 @@ static void waits_that_no_message_ends(void **state)
     add_event(&first, T0 + 96, EVENT_TERMINATION, 1, 9)->termination.last = 1;
     add_message(&first, T0 + 99, EVENT_RECEIVE, 2, 7, 2, 140, 0)->header.flags |=
         RECORD_END_OF_FILE;
+}
+
+/* What ends a wait for room, and for a connection. */
+static void waits_that_no_message_ends(void **state)
+{
+    (void)state;
+    add_waits_that_no_message_ends();
     run(false);
     assert_edge(found(0, 2, 7), 0, EDGE_END, found(0, 1, 9), 0);
     assert_int_equal(outcome.edges[found(0, 2, 7)][0].id, EVENT_TERMINATION);
@@ -155,6 +164,29 @@ static void waits_that_no_message_ends(void **state)
     assert_edge(found(0, 1, 5), 0, EDGE_ROOM, found(0, 2, 4), 0);
     assert_int_equal(outcome.edges[found(0, 1, 5)][0].id, EVENT_RECEIVE);
     assert_int_equal(outcome.events[found(0, 1, 7)].edge_count, 0); /* it did not wait */
+}
+
+/* Without them all else is as it was. */
+static void waits_for_room_are_left_out(void **state)
+{
+    static struct outcome with;
+
+    (void)state;
+    add_waits_that_no_message_ends();
+    run(false);
+    with = outcome;
+    add_waits_that_no_message_ends();
+    leave_out_rooms = true;
+    run(false);
+    assert_int_equal(outcome.count, with.count);
+    assert_memory_equal(&outcome.counts, &with.counts, sizeof(with.counts));
+    for (uint32_t at = 0; at < with.count; at++) {
+        enum edge_kind kind = with.edges[at][0].kind;
+        bool left_out = kind == EDGE_ROOM || kind == EDGE_CONNECTION;
+        assert_memory_equal(&outcome.records[at], &with.records[at], sizeof(struct record));
+        assert_int_equal(outcome.events[at].edge_count,
+                         left_out ? 0 : with.events[at].edge_count);
+    }
 }
 
 /* Bytes that nobody tells of within a moment were sent by nobody metered. */
@@ -1177,6 +1209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(receive_waits_for_send),
         cmocka_unit_test(waits_that_no_message_ends),
+        cmocka_unit_test(waits_for_room_are_left_out),
         cmocka_unit_test(moment_is_a_proof),
         cmocka_unit_test(nothing_received),
         cmocka_unit_test(blocked_send),

@@ -277,6 +277,40 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
     return result;
 }
 
+/* ---- lists of ends ---- */
+
+/* `index_and_1`: of a list or a link; NULL: none. */
+static struct end *end_at(const struct history *history, uint32_t index_and_1)
+{
+    return index_and_1 == 0 ? NULL : pool_at(&history->ends, index_and_1 - 1);
+}
+
+struct end *ends_first(const struct history *history, enum end_list list)
+{
+    return end_at(history, history->end_lines[list].first);
+}
+
+static void add_last(struct history *history, enum end_list list, struct end *end)
+{
+    struct end_line *line = &history->end_lines[list];
+    struct end *before = end_at(history, line->last);
+
+    end->links[list] = (struct end_links){.previous = line->last};
+    *(before == NULL ? &line->first : &before->links[list].next) = end->index + 1;
+    line->last = end->index + 1;
+}
+
+static void take_out(struct history *history, enum end_list list, struct end *end)
+{
+    struct end_line *line = &history->end_lines[list];
+    struct end *before = end_at(history, end->links[list].previous);
+    struct end *after = end_at(history, end->links[list].next);
+
+    *(before == NULL ? &line->first : &before->links[list].next) = end->links[list].next;
+    *(after == NULL ? &line->last : &after->links[list].previous) = end->links[list].previous;
+    end->links[list] = (struct end_links){0};
+}
+
 /* ---- SENDs of ends without a partner ---- */
 
 void ends_list_unjoined(struct history *history, struct end *end)
@@ -285,20 +319,14 @@ void ends_list_unjoined(struct history *history, struct end *end)
         return;
     end->is_unjoined = true;
     history->unjoined_sends += sends_count(&end->sends);
-    end->previous = history->last_unjoined;
-    *(end->previous == NULL ? &history->first_unjoined : &end->previous->next) = end;
-    history->last_unjoined = end;
+    add_last(history, ENDS_UNJOINED, end);
 }
 
 static void unlist_orphan(struct history *history, struct end *end)
 {
     if (!end->is_orphan)
         return;
-    *(end->previous_orphan == NULL ? &history->first_orphan : &end->previous_orphan->next_orphan) =
-        end->next_orphan;
-    *(end->next_orphan == NULL ? &history->last_orphan : &end->next_orphan->previous_orphan) =
-        end->previous_orphan;
-    end->previous_orphan = end->next_orphan = NULL;
+    take_out(history, ENDS_ORPHANED, end);
     end->is_orphan = false;
     history->orphan_count--;
 }
@@ -310,9 +338,7 @@ void ends_unlist_unjoined(struct history *history, struct end *end)
         return;
     end->is_unjoined = false;
     history->unjoined_sends -= sends_count(&end->sends);
-    *(end->previous == NULL ? &history->first_unjoined : &end->previous->next) = end->next;
-    *(end->next == NULL ? &history->last_unjoined : &end->next->previous) = end->previous;
-    end->previous = end->next = NULL;
+    take_out(history, ENDS_UNJOINED, end);
 }
 
 /* ---- forgetting ---- */
@@ -340,12 +366,9 @@ static void list_orphan(struct history *history, struct end *end)
     if (end->is_orphan)
         return;
     end->is_orphan = true;
-    end->previous_orphan = history->last_orphan;
-    *(end->previous_orphan == NULL ? &history->first_orphan : &end->previous_orphan->next_orphan) =
-        end;
-    history->last_orphan = end;
+    add_last(history, ENDS_ORPHANED, end);
     if (++history->orphan_count > ORPHANS_MOST)
-        forget_end(history, history->first_orphan);
+        forget_end(history, ends_first(history, ENDS_ORPHANED));
 }
 
 void ends_settle(struct history *history, struct end *end)

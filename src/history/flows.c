@@ -114,7 +114,7 @@ static void limit_sends(struct history *history, struct end *end)
     if (sends_count(&end->sends) > most && (end->partner == NULL || end->partner->held == 0))
         flows_drop_first(history, end);
     if (history->unjoined_sends > UNJOINED_MOST_ALL) {
-        struct end *oldest = history->first_unjoined;
+        struct end *oldest = ends_first(history, ENDS_UNJOINED);
         flows_drop_first(history, oldest);
         ends_settle(history, oldest);
     }

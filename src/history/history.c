@@ -50,6 +50,7 @@ int history_new(struct source *const *sources, size_t count, struct history **re
     history->streams.size = sizeof(struct stream);
     history->processes.size = sizeof(struct process);
     history->ends.size = sizeof(struct end);
+    history->rooms.size = sizeof(struct latest_rooms);
     history->held.size = sizeof(struct held);
     history->wakeups.size = sizeof(struct wakeup);
     history->sends.size = sizeof(struct sent);
@@ -72,6 +73,7 @@ void history_finish(struct history *history)
     pool_done(&history->streams);
     pool_done(&history->processes);
     pool_done(&history->ends);
+    pool_done(&history->rooms);
     pool_done(&history->held);
     pool_done(&history->wakeups);
     rooms_done(&history->sends);
@@ -554,6 +556,11 @@ int history_next(struct history *history, struct history_event *ret_event, struc
 const struct identities *history_identities(const struct history *history)
 {
     return history->identities;
+}
+
+void history_leave_out_rooms(struct history *history)
+{
+    history->leaves_out_rooms = true;
 }
 
 struct identities *history_share_identities(struct history *history)

@@ -165,6 +165,10 @@ void history_finish(struct history *history);
  * may begin, as long as one may. To be called before the first event is asked for. */
 void history_keep_values(struct history *history, size_t size, uint32_t event_flags);
 
+/* From now on there are no edges to the end of a wait for room or for a connection (EDGE_ROOM, EDGE_CONNECTION), for which
+ * each end of a path takes memory. To be called before the first event is asked for. */
+void history_leave_out_rooms(struct history *history);
+
 /* Who and what the events speak of; identities are noted when their record is handed out. Paths that are
  * closed and streams that have ended are known for a while, the latest 8,192 of them, and then forgotten. */
 const struct identities *history_identities(const struct history *history);

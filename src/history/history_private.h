@@ -80,6 +80,26 @@ struct beginning {
 
 #define ROOMS 2
 
+/* The latest RECEIVEs at an end, or the CONNECT: what the other end waits for. */
+struct latest_rooms {
+    struct beginning at[ROOMS]; /* the one before the latest has the place before, around */
+    uint32_t latest;
+};
+
+/* Lists of ends. */
+enum end_list {
+    ENDS_UNJOINED, /* with SENDs and no partner */
+    ENDS_ORPHANED, /* closed ones of these */
+    END_LISTS,
+};
+
+struct end_links {
+    uint32_t previous; /* index + 1, 0: none */
+    uint32_t next;
+};
+
+/* There are many that live: it is four lines of the cache. What stands at the end of one of several lists stands there by
+ * its index, and what few have stands elsewhere. */
 struct end {
     uint32_t origin;
     uint32_t number;
@@ -87,24 +107,23 @@ struct end {
     uint32_t held;       /* records of streams held that speak of it ... */
     uint32_t first_kept; /* ... and of no stream, until those are handed out; index + 1 */
     uint32_t last_kept;
-    uint8_t kind; /* enum path_kind */
-    uint8_t latest_room;
-    bool doubtful;  /* where its positions lie in those of its partner is not known */
-    bool may_doubt; /* its messages may say that their positions are doubtful */
-    bool counted;   /* is_counted */
-    bool counted_in;
-    bool packets;                     /* positions may be wrong: RECORD_PACKETS */
-    bool destroyed;                   /* nothing will be noted any more */
-    bool disordered;                  /* a SEND came too far out of order: nothing is certain */
-    bool external;                    /* nobody metered sends here, as far as is known */
-    bool several;                     /* several streams have sent: their order may be in doubt */
-    bool has_sent;                    /* a SEND was noted */
-    bool has_received;                /* a RECEIVE was noted */
-    bool aligned;                     /* UDP: a RECEIVE was matched */
-    bool repeats;                     /* UDP: numbers of its SENDs come again ... */
-    uint64_t received_sent;           /* ... time of the SEND that was received last */
-    bool is_orphan;                   /* among the orphans */
-    bool is_unjoined;                 /* in the list of those with SENDs and no partner */
+    uint8_t kind;         /* enum path_kind */
+    bool doubtful : 1;    /* where its positions lie in those of its partner is not known */
+    bool may_doubt : 1;   /* its messages may say that their positions are doubtful */
+    bool counted : 1;     /* is_counted */
+    bool counted_in : 1;
+    bool packets : 1;      /* positions may be wrong: RECORD_PACKETS */
+    bool destroyed : 1;    /* nothing will be noted any more */
+    bool disordered : 1;   /* a SEND came too far out of order: nothing is certain */
+    bool external : 1;     /* nobody metered sends here, as far as is known */
+    bool several : 1;      /* several streams have sent: their order may be in doubt */
+    bool has_sent : 1;     /* a SEND was noted */
+    bool has_received : 1; /* a RECEIVE was noted */
+    bool aligned : 1;      /* UDP: a RECEIVE was matched */
+    bool repeats : 1;      /* UDP: numbers of its SENDs come again */
+    bool is_orphan : 1;    /* in the list ENDS_ORPHANED ... */
+    bool is_unjoined : 1;  /* ... and ENDS_UNJOINED */
+    uint32_t done;         /* leading SENDs that are received, if they are kept nevertheless */
     const struct path_record *record; /* belongs to the identities */
     struct end *partner;              /* or NULL */
     struct stream *waiters;           /* whose RECEIVE on this end is held */
@@ -117,10 +136,10 @@ struct end {
     uint64_t out_end;       /* end of all SENDs noted */
     uint64_t out_time;      /* of the latest record */
     uint64_t forgotten;     /* SENDs below have been dropped */
+    struct stream *opens;   /* streams in the middle of a send call, of which SENDCALL has told */
     struct who sender;      /* the latest ... */
     uint32_t sender_number; /* ... and its number */
-    struct stream *opens;   /* streams in the middle of a send call, of which SENDCALL has told */
-    uint32_t done;          /* leading SENDs that are received, if they are kept nevertheless */
+    uint32_t rooms;         /* struct latest_rooms: index + 1, 0: none */
     /* in: what this end receives, in its own terms; + in_shift: in its partner's */
     uint64_t in_start;
     uint64_t in_last;   /* of the latest, as noted */
@@ -129,14 +148,11 @@ struct end {
     uint64_t in_end;    /* partner's terms: end of what was received, as handed out ... */
     uint64_t in_low[2]; /* ... a moment ago, and a moment before that */
     uint64_t in_low_time;
-    struct beginning
-        rooms[ROOMS]; /* the latest RECEIVEs here, or the CONNECT: what the other end waits for. The
-                         one before the latest has the place before, around */
-    struct end *previous; /* unjoined ... */
-    struct end *next;
-    struct end *previous_orphan;
-    struct end *next_orphan;
+    uint64_t received_sent; /* UDP that repeats: time of the SEND that was received last */
+    struct end_links links[END_LISTS];
 };
+
+_Static_assert(sizeof(struct end) <= 256, "an end is four lines of the cache");
 
 /* ---- who ---- */
 
@@ -330,6 +346,7 @@ struct history {
     struct pool streams;
     struct pool processes;
     struct pool ends;
+    struct pool rooms; /* of some of them */
     struct pool held;
     struct pool wakeups;
     struct rooms sends; /* of directions: SENDs under way */
@@ -351,11 +368,11 @@ struct history {
     uint32_t last_released;
     struct stream *recent_streams[RECENT]; /* found without a lookup, by number and origin ... */
     struct end *recent_ends[RECENT];       /* ... at place_of_recent */
-    struct end *first_unjoined;
-    struct end *last_unjoined;
+    struct end_line {
+        uint32_t first; /* index + 1, 0: none */
+        uint32_t last;
+    } end_lines[END_LISTS]; /* in the order in which they have come */
     uint32_t unjoined_sends;
-    struct end *first_orphan;
-    struct end *last_orphan;
     uint32_t orphan_count;
     struct fading *fading; /* [FADING_MOST], the latest, around */
     struct lookup faded;   /* place in it */
@@ -365,6 +382,7 @@ struct history {
     uint32_t edge_count;
     struct pool values;   /* of the caller ... */
     uint32_t value_flags; /* ... for events of these types (EVENT_FLAG) */
+    bool leaves_out_rooms;
     uint32_t *spent;      /* values that the event handed out last may show; index + 1 */
     size_t spent_capacity;
     size_t spent_count;
@@ -475,6 +493,9 @@ bool end_has_foreign_peer(struct history *history, const struct end *end);
 bool end_may_be_translated(const struct history *history, const struct end *end);
 /* Whether its other end, which is not known, must be on its own machine; else on `*ret_machine`, or NO_MACHINE: any. */
 bool end_is_local(struct history *history, const struct end *end, uint32_t *ret_machine);
+
+/* The one that was listed first; NULL: none. */
+struct end *ends_first(const struct history *history, enum end_list list);
 
 /* An end with SENDs and without a partner. */
 void ends_list_unjoined(struct history *history, struct end *end);

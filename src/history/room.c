@@ -25,19 +25,36 @@
 
 #define CLOCK_ERROR_MOST 1000000000 /* ns: what is less certain says nothing */
 
+static struct latest_rooms *rooms_of(const struct history *history, const struct end *end)
+{
+    return end->rooms == 0 ? NULL : pool_at(&history->rooms, end->rooms - 1);
+}
+
 static int note(struct history *history, struct end *end, const struct stream *stream,
                 const struct record *record, struct history_event *event)
 {
-    end->latest_room = (end->latest_room + 1) % ROOMS;
-    struct beginning *latest = &end->rooms[end->latest_room];
+    int64_t index = end->rooms == 0 ? pool_take(&history->rooms) : end->rooms - 1;
+
+    if (index < 0)
+        return -ENOMEM;
+    end->rooms = (uint32_t)index + 1;
+    struct latest_rooms *rooms = rooms_of(history, end);
+    rooms->latest = (rooms->latest + 1) % ROOMS;
+    struct beginning *latest = &rooms->at[rooms->latest];
     *latest = beginning_here(event, stream, record, latest->value);
     return values_take(history, &latest->value, event);
 }
 
 void room_forget(struct history *history, struct end *end)
 {
+    struct latest_rooms *rooms = rooms_of(history, end);
+
+    if (rooms == NULL)
+        return;
     for (unsigned i = 0; i < ROOMS; i++)
-        values_spend(history, &end->rooms[i].value);
+        values_spend(history, &rooms->at[i].value);
+    pool_give(&history->rooms, end->rooms - 1);
+    end->rooms = 0;
 }
 
 /* The latest of this type in [from, to], as far as clocks can be compared; NULL: none. */
@@ -45,14 +62,15 @@ static const struct beginning *find(const struct history *history, const struct 
                                     const struct stream *stream, uint8_t id, uint64_t from,
                                     uint64_t to)
 {
+    const struct latest_rooms *rooms = rooms_of(history, other);
     uint64_t error;
     int64_t ahead;
     bool comparable =
         history_clock_between(history, stream->origin, to, other->origin, &ahead, &error) &&
         error <= CLOCK_ERROR_MOST;
 
-    for (unsigned i = 0; i < ROOMS; i++) {
-        const struct beginning *room = &other->rooms[(other->latest_room + ROOMS - i) % ROOMS];
+    for (unsigned i = 0; rooms != NULL && i < ROOMS; i++) {
+        const struct beginning *room = &rooms->at[(rooms->latest + ROOMS - i) % ROOMS];
         if (room->stream == 0 || room->id != id)
             continue;
         uint64_t time = room->time - (uint64_t)ahead, when = room->when - (uint64_t)ahead;
@@ -90,7 +108,8 @@ static int hand_out_receive(struct history *history, struct end *end, struct str
     stream->full = 0;
     if (record->header.id == EVENT_RECEIVE && record->message.bytes == 0)
         return 0;
-    return end->external ? 0 : note(history, end, stream, record, event);
+    return end->external || history->leaves_out_rooms ? 0
+                                                      : note(history, end, stream, record, event);
 }
 
 /* ---- the end of a file ---- */

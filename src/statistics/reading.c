@@ -121,6 +121,7 @@ int communication_read_history(struct history *history, uint32_t origins, uint64
         goto done;
     statistics_every(statistics, every);
     statistics_share_identities(statistics, history_share_identities(history));
+    history_leave_out_rooms(history);
     /* holds unless whoever fails knows better: not everybody has a line for it */
     problem_set(problem, -ENOMEM, "out of memory for the history of the recording");
     while ((result = history_next(history, &event, problem)) == SOURCE_RECORD) {
