@@ -7,12 +7,13 @@
  *      buckets:   [147 | 17] [148 | 3] [301 | 1] ...    place | count, ascending, the empty ones left out
  *
  * If there are more buckets than allowed, each two neighbouring places become one: `shift` says how
- * often that was done. A bucket is narrow, 10 bits and 22, as long as all values together can be counted so; then all
- * become wide, 16 and 48.
+ * often that was done. A bucket is narrow, 10 bits and 22, as long as all values together can be counted so and each has
+ * 32 bits; then all become wide, 16 and 48, and the high halves of the least and the greatest value stand before them.
  */
 #include "base/histogram.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,9 +53,25 @@ static size_t bucket_size(const struct histogram_body *body)
     return is_wide(body) ? sizeof(uint64_t) : sizeof(uint32_t);
 }
 
+/* The high halves of `min` and `max`, where buckets are wide. */
+static uint32_t *high_halves(const struct histogram_body *body)
+{
+    return (uint32_t *)(void *)body->buckets;
+}
+
 static uint64_t *wide_bucket(const struct histogram_body *body, unsigned index)
 {
-    return (uint64_t *)(void *)body->buckets + index;
+    return (uint64_t *)(void *)body->buckets + 1 + index;
+}
+
+_Static_assert(offsetof(struct histogram_body, buckets) % sizeof(uint64_t) == 0 &&
+                   2 * sizeof(uint32_t) == sizeof(uint64_t),
+               "wide buckets lie behind the halves");
+
+/* Where its first bucket lies. */
+static void *first_bucket(const struct histogram_body *body)
+{
+    return is_wide(body) ? (void *)wide_bucket(body, 0) : (void *)body->buckets;
 }
 
 static uint64_t get_bucket(const struct histogram_body *body, unsigned index)
@@ -116,8 +133,9 @@ static unsigned coarsen(uint64_t *buckets, unsigned used)
 
 static int resize(struct histogram *histogram, unsigned capacity)
 {
-    size_t size = histogram->body == NULL ? sizeof(uint32_t) : bucket_size(histogram->body);
-    struct histogram_body *resized = realloc(histogram->body, sizeof(*resized) + capacity * size);
+    bool wide = histogram->body != NULL && is_wide(histogram->body);
+    size_t size = wide ? (1 + capacity) * sizeof(uint64_t) : capacity * sizeof(uint32_t);
+    struct histogram_body *resized = realloc(histogram->body, sizeof(*resized) + size);
 
     if (resized == NULL)
         return -ENOMEM;
@@ -185,6 +203,7 @@ static int widen(struct histogram *histogram)
         histogram->body->counted = counted;
         return -ENOMEM;
     }
+    memset(high_halves(histogram->body), 0, 2 * sizeof(uint32_t));
     return store(histogram, buckets, used, histogram->body->shift, histogram->body->capacity);
 }
 
@@ -227,7 +246,7 @@ static int insert(struct histogram *histogram, unsigned at, uint64_t bucket, uns
 
     if (reserve(histogram, most) < 0)
         return -ENOMEM;
-    char *place = (char *)histogram->body->buckets + at * size;
+    char *place = (char *)first_bucket(histogram->body) + at * size;
     memmove(place + size, place, (histogram->body->used - at) * size);
     put_bucket(histogram->body, at, bucket);
     histogram->body->used++;
@@ -266,15 +285,42 @@ static int add_at(struct histogram *histogram, unsigned place, unsigned most)
     }
 }
 
-/* `first`: of the values that it has. */
-static void note_extent(struct histogram_body *body, bool first, uint64_t sum, uint64_t min,
-                        uint64_t max)
+uint64_t histogram_min(const struct histogram *histogram)
 {
-    if (first || min < body->min)
-        body->min = min;
-    if (max > body->max)
-        body->max = max;
+    const struct histogram_body *body = histogram->body;
+
+    if (body == NULL || !is_wide(body))
+        return body == NULL ? 0 : body->min;
+    return (uint64_t)high_halves(body)[0] << 32 | body->min;
+}
+
+uint64_t histogram_max(const struct histogram *histogram)
+{
+    const struct histogram_body *body = histogram->body;
+
+    if (body == NULL || !is_wide(body))
+        return body == NULL ? 0 : body->max;
+    return (uint64_t)high_halves(body)[1] << 32 | body->max;
+}
+
+/* `first`: of the values that it has. */
+static int note_extent(struct histogram *histogram, bool first, uint64_t sum, uint64_t min,
+                       uint64_t max)
+{
+    uint64_t least = first || min < histogram_min(histogram) ? min : histogram_min(histogram);
+    uint64_t greatest = max > histogram_max(histogram) ? max : histogram_max(histogram);
+
+    if (greatest > UINT32_MAX && !is_wide(histogram->body) && widen(histogram) < 0)
+        return -ENOMEM;
+    struct histogram_body *body = histogram->body;
     body->sum += sum;
+    body->min = (uint32_t)least;
+    body->max = (uint32_t)greatest;
+    if (is_wide(body)) {
+        high_halves(body)[0] = (uint32_t)(least >> 32);
+        high_halves(body)[1] = (uint32_t)(greatest >> 32);
+    }
+    return 0;
 }
 
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most)
@@ -283,8 +329,7 @@ int histogram_add(struct histogram *histogram, uint64_t value, unsigned most)
 
     if (count_more(histogram, 1, most) < 0 || add_at(histogram, histogram_place(value), most) < 0)
         return -ENOMEM;
-    note_extent(histogram->body, first, value, value, value);
-    return 0;
+    return note_extent(histogram, first, value, value, value);
 }
 
 /* ---- many buckets ---- */
@@ -363,8 +408,7 @@ int histogram_merge(struct histogram *to, const struct histogram *from, unsigned
     more.shift = from->body->shift;
     if (count_more(to, histogram_count(from), most) < 0 || merge_buckets(to, &more, most) < 0)
         return -ENOMEM;
-    note_extent(to->body, first, from->body->sum, from->body->min, from->body->max);
-    return 0;
+    return note_extent(to, first, from->body->sum, histogram_min(from), histogram_max(from));
 }
 
 int histogram_move(struct histogram *to, struct histogram *from, unsigned most)
@@ -462,7 +506,7 @@ int histogram_add_gathered(struct histogram *histogram, struct histogram_gatheri
     if (taken < gathering->count)
         result = add_unknown(histogram, gathering->counts, begin, end, most);
     if (result == 0)
-        note_extent(histogram->body, first, gathering->sum, gathering->min, gathering->max);
+        result = note_extent(histogram, first, gathering->sum, gathering->min, gathering->max);
     memset(gathering, 0, offsetof(struct histogram_gathering, counts));
     return result;
 }
@@ -486,12 +530,12 @@ struct histogram_bar histogram_bar(const struct histogram *histogram, unsigned i
     const struct histogram_body *body = histogram->body;
     uint64_t bucket = get_bucket(body, index);
     unsigned place = bucket_place(bucket) << body->shift;
-    uint64_t begin = place_begin(place);
-    uint64_t end = place_begin(place + (1u << body->shift)) - 1;
+    uint64_t begin = place_begin(place), min = histogram_min(histogram);
+    uint64_t end = place_begin(place + (1u << body->shift)) - 1, max = histogram_max(histogram);
 
     return (struct histogram_bar){
-        .from = begin < body->min ? body->min : begin,
-        .to = end > body->max ? body->max : end,
+        .from = begin < min ? min : begin,
+        .to = end > max ? max : end,
         .count = bucket_count(bucket),
     };
 }

@@ -16,8 +16,9 @@ struct histogram {
 };
 
 struct histogram_body {
-    uint64_t sum, min, max;
-    uint32_t counted; /* values, as long as there are few enough for narrow buckets */
+    uint64_t sum;
+    uint32_t min, max; /* the low halves, if buckets are wide */
+    uint32_t counted;  /* values, as long as buckets are narrow */
     uint8_t used;     /* buckets */
     uint8_t capacity;
     uint8_t shift;
@@ -31,15 +32,8 @@ static inline uint64_t histogram_sum(const struct histogram *histogram)
     return histogram->body == NULL ? 0 : histogram->body->sum;
 }
 
-static inline uint64_t histogram_min(const struct histogram *histogram)
-{
-    return histogram->body == NULL ? 0 : histogram->body->min;
-}
-
-static inline uint64_t histogram_max(const struct histogram *histogram)
-{
-    return histogram->body == NULL ? 0 : histogram->body->max;
-}
+uint64_t histogram_min(const struct histogram *histogram);
+uint64_t histogram_max(const struct histogram *histogram);
 
 /* How many bars it has, or buckets. */
 static inline unsigned histogram_bars(const struct histogram *histogram)

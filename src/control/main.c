@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -302,8 +303,13 @@ static int dispatch(int argc, char **argv)
     return command->function(argc - 1, argv + 1);
 }
 
+#define MAPPED_FROM (128 << 10) /* bytes */
+
 int main(int argc, char **argv)
 {
+    /* Large tables grow in place and go back when they are freed: the allocator would put those that come after the first
+     * such one among the small ones, where the room that they leave is often of no use. */
+    mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
     launch_settle();
     /* Characters as the user's terminal has them; figures as everybody reads them. */
     setlocale(LC_CTYPE, "");
