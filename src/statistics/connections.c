@@ -290,15 +290,17 @@ static void sum_ends(const struct statistics *statistics, struct communication *
         if (paths[i] == NO_END || (i == 1 && paths[1] == paths[0]))
             continue;
         const struct statistics_path *mine = path_at(statistics, paths[i]);
+        const struct path_told *told = told_of(statistics, mine);
         /* whether somebody who is not metered has received what was sent nobody knows */
         if (paths[1 - i] != NO_END)
             add_queue_row(statistics, rows, mine->outgoing, closed_since(statistics, paths[1 - i]),
                           sums);
         add_queue_row(statistics, rows, mine->incoming, closed_since(statistics, paths[i]), sums);
-        sums->dropped += mine->dropped;
+        sums->dropped += told == NULL ? 0 : told->dropped;
         sums->duplicates += mine->duplicates;
         sums->reused = sums->reused || mine->reuses;
-        add_network(&sums->network, &mine->network);
+        if (told != NULL)
+            add_network(&sums->network, &told->network);
     }
 }
 
@@ -520,9 +522,12 @@ int add_connection(const struct statistics *statistics, struct communication *ro
 
 int add_path_alone(const struct statistics *statistics, struct communication *rows, uint32_t path)
 {
-    if (!path_at(statistics, path)->known) {
-        rows->unknown_paths += path_at(statistics, path)->messages;
-        rows->dropped += path_at(statistics, path)->dropped;
+    const struct statistics_path *alone = path_at(statistics, path);
+    const struct path_told *told = told_of(statistics, alone);
+
+    if (!alone->known) {
+        rows->unknown_paths += alone->messages;
+        rows->dropped += told == NULL ? 0 : told->dropped;
     }
-    return add_uses(statistics, rows, path_at(statistics, path)->first_use, NULL);
+    return add_uses(statistics, rows, alone->first_use, NULL);
 }

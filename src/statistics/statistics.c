@@ -289,28 +289,42 @@ static int add_path(struct statistics *statistics, const struct event *event)
     return result < 0 ? result : 0;
 }
 
+/* What is told of a path, made if there is none; NULL: out of memory. */
+static struct path_told *find_told(struct statistics *statistics, uint32_t origin, uint32_t number)
+{
+    int64_t index = statistics_path_index(statistics, origin, number);
+
+    if (index < 0)
+        return NULL;
+    struct statistics_path *path = path_at(statistics, (uint32_t)index);
+    int64_t told = path->told == 0 ? pool_take(&statistics->told) : path->told - 1;
+    if (told < 0)
+        return NULL;
+    path->told = (uint32_t)told + 1;
+    return told_of(statistics, path);
+}
+
 /* Counts go on over 2^32. */
 static int add_dropped(struct statistics *statistics, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
-    int64_t index = statistics_path_index(statistics, event->origin, record->dropped.path);
+    struct path_told *told = find_told(statistics, event->origin, record->dropped.path);
 
-    if (index < 0)
-        return (int)index;
-    struct statistics_path *path = path_at(statistics, (uint32_t)index);
-    path->dropped += (uint32_t)(record->dropped.count - path->last_dropped);
-    path->last_dropped = record->dropped.count;
+    if (told == NULL)
+        return -ENOMEM;
+    told->dropped += (uint32_t)(record->dropped.count - told->last_dropped);
+    told->last_dropped = record->dropped.count;
     return 0;
 }
 
 static int add_network_record(struct statistics *statistics, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
-    int64_t index = statistics_path_index(statistics, event->origin, record->network.path);
+    struct path_told *told = find_told(statistics, event->origin, record->network.path);
 
-    if (index < 0)
-        return (int)index;
-    path_at(statistics, (uint32_t)index)->network = (struct network){
+    if (told == NULL)
+        return -ENOMEM;
+    told->network = (struct network){
         .known = true,
         .retransmitted = record->network.retransmitted,
         .round_trip = record->network.round_trip * 1000ULL,

@@ -175,7 +175,13 @@ struct statistics_use {
 
 _Static_assert(sizeof(struct statistics_use) == 64, "a use is one line of the cache");
 
-/* What each record looks at comes first. */
+/* What the kernel has told of a path: DROPPED, NETWORK. */
+struct path_told {
+    uint64_t dropped;
+    uint32_t last_dropped; /* the last count that DROPPED told, modulo 2^32 */
+    struct network network;
+};
+
 struct statistics_path {
     uint32_t first_use; /* index into uses + 1 */
     uint32_t last_used; /* the same, of the use that was looked up last */
@@ -191,17 +197,17 @@ struct statistics_path {
     uint32_t incoming;  /* of what comes from somebody who is not metered; likewise */
     uint32_t origin;
     uint32_t number;
-    bool present; /* false: it is not in use */
-    bool leaves;  /* folding: it has ended, and so has its other end */
-    bool settled; /* it did, and stays: it is one of the largest */
-    bool aged;    /* it had ended when the folding before came */
-    bool reuses;  /* an earlier one had its addresses and ports */
-    uint64_t dropped;
-    uint64_t closed;       /* when it was, by the first origin's clock; 0: it is not */
-    uint64_t duplicates;   /* datagrams that were received once more */
-    uint32_t last_dropped; /* the last count that DROPPED told, modulo 2^32 */
-    struct network network;
+    uint32_t told;    /* struct path_told: index + 1; 0: nothing */
+    bool present : 1; /* false: it is not in use */
+    bool leaves : 1;  /* folding: it has ended, and so has its other end */
+    bool settled : 1; /* it did, and stays: it is one of the largest */
+    bool aged : 1;    /* it had ended when the folding before came */
+    bool reuses : 1;  /* an earlier one had its addresses and ports */
+    uint64_t closed;  /* when it was, by the first origin's clock; 0: it is not */
+    uint64_t duplicates; /* datagrams that were received once more */
 } __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct statistics_path) == 64, "a path is one line of the cache");
 
 #define RECENT_NUMBERS 16384 /* a power of two */
 
@@ -299,6 +305,7 @@ struct statistics {
     struct pool streams;
     struct number_table path_numbers;
     struct pool paths;
+    struct pool told; /* of some of them */
     struct lookup use_numbers; /* by path and process */
     struct pool uses;
     struct pool latest; /* of those of paths */
@@ -351,6 +358,13 @@ static inline struct statistics_stream *stream_at(const struct statistics *stati
 static inline struct statistics_path *path_at(const struct statistics *statistics, uint32_t index)
 {
     return pool_at_sized(&statistics->paths, index, sizeof(struct statistics_path));
+}
+
+/* NULL: nothing was told. */
+static inline struct path_told *told_of(const struct statistics *statistics,
+                                        const struct statistics_path *path)
+{
+    return path->told == 0 ? NULL : pool_at(&statistics->told, path->told - 1);
 }
 
 /* `index_and_1`: a first_use, or a use's next. NULL: there is none. */

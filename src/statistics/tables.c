@@ -300,6 +300,8 @@ static void free_path(struct statistics *statistics, struct statistics_path *pat
     statistics_free_uses(statistics, &path->first_use);
     queue_free(statistics, path->outgoing);
     queue_free(statistics, path->incoming);
+    if (path->told != 0)
+        pool_give(&statistics->told, path->told - 1);
 }
 
 void statistics_remove_path(struct statistics *statistics, uint32_t index)
@@ -331,6 +333,7 @@ int statistics_tables_new(struct statistics *statistics)
 {
     statistics->streams.size = sizeof(struct statistics_stream);
     statistics->paths.size = sizeof(struct statistics_path);
+    statistics->told.size = sizeof(struct path_told);
     statistics->uses.size = sizeof(struct statistics_use);
     statistics->latest.size = sizeof(struct use_latest);
     statistics->values.size = sizeof(struct use_values);
@@ -352,6 +355,7 @@ void statistics_tables_done(struct statistics *statistics)
     number_table_done(&statistics->path_numbers);
     pool_done(&statistics->streams);
     pool_done(&statistics->paths);
+    pool_done(&statistics->told);
     pool_done(&statistics->uses);
     pool_done(&statistics->latest);
     pool_done(&statistics->values);
