@@ -288,7 +288,7 @@ static int hang(struct joiner *joiner, uint32_t index, uint64_t hash)
     joiner->waiting[joiner->waiting_count++] = (struct waiting_end){
         index, joiner->ends[index].life, (uint32_t)chain, joiner->heads[chain]};
     joiner->heads[chain] = (uint32_t)joiner->waiting_count;
-    joiner->ends[index].hung += joiner->ends[index].hung < UINT8_MAX;
+    joiner->ends[index].hung += joiner->ends[index].hung < HUNG_MOST;
     return 0;
 }
 
@@ -428,7 +428,7 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
         return 0;
     end->record = record;
     end->machine = machine;
-    end->origin = origin;
+    end->origin = origin & 0xffffff;
     bool internet = kind_is_internet(end->record->kind);
     if (has_no_peer(end))
         return 0;

@@ -12,12 +12,14 @@
 struct path_end {
     const struct path_record *record; /* NULL: not described (yet) */
     uint32_t machine;
-    uint32_t origin;
-    uint32_t partner; /* index of the other end, possibly its own, or NO_END */
-    uint32_t life;    /* how many ends with this index have been forgotten */
-    uint8_t hung; /* how often it hangs in chains; at most 255 */
-    bool destroyed;
+    uint32_t partner;     /* index of the other end, possibly its own, or NO_END */
+    uint32_t life;        /* how many ends with this index have been forgotten */
+    uint32_t origin : 24; /* traces named on a command line: never so many */
+    uint32_t hung : 7;    /* how often it hangs in chains; at most HUNG_MOST */
+    uint32_t destroyed : 1;
 };
+
+#define HUNG_MOST 127u
 
 /* Ends that wait for their partner hang in chains, the latest first, found by what the partner
  * will ask for. An end that has been joined stays in its chains until somebody walks over it. */
