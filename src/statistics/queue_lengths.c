@@ -213,5 +213,5 @@ void queue_result(const struct queue *queue, uint64_t now, struct queue_length *
     for (uint32_t i = queue->first; i < queue->count; i++)
         if (queue->messages[i].queued != 0)
             ret_length->wait += time_since(queue->messages[i].queued, now);
-    ret_length->unreceived = queue->count - queue->first + queue->lost;
+    ret_length->unreceived += queue->count - queue->first;
 }

@@ -83,6 +83,12 @@ static struct numbers_seen *seen_by(const struct queue *queue)
     return queue->rest == NULL ? NULL : queue->rest->seen;
 }
 
+/* What is to be subtracted from the receiver's numbers. */
+static uint32_t shift_of(const struct queue *queue)
+{
+    return queue->rest == NULL ? 0 : queue->rest->shift;
+}
+
 /* Whether the coming of what has just been sent may still be told, by the machine of the other end. */
 static bool will_be_told(const struct statistics *statistics, const struct queue *queue,
                          uint32_t partner)
@@ -109,7 +115,7 @@ static void drop_first(struct statistics *statistics, struct queue *queue)
 static void give_up_first(struct statistics *statistics, struct queue *queue)
 {
     queue_give_up(statistics, queue, &queue->messages[queue->first]);
-    queue->lost++;
+    queue->length.unreceived++;
     drop_first(statistics, queue);
 }
 
@@ -294,7 +300,7 @@ int queues_arrived(struct statistics *statistics, uint32_t path, const struct re
     if (queue == NULL)
         return -ENOMEM;
     uint32_t end =
-        record->queued.offset + (queue->numbered ? 1 : record->queued.bytes) - queue->shift;
+        record->queued.offset + (queue->numbered ? 1 : record->queued.bytes) - shift_of(queue);
     queue_note_told_length(statistics, queue, record->queued.queue, time);
     if (put_in_arrived(statistics, queue, end, time))
         return 0;
@@ -316,12 +322,12 @@ static bool is_alike(uint32_t a, uint32_t b)
     return (uint16_t)(a - b) == 0;
 }
 
-/* From now on the receiver's numbers are so much higher; those that were told ahead are, too. */
+/* From now on the receiver's numbers, which are watched, are so much higher; those that were told ahead are, too. */
 static void shift_numbers(struct statistics *statistics, struct queue *queue, uint32_t by)
 {
     uint32_t kept = 0;
 
-    queue->shift += by;
+    queue->rest->shift += by;
     for (uint32_t i = 0; i < queue->arrival_count; i++) {
         struct queue_arrival arrival = {queue->rest->arrivals[i].time,
                                         queue->rest->arrivals[i].end - by};
@@ -360,7 +366,7 @@ static uint32_t explain_number(struct statistics *statistics, struct queue *queu
         return queue->count;
     }
     if (numbers_cover(seen, number)) {
-        queue->lost -= queue->lost > 0; /* it was given up too early */
+        queue->length.unreceived -= queue->length.unreceived > 0; /* it was given up too early */
         numbers_note(seen, number);
         return queue->count;
     }
@@ -507,7 +513,7 @@ static void give_up_before(struct statistics *statistics, struct queue *queue, u
 static int take_datagram(struct statistics *statistics, struct queue *queue,
                          struct statistics_use *use, const struct record *record, uint64_t time)
 {
-    uint32_t number = record->message.offset - queue->shift, at = find_datagram(queue, number + 1);
+    uint32_t number = record->message.offset - shift_of(queue), at = find_datagram(queue, number + 1);
 
     if (at == queue->count && seen_by(queue) != NULL)
         at = explain_number(statistics, queue, path_at(statistics, use->path), number);
@@ -564,7 +570,7 @@ static int take(struct statistics *statistics, struct queue *queue, struct stati
                                  : take_bytes(statistics, queue, use, record, time);
     if (queue->arrival_count > 0)
         drop_arrivals(queue, record->message.offset +
-                                 (queue->numbered ? 1 : record->message.bytes) - queue->shift);
+                                 (queue->numbered ? 1 : record->message.bytes) - shift_of(queue));
     return result;
 }
 

@@ -41,6 +41,9 @@ struct queue_rest {
     struct queue_arrival *arrivals; /* of what no SEND has told yet */
     size_t arrival_capacity;
     struct numbers_seen *seen; /* of UDP between machines; else NULL */
+    uint32_t
+        shift; /* to be subtracted from the receiver's numbers: both ends count identifications of IPv4
+                       from 65,536 on by themselves */
 };
 
 struct queue {
@@ -52,20 +55,16 @@ struct queue {
     uint32_t owner; /* index of the process that received last, or NO_PROCESS */
     uint32_t arrival_count;
     uint32_t sent_last; /* position after the latest message */
-    uint32_t
-        shift; /* to be subtracted from the receiver's numbers: both ends count identifications of IPv4
-                       from 65,536 on by themselves */
-    bool has_taken;
-    bool numbered; /* positions are numbers of messages */
-    bool closed;   /* its receiver's end is: it is in its owner's length no more */
-    bool travels;  /* it is queued after it was sent: TCP, UDP */
+    bool has_taken : 1;
+    bool numbered : 1; /* positions are numbers of messages */
+    bool closed : 1;   /* its receiver's end is: it is in its owner's length no more */
+    bool travels : 1;  /* it is queued after it was sent: TCP, UDP */
     bool
-        repeats; /* some number was a multiple of 65,536 more than the one before: identifications of
+        repeats : 1; /* some number was a multiple of 65,536 more than the one before: identifications of
                       IPv4 that say nothing */
-    uint64_t lost;           /* messages that were given up: nobody received them */
-    struct queue_rest *rest; /* NULL: nothing */
-    struct queue_length length;
-} __attribute__((aligned(64)));
+    struct queue_rest *rest;    /* NULL: nothing */
+    struct queue_length length; /* unreceived: those that were given up */
+};
 
 /* `index_and_1`: a path's outgoing or incoming. NULL: there is none. */
 static inline struct queue *queue_at(const struct statistics *statistics, uint32_t index_and_1)
