@@ -379,7 +379,7 @@ int statistics_finish(struct statistics *statistics, const struct source_state *
     int result = count_all(statistics);
 
     if (result == 0)
-        result = communication_copy(statistics->rows, false, &rows);
+        result = communication_copy(statistics->rows, NULL, &rows);
     return result < 0 ? result : finish(statistics, rows, states, origins, ret_communication);
 }
 

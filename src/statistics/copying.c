@@ -7,8 +7,8 @@
  *
  *      parties of `from` are translated by that map; pairs of the same parties become one
  *
- * If `from` is spent, for it is freed next, its histograms are taken rather than copied, so that there are not twice as
- * many for a moment.
+ * If `from` is spent, for it is freed next, its histograms are taken rather than copied, and its rows dropped, so that there
+ * are not twice as many for a moment.
  */
 #include "statistics/statistics_private.h"
 
@@ -96,16 +96,20 @@ static int transfer_path(struct communication *result, const uint32_t *map,
 }
 
 int communication_transfer(struct communication *result, const uint32_t *map,
-                           const struct communication *from, bool spent)
+                           const struct communication *from, struct communication *spent)
 {
     size_t capacity = result->path_count;
-    int error = array_reserve(&result->paths, &capacity, result->path_count + from->path_count + 1,
-                              sizeof(*result->paths));
+    int error = 0;
 
     for (size_t i = 0; error == 0 && i < from->pair_count; i++)
-        error = transfer_pair(result, map, &from->pairs[i], spent);
+        error = transfer_pair(result, map, &from->pairs[i], spent != NULL);
+    if (error == 0 && spent != NULL)
+        communication_drop_pairs(spent);
+    if (error == 0)
+        error = array_reserve(&result->paths, &capacity, result->path_count + from->path_count + 1,
+                              sizeof(*result->paths));
     for (size_t i = 0; error == 0 && i < from->path_count; i++)
-        error = transfer_path(result, map, &from->paths[i], spent);
+        error = transfer_path(result, map, &from->paths[i], spent != NULL);
     return error;
 }
 
@@ -133,22 +137,24 @@ int copy_process(struct communication *result, struct communication_process *fro
 /* ---- all of it ---- */
 
 static int copy_rows(struct communication *copy, const struct communication *from, uint32_t *map,
-                     bool spent)
+                     struct communication *spent)
 {
     int result = 0;
 
     for (uint32_t i = 0; result == 0 && i < from->process_count; i++) {
         map[i] = i;
         copy->process_count = i + 1UL;
-        result = copy_process(copy, &from->processes[i], &copy->processes[i], spent);
+        result = copy_process(copy, &from->processes[i], &copy->processes[i], spent != NULL);
     }
+    if (result == 0 && spent != NULL)
+        communication_drop_processes(spent);
     if (result == 0)
         result = communication_transfer(copy, map, from, spent);
     add_totals(copy, from);
     return result;
 }
 
-int communication_copy(const struct communication *from, bool spent,
+int communication_copy(const struct communication *from, struct communication *spent,
                        struct communication **ret_copy)
 {
     struct communication *copy = calloc(1, sizeof(*copy));

@@ -369,10 +369,11 @@ static void choose_processes(const struct statistics *statistics,
         folds[order[i] - rows->processes] = true;
 }
 
-static int use_folded(struct statistics *statistics, struct communication *folded,
+/* `count`: of processes before. */
+static int use_folded(struct statistics *statistics, struct communication *folded, size_t count,
                       const uint32_t *map, struct statistics_process *processes)
 {
-    for (size_t i = 0; i < statistics->rows->process_count; i++)
+    for (size_t i = 0; i < count; i++)
         processes[map[i]] = statistics->processes[i];
     free(statistics->processes);
     statistics->processes = processes;
@@ -399,7 +400,7 @@ static int fold_processes(struct statistics *statistics)
         result = communication_fold_processes(statistics->rows, folds, map, &folded);
     }
     if (result == 0) {
-        result = use_folded(statistics, folded, map, processes);
+        result = use_folded(statistics, folded, count - 1, map, processes);
         processes = NULL;
     }
     free(order);
@@ -440,12 +441,12 @@ static int fold_pairs(struct communication *rows, uint32_t most)
 /* Leaves behind the texts and lists that no row points to any more, once they are the greater part. */
 static int drop_unused(struct statistics *statistics)
 {
-    const struct communication *rows = statistics->rows;
+    struct communication *rows = statistics->rows;
     struct communication *fresh;
 
     if (rows->piece_keys.count < 3 * (rows->process_count + rows->path_count + rows->pair_count))
         return 0;
-    if (communication_copy(rows, true, &fresh) < 0)
+    if (communication_copy(rows, rows, &fresh) < 0)
         return -ENOMEM;
     replace_rows(statistics, fresh);
     return alike_find(statistics);

@@ -357,8 +357,10 @@ static int copy_procedures(const struct communication *from, struct communicatio
     return 0;
 }
 
-static int group(const struct communication *communication, enum communication_by by,
-                 const bool *folds, uint32_t *map, struct communication **ret_groups)
+/* `spent`: the same, or NULL. */
+static int group(const struct communication *communication, struct communication *spent,
+                 enum communication_by by, const bool *folds, uint32_t *map,
+                 struct communication **ret_groups)
 {
     size_t count = communication->process_count + 1;
     struct grouping grouping = {
@@ -378,12 +380,13 @@ static int group(const struct communication *communication, enum communication_b
     if (folds != NULL ? copy_folded(&grouping) < 0
                       : sum_groups(&grouping) < 0 || name_groups(&grouping, by) < 0)
         goto done;
-    result =
-        communication_transfer(grouping.result, grouping.group_of, communication, folds != NULL);
+    if (spent != NULL)
+        communication_drop_processes(spent);
+    result = communication_transfer(grouping.result, grouping.group_of, communication, spent);
     if (result < 0 || (result = copy_procedures(communication, grouping.result)) < 0)
         goto done;
     if (map != NULL)
-        memcpy(map, grouping.group_of, communication->process_count * sizeof(*map));
+        memcpy(map, grouping.group_of, (count - 1) * sizeof(*map));
     *ret_groups = grouping.result;
     grouping.result = NULL;
 done:
@@ -397,7 +400,7 @@ done:
 int communication_group(const struct communication *communication, enum communication_by by,
                         struct communication **ret_groups)
 {
-    int result = group(communication, by, NULL, NULL, ret_groups);
+    int result = group(communication, NULL, by, NULL, NULL, ret_groups);
 
     if (result == 0 && communication_arrange(*ret_groups) < 0) {
         communication_free(*ret_groups);
@@ -406,8 +409,8 @@ int communication_group(const struct communication *communication, enum communic
     return result;
 }
 
-int communication_fold_processes(const struct communication *communication, const bool *folds,
+int communication_fold_processes(struct communication *communication, const bool *folds,
                                  uint32_t *map, struct communication **ret_folded)
 {
-    return group(communication, BY_PROCESS, folds, map, ret_folded);
+    return group(communication, communication, BY_PROCESS, folds, map, ret_folded);
 }

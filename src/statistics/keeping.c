@@ -46,29 +46,48 @@ void times_done(struct times *times)
         histogram_done(&times->of[kind]);
 }
 
-void communication_free(struct communication *communication)
+void communication_drop_processes(struct communication *communication)
 {
-    if (communication == NULL)
-        return;
     for (size_t i = 0; i < communication->process_count; i++) {
         histogram_done(&communication->processes[i].sizes);
         times_done(&communication->processes[i].times);
     }
+    free(communication->processes);
+    communication->processes = NULL;
+    communication->process_count = 0;
+}
+
+void communication_drop_pairs(struct communication *communication)
+{
     for (size_t i = 0; i < communication->pair_count; i++) {
         histogram_done(&communication->pairs[i].sizes);
         times_done(&communication->pairs[i].times);
     }
+    intern_done(&communication->pair_keys);
+    free(communication->pairs);
+    communication->pairs = NULL;
+    communication->pair_count = communication->pair_capacity = 0;
+}
+
+static void drop_paths(struct communication *communication)
+{
     for (size_t i = 0; i < communication->path_count; i++) {
         histogram_done(&communication->paths[i].sizes);
         times_done(&communication->paths[i].times);
     }
+    free(communication->paths);
+}
+
+void communication_free(struct communication *communication)
+{
+    if (communication == NULL)
+        return;
+    communication_drop_processes(communication);
+    communication_drop_pairs(communication);
+    drop_paths(communication);
     arena_done(&communication->memory);
     free(communication->pieces);
     intern_done(&communication->piece_keys);
-    intern_done(&communication->pair_keys);
-    free(communication->paths);
-    free(communication->pairs);
-    free(communication->processes);
     free(communication->machines);
     free(communication->intervals);
     free(communication->procedures);

@@ -681,13 +681,18 @@ void times_done(struct times *times);
 int add_times(struct times *sum, const struct times *more);
 int add_process_sums(struct communication_process *sum, const struct communication_process *more);
 
-/* Adds the pairs and paths of `from`, of whose processes number i is map[i] in the result. `spent`: it is freed next, and
- * its histograms are taken. */
-int communication_transfer(struct communication *result, const uint32_t *map,
-                           const struct communication *from, bool spent);
+/* Gives back those rows, and leaves none. */
+void communication_drop_processes(struct communication *communication);
+void communication_drop_pairs(struct communication *communication);
 
-/* A copy of the rows of processes, pairs and paths, and of their totals. `spent`: likewise. */
-int communication_copy(const struct communication *from, bool spent,
+/* Adds the pairs and paths of `from`, of whose processes number i is map[i] in the result. `spent`: NULL; or `from`, which
+ * is freed next: its histograms are taken, and its pairs dropped. */
+int communication_transfer(struct communication *result, const uint32_t *map,
+                           const struct communication *from, struct communication *spent);
+
+/* A copy of the rows of processes, pairs and paths, and of their totals. `spent`: likewise, and its processes are dropped,
+ * too. */
+int communication_copy(const struct communication *from, struct communication *spent,
                        struct communication **ret_copy);
 
 /* Adds all sums of a row of connections, but for what is distributed. */
@@ -696,13 +701,13 @@ void add_path_sums(struct communication_path *sum, const struct communication_pa
 /* Adds those totals that are sums over rows. */
 void add_totals(struct communication *sum, const struct communication *more);
 
-/* A copy with texts and histograms that belong to `result`. `spent`: likewise. */
+/* A copy with texts and histograms that belong to `result`. `spent`: these are taken. */
 int copy_process(struct communication *result, struct communication_process *from,
                  struct communication_process *to, bool spent);
 
 /* The same result, in which those processes for which folds[] is true share rows with their like: number i
- * is map[i] then. The other one is spent: its histograms were taken. */
-int communication_fold_processes(const struct communication *communication, const bool *folds,
+ * is map[i] then. The other one is spent: it can only be freed. */
+int communication_fold_processes(struct communication *communication, const bool *folds,
                                  uint32_t *map, struct communication **ret_folded);
 
 #endif
