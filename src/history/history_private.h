@@ -197,6 +197,7 @@ enum creation { CREATION_UNKNOWN, CREATION_NOTED, CREATION_HANDED };
 
 #define NO_PLACE UINT32_MAX
 
+/* There are many that live: small fields of all parts stand at the end. */
 struct stream {
     uint32_t life; /* another for each stream; 0: there is none */
     uint32_t index;
@@ -208,47 +209,49 @@ struct stream {
     uint64_t began_time;     /* before which its present call has not begun, whatever it is */
     uint64_t previous_began; /* the same of the call that ended last */
     uint64_t lost_time;      /* of its latest LOST or DISCARDED */
-    bool has_records;
-    bool sendcall;  /* the present call has told a SENDCALL */
-    bool discarded; /* a selection has removed records */
-    bool terminated;
-    bool waits_for_any; /* its latest call has told so: it passes no message itself */
     /* the send call it is in the middle of, as its SENDCALLs tell */
     struct end *open;
     struct stream *next_open;
     uint64_t open_from; /* positions */
     uint64_t open_to;
-    uint32_t open_bytes;
     uint64_t open_began;
-    uint64_t open_handed_to; /* as far as was handed out ... */
-    uint32_t open_handed_bytes;
+    uint64_t open_handed_to;    /* as far as was handed out ... */
     struct beginning open_call; /* ... by this SENDCALL */
+    uint32_t open_bytes;
+    uint32_t open_handed_bytes;
     /* as handed out */
     uint64_t proc_time;
-    bool runs;               /* proc_time is known */
     struct beginning latest; /* event */
-    uint32_t full;           /* number of the path that it waits for room in, 0: none ... */
-    uint64_t full_since;     /* ... and since when */
-    uint8_t creation;        /* enum creation */
-    struct beginning creator;
+    uint64_t full_since;     /* when it has begun to wait for room ... */
+    uint32_t full;           /* ... in the path with this number, 0: it does not */
     uint32_t
         first_wakeup; /* of those that have ended its sleeps: index + 1, the oldest first ... */
     uint32_t last_wakeup;
+    uint32_t waits_for; /* origin */
+    struct beginning creator;
     struct stream *waiters; /* whose sleep it has ended after its latest event, which is held */
     /* held */
-    uint8_t waits;       /* enum waiting */
-    bool impatient;      /* also waits for other streams to go on */
     uint32_t first_held; /* index of a held record + 1 */
     uint32_t last_held;
-    uint32_t held_count;
-    uint32_t waits_for;         /* origin */
-    uint64_t deadline;          /* of that origin's clock */
-    uint32_t place;             /* in that origin's heap of deadlines, or NO_PLACE */
+    uint64_t deadline;          /* of the clock of the origin that it waits for */
     struct stream *next_waiter; /* of the same end or process ... */
     struct stream **waiter_link;
     struct stream *older; /* ... of all that wait for bytes, or for WAKEUPs ... */
     struct stream *younger;
     struct stream *next_ready;
+    uint32_t held_count;
+    uint32_t place; /* in the heap of deadlines of that origin, or NO_PLACE */
+    /* as noted */
+    bool has_records : 1;
+    bool sendcall : 1;  /* the present call has told a SENDCALL */
+    bool discarded : 1; /* a selection has removed records */
+    bool terminated : 1;
+    bool waits_for_any : 1; /* its latest call has told so: it passes no message itself */
+    /* as handed out, held */
+    bool runs : 1;      /* proc_time is known */
+    bool impatient : 1; /* also waits for other streams to go on */
+    uint8_t creation;   /* enum creation */
+    uint8_t waits;      /* enum waiting */
 };
 
 /* In the order in which they have begun to wait. */

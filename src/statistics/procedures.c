@@ -53,16 +53,17 @@ int procedures_count(struct procedures *procedures, struct recent_pc *recent, ui
 
     if (pc == 0)
         return 0;
-    if (recent->known && recent->pc == pc && recent->image == image) {
-        counter = &procedures->counters[recent->index];
+    if (recent->index_and_1 != 0 && recent->pc == pc && recent->image == image) {
+        counter = &procedures->counters[recent->index_and_1 - 1];
     } else {
         counter = find_pc(procedures, origin, image, pc);
         if (counter == NULL)
             return -ENOMEM;
-        recent->known = counter != &procedures->others;
         recent->pc = pc;
         recent->image = image;
-        recent->index = recent->known ? (uint32_t)(counter - procedures->counters) : 0;
+        recent->index_and_1 = counter == &procedures->others
+                                  ? 0
+                                  : (uint32_t)(counter - procedures->counters) + 1;
     }
     struct traffic *traffic = record->header.id == EVENT_SEND ? &counter->sent : &counter->received;
     traffic->bytes += record->message.bytes;

@@ -90,8 +90,7 @@ struct procedures {
 struct recent_pc {
     uint64_t pc;
     uint32_t image;
-    uint32_t index;
-    bool known;
+    uint32_t index_and_1; /* 0: none */
 };
 
 /* A stream's wait: waits.c. */
@@ -117,6 +116,8 @@ struct statistics_stream {
     uint64_t told_time;         /* as proc_time, of its identity, for the end; 0: none */
     struct recent_pc recent[2]; /* of its sends, of its receives */
 } __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct statistics_stream) == 128, "a stream is two lines of the cache");
 
 #define LATEST_MOST 21 /* with them a struct use_latest has two lines of the cache */
 
