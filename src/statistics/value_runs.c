@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS_MOST (3u << 18)
+#define WORDS_MOST (3u << 17)
 #define RUN_WORDS  (sizeof(struct value_run) / sizeof(uint32_t))
 #define FEW_RUNS   3 /* of a use that lives: not worth histograms before a result */
 
