@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct lookup_slot {
+/* Without the hole that a key would have behind it: there are many. */
+struct __attribute__((packed, aligned(4))) lookup_slot {
     uint64_t key;
     uint32_t index_and_1; /* 0: free */
 };

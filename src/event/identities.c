@@ -260,7 +260,7 @@ static int64_t find_passing(const struct passing *passing, uint64_t key)
     return entries_get(&passing->entries, key) == NULL ? -ENOENT : index;
 }
 
-/* ... and as many as others. */
+/* ... and an eighth of all. */
 static void forget(struct passing *passing, uint64_t key, enum needed_by whom)
 {
     struct entries *entries = &passing->entries;
@@ -273,7 +273,7 @@ static void forget(struct passing *passing, uint64_t key, enum needed_by whom)
         return;
     give_spare(spare_of(passing, entries->records[index]), entries->records[index]);
     entries->records[index] = NULL;
-    if (++passing->forgotten >= FORGOTTEN_LEAST && passing->forgotten * 2 >= entries->keys.count &&
+    if (++passing->forgotten >= FORGOTTEN_LEAST && passing->forgotten * 8 >= entries->keys.count &&
         entries->keys.count <= entries->capacity)
         clear_forgotten(passing);
 }
