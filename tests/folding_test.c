@@ -228,7 +228,7 @@ static void add_queue_line(struct lines *lines, const char *whose, const struct 
                            const struct times *times)
 {
     line(lines,
-         "queue of a %s: %" PRIu64 " %" PRIu64 ", most %" PRIu64 " %" PRIu64 ", operations %" PRIu64
+         "queue of a %s: %" PRIu32 " %" PRIu64 ", most %" PRIu32 " %" PRIu64 ", operations %" PRIu64
          " %" PRIu64 ", wait %" PRIu64 " %" PRIu64 ", unreceived %" PRIu64,
          whose, queue->messages, queue->bytes, queue->messages_max, queue->bytes_max,
          queue->operations, queue->messages_sum, queue->wait,

@@ -61,8 +61,8 @@ struct times {
 
 /* The messages that wait to be received. */
 struct queue_length {
-    uint64_t messages, bytes; /* at the end */
-    uint64_t messages_max, bytes_max;
+    uint32_t messages, messages_max; /* at the end, and the most: each of them takes memory */
+    uint64_t bytes, bytes_max;
     uint64_t operations;   /* messages put in and taken out ... */
     uint64_t messages_sum; /* ... and messages in the queue after each of these */
     uint64_t wait;       /* ns, of all messages: with the duration it gives the average over time */

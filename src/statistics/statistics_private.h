@@ -215,7 +215,7 @@ _Static_assert(sizeof(struct statistics_path) == 64, "a path is one line of the 
 /* Numbers of origins to indexes; those asked for lately are found without a look-up. */
 struct number_table {
     struct lookup numbers;
-    struct recent_number {
+    struct __attribute__((packed, aligned(4))) recent_number {
         uint64_t key;
         uint32_t index_and_1; /* 0: none */
     } * recent;               /* [RECENT_NUMBERS] */
