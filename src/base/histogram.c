@@ -21,7 +21,6 @@
 #define COUNT_MASK  ((1ULL << COUNT_BITS) - 1)
 #define NARROW_BITS 22
 #define NARROW_MASK ((1u << NARROW_BITS) - 1)
-#define WIDE        UINT32_MAX /* in place of how many were counted */
 
 _Static_assert(HISTOGRAM_PLACES <= 1 << (32 - NARROW_BITS),
                "a narrow bucket has room for its place");
@@ -45,7 +44,7 @@ static uint64_t bucket_count(uint64_t bucket)
 
 static bool is_wide(const struct histogram_body *body)
 {
-    return body->counted == WIDE;
+    return body->counted == HISTOGRAM_WIDE;
 }
 
 static size_t bucket_size(const struct histogram_body *body)
@@ -53,12 +52,7 @@ static size_t bucket_size(const struct histogram_body *body)
     return is_wide(body) ? sizeof(uint64_t) : sizeof(uint32_t);
 }
 
-/* The high halves of `min` and `max`, where buckets are wide. */
-static uint32_t *high_halves(const struct histogram_body *body)
-{
-    return (uint32_t *)(void *)body->buckets;
-}
-
+/* Behind the two high halves. */
 static uint64_t *wide_bucket(const struct histogram_body *body, unsigned index)
 {
     return (uint64_t *)(void *)body->buckets + 1 + index;
@@ -198,12 +192,12 @@ static int widen(struct histogram *histogram)
     unsigned used = load(histogram->body, buckets);
     uint32_t counted = histogram->body->counted;
 
-    histogram->body->counted = WIDE;
+    histogram->body->counted = HISTOGRAM_WIDE;
     if (resize(histogram, histogram->body->capacity) < 0) {
         histogram->body->counted = counted;
         return -ENOMEM;
     }
-    memset(high_halves(histogram->body), 0, 2 * sizeof(uint32_t));
+    memset(histogram->body->buckets, 0, 2 * sizeof(uint32_t));
     return store(histogram, buckets, used, histogram->body->shift, histogram->body->capacity);
 }
 
@@ -285,24 +279,6 @@ static int add_at(struct histogram *histogram, unsigned place, unsigned most)
     }
 }
 
-uint64_t histogram_min(const struct histogram *histogram)
-{
-    const struct histogram_body *body = histogram->body;
-
-    if (body == NULL || !is_wide(body))
-        return body == NULL ? 0 : body->min;
-    return (uint64_t)high_halves(body)[0] << 32 | body->min;
-}
-
-uint64_t histogram_max(const struct histogram *histogram)
-{
-    const struct histogram_body *body = histogram->body;
-
-    if (body == NULL || !is_wide(body))
-        return body == NULL ? 0 : body->max;
-    return (uint64_t)high_halves(body)[1] << 32 | body->max;
-}
-
 /* `first`: of the values that it has. */
 static int note_extent(struct histogram *histogram, bool first, uint64_t sum, uint64_t min,
                        uint64_t max)
@@ -317,8 +293,8 @@ static int note_extent(struct histogram *histogram, bool first, uint64_t sum, ui
     body->min = (uint32_t)least;
     body->max = (uint32_t)greatest;
     if (is_wide(body)) {
-        high_halves(body)[0] = (uint32_t)(least >> 32);
-        high_halves(body)[1] = (uint32_t)(greatest >> 32);
+        body->buckets[0] = (uint32_t)(least >> 32);
+        body->buckets[1] = (uint32_t)(greatest >> 32);
     }
     return 0;
 }

@@ -23,8 +23,10 @@ struct histogram_body {
     uint8_t capacity;
     uint8_t shift;
     uint8_t latest;     /* bucket, in which the next value often is, too */
-    uint32_t buckets[]; /* histogram.c */
+    uint32_t buckets[]; /* histogram.c; if they are wide, the high halves of `min` and `max` come first */
 };
+
+#define HISTOGRAM_WIDE UINT32_MAX /* `counted`, if buckets are wide */
 
 /* Of no values they are 0. */
 static inline uint64_t histogram_sum(const struct histogram *histogram)
@@ -32,8 +34,23 @@ static inline uint64_t histogram_sum(const struct histogram *histogram)
     return histogram->body == NULL ? 0 : histogram->body->sum;
 }
 
-uint64_t histogram_min(const struct histogram *histogram);
-uint64_t histogram_max(const struct histogram *histogram);
+static inline uint64_t histogram_min(const struct histogram *histogram)
+{
+    const struct histogram_body *body = histogram->body;
+
+    if (body == NULL || body->counted != HISTOGRAM_WIDE)
+        return body == NULL ? 0 : body->min;
+    return (uint64_t)body->buckets[0] << 32 | body->min;
+}
+
+static inline uint64_t histogram_max(const struct histogram *histogram)
+{
+    const struct histogram_body *body = histogram->body;
+
+    if (body == NULL || body->counted != HISTOGRAM_WIDE)
+        return body == NULL ? 0 : body->max;
+    return (uint64_t)body->buckets[1] << 32 | body->max;
+}
 
 /* How many bars it has, or buckets. */
 static inline unsigned histogram_bars(const struct histogram *histogram)
