@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS_MOST (3u << 17)
+/* That wait. Without queues there is room for more, and distributing more at once takes less time. */
+#define WORDS_MOST    (3u << 17)
+#define WORDS_COUNTED (3u << 19)
 #define RUN_WORDS  (sizeof(struct value_run) / sizeof(uint32_t))
 #define FEW_RUNS   3 /* of a use that lives: not worth histograms before a result */
 
@@ -56,7 +58,8 @@ int value_runs_add(struct statistics *statistics, uint32_t use, const uint32_t *
 
     if (count == 0)
         return 0;
-    if (runs->used + RUN_WORDS + count > WORDS_MOST && value_runs_count(statistics) < 0)
+    uint32_t most = statistics->counts_only ? WORDS_COUNTED : WORDS_MOST;
+    if (runs->used + RUN_WORDS + count > most && value_runs_count(statistics) < 0)
         return -ENOMEM;
     if (array_reserve(&runs->words, &runs->capacity, runs->used + RUN_WORDS + count,
                       sizeof(*runs->words)) < 0)
