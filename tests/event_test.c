@@ -696,7 +696,11 @@ static void test_names_of_paths_are_kept(void **unused)
     path.path = 5004; /* TCP, which it cannot have been */
     path.kind = PATH_FIFO;
     path.family = 0;
+    identities_keep_path(identities, 2, 5004);
+    identities_forget_path(identities, 2, 5004);
     assert_int_equal(identities_add(identities, &event), 0);
+    assert_int_equal(identities_path(identities, 2, 5004)->kind, PATH_TCP);
+    identities_release_path(identities, 2, 5004); /* who has told of it again needs it still */
     assert_int_equal(identities_path(identities, 2, 5004)->kind, PATH_TCP);
     identities_free(identities);
 }

@@ -217,11 +217,11 @@ static int keep_passing(struct identities *identities, struct passing *passing, 
         return -ENOMEM;
     if (entries->records[index] == NULL && index < known && passing->forgotten > 0)
         passing->forgotten--;
+    passing->needed[index] |= NEEDED_BY_FIRST;
     if (entries->records[index] == NULL)
         entries->records[index] = take_spare(spare_of(passing, header));
     else if (kept_size(entries->records[index]) != kept_size(header))
         return 0; /* no path becomes one of another kind, and whoever has asked knows where this one lies */
-    passing->needed[index] |= NEEDED_BY_FIRST;
     return keep_record(identities, entries, key, header);
 }
 
