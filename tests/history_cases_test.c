@@ -184,8 +184,7 @@ static void waits_for_room_are_left_out(void **state)
         enum edge_kind kind = with.edges[at][0].kind;
         bool left_out = kind == EDGE_ROOM || kind == EDGE_CONNECTION;
         assert_memory_equal(&outcome.records[at], &with.records[at], sizeof(struct record));
-        assert_int_equal(outcome.events[at].edge_count,
-                         left_out ? 0 : with.events[at].edge_count);
+        assert_int_equal(outcome.events[at].edge_count, left_out ? 0 : with.events[at].edge_count);
     }
 }
 

@@ -19,11 +19,12 @@ struct histogram_body {
     uint64_t sum;
     uint32_t min, max; /* the low halves, if buckets are wide */
     uint32_t counted;  /* values, as long as buckets are narrow */
-    uint8_t used;     /* buckets */
+    uint8_t used;      /* buckets */
     uint8_t capacity;
     uint8_t shift;
-    uint8_t latest;     /* bucket, in which the next value often is, too */
-    uint32_t buckets[]; /* histogram.c; if they are wide, the high halves of `min` and `max` come first */
+    uint8_t latest; /* bucket, in which the next value often is, too */
+    uint32_t buckets
+        []; /* histogram.c; if they are wide, the high halves of `min` and `max` come first */
 };
 
 #define HISTOGRAM_WIDE UINT32_MAX /* `counted`, if buckets are wide */

@@ -107,10 +107,10 @@ struct end {
     uint32_t held;       /* records of streams held that speak of it ... */
     uint32_t first_kept; /* ... and of no stream, until those are handed out; index + 1 */
     uint32_t last_kept;
-    uint8_t kind;         /* enum path_kind */
-    bool doubtful : 1;    /* where its positions lie in those of its partner is not known */
-    bool may_doubt : 1;   /* its messages may say that their positions are doubtful */
-    bool counted : 1;     /* is_counted */
+    uint8_t kind;       /* enum path_kind */
+    bool doubtful : 1;  /* where its positions lie in those of its partner is not known */
+    bool may_doubt : 1; /* its messages may say that their positions are doubtful */
+    bool counted : 1;   /* is_counted */
     bool counted_in : 1;
     bool packets : 1;      /* positions may be wrong: RECORD_PACKETS */
     bool destroyed : 1;    /* nothing will be noted any more */
@@ -386,7 +386,7 @@ struct history {
     struct pool values;   /* of the caller ... */
     uint32_t value_flags; /* ... for events of these types (EVENT_FLAG) */
     bool leaves_out_rooms;
-    uint32_t *spent;      /* values that the event handed out last may show; index + 1 */
+    uint32_t *spent; /* values that the event handed out last may show; index + 1 */
     size_t spent_capacity;
     size_t spent_count;
     struct history_counts counts;

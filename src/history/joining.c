@@ -321,7 +321,8 @@ static int clear_chains(struct joiner *joiner)
     return result;
 }
 
-#define CLEARED_AT 8192 /* that wait, or waited: if half of them have passed, instead of more room for them */
+#define CLEARED_AT                                                                                 \
+    8192 /* that wait, or waited: if half of them have passed, instead of more room for them */
 
 static int wait_under(struct joiner *joiner, uint32_t index, const struct key *key)
 {

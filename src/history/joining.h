@@ -39,7 +39,7 @@ struct joiner {
     struct waiting_end *waiting;
     size_t waiting_count;
     size_t waiting_capacity;
-    size_t passed; /* of these that wait no more */
+    size_t passed;   /* of these that wait no more */
     bool closed_too; /* an older end of another origin may be joined though it was closed: it is
                         read at another time, and forgotten when it is over */
 };

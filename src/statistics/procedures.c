@@ -61,9 +61,8 @@ int procedures_count(struct procedures *procedures, struct recent_pc *recent, ui
             return -ENOMEM;
         recent->pc = pc;
         recent->image = image;
-        recent->index_and_1 = counter == &procedures->others
-                                  ? 0
-                                  : (uint32_t)(counter - procedures->counters) + 1;
+        recent->index_and_1 =
+            counter == &procedures->others ? 0 : (uint32_t)(counter - procedures->counters) + 1;
     }
     struct traffic *traffic = record->header.id == EVENT_SEND ? &counter->sent : &counter->received;
     traffic->bytes += record->message.bytes;

@@ -513,7 +513,8 @@ static void give_up_before(struct statistics *statistics, struct queue *queue, u
 static int take_datagram(struct statistics *statistics, struct queue *queue,
                          struct statistics_use *use, const struct record *record, uint64_t time)
 {
-    uint32_t number = record->message.offset - shift_of(queue), at = find_datagram(queue, number + 1);
+    uint32_t number = record->message.offset - shift_of(queue),
+             at = find_datagram(queue, number + 1);
 
     if (at == queue->count && seen_by(queue) != NULL)
         at = explain_number(statistics, queue, path_at(statistics, use->path), number);

@@ -198,13 +198,13 @@ struct statistics_path {
     uint32_t incoming;  /* of what comes from somebody who is not metered; likewise */
     uint32_t origin;
     uint32_t number;
-    uint32_t told;    /* struct path_told: index + 1; 0: nothing */
-    bool present : 1; /* false: it is not in use */
-    bool leaves : 1;  /* folding: it has ended, and so has its other end */
-    bool settled : 1; /* it did, and stays: it is one of the largest */
-    bool aged : 1;    /* it had ended when the folding before came */
-    bool reuses : 1;  /* an earlier one had its addresses and ports */
-    uint64_t closed;  /* when it was, by the first origin's clock; 0: it is not */
+    uint32_t told;       /* struct path_told: index + 1; 0: nothing */
+    bool present : 1;    /* false: it is not in use */
+    bool leaves : 1;     /* folding: it has ended, and so has its other end */
+    bool settled : 1;    /* it did, and stays: it is one of the largest */
+    bool aged : 1;       /* it had ended when the folding before came */
+    bool reuses : 1;     /* an earlier one had its addresses and ports */
+    uint64_t closed;     /* when it was, by the first origin's clock; 0: it is not */
     uint64_t duplicates; /* datagrams that were received once more */
 } __attribute__((aligned(64)));
 
@@ -306,7 +306,7 @@ struct statistics {
     struct pool streams;
     struct number_table path_numbers;
     struct pool paths;
-    struct pool told; /* of some of them */
+    struct pool told;          /* of some of them */
     struct lookup use_numbers; /* by path and process */
     struct pool uses;
     struct pool latest; /* of those of paths */

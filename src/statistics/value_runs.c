@@ -20,8 +20,8 @@
 /* That wait. Without queues there is room for more, and distributing more at once takes less time. */
 #define WORDS_MOST    (3u << 17)
 #define WORDS_COUNTED (3u << 19)
-#define RUN_WORDS  (sizeof(struct value_run) / sizeof(uint32_t))
-#define FEW_RUNS   3 /* of a use that lives: not worth histograms before a result */
+#define RUN_WORDS     (sizeof(struct value_run) / sizeof(uint32_t))
+#define FEW_RUNS      3 /* of a use that lives: not worth histograms before a result */
 
 static struct value_run *run_at(const struct statistics *statistics, uint32_t run_and_1)
 {
