@@ -6,6 +6,26 @@
 # shellcheck source=bench/compare.sh
 . "$(dirname "$0")/compare.sh"
 
+# hooks_of KIND: those that run for a message of this kind while it is metered for send and receive.
+hooks_of() {
+    case $1 in
+    tcp) echo tcp_sendmsg_locked sock_send_length tcp_rcv_space_adjust sock_recv_length ;;
+    udp) echo udp_egress sock_send_length udp_ingress sock_recv_length ;;
+    unix) echo sk_data_ready sock_send_length skb_copy_datagram_iovec sock_recv_length ;;
+    esac
+}
+
+# compare_empty KIND: what the kernel's way to these hooks costs whoever they are there for.
+compare_empty() {
+    # shellcheck disable=SC2046 # a word for each hook
+    set -- "$1" $(for each in tcp udp unix; do hooks_of $each; done | tr ' ' '\n' | sort -u)
+    each=$1
+    shift
+    compare "programs that return at once" empty_hooks "$@"
+    # shellcheck disable=SC2046
+    compare "the same, $each only" empty_hooks $(hooks_of "$each")
+}
+
 # record TITLE TOOL OPTION...: a row: what the tool has written down of one run.
 record() {
     title=$1
@@ -51,6 +71,7 @@ for kind in ${LOADS:-tcp udp unix pipe lock}; do
     compare "the same, $kind only" neighbour --flags "send receive pc" --kinds $kind
     compare "neighbour of dpm: all flags" neighbour --flags all
     compare "the same, $kind only" neighbour --flags all --kinds $kind
+    [ $kind = pipe ] || compare_empty $kind
     # acquiring leaves pipes out, unless it is told otherwise
     [ $kind = udp ] || compare "neighbour of dpm: send receive pc, pipes too" \
         neighbour --flags "send receive pc" --kinds all

@@ -87,6 +87,15 @@ ready_neighbour() {
     ready_dpm
 }
 
+# No meter: on the hooks that are named are programs that return at once.
+start_empty_hooks() {
+    exec "$build/bench/empty-hooks" "$@"
+}
+
+ready_empty_hooks() {
+    grep -q '^attached' "$said"
+}
+
 # ---- strace ----
 
 messages=network,read,write,readv,writev,sendfile
