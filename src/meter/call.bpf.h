@@ -247,23 +247,25 @@ static __always_inline bool restarts(int result)
 }
 
 /* What tells a sendmmsg or recvmmsg call from others: its arguments, where nothing better does. */
-static __always_inline uint64_t identity_of_many(struct task_struct *task, uint32_t call,
-                                                 const struct pt_regs *registers)
+static __always_inline uint64_t identity_of_many(struct task_struct *task, uint32_t call)
 {
     uint64_t identity = identity_of_call(task, call);
+    const struct pt_regs *registers = registers_of(task);
 
     return identity != 0 ? identity
                          : (registers->si ^ registers->sp << 20 ^ registers->dx << 8) | 1;
 }
 
 /* A message of a sendmmsg or recvmmsg call is done. */
-static __always_inline void count_message(struct many_call *many, uint64_t identity,
-                                          const struct pt_regs *registers)
+static __always_inline void count_message(struct many_call *many, struct task_struct *task,
+                                          uint32_t call)
 {
+    uint64_t identity = identity_of_many(task, call);
+
     if (many->identity != identity || many->count >= many->of) {
         many->identity = identity;
         many->count = 0;
-        many->of = registers->dx;
+        many->of = registers_of(task)->dx;
     }
     many->count++;
 }

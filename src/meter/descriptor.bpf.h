@@ -20,18 +20,25 @@ static __always_inline struct sock *sock_of_file(struct file *file)
 
 /* ---- a socket known by a blocked task's descriptor only ---- */
 
-/* The open file behind a descriptor, known by its address only; NULL: there is none. */
+/* The open file behind a descriptor, to be read from; NULL: there is none. */
 static __always_inline struct file *file_of_descriptor(struct task_struct *task,
                                                        uint32_t descriptor)
 {
-    struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-    struct file **slots = BPF_CORE_READ(table, fd);
-    struct file *file = NULL;
+    struct files_struct *files = plain_task(task)->files;
+    struct fdtable *table = files == NULL ? NULL : files->fdt;
+    uint64_t slot = 0;
 
-    if (descriptor >= BPF_CORE_READ(table, max_fds) ||
-        bpf_probe_read_kernel(&file, sizeof(file), &slots[descriptor]) != 0)
+    if (table == NULL || descriptor >= table->max_fds ||
+        bpf_probe_read_kernel(&slot, sizeof(slot), &table->fd[descriptor]) != 0 || slot == 0)
         return NULL;
-    return file;
+    return PLAIN(struct file, slot);
+}
+
+static __always_inline bool is_socket(struct file *file)
+{
+    struct inode *inode = file->f_inode;
+
+    return inode != NULL && (inode->i_mode & S_IFMT) == S_IFSOCK;
 }
 
 /* The socket behind a descriptor, known by its address; NULL: it is none. */
@@ -39,10 +46,12 @@ static __always_inline struct sock *socket_of_descriptor(struct task_struct *tas
                                                          uint32_t descriptor)
 {
     struct file *file = file_of_descriptor(task, descriptor);
-    struct socket *socket = BPF_CORE_READ(file, private_data);
+    struct socket *socket;
 
-    return (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK ? NULL
-                                                                       : BPF_CORE_READ(socket, sk);
+    if (file == NULL || !is_socket(file))
+        return NULL;
+    socket = file->private_data;
+    return BPF_CORE_READ(socket, sk);
 }
 
 /* Cookie of the socket behind a descriptor; 0: it is none, or nobody has asked for its cookie yet. */
@@ -57,16 +66,15 @@ static __always_inline uint64_t cookie_of_descriptor(struct task_struct *task, u
  * -1: it is no UDP socket. */
 static __always_inline int udp_path_of_file(struct stream *stream, struct file *file)
 {
-    struct socket *socket = BPF_CORE_READ(file, private_data);
-    struct sock *sk = BPF_CORE_READ(socket, sk);
+    struct sock *sk = PLAIN(struct socket, file->private_data)->sk;
     struct udp_key key = {};
     struct path *path;
     uint64_t cookie;
 
-    if (kind_of_socket(BPF_CORE_READ(sk, __sk_common.skc_family), BPF_CORE_READ(sk, sk_type),
-                       BPF_CORE_READ(sk, sk_protocol)) != PATH_UDP)
+    if (sk == NULL ||
+        kind_of_socket(sk->__sk_common.skc_family, sk->sk_type, sk->sk_protocol) != PATH_UDP)
         return -1;
-    cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+    cookie = sk->__sk_common.skc_cookie.counter;
     /* nobody has asked for its cookie: it is older than the metering and was not used yet */
     if (cookie == 0)
         return 0;
@@ -85,14 +93,11 @@ __noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
     struct inode_path *known;
     struct path path = {};
     uint32_t number;
-    struct socket *socket;
     struct sock *sk;
 
-    if (stream == NULL || file == NULL)
+    if (stream == NULL || file == NULL || !is_socket(file))
         return 0;
-    if ((BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
-        return 0;
-    facts.inode = BPF_CORE_READ(file, f_inode, i_ino);
+    facts.inode = file->f_inode->i_ino;
     if (kinds_in_force & METER_UDP) {
         int udp = udp_path_of_file(stream, file);
 
@@ -102,15 +107,15 @@ __noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
     known = bpf_map_lookup_elem(&path_of_inode, &facts.inode);
     if (known != NULL)
         return known->number;
-    socket = BPF_CORE_READ(file, private_data);
-    sk = BPF_CORE_READ(socket, sk);
+    sk = PLAIN(struct socket, file->private_data)->sk;
+    if (sk == NULL)
+        return 0;
     facts.sk = sk;
-    facts.family = BPF_CORE_READ(sk, __sk_common.skc_family);
-    facts.kind =
-        kind_of_socket(facts.family, BPF_CORE_READ(sk, sk_type), BPF_CORE_READ(sk, sk_protocol));
+    facts.family = sk->__sk_common.skc_family;
+    facts.kind = kind_of_socket(facts.family, sk->sk_type, sk->sk_protocol);
     if (facts.kind == 0)
         return 0;
-    facts.cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+    facts.cookie = sk->__sk_common.skc_cookie.counter;
     if (facts.family == AF_UNIX) {
         struct sock *peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
 

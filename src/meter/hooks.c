@@ -28,8 +28,7 @@ const struct hook hooks[] = {
     {"sched_process_exec", 0, 0, "3.4"},
     {"sched_process_exit", 0, 0, "2.6.32"},
     {"tcp_sendmsg_locked", SENDING, METER_TCP, "6.16"},
-    {"sk_data_ready", SENDING, METER_UNIX, "6.3", .queue_kinds = METER_UNIX},
-    {"message_queued", BIT(MESSAGEQUEUED), METER_TCP | METER_UDP, "6.3", "sk_data_ready"},
+    {"sk_data_ready", SENDING, METER_UNIX, "6.3", .queue_kinds = SOCKETS},
     {"sock_send_length", SENDING, SOCKETS, "6.3", .queue_kinds = METER_UNIX},
     {"tcp_rcv_space_adjust", RECEIVING, METER_TCP, "4.18"},
     {"skb_copy_datagram_iovec", RECEIVING, METER_UNIX, "2.6.32", .queue_kinds = METER_UNIX},
@@ -69,7 +68,7 @@ static bool is_missing(const struct btf *types, const struct hook *hook, uint32_
                        uint32_t kinds)
 {
     return hook_needed(hook, flags, kinds) && hook->since != NULL &&
-           !tracepoint_exists(types, hook_tracepoint(hook));
+           !tracepoint_exists(types, hook->program);
 }
 
 static int look_for_hooks(const struct btf *types, uint32_t flags, uint32_t kinds,
@@ -94,8 +93,8 @@ static int look_for_hooks(const struct btf *types, uint32_t flags, uint32_t kind
         problem, -ENOTSUP,
         "the kernel meter does not run here: this kernel has no tracepoint %s (Linux %s "
         "and later have it), which the flags asked for need%s%s%s (dpm check tells more)",
-        hook_tracepoint(first), first->since, kind[0] == '\0' ? "" : " for paths of the kind ",
-        kind, others);
+        first->program, first->since, kind[0] == '\0' ? "" : " for paths of the kind ", kind,
+        others);
 }
 
 /* libbpf does not say why. */

@@ -292,6 +292,7 @@ struct sock {
     uint8_t sk_shutdown;
     uint16_t sk_type;
     uint16_t sk_protocol;
+    struct bpf_local_storage *sk_bpf_storage;
 };
 
 struct sk_buff {
@@ -533,6 +534,24 @@ static __always_inline struct sock *plain_sock(struct sock *sk)
     if (!bpf_core_enum_value_exists(enum bpf_type_flag___kernel, PTR_TRUSTED___kernel))
         return sk;
     return bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct sock));
+}
+
+/* The same of a socket that is known to be one of TCP, for to ask whether it is takes time. NULL: it is none. */
+static __always_inline struct tcp_sock *plain_tcp_sock(struct sock *sk)
+{
+    if (!bpf_core_enum_value_exists(enum bpf_type_flag___kernel, PTR_TRUSTED___kernel))
+        return bpf_skc_to_tcp_sock(sk);
+    return bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
+}
+
+/* The same of whatever lies at an address, for which BPF_CORE_READ would call a function at each step. */
+#define PLAIN(type, address)                                                                       \
+    ((type *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(type)))
+
+/* What the task's registers were in user mode. */
+static __always_inline struct pt_regs *registers_of(struct task_struct *task)
+{
+    return (struct pt_regs *)bpf_task_pt_regs(task);
 }
 
 #endif

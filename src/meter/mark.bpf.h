@@ -34,7 +34,7 @@ static __always_inline bool to_be_marked(struct task_struct *task)
 /* A call that sleeps already: its RECEIVE has not found its data at once. */
 static __always_inline bool sleeps_in_receive(struct task_struct *task)
 {
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct pt_regs *registers = registers_of(task);
 
     return (task->__state & TASK_INTERRUPTIBLE) != 0 && is_receive(call_of(task, registers));
 }
@@ -42,7 +42,7 @@ static __always_inline bool sleeps_in_receive(struct task_struct *task)
 /* What a task is doing with a UNIX socket when it is marked. */
 static __always_inline void note_older_calls(struct stream *stream, struct task_struct *task)
 {
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct pt_regs *registers = registers_of(task);
     uint32_t call = call_of(task, registers), nothing = 0, *count;
     bool sends = is_send(call) || call == CALL_SPLICE;
     struct sock *sk;

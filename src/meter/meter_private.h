@@ -13,21 +13,13 @@
 /* ---- hooks.c: which kernel program is needed for which flags and kinds of paths ---- */
 
 struct hook {
-    const char
-        *program;   /* its name on the kernel side; a tracepoint's is as a rule the tracepoint's */
-    uint32_t flags; /* attached if any of these is in force; 0 = always */
-    uint32_t kinds; /* ... and any of these is metered; 0 = whatever is */
+    const char *program;  /* its name on the kernel side; a tracepoint's is the tracepoint's */
+    uint32_t flags;       /* attached if any of these is in force; 0 = always */
+    uint32_t kinds;       /* ... and any of these is metered; 0 = whatever is */
     const char *since;    /* first kernel that has the tracepoint; NULL: a hook of the cgroup */
-    const char *shared;   /* the tracepoint, if another program has its name */
     uint32_t queue_kinds; /* also attached for MESSAGEQUEUED of these kinds: it rests on what the
                              program finds out, whatever that tells itself */
 };
-
-/* The tracepoint that a hook is attached to. */
-static inline const char *hook_tracepoint(const struct hook *hook)
-{
-    return hook->shared != NULL ? hook->shared : hook->program;
-}
 
 #define HOOKS_MOST 32
 

@@ -326,7 +326,7 @@ __noinline int tell_again(struct stream *stream, struct path *path,
     write_path(path, &facts, NULL, moved & (PATH_MOVED_OUT | PATH_MOVED_IN) ? RECORD_OLDER : 0, 0);
     if (begins) {
         find_by_inode(path);
-        tell_beginning_now(stream, path, (moved & PATH_CREATED) == 0);
+        tell_beginning(stream, path, (moved & PATH_CREATED) == 0, path->role);
     }
     return 0;
 }

@@ -19,31 +19,30 @@ static __always_inline long caller_read(void *to, uint32_t size, uint64_t from)
 
 #define USER_CODE_SEGMENT 0x33 /* of 64-bit programs; others keep other stacks */
 
-/* Where `task` is in its program, with PC_LIBRARY if that is in a library; 0: not known. */
+/* Where `task`, the current one, is in its program, with PC_LIBRARY if that is in a library; 0: not known. */
 static __always_inline uint64_t user_pc(struct stream *stream, struct task_struct *task)
 {
     const struct pt_regs *registers;
     struct mm_struct *memory = plain_task(task)->mm;
     struct pc_memory *known;
-    struct text text;
     uint64_t pc, ip;
 
     /* what works for a process inside the kernel has registers that mean nothing */
-    if (memory == NULL || (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) ||
-        task != (void *)bpf_get_current_task_btf())
+    if (memory == NULL || (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
         return 0;
-    registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    registers = registers_of(task);
     if ((registers->cs & 0xffff) != USER_CODE_SEGMENT)
         return 0;
-    text.begin = memory->start_code;
-    text.end = memory->end_code;
     ip = registers->ip;
-    if ((int64_t)registers->orig_ax < 0 && ip >= text.begin && ip < text.end)
+    if ((int64_t)registers->orig_ax < 0 && ip >= memory->start_code && ip < memory->end_code)
         return ip & PC_ADDRESS; /* no call: interrupted, or a page of memory was missing */
     known = &stream->pcs[(ip >> 4 ^ ip >> 8) % PC_MEMORIES];
     pc = remembered(known, ip, registers->sp);
-    if (pc == 0)
-        pc = find_return(ip, registers->sp, registers->bp, &text, known);
+    if (pc == 0) {
+        stream->text.begin = memory->start_code;
+        stream->text.end = memory->end_code;
+        pc = find_return(ip, registers->sp, registers->bp, &stream->text, known);
+    }
     return pc != 0 ? pc & PC_ADDRESS : (ip & PC_ADDRESS) | PC_LIBRARY;
 }
 

@@ -29,16 +29,17 @@ struct pipe_file {
 /* `file` may be known by its address only. False: it is no pipe. */
 static __always_inline bool look_at_file(struct file *file, struct pipe_file *found)
 {
-    struct inode *inode = BPF_CORE_READ(file, f_inode);
+    struct file *opened = PLAIN(struct file, file);
+    struct inode *inode = opened->f_inode;
 
-    if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFIFO)
+    if (inode == NULL || (inode->i_mode & S_IFMT) != S_IFIFO)
         return false;
-    found->key.inode = BPF_CORE_READ(inode, i_ino);
-    found->key.device = BPF_CORE_READ(inode, i_sb, s_dev);
-    found->address = (uint64_t)BPF_CORE_READ(file, private_data);
+    found->key.inode = inode->i_ino;
+    found->key.device = inode->i_sb->s_dev;
+    found->address = (uint64_t)opened->private_data;
     found->inode = (uint64_t)inode;
     found->file = (uint64_t)file;
-    found->mode = BPF_CORE_READ(file, f_mode);
+    found->mode = opened->f_mode;
     return found->address != 0;
 }
 

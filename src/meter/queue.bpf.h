@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * queue.bpf.h: MESSAGEQUEUED of TCP and UDP: what has come into a receiver's queue. (Of UNIX sockets
- * the sender's own call tells it, send.bpf.h.)
+ * queue.bpf.h: what has come into a receiver's queue: MESSAGEQUEUED of TCP and UDP. (Of UNIX sockets it is the
+ * beginning of a SEND, and the sender's own call tells it, send.bpf.h.)
  *
  *      TCP   taken |--- in the queue ---| what this segment, and those it joined, brought |
  *                                       ^ path->arrived                           rcv_nxt ^
@@ -14,6 +14,7 @@
 #define DPM_QUEUE_BPF_H
 
 #include "meter/receive.bpf.h"
+#include "meter/send.bpf.h"
 
 /* Of a path that found no room to be told nothing can be told. */
 static __always_inline void tell_queued(const struct queued *queued)
@@ -33,7 +34,7 @@ static __always_inline bool may_be_told(const struct path *path)
 
 static __always_inline void tcp_queued(struct path *path, struct sock *sk)
 {
-    struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+    struct tcp_sock *tcp = plain_tcp_sock(sk);
     struct queued queued = {};
     uint32_t next;
 
@@ -119,12 +120,11 @@ static __always_inline void udp_queued(struct path *own, struct sock *sk)
     bpf_loop(MOST_ANNOUNCED, announce, &announcing, 0);
 }
 
-SEC("tp_btf/sk_data_ready")
-int BPF_PROG(message_queued, struct sock *sk)
+static __always_inline int internet_queued(struct sock *sk)
 {
     struct path *path;
 
-    if (sk->__sk_common.skc_family == AF_UNIX || begun < mark_generation)
+    if (begun < mark_generation || !has_stored(sk))
         return 0;
     path = bpf_sk_storage_get(&paths, sk, NULL, 0);
     if (path == NULL)
@@ -134,6 +134,20 @@ int BPF_PROG(message_queued, struct sock *sk)
     else if (sk->sk_protocol == IPPROTO_UDP)
         udp_queued(path, sk);
     return 0;
+}
+
+/* Something has just entered the queue of `sk`. */
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(sk_data_ready, struct sock *sk)
+{
+    struct stream *stream;
+
+    if (sk->__sk_common.skc_family != AF_UNIX)
+        return flags_in_force & FLAGS_OF_QUEUE ? internet_queued(sk) : 0;
+    if (sk->__sk_common.skc_state == TCP_LISTEN || (kinds_in_force & METER_UNIX) == 0)
+        return 0;
+    stream = stream_of(bpf_get_current_task_btf());
+    return stream != NULL && wants(stream, FLAGS_OF_UNIX_SEND) ? unix_visible(stream, sk) : 0;
 }
 
 #endif

@@ -73,15 +73,15 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
 
     if (stream == NULL || !wants(stream, FLAGS_OF_RECEIVE))
         return 0;
-    tcp = bpf_skc_to_tcp_sock(sk);
+    tcp = plain_tcp_sock(sk);
     if (tcp == NULL)
         return 0;
-    call = call_of(task, (struct pt_regs *)bpf_task_pt_regs(task));
+    call = stream->receive.call = call_of(task, registers_of(task));
     path = silent(stream) ? storage_of(sk) : bpf_sk_storage_get(&paths, sk, NULL, 0);
     next = taken_up_to(sk, tcp);
     if ((path == NULL || path->number == 0) &&
         (is_splice(call) || (path != NULL && (path->state & PATH_ESTABLISHED))))
-        path = tcp_path(stream, sk, -1, -1);
+        path = meet_tcp_path(stream, sk);
     if (path == NULL || (path->number == 0 && !silent(stream))) {
         /* how much was taken, and so where the path begins, is known when the call ends */
         stream->receive.socket = (uint64_t)sk;
@@ -93,7 +93,8 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
     }
     if (stream->receive.socket == (uint64_t)sk && !silent(stream))
         begin_behind_call(path, &stream->receive);
-    tell_if_moved(stream, path, sk);
+    if (path->number != 0 && is_to_be_told_again(path))
+        meet_tcp_path(stream, sk);
     knows_in = (path->state & PATH_KNOWS_IN) != 0;
     first = knows_in ? path->in : next;
     path->in = next;
@@ -116,7 +117,7 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
  * here: it is taken for none, and taken back in the end (unpeek). */
 static __always_inline bool is_peek(struct task_struct *task)
 {
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct pt_regs *registers = registers_of(task);
 
     switch (call_of(task, registers)) {
     case CALL_RECVFROM:
@@ -234,26 +235,23 @@ static __always_inline void unpeek(struct task_struct *task, struct sock *sk, in
         __sync_fetch_and_add(&taken->in, sk->sk_type == SOCK_STREAM ? -result : -1);
 }
 
-static __always_inline void write_tcp_receive(struct stream *stream, struct sock *sk,
-                                              uint32_t bytes)
+static __always_inline void write_tcp_receive(struct stream *stream, struct task_struct *task,
+                                              struct sock *sk, uint32_t bytes)
 {
     struct path *path;
 
     if (!silent(stream)) {
-        write_receive(stream, bytes, true);
-        return;
-    }
-    path = bpf_sk_storage_get(&paths, sk, NULL, 0);
-    if (path != NULL)
+        const struct message message = received_message(stream, bytes);
+        tell_message(stream, task, EVENT_RECEIVE, &message);
+    } else if ((path = bpf_sk_storage_get(&paths, sk, NULL, 0)) != NULL) {
         begin_behind(path, PATH_MOVED_IN, stream->receive.first + bytes);
-    stream->receive.flags = 0;
-    stream->receivecall = 0;
+    }
+    end_receive(stream);
 }
 
 /* The end of a call whose path was not known when it took its first bytes, if it has taken any: its
  * stream was silent, or the path is told now. */
-static __always_inline bool tcp_received_first(struct stream *stream, struct sock *sk,
-                                               uint32_t bytes)
+static __noinline bool tcp_received_first(struct stream *stream, struct sock *sk, uint32_t bytes)
 {
     struct receive_call *call = &stream->receive;
     bool taken = call->socket == (uint64_t)sk;
@@ -274,7 +272,8 @@ static __always_inline bool tcp_received_first(struct stream *stream, struct soc
     return true;
 }
 
-static __always_inline int tcp_received(struct stream *stream, struct sock *sk, int result)
+static __always_inline int tcp_received(struct stream *stream, struct task_struct *task,
+                                        struct sock *sk, int result)
 {
     struct receive_call *call = &stream->receive;
     uint32_t bytes = call->socket == (uint64_t)sk ? last_piece(call, result) : result;
@@ -299,13 +298,13 @@ static __always_inline int tcp_received(struct stream *stream, struct sock *sk, 
         }
     }
     call->when = 0;
-    write_tcp_receive(stream, sk, bytes);
+    write_tcp_receive(stream, task, sk, bytes);
     call->socket = 0;
     return 0;
 }
 
 /* The urgent byte, taken out of its place; the receive that comes to its place skips it. */
-static __always_inline int urgent_received(struct stream *stream, struct sock *sk, int result)
+static __noinline int urgent_received(struct stream *stream, struct sock *sk, int result)
 {
     struct receive_call *call = &stream->receive;
     struct path *path = tcp_path(stream, sk, -1, -1);
@@ -328,8 +327,8 @@ static __always_inline int urgent_received(struct stream *stream, struct sock *s
 }
 
 /* `older`: the call is older than the mark of its stream, and may have taken what nobody has counted. */
-static __always_inline int unix_received(struct stream *stream, struct sock *sk, uint32_t kind,
-                                         int result, bool older)
+static __noinline int unix_received(struct stream *stream, struct sock *sk, uint32_t kind,
+                                    int result, bool older)
 {
     struct receive_call *call = &stream->receive;
     struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
@@ -396,8 +395,8 @@ static __always_inline int unix_received(struct stream *stream, struct sock *sk,
     return 0;
 }
 
-static __always_inline int datagram_received(struct stream *stream, struct sock *sk, int result,
-                                             bool older)
+static __noinline int datagram_received(struct stream *stream, struct sock *sk, int result,
+                                        bool older)
 {
     struct receive_call *call = &stream->receive;
     struct path *path = datagram_path(stream, sk, call->peer);
@@ -446,7 +445,6 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream = running_stream(task);
     bool is_unix = sk->__sk_common.skc_family == AF_UNIX;
-    struct pt_regs *registers;
     uint32_t kind, call;
     bool older;
 
@@ -473,19 +471,20 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
         stream->receive.peer = 0;
         return 0;
     }
-    registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    call = call_of(task, registers);
+    call = kind == PATH_TCP && stream->receive.socket == (uint64_t)sk
+               ? stream->receive.call
+               : call_of(task, registers_of(task));
     if (result < 0) {
         if (!restarts(result) && !is_tried_again(call, result) &&
             !(call == CALL_RECVMMSG &&
-              ends_part(&stream->receive_many, identity_of_many(task, call, registers))))
+              ends_part(&stream->receive_many, identity_of_many(task, call))))
             count_failed(stream, &stream->failed_receives);
         stream->receivecall = 0;
         stream->receive.socket = 0;
         return 0;
     }
     if (call == CALL_RECVMMSG)
-        count_message(&stream->receive_many, identity_of_many(task, call, registers), registers);
+        count_message(&stream->receive_many, task, call);
     if (result == 0 && asked_for_nothing(stream, task, kind)) {
         stream->receivecall = 0;
         stream->receive.socket = 0;
@@ -494,7 +493,7 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     switch (kind) {
     case PATH_TCP:
         return flags & MSG_OOB ? urgent_received(stream, sk, result)
-                               : tcp_received(stream, sk, result);
+                               : tcp_received(stream, task, sk, result);
     case PATH_UNIX_DATAGRAM:
         return datagram_received(stream, sk, result, older);
     case PATH_UDP:

@@ -10,34 +10,45 @@
 
 #include "meter/call.bpf.h"
 
-/* Tells of `bytes` that the receive call in progress has taken; `ends`: and of no more. (Not static:
- * the verifier then looks at it once.) */
-__noinline int write_receive(struct stream *stream, uint32_t bytes, bool ends)
+/* What is to be told of `bytes` that the receive call in progress has taken. */
+static __always_inline struct message received_message(const struct stream *stream, uint32_t bytes)
 {
-    struct message message = {.bytes = bytes};
-    struct receive_call *call;
+    const struct receive_call *call = &stream->receive;
+    struct message message = {
+        .path = call->path,
+        .offset = call->first,
+        .bytes = bytes,
+        .flags = call->flags | (call->done != 0 ? RECORD_CONTINUED : 0),
+        .begin = call->when,
+    };
 
-    if (stream == NULL)
-        return 0;
-    call = &stream->receive;
-    message.path = call->path;
-    message.offset = call->first;
-    message.flags = call->flags | (call->done != 0 ? RECORD_CONTINUED : 0);
-    message.begin = call->when;
     if (call->done == 0 && !stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
         message.flags |= RECORD_CALL_IMPLIED;
+    return message;
+}
+
+static __always_inline void end_receive(struct stream *stream)
+{
+    stream->receivecall = 0;
+    stream->receive.flags = 0;
+}
+
+/* Tells of it; `ends`: and of no more. (Not static: the verifier then looks at it once.) */
+__noinline int write_receive(struct stream *stream, uint32_t bytes, bool ends)
+{
+    if (stream == NULL)
+        return 0;
+    const struct message message = received_message(stream, bytes);
     write_message(stream, EVENT_RECEIVE, &message);
-    if (ends) {
-        stream->receivecall = 0;
-        call->flags = 0;
-    }
+    if (ends)
+        end_receive(stream);
     return 0;
 }
 
 /* Descriptor that a receive call was given; NO_CALL, which is none: the task is in no such call. */
 static __always_inline uint32_t receiving_descriptor(struct task_struct *task)
 {
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct pt_regs *registers = registers_of(task);
 
     return is_receive(call_of(task, registers)) ? registers->di : NO_CALL;
 }

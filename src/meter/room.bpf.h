@@ -45,7 +45,7 @@ static __noinline uint64_t room_in_vectors(uint64_t vectors, uint64_t count)
 /* Room the receive call in progress has for a message. */
 static __noinline uint64_t room_of_call(struct task_struct *task, uint32_t message_number)
 {
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct pt_regs *registers = registers_of(task);
     uint32_t call = call_of(task, registers);
     struct user_message message = {};
 

@@ -100,7 +100,7 @@ static __always_inline void leave_for_any(struct stream *stream, uint32_t call)
  * of them, and a path that is told here the others.) */
 static __always_inline int leave(struct stream *stream, struct task_struct *task, uint32_t state)
 {
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct pt_regs *registers = registers_of(task);
     uint32_t call = call_of(task, registers);
     bool sends = is_send(call) || (call == CALL_SPLICE && stream->send.socket != 0) ||
                  (call == NO_CALL && stream->send.socket != 0);
@@ -191,18 +191,23 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
 {
     bool next_has = has_storage(next);
     struct stream *stream = stream_of(previous);
-    struct rq *queue = plain_task(next)->se.cfs_rq->rq;
+    uint64_t now = 0;
 
-    uint64_t clock = *(volatile uint64_t *)&queue->clock;
+    if (stream == NULL && !next_has)
+        return 0;
+    if (!coarse_time) {
+        struct rq *queue = plain_task(next)->se.cfs_rq->rq;
+        uint64_t clock = *(volatile uint64_t *)&queue->clock; /* before the time */
 
-    if (!coarse_time)
-        look_at_clock(clock, bpf_ktime_get_ns());
+        now = bpf_ktime_get_ns();
+        look_at_clock(clock, now);
+    }
     if (stream != NULL)
         leave(stream, previous, preempt ? 0 : state);
     stream = next_has ? stored_stream(next) : NULL;
     if (stream != NULL && stream->waits) {
         stream->waits = 0;
-        stream->idle_at = bpf_ktime_get_ns();
+        stream->idle_at = coarse_time ? bpf_ktime_get_ns() : now;
     }
     if (stream != NULL && stream->away)
         enter(stream, next);

@@ -12,16 +12,22 @@
 #include "meter/receive.bpf.h"
 #include "meter/udp.bpf.h"
 
-static __always_inline void write_send(struct stream *stream, struct send_call *call,
-                                       uint32_t bytes)
+/* What is to be told of `bytes` that the send call in progress has sent. */
+static __always_inline struct message sent_message(const struct send_call *call, uint32_t bytes)
 {
-    struct message message = {
+    return (struct message){
         .path = call->path,
         .offset = call->first,
         .bytes = bytes,
         .flags = call->flags | (call->done != 0 ? RECORD_CONTINUED : 0),
         .begin = call->begin,
     };
+}
+
+static __always_inline void write_send(struct stream *stream, struct send_call *call,
+                                       uint32_t bytes)
+{
+    const struct message message = sent_message(call, bytes);
 
     write_message(stream, EVENT_SEND, &message);
 }
@@ -43,6 +49,13 @@ static __always_inline void write_tcp_send(struct stream *stream, struct sock *s
         call->path = path == NULL ? 0 : path->number;
     }
     write_send(stream, call, bytes);
+}
+
+/* The same, where that is rare. */
+static __noinline int write_rare_tcp_send(struct stream *stream, struct sock *sk, uint32_t bytes)
+{
+    write_tcp_send(stream, sk, bytes);
+    return 0;
 }
 
 /* A sendfile or splice call reaches the socket in several sends. They are one message. */
@@ -70,7 +83,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 
     if (stream == NULL || !wants(stream, FLAGS_OF_SEND))
         return 0;
-    tcp = bpf_skc_to_tcp_sock(sk);
+    tcp = plain_tcp_sock(sk);
     if (tcp == NULL)
         return 0;
     tell_spliced(stream);
@@ -78,7 +91,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     left = msg->msg_iter.count;
     position = tcp->write_seq;
     if (call->socket != (uint64_t)sk) {
-        struct path *path = tcp_path(stream, sk, -1, -1);
+        struct path *path = known_tcp_path(stream, sk);
 
         if (path == NULL)
             return 0;
@@ -87,14 +100,14 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
         call->path = silent(stream) ? 0 : path->number;
         call->done = 0;
         call->told = 0;
-        call->flags =
-            continues_call(stream, task, call_of(task, (struct pt_regs *)bpf_task_pt_regs(task)));
+        call->call = call_of(task, registers_of(task));
+        call->flags = continues_call(stream, task, call->call);
     } else {
         call->out = call->left - left;
         if (position == call->first + call->out)
             return 0;
         if (call->out != 0)
-            write_tcp_send(stream, sk, call->out);
+            write_rare_tcp_send(stream, sk, call->out);
         call->done += call->out;
     }
     call->first = position;
@@ -122,33 +135,38 @@ static __always_inline uint32_t never_sent(const struct send_call *call)
     return BPF_CORE_READ(message, msg_iter.count);
 }
 
-static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int result)
+/* No turn of the kernel's loop was seen: nothing to send, or nothing since the stream is metered: that lies nobody knows
+ * where, for other senders may have got in between; and before what is told of the path. */
+static __noinline int tcp_sent_unseen(struct stream *stream, struct sock *sk, int result)
 {
     struct send_call *call = &stream->send;
-    bool older = stream->older_send && !is_seen_from_its_beginning(sk);
+    struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+    struct path *path;
+
+    if (tcp == NULL || (result != 0 && stream->older_send && !is_seen_from_its_beginning(sk)))
+        return 0;
+    call->first = tcp->write_seq - result;
+    path = tcp_path(stream, sk, -1, call->first);
+    if (path == NULL)
+        return 0;
+    call->path = path->number;
+    call->done = 0;
+    call->begin = 0;
+    write_tcp_send(stream, sk, result);
+    call->socket = 0;
+    return 0;
+}
+
+static __always_inline int tcp_sent(struct stream *stream, struct task_struct *task,
+                                    struct sock *sk, int result)
+{
+    struct send_call *call = &stream->send;
     uint32_t bytes;
 
-    if (call->socket != (uint64_t)sk) {
-        /* no turn of the loop was seen: nothing to send, or nothing since it is metered: that lies nobody knows
-         * where, for other senders may have got in between; and before what is told of the path */
-        struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
-        struct path *path;
-
-        if (tcp == NULL || (older && result != 0))
-            return 0;
-        call->first = tcp->write_seq - result;
-        path = tcp_path(stream, sk, -1, call->first);
-        if (path == NULL)
-            return 0;
-        call->path = path->number;
-        call->done = 0;
-        call->begin = 0;
-        write_tcp_send(stream, sk, result);
-        call->socket = 0;
-        return 0;
-    }
+    if (call->socket != (uint64_t)sk)
+        return tcp_sent_unseen(stream, sk, result);
     bytes = result - call->done;
-    if (older)
+    if (stream->older_send && !is_seen_from_its_beginning(sk))
         bytes = call->left - never_sent(call);
     else if ((uint32_t)result < call->done + call->left)
         /* a message sent in part ends a sendmmsg call without an error */
@@ -157,7 +175,12 @@ static __always_inline int tcp_sent(struct stream *stream, struct sock *sk, int 
         call->first -= bytes - call->left; /* fast open: they were in the first packet */
     else
         bytes = call->left;
-    write_tcp_send(stream, sk, bytes);
+    if (!silent(stream) && call->path != 0) {
+        const struct message message = sent_message(call, bytes);
+        tell_message(stream, task, EVENT_SEND, &message);
+    } else {
+        write_rare_tcp_send(stream, sk, bytes);
+    }
     call->socket = 0;
     return 0;
 }
@@ -194,8 +217,7 @@ static __always_inline void end_visible(struct path *path, struct send_call *cal
         call->begin = early;
 }
 
-static __always_inline int unix_sent(struct stream *stream, struct sock *sk, uint32_t kind,
-                                     int result)
+static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t kind, int result)
 {
     struct send_call *call = &stream->send;
     uint64_t begin = call->socket != 0 ? call->begin : 0;
@@ -258,7 +280,6 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     uint32_t family = sk->__sk_common.skc_family;
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream = running_stream(task);
-    struct pt_regs *registers;
     uint32_t kind, call;
 
     if (stream == NULL && family != AF_UNIX)
@@ -271,25 +292,27 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     if (!wants(stream, family == AF_UNIX ? FLAGS_OF_UNIX_SEND : FLAGS_OF_SEND))
         return 0;
     tell_spliced(stream);
-    registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    call = call_of(task, registers);
-    /* what a UDP call sends has left already, and the socket is noted: its flags are not */
-    if (kind == PATH_UDP || stream->send.socket != (uint64_t)sk)
-        stream->send.flags = continues_call(stream, task, call);
+    if (kind == PATH_TCP && stream->send.socket == (uint64_t)sk) {
+        call = stream->send.call;
+    } else {
+        call = call_of(task, registers_of(task));
+        /* what a UDP call sends has left already, and the socket is noted: its flags are not */
+        if (kind == PATH_UDP || stream->send.socket != (uint64_t)sk)
+            stream->send.flags = continues_call(stream, task, call);
+    }
     if (result < 0) {
         stream->send.seen = 0;
         if (stream->send.flags == 0 && !restarts(result) && !is_tried_again(call, result) &&
-            !(call == CALL_SENDMMSG &&
-              ends_part(&stream->send_many, identity_of_many(task, call, registers))))
+            !(call == CALL_SENDMMSG && ends_part(&stream->send_many, identity_of_many(task, call))))
             count_failed(stream, &stream->failed_sends);
         stream->send.socket = 0;
         end_older_send(stream);
         return 0;
     }
     if (call == CALL_SENDMMSG)
-        count_message(&stream->send_many, identity_of_many(task, call, registers), registers);
+        count_message(&stream->send_many, task, call);
     if (kind == PATH_TCP)
-        tcp_sent(stream, sk, result);
+        tcp_sent(stream, task, sk, result);
     else if (kind == PATH_UDP)
         udp_sent(stream, sk, result);
     else
@@ -318,7 +341,7 @@ static __always_inline void begin_counted(struct send_call *call, struct sends *
 static __always_inline void begin_datagram(struct send_call *call)
 {
     struct task_struct *task = bpf_get_current_task_btf();
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct pt_regs *registers = registers_of(task);
     struct sock *sk =
         socket_of_descriptor(task, sending_descriptor(call_of(task, registers), registers));
     struct pair_key key = {.peer = call->peer};
@@ -373,7 +396,7 @@ static __always_inline void unix_queued(const struct send_call *call, struct soc
                                         struct sk_buff *last)
 {
     struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
-    struct queued queued = {.bytes = BPF_CORE_READ(last, len)};
+    struct queued queued = {.bytes = last->len};
     struct path *path, *senders;
 
     if (receiver == NULL)
@@ -399,22 +422,14 @@ static __always_inline void unix_queued(const struct send_call *call, struct soc
     write_queued(&queued);
 }
 
-/* A UNIX message has just entered its receiver's queue; runs in the sender's call. `sk` is the
+/* A UNIX message of the stream has just entered its receiver's queue; runs in the sender's call. `sk` is the
  * receiving socket. */
-SEC("tp_btf/sk_data_ready")
-int BPF_PROG(sk_data_ready, struct sock *sk)
+static __always_inline int unix_visible(struct stream *stream, struct sock *sk)
 {
-    struct stream *stream;
-    struct send_call *call;
+    struct send_call *call = &stream->send;
     struct sk_buff *last;
     struct path *path;
 
-    if (sk->__sk_common.skc_family != AF_UNIX || sk->__sk_common.skc_state == TCP_LISTEN)
-        return 0;
-    stream = stream_of(bpf_get_current_task_btf());
-    if (stream == NULL || !wants(stream, FLAGS_OF_UNIX_SEND))
-        return 0;
-    call = &stream->send;
     if (call->socket == 0) {
         call->socket = (uint64_t)sk;
         call->begin = bpf_ktime_get_ns();
@@ -443,7 +458,7 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
     last = plain_sock(sk)->sk_receive_queue.prev;
     if ((void *)last == (void *)&sk->sk_receive_queue)
         return 0;
-    call->out += BPF_CORE_READ(last, len);
+    call->out += last->len;
     if (wants(stream, FLAGS_OF_QUEUE) && !is_silent_now(stream))
         unix_queued(call, sk, last);
     return 0;

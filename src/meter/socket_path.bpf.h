@@ -11,6 +11,12 @@
 
 #include "meter/path.bpf.h"
 
+/* Of most sockets nobody has anything stored: to see that is quicker than to ask for it. */
+static __always_inline bool has_stored(struct sock *sk)
+{
+    return plain_sock(sk)->sk_bpf_storage != NULL;
+}
+
 /* The storage of a socket, made if it has none; NULL: no memory. Both ends may make it at the same
  * time: to the slower one the kernel says no, but then it is there. */
 static __always_inline struct path *storage_of(struct sock *sk)
@@ -47,11 +53,16 @@ static __always_inline void take_positions_behind(struct path *path, struct tcp_
         path->start_in = taken;
 }
 
+static __always_inline bool is_to_be_told_again(const struct path *path)
+{
+    return path->moved != 0 || is_told_ahead(path);
+}
+
 static __always_inline void tell_if_moved(struct stream *stream, struct path *path, struct sock *sk)
 {
     const struct socket_facts known = {.sk = sk};
 
-    if (path->moved != 0 || is_told_ahead(path))
+    if (is_to_be_told_again(path))
         tell_again(stream, path, &known);
 }
 
@@ -107,6 +118,22 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct sock 
     }
     make_tcp_path(stream, path, sk);
     return path;
+}
+
+/* The same where nothing was taken yet and nothing has gone out. */
+static __noinline struct path *meet_tcp_path(struct stream *stream, struct sock *sk)
+{
+    return tcp_path(stream, sk, -1, -1);
+}
+
+/* The same, quick where there is nothing to be told. */
+static __always_inline struct path *known_tcp_path(struct stream *stream, struct sock *sk)
+{
+    struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+
+    return path != NULL && path->number != 0 && !is_to_be_told_again(path)
+               ? path
+               : meet_tcp_path(stream, sk);
 }
 
 /* The storage of a UNIX stream or seqpacket socket, its path told. */

@@ -40,6 +40,7 @@ struct send_call {
     uint32_t done;  /* bytes of the call in finished pieces */
     uint32_t told; /* bytes of the call that the last SENDCALL told of, plus 1, and how; 0 = none */
     uint32_t flags; /* RECORD_CONTINUED: continues a sendfile or splice call; RECORD_CONCURRENT */
+    uint32_t call;  /* TCP: number of the system call */
     /* UNIX: which of the path's sends it is, in the order of their becoming visible ... */
     uint32_t seen;        /* 0 = that is not known */
     uint32_t others;      /* ... and how many others were in progress then */
@@ -63,6 +64,7 @@ struct receive_call {
     uint64_t peer;    /* UNIX datagram: cookie of the sending socket */
     uint32_t copied;  /* UNIX datagram, seqpacket: bytes handed over, plus 1; 0 = not seen */
     uint32_t flags;   /* RECORD_END_OF_FILE */
+    uint32_t call;    /* TCP: number of the system call */
     uint64_t when;    /* what a worker of io_uring has taken: last time it did; else 0 */
     uint32_t behind;  /* offset after its last piece that nobody told ... */
     uint8_t untold;   /* ... enum untold: it was taken while the stream was silent */
@@ -162,6 +164,7 @@ struct stream {
     struct send_call send;
     struct receive_call receive;
     struct datagram datagram; /* UDP: what the call in progress has sent or taken */
+    struct text text;         /* of its program, while a place in it is looked for */
     struct pc_memory pcs[PC_MEMORIES];
 };
 

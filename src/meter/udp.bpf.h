@@ -67,11 +67,11 @@ struct udp_header {
     __be16 checksum;
 };
 
-static __noinline int read_packet(struct sk_buff *buffer, struct packet *packet)
+static __noinline int read_packet(struct sk_buff *of, struct packet *packet)
 {
-    unsigned char *head = BPF_CORE_READ(buffer, head);
-    uint16_t network = BPF_CORE_READ(buffer, network_header);
-    uint16_t transport = BPF_CORE_READ(buffer, transport_header);
+    struct sk_buff *buffer = PLAIN(struct sk_buff, of);
+    unsigned char *head = buffer->head;
+    uint16_t network = buffer->network_header, transport = buffer->transport_header;
     struct udp_header udp = {};
     struct ip6_header ip6 = {}; /* the longer of the two */
     const struct ip4_header *ip4 = (struct ip4_header *)&ip6;
@@ -93,7 +93,7 @@ static __noinline int read_packet(struct sk_buff *buffer, struct packet *packet)
     }
     packet->source_port = __builtin_bswap16(udp.source);
     packet->destination_port = __builtin_bswap16(udp.destination);
-    packet->bytes = BPF_CORE_READ(buffer, len) - (transport - network) - sizeof(udp);
+    packet->bytes = buffer->len - (transport - network) - sizeof(udp);
     return 0;
 }
 
@@ -225,7 +225,7 @@ static __always_inline void write_udp_send(struct stream *stream, struct sock *s
 
 /* A send call ends. What it has given to a datagram that waits for more (MSG_MORE, UDP_CORK) is
  * told with that datagram, when it leaves. */
-static __always_inline int udp_sent(struct stream *stream, struct sock *sk, int result)
+static __noinline int udp_sent(struct stream *stream, struct sock *sk, int result)
 {
     if (stream->send.socket == (uint64_t)sk) {
         write_udp_send(stream, sk);
@@ -257,7 +257,7 @@ static __always_inline bool is_udp(const struct bpf_sock *socket)
  * but the clone shares the bytes. */
 static __always_inline uint64_t bytes_of(struct sk_buff *buffer)
 {
-    return (uint64_t)BPF_CORE_READ(buffer, head);
+    return (uint64_t)PLAIN(struct sk_buff, buffer)->head;
 }
 
 static __always_inline int note_flight(struct sk_buff *buffer, const struct datagram *datagram)
@@ -317,7 +317,7 @@ int udp_egress(struct __sk_buff *context)
     stream->send.socket = (uint64_t)sk;
     stream->send.path = path->number;
     stream->send.out = 0;
-    if (call_of(task, (struct pt_regs *)bpf_task_pt_regs(task)) == CALL_SETSOCKOPT) {
+    if (call_of(task, registers_of(task)) == CALL_SETSOCKOPT) {
         stream->send.flags = 0;
         write_udp_send(stream, sk);
         stream->send.socket = 0;

@@ -20,8 +20,8 @@ static __always_inline uint32_t bytes_handed(struct stream *stream, struct task_
 
 #define DROPPED_INTERVAL 100000000ULL /* ns */
 
-static __always_inline int udp_received(struct stream *stream, struct task_struct *task,
-                                        struct sock *sk, int result, int flags)
+static __noinline int udp_received(struct stream *stream, struct task_struct *task, struct sock *sk,
+                                   int result, int flags)
 {
     struct path *own = storage_of(sk), *path;
     struct datagram *datagram = &stream->datagram;

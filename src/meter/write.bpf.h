@@ -15,6 +15,12 @@
  * objects cannot be given, so it asks for the current task itself. And where time at run time does
  * not matter, a pointer in a kernel object is read as memory is (BPF_CORE_READ): following it
  * directly, the verifier searches all the kernel's types for whether it can be trusted.
+ *
+ * So that hooks are quick: a call, of the kernel's helpers as of our own functions, takes some 10 ns where the kernel
+ * guards its returns against speculation. On the way that most messages take, nothing is asked twice (the current task is
+ * handed on), what lies in kernel objects is read without calls (plain_task, PLAIN), and the record is made in the hook
+ * itself (tell_message). What is rare stands in functions of its own, so that what it keeps on the stack is not the hook's:
+ * a program that has 64 bytes or more there gets another stack each time it runs.
  */
 #ifndef DPM_WRITE_BPF_H
 #define DPM_WRITE_BPF_H
@@ -65,9 +71,9 @@ static __always_inline int64_t look_at_clock(uint64_t clock, uint64_t now)
 }
 
 /* CPU time the task has used: the scheduler's sum plus what has run since it was last brought up
- * to date, which `exec_start` tells in the run queue's task clock. */
-static __always_inline uint64_t processor_time(struct task_struct *task, struct rq *queue,
-                                               uint64_t clock, uint64_t now)
+ * to date, which `exec_start` tells in the run queue's task clock. `runs`: it is the current task; else it may be. */
+static __always_inline uint64_t processor_time(struct task_struct *task, bool runs,
+                                               struct rq *queue, uint64_t clock, uint64_t now)
 {
     if (coarse_time)
         return task->se.sum_exec_runtime;
@@ -76,7 +82,7 @@ static __always_inline uint64_t processor_time(struct task_struct *task, struct 
     int64_t since = now - distance - (clock - queue->clock_task) - task->se.exec_start;
 
     /* Only the running task's sum is behind, by a tick or two at most. */
-    if (since < 0 || since > 100000000 || task != (void *)bpf_get_current_task_btf())
+    if (since < 0 || since > 100000000 || (!runs && task != (void *)bpf_get_current_task_btf()))
         since = 0;
     return task->se.sum_exec_runtime + since;
 }
@@ -88,7 +94,7 @@ static __always_inline uint64_t time_used(struct task_struct *task, uint64_t now
     if (coarse_time || task != (void *)bpf_get_current_task_btf())
         return task->se.sum_exec_runtime;
     struct rq *queue = plain_task(task)->se.cfs_rq->rq;
-    return processor_time(task, queue, *(volatile uint64_t *)&queue->clock, now);
+    return processor_time(task, true, queue, *(volatile uint64_t *)&queue->clock, now);
 }
 
 /* ---- records ---- */
@@ -126,10 +132,10 @@ static __always_inline void look_whether_silent(struct stream *stream)
     stream->silent = is_silent_now(stream);
 }
 
-/* Fills the 32 bytes that every record begins with. */
+/* Fills the 32 bytes that every record begins with. `runs`: see processor_time. */
 static __always_inline void fill_header(struct record_header *header, struct stream *stream,
-                                        struct task_struct *task, uint32_t id, uint32_t flags,
-                                        uint32_t sequence)
+                                        struct task_struct *task, bool runs, uint32_t id,
+                                        uint32_t flags, uint32_t sequence)
 {
     struct rq *queue = plain_task(task)->se.cfs_rq->rq;
     uint32_t load = queue->nr_running;
@@ -141,7 +147,7 @@ static __always_inline void fill_header(struct record_header *header, struct str
     header->load = load > 255 ? 255 : load;
     header->flags = flags;
     header->sequence = sequence;
-    header->proc_time_and_pc = processor_time(task, queue, clock, now) & PROC_TIME_MASK;
+    header->proc_time_and_pc = processor_time(task, runs, queue, clock, now) & PROC_TIME_MASK;
     header->pc_high = 0;
     header->stream = stream->number;
 }
@@ -166,7 +172,8 @@ static __always_inline bool tell_lost_from(struct stream *stream, struct task_st
     record = reserve(ring, sizeof(*record));
     if (record == NULL)
         return false;
-    fill_header(&record->header, stream, task_or_current(other), EVENT_LOST, 0, sequence);
+    fill_header(&record->header, stream, task_or_current(other), other == NULL, EVENT_LOST, 0,
+                sequence);
     if (count > 0xffffffff)
         count = 0xffffffff; /* the rest is told next time */
     record->lost.count = count;
@@ -195,12 +202,13 @@ static __always_inline bool write_lost(struct stream *stream, struct task_struct
     return write_lost_from(stream, ring, 0, sequence) && write_lost_from(stream, ring, 1, sequence);
 }
 
-/* Reserves a record of the stream with its header filled; NULL: it is lost, and counted. */
-static __always_inline void *begin_record(struct stream *stream, struct task_struct *other,
-                                          uint32_t ring, uint32_t size, uint32_t id, uint32_t flags)
+/* Reserves a record of the stream with its header filled; NULL: it is lost, and counted. `task`: the stream's, if it is
+ * at hand, for to ask for it takes time; else NULL, a constant. */
+static __always_inline void *begin_record_of(struct stream *stream, struct task_struct *other,
+                                             struct task_struct *task, uint32_t ring, uint32_t size,
+                                             uint32_t id, uint32_t flags)
 {
     uint32_t sequence = stream->sequence++;
-    struct task_struct *task;
     void *record;
 
     if ((stream->lost[RING_CONTROL] | stream->lost[RING_DATA]) != 0 &&
@@ -213,13 +221,20 @@ static __always_inline void *begin_record(struct stream *stream, struct task_str
         count_lost(stream, ring);
         return NULL;
     }
-    task = task_or_current(other);
-    fill_header(record, stream, task, id, flags, sequence);
+    if (task == NULL)
+        task = task_or_current(other);
+    fill_header(record, stream, task, other == NULL, id, flags, sequence);
     /* A program that begins has called nothing yet, and a BLOCK's place was noted at its beginning.
      * What is made for another task has none. */
     if (other == NULL && id != EVENT_EXEC && id != EVENT_STARTPROCESS)
         fill_pc(record, stream_pc(stream, task));
     return record;
+}
+
+static __always_inline void *begin_record(struct stream *stream, struct task_struct *other,
+                                          uint32_t ring, uint32_t size, uint32_t id, uint32_t flags)
+{
+    return begin_record_of(stream, other, NULL, ring, size, id, flags);
 }
 
 static __always_inline void fill_message(struct record *record, const struct message *message)
@@ -231,19 +246,26 @@ static __always_inline void fill_message(struct record *record, const struct mes
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* SEND, SENDCALL, RECEIVECALL, RECEIVE, CREATEPATH, CONNECT, ACCEPT, if the stream, which is the
- * current task's, has the flag. */
-__noinline int write_message(struct stream *stream, uint32_t id, const struct message *message)
+/* SEND, SENDCALL, RECEIVECALL, RECEIVE, CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. `task`: the current one,
+ * whose the stream is, or NULL, a constant. */
+static __always_inline void tell_message(struct stream *stream, struct task_struct *task,
+                                         uint32_t id, const struct message *message)
 {
     struct record *record;
 
-    if (stream == NULL || message == NULL || (stream->flags & EVENT_FLAG(id)) == 0 ||
-        silent(stream))
-        return 0;
-    record = begin_record(stream, NULL, id <= EVENT_RECEIVE ? RING_DATA : RING_CONTROL,
-                          sizeof(*record), id, message->flags);
+    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
+        return;
+    record = begin_record_of(stream, NULL, task, id <= EVENT_RECEIVE ? RING_DATA : RING_CONTROL,
+                             sizeof(*record), id, message->flags);
     if (record != NULL)
         fill_message(record, message);
+}
+
+/* The same. */
+__noinline int write_message(struct stream *stream, uint32_t id, const struct message *message)
+{
+    if (stream != NULL && message != NULL)
+        tell_message(stream, NULL, id, message);
     return 0;
 }
 
