@@ -466,6 +466,68 @@ static void delivery_is_told_by_the_receiver(void **state)
     }
 }
 
+static void tell_queued(struct world *world, uint64_t time, uint32_t path, uint32_t offset,
+                        uint32_t bytes, uint32_t queue)
+{
+    struct record record = message(EVENT_MESSAGEQUEUED, 0, path, offset, bytes);
+
+    record.queued.queue = queue;
+    tell(world, 0, time, &record);
+}
+
+/* A call that sends a file sends its pieces one by one, and the receiver takes them one by one: its message is in the queue
+ * when the last piece has come, however long ago the first one had. */
+static void message_of_many_pieces(void **state)
+{
+    const uint32_t pieces = 10;
+    struct world world;
+
+    (void)state;
+    begin(&world, ALL_FLAGS, 2);
+    tell_ends(&world, 1, PATH_TCP);
+    for (uint32_t i = 0; i < pieces; i++) {
+        struct record send = message(EVENT_SEND, 1, 1, 100 * i, 100);
+        send.header.flags = i == 0 ? 0 : RECORD_CONTINUED;
+        tell(&world, 0, 1000 * i + 1000, &send);
+        tell_queued(&world, 1000 * i + 1030, 2, 100 * i, 100, i == 0 ? 100 : 150);
+        tell_message(&world, 1000 * i + 1050, EVENT_RECEIVE, 2, 2, i == 0 ? 0 : 100 * i - 50,
+                     i == 0 ? 50 : 100);
+    }
+    tell_message(&world, 1000 * pieces + 50, EVENT_RECEIVE, 2, 2, 100 * pieces - 50, 50);
+    struct communication *result = result_of(&world);
+    const struct communication_path *path = &result->paths[0];
+    const struct queue_length *queues[] = {&path->queue, &result->processes[1].queue};
+    assert_int_equal(count_of(path, TIME_MESSAGE_WAIT), 1);
+    assert_int_equal(histogram_sum(&path->times.of[TIME_MESSAGE_WAIT]), 20);
+    assert_int_equal(histogram_sum(&path->times.of[TIME_DELIVERY]), 1000 * (pieces - 1) + 30);
+    for (size_t i = 0; i < ARRAY_SIZE(queues); i++) {
+        assert_int_equal(queues[i]->bytes_max, 150);
+        assert_int_equal(queues[i]->messages_max, 1);
+        assert_int_equal(queues[i]->messages + queues[i]->bytes, 0);
+    }
+    end(&world, result);
+}
+
+/* The receiver's recording begins later: what it had taken by then waits no more. */
+static void receiver_is_recorded_later(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, ALL_FLAGS, 2);
+    tell_ends(&world, 1, PATH_TCP);
+    for (uint32_t i = 0; i < 10; i++)
+        tell_message(&world, 1000 + 10 * i, EVENT_SEND, 1, 1, 45 * i, 45);
+    tell_queued(&world, 1100, 2, 0, 450, 90);
+    tell_message(&world, 1150, EVENT_RECEIVE, 2, 2, 360, 90);
+    struct communication *result = result_of(&world);
+    assert_int_equal(result->paths[0].queue.messages_max, 2);
+    assert_int_equal(result->paths[0].queue.bytes_max, 90);
+    assert_int_equal(result->paths[0].queue.unreceived, 0);
+    assert_int_equal(count_of(&result->paths[0], TIME_MESSAGE_WAIT), 2);
+    end(&world, result);
+}
+
 /* Of UNIX sockets it is told before the SEND; of what nothing is told, it was queued when it was sent. */
 static void delivery_of_unix_sockets(void **state)
 {
@@ -567,6 +629,35 @@ static void waits_that_end_in_vain(void **state)
     const struct histogram *waits = &result->processes[1].times.of[TIME_RECEIVER_WAIT];
     assert_int_equal(histogram_count(waits), 2);
     assert_int_equal(histogram_sum(waits), 700 + 400);
+    end(&world, result);
+}
+
+/* A wait for messages that ends in vain, a disk, and then the message: only the first of it was a wait for messages. A send
+ * for which no room came before its time was out, and a wait for messages: no wait for room at all. */
+static void waits_for_something_else(void **state)
+{
+    struct record disk = {.header = {.id = EVENT_BLOCK, .stream = 2},
+                          .block = {.state = 2, .duration = 600}};
+    struct world world;
+
+    (void)state;
+    begin(&world, NO_QUEUED, 2);
+    tell_ends(&world, 1, PATH_UNIX_STREAM);
+    tell_used(&world, 1000, EVENT_RECEIVECALL, 2, 0, 0, 50);
+    disk.header.proc_time_and_pc = 60;
+    tell(&world, 0, 1800, &disk);
+    tell_used(&world, 1700, EVENT_SEND, 1, 1, 0, 50);
+    tell_used(&world, 1900, EVENT_RECEIVE, 2, 2, 0, 70);
+    tell_used(&world, 3000, EVENT_SENDCALL, 2, 2, 0, 70);
+    tell_used(&world, 4000, EVENT_RECEIVECALL, 2, 2, 0, 70);
+    tell_used(&world, 5000, EVENT_SEND, 1, 1, 10, 50);
+    tell_used(&world, 5100, EVENT_RECEIVE, 2, 2, 10, 70);
+    tell_used(&world, 5200, EVENT_SEND, 2, 2, 0, 70);
+    struct communication *result = result_of(&world);
+    const struct histogram *waits = &result->processes[1].times.of[TIME_RECEIVER_WAIT];
+    assert_int_equal(histogram_count(waits), 2);
+    assert_int_equal(histogram_sum(waits), (900 - 600 - 20) + 1100);
+    assert_int_equal(histogram_count(&result->processes[1].times.of[TIME_SENDER_BLOCKED]), 0);
     end(&world, result);
 }
 
@@ -1224,9 +1315,12 @@ int main(void)
         cmocka_unit_test(what_came_before_the_first_receive_counts),
         cmocka_unit_test(duplicates_are_counted),
         cmocka_unit_test(delivery_is_told_by_the_receiver),
+        cmocka_unit_test(message_of_many_pieces),
+        cmocka_unit_test(receiver_is_recorded_later),
         cmocka_unit_test(delivery_of_unix_sockets),
         cmocka_unit_test(quantiles_beside_outliers),
         cmocka_unit_test(waits_that_end_in_vain),
+        cmocka_unit_test(waits_for_something_else),
         cmocka_unit_test(an_identity_comes_early),
         cmocka_unit_test(times_before_the_first_boot),
         cmocka_unit_test(clocks_known_late),

@@ -133,9 +133,10 @@ void queue_undo_put_in(struct statistics *statistics, struct queue *queue,
                        const struct queue_message *message)
 {
     struct queue_length *lengths[] = {&queue->length, length_of_owner(statistics, queue)};
+    uint64_t bytes = queue_bytes_left(queue, message);
 
     for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++) {
-        shorten(lengths[i], 1, message->bytes);
+        shorten(lengths[i], 1, bytes);
         lengths[i]->operations--;
         lengths[i]->messages_sum -= lengths[i]->messages + 1;
     }

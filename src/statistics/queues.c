@@ -290,6 +290,15 @@ static bool put_in_arrived(struct statistics *statistics, struct queue *queue, u
     return false;
 }
 
+/* The receiver's recording begins later than the sender's: what lies before its queue as that tells of it first was taken
+ * before, nobody knows when. */
+static void drop_taken_before(struct statistics *statistics, struct queue *queue, uint32_t begin)
+{
+    while (queue->first < queue->count && queue->messages[queue->first].queued == 0 &&
+           (int32_t)(begin - queue->messages[queue->first].end) >= 0)
+        drop_first(statistics, queue);
+}
+
 int queues_arrived(struct statistics *statistics, uint32_t path, const struct record *record,
                    uint64_t time)
 {
@@ -301,6 +310,8 @@ int queues_arrived(struct statistics *statistics, uint32_t path, const struct re
         return -ENOMEM;
     uint32_t end =
         record->queued.offset + (queue->numbered ? 1 : record->queued.bytes) - shift_of(queue);
+    if (!queue->numbered && !queue->has_taken && record->queued.queue > 0)
+        drop_taken_before(statistics, queue, end - record->queued.queue);
     queue_note_told_length(statistics, queue, record->queued.queue, time);
     if (put_in_arrived(statistics, queue, end, time))
         return 0;
@@ -408,6 +419,21 @@ static bool has_one_clock(const struct statistics *statistics, uint32_t path, ui
                                     origins[path_at(statistics, partner)->origin].machine;
 }
 
+/* A call in progress has sent more of its message, which is in the queue when all of it has come; `told`: as
+ * MESSAGEQUEUED will tell. */
+static void go_on_sending(struct statistics *statistics, struct queue *queue,
+                          struct queue_message *message, uint32_t more, uint64_t time, bool told)
+{
+    if (message->queued != 0 && told) {
+        queue_undo_put_in(statistics, queue, message);
+        message->queued = 0;
+    }
+    queue_lengthen_message(statistics, queue, message, more, time);
+    uint64_t came = queue->arrival_count == 0 ? 0 : arrival_of(queue, message);
+    if (came != 0)
+        queue_put_in(statistics, queue, message, came, true);
+}
+
 int queues_sent(struct statistics *statistics, uint32_t path, const struct record *record,
                 uint64_t time)
 {
@@ -432,7 +458,8 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
         return 0; /* its receiver was quicker, and told first */
     if ((record->header.flags & RECORD_CONTINUED) && last != NULL && !queue->numbered &&
         last->end == record->message.offset) {
-        queue_lengthen_message(statistics, queue, last, message.bytes, time);
+        go_on_sending(statistics, queue, last, message.bytes, time,
+                      will_be_told(statistics, queue, partner));
         return 0;
     }
     last =

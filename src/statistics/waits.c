@@ -51,6 +51,15 @@ static void forget(struct statistics_stream *stream)
     stream->waits.since = stream->blocked.since = 0;
 }
 
+/* It has slept for a disk, or for a lock within its call: for so long it has not waited for messages or for room. */
+static void leave_out(struct statistics_stream *stream, uint64_t slept)
+{
+    if (stream->waits.since != 0)
+        stream->waits.since += slept;
+    if (stream->blocked.since != 0)
+        stream->blocked.since += slept;
+}
+
 int waits_follow(struct statistics *statistics, struct statistics_stream *stream,
                  struct statistics_use *use, const struct record *record)
 {
@@ -63,6 +72,7 @@ int waits_follow(struct statistics *statistics, struct statistics_stream *stream
 
     switch (id) {
     case EVENT_RECEIVECALL:
+        stream->blocked.since = 0; /* that send has ended in vain */
         begin(&stream->waits, stream, path, time);
         return 0;
     case EVENT_RECEIVE:
@@ -79,8 +89,10 @@ int waits_follow(struct statistics *statistics, struct statistics_stream *stream
         forget(stream);
         return end(statistics, &blocked, stream, use, VALUE_SENDER_BLOCKED, time, path);
     case EVENT_BLOCK:
-        if (record->block.state & 1) /* interruptible; else it is for a lock within a call */
+        if (record->block.state & 1) /* interruptible */
             forget(stream);
+        else
+            leave_out(stream, record->block.duration);
         return 0;
     case EVENT_STOPPROCESS:
     case EVENT_STARTPROCESS:
