@@ -79,6 +79,22 @@ check_equal "a command that cannot be executed" 126 $?
 check_equal "a trap runs" "caught" \
     "$(traced trap.trace -- sh -c 'trap "echo caught" USR1; kill -USR1 $$' 2> err)"
 
+# A socket that is connected to itself: its one end sends what it receives.
+if command -v python3 > /dev/null; then
+    traced self.trace -- python3 -c '
+import socket
+one = socket.socket()
+one.bind(("127.0.0.1", 0))
+one.connect(one.getsockname())
+for i in range(40):
+    one.sendall(b"x" * 10)
+    one.recv(10)' > out 2> err
+    check "what a connection to itself sends it receives" \
+        grep -q 'matched with sends: 40 exactly\.' self.trace.report
+else
+    skip "a connection to itself" "no python3"
+fi
+
 # ---- ways to begin, to stop, to end (tests/traced.c) ----
 
 # lives MODE RESULT: what the program says under the meter, and that the trace holds so many events.

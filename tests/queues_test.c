@@ -235,6 +235,29 @@ static void strangers_have_no_queue(void **state)
     }
 }
 
+/* Nor of what is sent to somebody whose receives are not recorded, whether his end is told of before or after. */
+static void receives_that_are_not_told_leave_no_queue(void **state)
+{
+    static const enum path_kind kinds[] = {PATH_TCP, PATH_UDP, PATH_UNIX_STREAM, PATH_PIPE};
+    struct world world;
+
+    (void)state;
+    for (size_t kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
+        begin(&world, ~EVENT_FLAG(EVENT_RECEIVE), 2);
+        tell_path(&world, 0, 1, kinds[kind], (uint16_t[]){2000, 1000});
+        tell_message(&world, 1000, EVENT_SEND, 1, 1, 0, 1);
+        tell_path(&world, 0, 2, kinds[kind], (uint16_t[]){1000, 2000});
+        for (uint32_t number = 1; number < 100; number++)
+            tell_message(&world, 1000 + number, EVENT_SEND, 1, 1, number, 1);
+        struct communication *result = result_of(&world);
+        const struct queue_length *queue = &result->paths[0].queue;
+        assert_int_equal(result->paths[0].sent.messages, 100);
+        assert_int_equal(queue->messages + queue->bytes + queue->messages_max, 0);
+        assert_int_equal(queue->operations + queue->unreceived, 0);
+        end(&world, result);
+    }
+}
+
 /* Two messages are left over when their receiver closes his end, long before the recording ends. */
 static void what_is_left_waits_until_the_end_is_closed(void **state)
 {
@@ -1310,6 +1333,7 @@ int main(void)
         cmocka_unit_test(queue_follows_numbers_that_jump),
         cmocka_unit_test(queue_gives_up_bytes_too),
         cmocka_unit_test(strangers_have_no_queue),
+        cmocka_unit_test(receives_that_are_not_told_leave_no_queue),
         cmocka_unit_test(what_is_left_waits_until_the_end_is_closed),
         cmocka_unit_test(what_is_left_waits_until_its_receiver_ends),
         cmocka_unit_test(what_came_before_the_first_receive_counts),

@@ -125,7 +125,7 @@ static void count_dropped(struct history *history, const struct end *end, const 
 {
     if (sent->left == 0)
         return;
-    if (end->partner == NULL)
+    if (end->partner == NULL || history->origins[end->partner->origin].leaves_out_receives)
         history->counts.external++;
     else if (history->origins[end->partner->origin].discards)
         history->counts.unselected++;

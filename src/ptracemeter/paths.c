@@ -125,6 +125,13 @@ static void look_for_peer(struct ptracemeter *meter, struct object *object)
         object->peer = diagnosis_cookie(meter, inode);
 }
 
+/* A socket may connect to itself: what it sends it receives. */
+static bool leads_to_itself(const struct path_record *path)
+{
+    return path->local_port == path->remote_port &&
+           memcmp(path->local, path->remote, sizeof(path->local)) == 0;
+}
+
 /* The two ends of a TCP connection find each other by their starting positions, whoever has used the same ports before: numbers
  * that nobody else has, and that each end has of the other. */
 static void pair_connection(struct ptracemeter *meter, struct path *path)
@@ -146,7 +153,7 @@ static void pair_connection(struct ptracemeter *meter, struct path *path)
             if (getrandom(starts, sizeof(starts), 0) < 0)
                 break;
         own->start_out = starts[0];
-        own->start_in = starts[1];
+        own->start_in = leads_to_itself(own) ? starts[0] : starts[1];
     }
     path->out = own->start_out;
     path->in = own->start_in;

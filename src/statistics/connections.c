@@ -292,10 +292,12 @@ static void sum_ends(const struct statistics *statistics, struct communication *
         const struct statistics_path *mine = path_at(statistics, paths[i]);
         const struct path_told *told = told_of(statistics, mine);
         /* whether somebody who is not metered has received what was sent nobody knows */
-        if (paths[1 - i] != NO_END)
+        if (paths[1 - i] != NO_END && receives_are_told(statistics, paths[1 - i]))
             add_queue_row(statistics, rows, mine->outgoing, closed_since(statistics, paths[1 - i]),
                           sums);
-        add_queue_row(statistics, rows, mine->incoming, closed_since(statistics, paths[i]), sums);
+        if (receives_are_told(statistics, paths[i]))
+            add_queue_row(statistics, rows, mine->incoming, closed_since(statistics, paths[i]),
+                          sums);
         sums->dropped += told == NULL ? 0 : told->dropped;
         sums->duplicates += mine->duplicates;
         sums->reused = sums->reused || mine->reuses;

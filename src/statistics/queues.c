@@ -99,6 +99,14 @@ static bool will_be_told(const struct statistics *statistics, const struct queue
     return statistics->origins[origin].meter_flags & EVENT_FLAG(EVENT_MESSAGEQUEUED);
 }
 
+bool receives_are_told(const struct statistics *statistics, uint32_t path)
+{
+    uint32_t flags = statistics->origins[path_at(statistics, path)->origin].meter_flags;
+
+    return flags == 0 ||
+           (flags & EVENT_FLAG(EVENT_RECEIVE)) != 0; /* 0: there is no record that tells */
+}
+
 /* ---- messages ---- */
 
 static void drop_first(struct statistics *statistics, struct queue *queue)
@@ -438,8 +446,10 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
                 uint64_t time)
 {
     uint32_t partner = path_at(statistics, path)->partner;
-    struct queue *queue = outgoing(statistics, path);
 
+    if (partner != NO_END && !receives_are_told(statistics, partner))
+        return 0;
+    struct queue *queue = outgoing(statistics, path);
     if (queue == NULL)
         return -ENOMEM;
     struct queue_message message = {

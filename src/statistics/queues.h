@@ -82,6 +82,9 @@ int queues_sent(struct statistics *statistics, uint32_t path, const struct recor
 int queues_received(struct statistics *statistics, struct statistics_use *use,
                     const struct record *record, uint64_t time);
 
+/* Whether the recording of this end tells what was received; else nobody knows what waits there. */
+bool receives_are_told(const struct statistics *statistics, uint32_t path);
+
 /* Frees it, if there is one. */
 void queue_free(struct statistics *statistics, uint32_t index_and_1);
 
