@@ -905,33 +905,42 @@ static void closed_after_what_is_held(void **state)
     assert_int_equal(outcome.count, 9);
 }
 
-/* Arrivals that are told while RECEIVEs are held come out between them, in order of time. */
+/* Arrivals that are told while RECEIVEs are held come out between them, in order of time, whatever ends of paths they are
+ * at. */
 static void arrivals_keep_their_place(void **state)
 {
-    uint64_t last = 0;
-    uint32_t arrivals = 0;
+    const uint32_t rounds = 20;
 
     (void)state;
-    begin();
-    add_machine(&first, T0, 1, ALL);
-    add_unix(&first, T0, 1, PATH_UNIX_STREAM, 8, 7);
-    for (uint32_t i = 0; i < 20; i++) {
-        add_message(&first, T0 + 10 * i + 5, EVENT_MESSAGEQUEUED, 0, 0, 1, 10 * i, 10)
-            ->header.flags = RECORD_NO_STREAM;
-        add_message(&first, T0 + 10 * i + 9, EVENT_RECEIVE, 1, i, 1, 10 * i, 10);
-    }
-    add_event(&first, T0 + 2 * MOMENT_OF_TEST, EVENT_EXEC, 3, 1);
-    add_message(&first, T0 + 3 * MOMENT_OF_TEST, EVENT_MESSAGEQUEUED, 0, 0, 1, 200, 10)
-        ->header.flags = RECORD_NO_STREAM;
-    run(false);
-    for (uint32_t i = 0; i < outcome.count; i++)
-        if (outcome.records[i].header.id == EVENT_MESSAGEQUEUED ||
-            outcome.records[i].header.id == EVENT_RECEIVE) {
-            assert_true(outcome.records[i].header.time > last);
-            last = outcome.records[i].header.time;
-            arrivals += outcome.records[i].header.id == EVENT_MESSAGEQUEUED;
+    for (uint32_t ends = 1; ends <= 4; ends++) {
+        uint64_t last = 0;
+        uint32_t arrivals = 0;
+        begin();
+        add_machine(&first, T0, 1, ALL);
+        for (uint32_t end = 1; end <= ends; end++)
+            add_unix(&first, T0, end, PATH_UNIX_STREAM, 10 + end, 20 + end);
+        for (uint32_t i = 0; i < rounds; i++) {
+            uint64_t time = T0 + 100 * i;
+            for (uint32_t end = 1; end <= ends; end++)
+                add_message(&first, time + end, EVENT_MESSAGEQUEUED, 0, 0, end, 10 * i, 10)
+                    ->header.flags = RECORD_NO_STREAM;
+            for (uint32_t end = 1; end <= ends; end++)
+                add_message(&first, time + 50 + end, EVENT_RECEIVE, 1, i * ends + end, end, 10 * i,
+                            10);
         }
-    assert_int_equal(arrivals, 21);
+        add_event(&first, T0 + 2 * MOMENT_OF_TEST, EVENT_EXEC, 3, 1);
+        add_message(&first, T0 + 3 * MOMENT_OF_TEST, EVENT_MESSAGEQUEUED, 0, 0, 1, 10 * rounds, 10)
+            ->header.flags = RECORD_NO_STREAM;
+        run(false);
+        for (uint32_t i = 0; i < outcome.count; i++)
+            if (outcome.records[i].header.id == EVENT_MESSAGEQUEUED ||
+                outcome.records[i].header.id == EVENT_RECEIVE) {
+                assert_true(outcome.records[i].header.time > last);
+                last = outcome.records[i].header.time;
+                arrivals += outcome.records[i].header.id == EVENT_MESSAGEQUEUED;
+            }
+        assert_int_equal(arrivals, rounds * ends + 1);
+    }
 }
 
 /* Two recordings of one machine are told in the order of time, though one receives long after the other has sent. */

@@ -219,6 +219,27 @@ static void settle(struct history *history, struct stream *stream)
         streams_forget(history, stream);
 }
 
+static int hand_out_streamless(struct history *history, const struct held *held,
+                               struct history_event *ret_event)
+{
+    const struct event event = {&held->record.header, held->origin, held->wall_offset};
+
+    *ret_event = (struct history_event){0};
+    history->edge_count = 0;
+    int result = hand_out(history, NULL, NULL, &event, ret_event);
+    return result < 0 ? result : SOURCE_RECORD;
+}
+
+/* The first held record of a stream is handed out: the next one is looked at. */
+static void go_on_holding(struct history *history, struct stream *stream)
+{
+    holding_remove_first(history, stream);
+    if (stream->held_count > 0)
+        holding_ready(history, stream);
+    else
+        settle(history, stream);
+}
+
 /* Hands out the first held record of a stream, if it can be. Returns SOURCE_RECORD; 0: not now; or -ENOMEM. */
 static int hand_out_held(struct history *history, struct stream *stream, bool forced,
                          struct history_event *ret_event)
@@ -227,6 +248,12 @@ static int hand_out_held(struct history *history, struct stream *stream, bool fo
 
     if (held == NULL)
         return 0;
+    if (held->record.header.flags & RECORD_NO_STREAM) {
+        int result = hand_out_streamless(history, held, ret_event);
+        if (result == SOURCE_RECORD)
+            go_on_holding(history, stream);
+        return result;
+    }
     struct end *end = end_of(history, stream->origin, &held->record);
     /* what is of the same end and of no stream goes first, if it is older */
     if (end != NULL && held->record.header.id == EVENT_RECEIVE &&
@@ -242,23 +269,8 @@ static int hand_out_held(struct history *history, struct stream *stream, bool fo
     result = hand_out(history, stream, end, &event, ret_event);
     if (result < 0)
         return result;
-    holding_remove_first(history, stream);
-    if (stream->held_count > 0)
-        holding_ready(history, stream);
-    else
-        settle(history, stream);
+    go_on_holding(history, stream);
     return SOURCE_RECORD;
-}
-
-static int hand_out_released(struct history *history, const struct held *released,
-                             struct history_event *ret_event)
-{
-    const struct event event = {&released->record.header, released->origin, released->wall_offset};
-
-    *ret_event = (struct history_event){0};
-    history->edge_count = 0;
-    int result = hand_out(history, NULL, NULL, &event, ret_event);
-    return result < 0 ? result : SOURCE_RECORD;
 }
 
 /* ---- noting ---- */
@@ -499,7 +511,7 @@ static int go_on(struct history *history, struct history_event *ret_event, struc
     const struct held *released = holding_take_released(history);
 
     if (released != NULL)
-        return hand_out_released(history, released, ret_event);
+        return hand_out_streamless(history, released, ret_event);
     struct stream *ready = holding_take_ready(history);
     if (ready != NULL)
         return hand_out_held(history, ready, false, ret_event);

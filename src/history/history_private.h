@@ -105,8 +105,11 @@ struct end {
     uint32_t number;
     uint32_t index;      /* of the pool, and of the joiner */
     uint32_t held;       /* records of streams held that speak of it ... */
-    uint32_t first_kept; /* ... and of no stream, until those are handed out; index + 1 */
-    uint32_t last_kept;
+    uint32_t first_kept; /* ... and of no stream, until those are handed out; index + 1 ... */
+    union {
+        uint32_t last_kept; /* ... if there are any; */
+        uint32_t holder;    /* else the stream with this index holds all, if not held_by_several */
+    };
     uint8_t kind;       /* enum path_kind */
     bool doubtful : 1;  /* where its positions lie in those of its partner is not known */
     bool may_doubt : 1; /* its messages may say that their positions are doubtful */
@@ -121,9 +124,10 @@ struct end {
     bool has_received : 1; /* a RECEIVE was noted */
     bool aligned : 1;      /* UDP: a RECEIVE was matched */
     bool repeats : 1;      /* UDP: numbers of its SENDs come again */
-    bool is_orphan : 1;    /* in the list ENDS_ORPHANED ... */
-    bool is_unjoined : 1;  /* ... and ENDS_UNJOINED */
-    uint32_t done;         /* leading SENDs that are received, if they are kept nevertheless */
+    bool held_by_several : 1;
+    bool is_orphan : 1;   /* in the list ENDS_ORPHANED ... */
+    bool is_unjoined : 1; /* ... and ENDS_UNJOINED */
+    uint32_t done;        /* leading SENDs that are received, if they are kept nevertheless */
     const struct path_record *record; /* belongs to the identities */
     struct end *partner;              /* or NULL */
     struct stream *waiters;           /* whose RECEIVE on this end is held */
@@ -656,7 +660,8 @@ static inline struct beginning beginning_here(const struct history_event *event,
 /* ---- holding.c ---- */
 
 int holding_add(struct history *history, struct stream *stream, const struct event *event);
-/* A record of an end and no stream waits until what is held of the end from before is handed out. */
+/* A record of an end and no stream waits until what is held of the end from before is handed out: among the records of the
+ * stream whose these are, or, if they are several streams', with the end. */
 int holding_keep(struct history *history, struct end *end, const struct event *event);
 /* The held record of `end` is to be handed out: kept ones that are older are released. Whether there were any. */
 bool holding_release_older(struct history *history, struct end *end, const struct record *record);

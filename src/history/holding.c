@@ -9,7 +9,8 @@
  *         '-- among all that wait for bytes, or for WAKEUPs      (oldest ... youngest)
  *
  * Records of an end that belong to no stream (MESSAGEQUEUED, DESTROYPATH) wait for what is held of it and
- * older (end->first_kept).
+ * older: among that, if it is all one stream's, so that they come in its time among what it does elsewhere; else
+ * with the end (end->first_kept).
  * Whatever may be the end of a wait wakes the stream: it becomes ready, and its first record is looked
  * at again.
  */
@@ -51,10 +52,19 @@ static int64_t copy_record(struct history *history, const struct event *event)
     return index;
 }
 
-int holding_add(struct history *history, struct stream *stream, const struct event *event)
+static void note_holder(struct end *end, const struct stream *stream)
+{
+    if (end->held++ == 0) {
+        end->holder = stream->index;
+        end->held_by_several = false;
+    }
+    end->held_by_several |= end->holder != stream->index;
+}
+
+/* Behind what is held of the stream. */
+static int add_to_stream(struct history *history, struct stream *stream, const struct event *event)
 {
     int64_t index = copy_record(history, event);
-    struct end *end = end_of_record(history, stream, (const struct record *)event->header);
 
     if (index < 0)
         return -ENOMEM;
@@ -66,9 +76,17 @@ int holding_add(struct history *history, struct stream *stream, const struct eve
     stream->held_count++;
     history->held_count++;
     history->origins[stream->origin].held++;
-    if (end != NULL)
-        end->held++;
     return 0;
+}
+
+int holding_add(struct history *history, struct stream *stream, const struct event *event)
+{
+    struct end *end = end_of_record(history, stream, (const struct record *)event->header);
+    int result = add_to_stream(history, stream, event);
+
+    if (result == 0 && end != NULL)
+        note_holder(end, stream);
+    return result;
 }
 
 const struct held *holding_first(const struct history *history, const struct stream *stream)
@@ -130,6 +148,8 @@ void holding_remove_first(struct history *history, struct stream *stream)
 
 int holding_keep(struct history *history, struct end *end, const struct event *event)
 {
+    if (!end->held_by_several)
+        return add_to_stream(history, pool_at(&history->streams, end->holder), event);
     int64_t index = copy_record(history, event);
 
     if (index < 0)
