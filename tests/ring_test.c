@@ -110,7 +110,9 @@ static uint32_t take_complete(struct ring *ring, uint64_t *last, bool *came)
         came[record->sequence] = true;
         *last = record->time;
         taken++;
+        uint64_t waiting = ring_waiting(ring);
         ring_take(ring);
+        assert_int_equal(ring_waiting(ring), waiting - 1);
     }
     return taken;
 }
@@ -147,11 +149,15 @@ static void test_order(void **state)
     }
     while (kernel.open_count > 0)
         proceed(&kernel, &seed);
+    /* what was handed out is given back later */
+    assert_true(ring_waiting(&ring) <= (kernel.producer - kernel.consumer) / SLOT);
+    assert_true(ring_waiting(&ring) >= kernel.made - kernel.discarded - taken);
     taken += take_complete(&ring, &last, came);
     assert_int_equal(taken, kernel.made - kernel.discarded);
     assert_true(taken > STEPS / 20);
     assert_int_equal(ring_collect(&ring), 0);
     assert_int_equal(kernel.consumer, kernel.producer); /* all room is given back */
+    assert_int_equal(ring_waiting(&ring), 0);
     free(ring.entries);
     munmap(kernel.data, 2 * RING_SIZE);
     free(came);

@@ -3,8 +3,11 @@
  * cost.c: what the hooks cost, as the kernel itself counts it; for a moment now and then, because
  * counting costs, too.
  *
- *      |-- 0.2 s --|== 0.1 s ==|---------- 10 s ----------|== 0.1 s ==|---------- 10 s -- ...
+ *      |-- 50 ms --|== 20 ms ==|------ 380 ms ------|== 20 ms ==|------ 380 ms -- ...
  *                   time of all programs, and records made meanwhile
+ *
+ * The moments are many, for loads are uneven: one that falls into a silence tells of the hooks' cost for everybody else,
+ * and of next to no records.
  */
 #include "meter/meter_private.h"
 
@@ -13,9 +16,13 @@
 #include <errno.h>
 #include <unistd.h>
 
-#define FIRST_PAUSE 200000000ULL /* ns */
-#define PAUSE       10000000000ULL
-#define MOMENT      100000000ULL
+#define FIRST_PAUSE 50000000ULL /* ns */
+#define PAUSE       380000000ULL
+#define MOMENT      20000000ULL
+
+/* They speak for all records if they have seen so many, and one of so many: a twentieth is what they see of an even load. */
+#define LEAST_RECORDS 100
+#define LEAST_SHARE   200
 
 /* ns that the meter's programs have run while the kernel counted. */
 static uint64_t time_of_programs(const struct meter *meter)
@@ -34,6 +41,13 @@ static uint64_t time_of_programs(const struct meter *meter)
     return time;
 }
 
+/* So far, those that nobody has read yet, too. */
+static uint64_t records_made(const struct meter *meter)
+{
+    return meter->state.records + ring_waiting(&meter->rings[RING_CONTROL]) +
+           ring_waiting(&meter->rings[RING_DATA]);
+}
+
 static void begin_moment(struct meter *meter, uint64_t now)
 {
     struct meter_cost *cost = &meter->cost;
@@ -45,7 +59,7 @@ static void begin_moment(struct meter *meter, uint64_t now)
     }
     cost->next = now + MOMENT;
     cost->time_before = time_of_programs(meter);
-    cost->records_before = meter->state.records;
+    cost->records_before = records_made(meter);
 }
 
 static void end_moment(struct meter *meter, uint64_t now)
@@ -53,7 +67,7 @@ static void end_moment(struct meter *meter, uint64_t now)
     struct meter_cost *cost = &meter->cost;
 
     cost->time += time_of_programs(meter) - cost->time_before;
-    cost->records += meter->state.records - cost->records_before;
+    cost->records += records_made(meter) - cost->records_before;
     cost->next = now + PAUSE;
     meter_cost_close(cost);
 }
@@ -76,7 +90,9 @@ uint32_t meter_time_per_record(const struct meter *meter)
 {
     const struct meter_cost *cost = &meter->cost;
 
-    return cost->records == 0 ? 0 : (uint32_t)(cost->time / cost->records);
+    if (cost->records < LEAST_RECORDS || cost->records < records_made(meter) / LEAST_SHARE)
+        return 0;
+    return (uint32_t)(cost->time / cost->records);
 }
 
 void meter_cost_close(struct meter_cost *cost)

@@ -101,7 +101,7 @@ uint32_t meter_kinds(const struct meter *meter);
 void meter_measure(struct meter *meter, uint64_t now);
 
 /* ns that the kernel's programs have run for each record, on the average of those moments, the kernel's
- * counting included; 0: not known. */
+ * counting included; 0: not known, or they have seen too few of the records to speak for all. */
 uint32_t meter_time_per_record(const struct meter *meter);
 
 /* Ends the recording of all at one moment, and takes every hook out of the kernel. Records still in the rings can

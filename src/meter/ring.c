@@ -107,6 +107,14 @@ int ring_collect(struct ring *ring)
     return 0;
 }
 
+uint64_t ring_waiting(const struct ring *ring)
+{
+    uint64_t end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
+
+    return ring->count - ring->first +
+           (end - ring->read) / (sizeof(struct record) + BPF_RINGBUF_HDR_SZ);
+}
+
 const struct record_header *ring_peek(const struct ring *ring)
 {
     if (ring->first == ring->count)

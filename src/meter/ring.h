@@ -39,6 +39,10 @@ void ring_close(struct ring *ring);
 /* Gives back the room of what was handed out and collects what has come since. */
 int ring_collect(struct ring *ring);
 
+/* How many records are in it that were not handed out; of those that are not collected yet, all but a few being of the
+ * usual size, about. */
+uint64_t ring_waiting(const struct ring *ring);
+
 /* The oldest collected record, NULL: none. */
 const struct record_header *ring_peek(const struct ring *ring);
 
