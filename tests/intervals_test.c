@@ -5,6 +5,8 @@
  *
  *      sends at true times, told by the clock of each machine --> statistics --> stretches
  *                          '--> counted one by one, by the true time -----------'
+ *
+ * What somebody sends who is not metered is told where it is received.
  */
 #include "statistics/statistics.h"
 
@@ -16,6 +18,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -33,6 +36,7 @@ struct send {
     uint64_t when; /* true time */
     uint32_t machine;
     uint32_t bytes;
+    bool by_a_stranger;
 };
 
 struct world {
@@ -81,7 +85,7 @@ static void tell_all(struct world *world, uint64_t interval)
         const struct send *send = &world->sends[i];
         const struct machine *machine = &world->machines[send->machine];
         struct record record = {
-            .header = {.id = EVENT_SEND, .stream = 1},
+            .header = {.id = send->by_a_stranger ? EVENT_RECEIVE : EVENT_SEND, .stream = 1},
             .message = {.path = 1, .bytes = send->bytes},
         };
         tell(statistics, machine, send->machine, send->when, i >= machine->known, &record);
@@ -113,7 +117,8 @@ static void begin(struct world *world, uint64_t seed, uint64_t step)
             .when = when += random_below(&world->seed, step),
             .machine = i < SENDS - MACHINES ? (uint32_t)random_below(&world->seed, MACHINES)
                                             : SENDS - 1 - i,
-            .bytes = (uint32_t)random_below(&world->seed, 1000),
+            .bytes = 1 + (uint32_t)random_below(&world->seed, 1000),
+            .by_a_stranger = random_below(&world->seed, 3) == 0,
         };
 }
 
@@ -217,12 +222,53 @@ static void many_are_early(void **state)
     statistics_free(statistics);
 }
 
+/* Of a path with two ends that are metered, and of one that leads back to itself, what was sent counts once. */
+static void received_by_who_is_metered(void **state)
+{
+    const struct machine machine = {.known = 0};
+
+    (void)state;
+    for (uint32_t ends = 1; ends <= 2; ends++) {
+        struct source_state states[1] = {{.complete = true}};
+        struct communication *result;
+        struct statistics *statistics;
+        assert_int_equal(statistics_new(&statistics), 0);
+        statistics_every(statistics, 1000000);
+        for (uint32_t end = 1; end <= ends; end++) {
+            struct path_record path = {
+                .header = {.id = EVENT_PATH, .flags = RECORD_NO_STREAM},
+                .path = end,
+                .kind = PATH_UNIX_STREAM,
+                .family = AF_UNIX,
+                .cookie = 10 + end,
+                .peer = 11 + ends - end,
+            };
+            tell(statistics, &machine, 0, BOOT, true, &path);
+        }
+        for (uint32_t i = 0; i < 100; i++) {
+            struct record send = {.header = {.id = EVENT_SEND, .stream = 1},
+                                  .message = {.path = 1, .offset = 10 * i, .bytes = 10}};
+            struct record receive = {.header = {.id = EVENT_RECEIVE, .stream = 2},
+                                     .message = {.path = ends, .offset = 10 * i, .bytes = 10}};
+            tell(statistics, &machine, 0, BOOT + 20 * i + 10, true, &send);
+            tell(statistics, &machine, 0, BOOT + 20 * i + 20, true, &receive);
+        }
+        assert_int_equal(statistics_finish(statistics, states, 1, &result), 0);
+        assert_int_equal(result->interval_count, 1);
+        assert_int_equal(result->intervals[0].messages, 100);
+        assert_int_equal(result->intervals[0].bytes, 1000);
+        communication_free(result);
+        statistics_free(statistics);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stretches_are_those_of_one_clock),
         cmocka_unit_test(clocks_are_never_known),
         cmocka_unit_test(many_are_early),
+        cmocka_unit_test(received_by_who_is_metered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,8 @@ static int find_use(struct statistics *statistics, const struct statistics_strea
 static int add_to_use(struct statistics *statistics, struct statistics_use *use,
                       const struct record *record, uint64_t time)
 {
-    int result = record_is_message(record) ? statistics_add_message(statistics, use, record) : 0;
+    int result =
+        record_is_message(record) ? statistics_add_message(statistics, use, record, time) : 0;
 
     if (result < 0 || statistics->counts_only)
         return result;

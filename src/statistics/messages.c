@@ -330,8 +330,18 @@ static int note_size(struct statistics *statistics, struct statistics_use *use,
                                               .any = true});
 }
 
+/* What is sent counts where it is sent; what somebody sends who is not metered, where it is received. */
+static bool counts_in_intervals(const struct statistics *statistics,
+                                const struct statistics_use *use, const struct record *record)
+{
+    const struct statistics_path *path = path_at(statistics, use->path);
+
+    return statistics->interval != 0 && record->header.id == EVENT_RECEIVE &&
+           !path->partner_tells && path->partner != use->path;
+}
+
 int statistics_add_message(struct statistics *statistics, struct statistics_use *use,
-                           const struct record *record)
+                           const struct record *record, uint64_t time)
 {
     struct statistics_path *path = path_at(statistics, use->path);
 
@@ -340,5 +350,7 @@ int statistics_add_message(struct statistics *statistics, struct statistics_use 
         return 0;
     count_message(record->header.id == EVENT_SEND ? &use->sent : &use->received, record);
     int result = note_size(statistics, use, path, record);
+    if (result == 0 && counts_in_intervals(statistics, use, record))
+        result = intervals_count(statistics, path->origin, record, time);
     return result < 0 ? result : note_answer(statistics, use, path, record);
 }

@@ -557,9 +557,9 @@ void halves_came(struct statistics *statistics, const struct path_record *record
 
 /* ---- messages.c: these return 0 or -ENOMEM ---- */
 
-/* Counts a SEND or RECEIVE of a use. */
+/* Counts a SEND or RECEIVE of a use; `time`: by the first origin's clock. */
 int statistics_add_message(struct statistics *statistics, struct statistics_use *use,
-                           const struct record *record);
+                           const struct record *record, uint64_t time);
 
 /* To which times the values of a use belong, by their kind. An answer is a server's or a client's. */
 enum time_kind time_kind_of(const struct statistics_use *use, enum value_kind kind);
@@ -596,7 +596,8 @@ static inline void count_message(struct traffic *traffic, const struct record *r
 
 /* ---- intervals.c: these return 0 or -ENOMEM ---- */
 
-/* Counts a SEND in its stretch of time; `time`: by the first origin's clock, as far as it is known. */
+/* Counts a SEND, or the RECEIVE of what was sent by somebody who is not metered, in its stretch of time; `time`: by the
+ * first origin's clock, as far as it is known. */
 int intervals_count(struct statistics *statistics, uint32_t origin, const struct record *record,
                     uint64_t time);
 
