@@ -108,6 +108,7 @@ check_equal "an interval reports while it goes on" 0 \
 check "... more than once" test "$(grep -c '^Who sent to whom' err)" -ge 3
 check_equal "... saying that there is more to come" "$(($(grep -c '^Who sent to whom' err) - 1))" \
     "$(grep -c ', so far$' err)"
+check_equal "... and what it has cost" "$(grep -c '^Who sent to whom' err)" "$(grep -c '^DPM itself: ' err)"
 end_connections
 
 # ---- the end of a recording is one moment for all hooks ----

@@ -230,6 +230,23 @@ static int flush(struct recording *recording, uint64_t now, struct problem *prob
     return result < 0 ? result : trace_writer_flush(recording->writer, problem);
 }
 
+/* What all of this has cost so far. */
+static struct record cost_so_far(const struct recording *recording)
+{
+    struct rusage used;
+    struct record cost = {
+        .header = {.time = clock_now(CLOCK_MONOTONIC), .id = EVENT_COST, .flags = RECORD_NO_STREAM},
+        .cost = {.wakeups = recording->wakeups,
+                 .hook =
+                     recording->metering.operations->time_per_record(recording->metering.meter)},
+    };
+
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        cost.cost.cpu = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+                        (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+    return cost;
+}
+
 /* What was recorded so far. */
 static int report_so_far(struct recording *recording, uint64_t now, struct problem *problem)
 {
@@ -241,8 +258,12 @@ static int report_so_far(struct recording *recording, uint64_t now, struct probl
         now - recording->last_report < recording->options->interval)
         return 0;
     recording->last_report = now;
-    int result =
-        statistics_finish(recording->statistics, source->states, source->origins, &communication);
+    const struct record cost = cost_so_far(recording);
+    const struct event event = {.header = &cost.header};
+    int result = statistics_add(recording->statistics, &event);
+    if (result == 0)
+        result = statistics_finish(recording->statistics, source->states, source->origins,
+                                   &communication);
     if (result == 0) {
         result = show_statistics(communication, recording->messages, &options);
         communication_free(communication);
@@ -425,23 +446,6 @@ static int append_names(struct recording *recording, struct problem *problem)
     return result;
 }
 
-/* What all of this has cost. */
-static int append_cost(struct recording *recording, struct problem *problem)
-{
-    struct rusage used;
-    struct record cost = {
-        .header = {.time = clock_now(CLOCK_MONOTONIC), .id = EVENT_COST, .flags = RECORD_NO_STREAM},
-        .cost = {.wakeups = recording->wakeups,
-                 .hook =
-                     recording->metering.operations->time_per_record(recording->metering.meter)},
-    };
-
-    if (getrusage(RUSAGE_SELF, &used) == 0)
-        cost.cost.cpu = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
-                        (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
-    return trace_writer_append(recording->writer, &cost.header, problem);
-}
-
 /* Writes the rest of the records and END. */
 int recording_end(struct recording *recording, const char *name_the_rest, struct problem *problem)
 {
@@ -457,8 +461,9 @@ int recording_end(struct recording *recording, const char *name_the_rest, struct
             usleep(1000);
         if (result >= 0)
             result = append_names(recording, problem);
+        const struct record cost = cost_so_far(recording);
         if (result >= 0)
-            result = append_cost(recording, problem);
+            result = trace_writer_append(recording->writer, &cost.header, problem);
         if (result < 0)
             give_up(recording, result, problem);
     }
