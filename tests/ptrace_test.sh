@@ -91,8 +91,20 @@ for i in range(40):
     one.recv(10)' > out 2> err
     check "what a connection to itself sends it receives" \
         grep -q 'matched with sends: 40 exactly\.' self.trace.report
+    traced unbound.trace -- python3 -c '
+import socket
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+here.bind(("127.0.0.1", 0))
+there = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(10):
+    there.sendto(b"x" * 100, here.getsockname())
+    here.recvfrom(200)' > out 2> err
+    check_equal "a socket that has its port since it has sent has one path with its receiver" '[10,1000] 1' \
+        "$("$dpm" stats --json unbound.trace | jq -c '.trace.local | [.messages, .bytes]') $(
+            "$dpm" stats --json unbound.trace | jq '[.paths[] | select(.kind == "udp")] | length')"
 else
     skip "a connection to itself" "no python3"
+    skip "a socket without a port" "no python3"
 fi
 
 # ---- ways to begin, to stop, to end (tests/traced.c) ----

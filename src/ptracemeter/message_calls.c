@@ -276,6 +276,12 @@ static void look_for_passed_on(struct ptracemeter *meter, struct tracee *tracee)
 
 /* ---- sending, from its beginning to its end ---- */
 
+/* The kernel gives a UDP socket that was not bound its port when it first sends: what path that is is known at the end. */
+static bool has_no_port(const struct object *object)
+{
+    return object->kind == PATH_UDP && object->facts.local_port == 0;
+}
+
 bool send_begins(struct ptracemeter *meter, struct tracee *tracee)
 {
     struct call *call = &tracee->call;
@@ -284,7 +290,7 @@ bool send_begins(struct ptracemeter *meter, struct tracee *tracee)
         return false;
     if (call->to != NULL && call->to->family == AF_UNIX)
         look_for_passed_on(meter, tracee);
-    if (call->to != NULL && call->what->what == CALL_SENDS)
+    if (call->to != NULL && call->what->what == CALL_SENDS && !has_no_port(call->to))
         enter_path(tracee, path_of_send(meter, tracee, call->to));
     count_in_progress(call, true);
     return true;
@@ -342,11 +348,15 @@ void send_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
         tracee->failed_sends += !restarts(result);
         return;
     }
+    if (has_no_port(call->to))
+        object_look_again(meter, tracee, call->to, (int)call->arguments[0]);
     if (call->what->what == CALL_SENDS_MANY) {
         send_many_ends(meter, tracee, result);
         return;
     }
-    if (path == NULL && result > 0) { /* it was not connected yet: fast open */
+    if (path == NULL && call->to->kind == PATH_UDP) {
+        path = path_of_send(meter, tracee, call->to);
+    } else if (path == NULL && result > 0) { /* it was not connected yet: fast open */
         object_look_again(meter, tracee, call->to, (int)call->arguments[0]);
         call->to->role = PATH_ROLE_CONNECTED;
         path = path_of_send(meter, tracee, call->to);

@@ -66,7 +66,8 @@ json_t *matching_json(const struct history_counts *counts)
                      json_count(counts->forgotten_ranges));
 }
 
-/* Of a shorter recording the share would be that of its beginning and end, which cost some 0.3 s. */
+/* Of a shorter recording the share would be that of its beginning and end, which cost some 0.3 s. (And several were
+ * recorded at other times.) */
 #define SHARE_SINCE 5000000000 /* ns */
 
 void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file)
@@ -79,7 +80,7 @@ void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file)
         return;
     show_duration(cost->cpu, cpu);
     fprintf(file, "\nDPM itself: %s of CPU time", cpu);
-    if (duration >= SHARE_SINCE) {
+    if (cost->recordings == 1 && duration >= SHARE_SINCE) {
         show_percent(cost->cpu, duration, share);
         fprintf(file, " (%s %% of one CPU)", share);
     }
