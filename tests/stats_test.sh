@@ -420,7 +420,8 @@ check_equal "--by pair shows pairs" 1 \
 for every in 1ms 7ms 1s; do
     "$dpm" stats --json --every $every alpha > out 2> err
     check_equal "--every $every loses no message" \
-        "$(jq -c '[.processes[].sent | [.messages, .bytes]] | transpose | map(add)' out)" \
+        "$(jq -c '[(.processes[].sent, (.pairs[] | select(.from | type == "string"))) |
+            [.messages, .bytes]] | transpose | map(add)' out)" \
         "$(jq -c '[.intervals[] | [.messages, .bytes]] | transpose | map(add)' out)"
 done
 check_equal "--every 100 ns becomes longer until there are few enough" true \
