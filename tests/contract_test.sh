@@ -111,21 +111,24 @@ killed=0
 repaired=0
 readable=0
 foreign=0
+costs=0
 while [ "$killed" -lt "$kills" ]; do
     killed=$((killed + 1))
     rm -rf killed.trace
     "$dpm" run -o killed.trace -- "$load" 10000000 200 > out 2> err &
     pid=$!
     wait_for 5 test -s killed.trace/data
-    sleep "0.$((killed % 10))"
+    sleep "$((killed % 3 / 2 * 2)).$((killed % 10))" # one of three lives for more than a second
     child=$(pgrep -P $pid)
     kill -KILL $pid "$child"
     wait $pid 2> /dev/null
     "$dpm" stats killed.trace > out 2> err && readable=$((readable + 1))
+    grep -q '^DPM itself: .* of CPU time' out && costs=$((costs + 1))
     "$dpm" repair killed.trace > out 2>&1 && repaired=$((repaired + 1))
     [ "$(count_others killed.trace)" = "$(count_ours killed.trace 2> err)" ] && foreign=$((foreign + 1))
 done
 check_equal "every trace of a killed recording opens" $killed $readable
+check "... and says what it had cost, once it had gone on for a second (${costs} of $killed)" test "$costs" -ge $((killed / 3))
 check_equal "... can be repaired" $killed $repaired
 check_equal "... and is then the same to babeltrace2" $killed $foreign
 check "nothing of the killed stays in the kernel" wait_for 5 none_since before

@@ -120,6 +120,7 @@ check "... and the recording says that it stopped" grep -q '^dpm: recording stop
 check "... and why program counters have no names" \
     grep -q 'program counters have no name: these are written last, and the trace had reached its largest size$' err
 check "... having kept to its size" test "$(cat k.trace/* | wc -c)" -le 307200
+check "... and told what it has cost all the same" grep -q '^DPM itself: .* of CPU time' err
 check "... and the trace says why it ended" sh -c \
     "'$dpm' dump --json k.trace | jq -e -s '.[-1] | .event == \"END\" and .reason == 2'"
 

@@ -714,6 +714,21 @@ static void append_until(struct trace_writer *writer, struct maker *maker, int e
     assert_int_equal(trace_writer_append(writer, &record.header, &problem), -EPIPE);
 }
 
+/* Sets the record that stands before END: one that lies among the others in time, or after them. Returns what it becomes. */
+static struct record set_last(struct trace_writer *writer, struct maker *maker)
+{
+    uint64_t end = trace_writer_last_time(writer, RING_CONTROL);
+    struct record cost = {.header = {.time = random_below(&maker->state, 2 * end + 2),
+                                     .id = EVENT_COST,
+                                     .flags = RECORD_NO_STREAM},
+                          .cost = {.cpu = random_number(&maker->state), .wakeups = 7, .hook = 500}};
+
+    trace_writer_set_last(writer, &cost);
+    if (cost.header.time < end)
+        cost.header.time = end;
+    return cost;
+}
+
 static void test_the_largest_size_is_kept(void **unused)
 {
     struct maker maker = {.state = seed_of_run("largest size")};
@@ -726,7 +741,13 @@ static void test_the_largest_size_is_kept(void **unused)
         struct trace_writer *writer = begin(path, max_size, &model);
 
         memset(maker.times, 0, sizeof(maker.times));
+        if (round % 3 == 1)
+            set_last(writer, &maker); /* another one will take its place */
         append_until(writer, &maker, -EFBIG, &model, path, max_size);
+        if (round % 3 > 0) {
+            const struct record last = set_last(writer, &maker);
+            list_add(&model, &last.header);
+        }
         finish(writer, END_COMPLETE);
         assert_true(size_of_trace(path) <= max_size);
         /* What was accepted is all there, and hardly any room is left: two pages and a record. */

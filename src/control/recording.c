@@ -16,6 +16,7 @@
 
 #define DEFAULT_MAX_SIZE (4ULL << 30)
 #define FLUSH_INTERVAL   1000000000ULL /* ns */
+#define COST_EVERY       1024          /* records: what it has cost is told once in so many, but no more than once a second */
 
 /* ---- options ---- */
 
@@ -219,17 +220,6 @@ static int drain(struct recording *recording, struct problem *problem)
     return result;
 }
 
-static int flush(struct recording *recording, uint64_t now, struct problem *problem)
-{
-    int result;
-
-    if (now - recording->last_flush < FLUSH_INTERVAL)
-        return 0;
-    recording->last_flush = now;
-    result = recording->metering.operations->sweep(recording->metering.meter, problem);
-    return result < 0 ? result : trace_writer_flush(recording->writer, problem);
-}
-
 /* What all of this has cost so far. */
 static struct record cost_so_far(const struct recording *recording)
 {
@@ -245,6 +235,32 @@ static struct record cost_so_far(const struct recording *recording)
         cost.cost.cpu = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
                         (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
     return cost;
+}
+
+/* For a trace that is cut: its last COST is what is known of it. Where little is recorded a page of its own each second
+ * would be most of the trace. */
+static int tell_cost(struct recording *recording, struct problem *problem)
+{
+    struct record cost = cost_so_far(recording);
+
+    if (recording->cost_told > 0 && recording->records - recording->cost_told < COST_EVERY)
+        return 0;
+    cost.header.time = trace_writer_last_time(recording->writer, RING_CONTROL);
+    recording->cost_told = ++recording->records;
+    return trace_writer_append(recording->writer, &cost.header, problem);
+}
+
+static int flush(struct recording *recording, uint64_t now, struct problem *problem)
+{
+    int result;
+
+    if (now - recording->last_flush < FLUSH_INTERVAL)
+        return 0;
+    recording->last_flush = now;
+    result = recording->metering.operations->sweep(recording->metering.meter, problem);
+    if (result >= 0)
+        result = tell_cost(recording, problem);
+    return result < 0 ? result : trace_writer_flush(recording->writer, problem);
 }
 
 /* What was recorded so far. */
@@ -461,12 +477,11 @@ int recording_end(struct recording *recording, const char *name_the_rest, struct
             usleep(1000);
         if (result >= 0)
             result = append_names(recording, problem);
-        const struct record cost = cost_so_far(recording);
-        if (result >= 0)
-            result = trace_writer_append(recording->writer, &cost.header, problem);
         if (result < 0)
             give_up(recording, result, problem);
     }
+    const struct record cost = cost_so_far(recording);
+    trace_writer_set_last(recording->writer, &cost);
     for (unsigned ring = 0; ring < RING_COUNT; ring++)
         trace_writer_lost(recording->writer, ring, lost_in(recording, ring));
     closed = trace_writer_close(recording->writer, recording->reason, problem);

@@ -49,6 +49,7 @@ struct recording {
     uint64_t records; /* in the trace */
     int signals;      /* descriptor: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD */
     uint32_t wakeups; /* how often records were looked for */
+    uint64_t cost_told; /* `records` when the last COST was told; 0: none was */
     uint64_t last_flush;
     uint64_t last_report;
     uint64_t complete; /* all records up to this time are stored */

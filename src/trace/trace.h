@@ -51,7 +51,7 @@ struct trace_writer;
 /* Makes the directory `path` (mode 0700; it must not exist), its metadata, and writes the MACHINE
  * record `machine` (header.time is used for it; id and stream are set here). Nothing else is ever
  * written outside that directory. `max_size` is the largest number of bytes all files together may
- * take; room for END is kept back.
+ * take; room for END and the record before it is kept back.
  * Errors: -EEXIST, -ENOSPC, -EINVAL (max_size below TRACE_SMALLEST_MAX_SIZE) ..., with a line in `problem`; what was
  * made is removed again. */
 int trace_writer_new(const char *path, const struct machine_record *machine, uint64_t max_size,
@@ -72,6 +72,11 @@ void trace_writer_lost(struct trace_writer *writer, enum ring_id ring, uint64_t 
  * once a second. */
 int trace_writer_flush(struct trace_writer *writer, struct problem *problem);
 
+/* A record of 48 bytes of the control stream that trace_writer_close writes right before END: there is room for it
+ * whatever the trace's size. It stands in place of one that was set before. Its time may be made later, so that it
+ * follows the others. */
+void trace_writer_set_last(struct trace_writer *writer, const struct record *record);
+
 /* Flushes, writes END, closes and frees the writer, also on error. NULL is allowed.
  * `reason` is that of the caller; a write error before or now overrides it. */
 int trace_writer_close(struct trace_writer *writer, enum end_reason reason,
@@ -81,9 +86,10 @@ int trace_writer_close(struct trace_writer *writer, enum end_reason reason,
  * recording that never began. NULL is allowed. */
 void trace_writer_discard(struct trace_writer *writer, const char *path);
 
-/* Bytes written so far; records appended so far. */
+/* Bytes written so far; records appended so far; time of the last one of a ring. */
 uint64_t trace_writer_bytes(const struct trace_writer *writer);
 uint64_t trace_writer_records(const struct trace_writer *writer);
+uint64_t trace_writer_last_time(const struct trace_writer *writer, enum ring_id ring);
 
 /* ---- reading ---- */
 

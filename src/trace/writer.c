@@ -59,6 +59,7 @@ struct trace_writer {
     uint64_t written;        /* records in whole packets */
     uint64_t dropped;        /* records appended whose packet could not be written */
     enum end_reason stopped; /* END_SIZE or END_DISK: nothing more is accepted; or 0 */
+    struct record last;      /* stands before END; its id is 0: none */
     int directory;
     char name[TRACE_NAME_SIZE];
 };
@@ -239,6 +240,14 @@ int trace_writer_append(struct trace_writer *writer, const struct record_header 
     return 0;
 }
 
+void trace_writer_set_last(struct trace_writer *writer, const struct record *record)
+{
+    const struct event_type *type = event_type(record->header.id);
+
+    assert(type != NULL && type->ring == RING_CONTROL && type->size == sizeof(*record));
+    writer->last = *record;
+}
+
 void trace_writer_lost(struct trace_writer *writer, enum ring_id ring, uint64_t total)
 {
     writer->streams[ring].discarded = total;
@@ -266,6 +275,11 @@ uint64_t trace_writer_bytes(const struct trace_writer *writer)
 uint64_t trace_writer_records(const struct trace_writer *writer)
 {
     return writer->accepted;
+}
+
+uint64_t trace_writer_last_time(const struct trace_writer *writer, enum ring_id ring)
+{
+    return writer->streams[ring].last_time;
 }
 
 /* ---- the beginning ---- */
@@ -440,27 +454,33 @@ int trace_writer_new(const char *path, const struct machine_record *machine, uin
 
 /* ---- the end ---- */
 
-static uint64_t latest_time(const struct trace_writer *writer)
+static uint64_t later(uint64_t a, uint64_t b)
 {
-    uint64_t control = writer->streams[RING_CONTROL].last_time;
-    uint64_t data = writer->streams[RING_DATA].last_time;
-    return control > data ? control : data;
+    return a > b ? a : b;
 }
 
-/* END stands alone in its packet, for which a page was kept back, so that it has room where the
- * records before it had none. */
+/* The last record and END have a packet to themselves, for which a page was kept back, so that they have room where
+ * the records before them had none. */
 static int write_end(struct trace_writer *writer, enum end_reason reason, struct problem *problem)
 {
     struct stream_buffer *control = &writer->streams[RING_CONTROL];
+    struct record *last = &writer->last;
+
+    control->room = TRACE_PAGE_SIZE;
+    if (last->header.id != 0) {
+        last->header.time = later(last->header.time, control->last_time);
+        put_record(writer, RING_CONTROL, &last->header, sizeof(*last));
+    }
     struct end_record end = {
-        .header = {.time = latest_time(writer), .id = EVENT_END, .flags = RECORD_NO_STREAM},
-        .records = writer->written + 1,
+        .header = {.time = later(control->last_time, writer->streams[RING_DATA].last_time),
+                   .id = EVENT_END,
+                   .flags = RECORD_NO_STREAM},
+        .records = writer->written + control->records + 1,
         .lost = writer->streams[RING_CONTROL].discarded + writer->streams[RING_DATA].discarded +
                 writer->dropped,
         .reason = writer->stopped != 0 ? writer->stopped : reason,
     };
 
-    control->room = TRACE_PAGE_SIZE;
     put_record(writer, RING_CONTROL, &end.header, sizeof(end));
     int result = write_buffer(writer, RING_CONTROL, NULL);
     if (result < 0)
