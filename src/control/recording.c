@@ -16,7 +16,7 @@
 
 #define DEFAULT_MAX_SIZE (4ULL << 30)
 #define FLUSH_INTERVAL   1000000000ULL /* ns */
-#define COST_EVERY       1024          /* records: what it has cost is told once in so many, but no more than once a second */
+#define COST_EVERY       1024          /* records, and once a second at most */
 
 /* ---- options ---- */
 

@@ -45,10 +45,10 @@ struct recording {
     struct symbols *symbols;       /* names of program counters; NULL without the flag pc */
     struct statistics *statistics; /* for reports while it goes on, or NULL */
     char path[PATH_MAX];
-    FILE *messages;   /* standard error, or the report's file */
-    uint64_t records; /* in the trace */
-    int signals;      /* descriptor: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD */
-    uint32_t wakeups; /* how often records were looked for */
+    FILE *messages;     /* standard error, or the report's file */
+    uint64_t records;   /* in the trace */
+    int signals;        /* descriptor: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD */
+    uint32_t wakeups;   /* how often records were looked for */
     uint64_t cost_told; /* `records` when the last COST was told; 0: none was */
     uint64_t last_flush;
     uint64_t last_report;
