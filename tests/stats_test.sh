@@ -491,11 +491,13 @@ for options in '' '--histogram --every 10ms' '--by path' '--by machine beta'; do
     "$dpm" stats "$@" > whole 2> err
     python3 "$tests/on_terminal.py" 1000 "$dpm" stats "$@" > out 2> err
     check "a wide terminal shows stats $options as a file has it" cmp whole out
-    for columns in 70 80 120; do
+    for columns in 40 60 70 80 120 200; do
         python3 "$tests/on_terminal.py" $columns "$dpm" stats "$@" > out 2> err
         check "stats $options fits a terminal of $columns columns: $(longest out)" \
             test "$(longest out)" -le $columns
-        check_equal "... and no figure is cut" "$(figures whole)" "$(figures out)"
+        figures whole > wanted
+        figures out > found # and what looks like one at the end of a folded name
+        check_equal "... and no figure is cut" "" "$(comm -23 wanted found)"
     done
 done
 python3 "$tests/on_terminal.py" 90 "$dpm" stats alpha > out 2> err
@@ -517,9 +519,12 @@ check_equal "parts of the table of processes have their pids" "$(sed -n '/^Proce
     "$(sed -n '/^Processes$/,/^How/p' out | awk '/^PROCESS/ { part++ } part == 2 { print $2 }' | grep '^[0-9]' | sort)"
 for command in 'parallelism --search 2' path 'causality --strings --slowest 2' report check; do
     [ "$command" = check ] && trace= || trace=alpha
-    # shellcheck disable=SC2086 # several words
-    python3 "$tests/on_terminal.py" 60 "$dpm" $command $trace 2> err | grep -v -e '^(' -e '^         [^ ]' > out # but for commands
-    check "$command fits a terminal of 60 columns: $(longest out)" test "$(longest out)" -le 60
+    [ "$command" = check ] && widths=60 || widths='40 60'
+    for columns in $widths; do
+        # shellcheck disable=SC2086 # several words
+        python3 "$tests/on_terminal.py" $columns "$dpm" $command $trace 2> err | grep -v '^         [^ ]' > out # but for commands
+        check "$command fits a terminal of $columns columns: $(longest out)" test "$(longest out)" -le $columns
+    done
 done
 
 # colours MODE...: how many lines have any, on a terminal with this environment.

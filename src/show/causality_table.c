@@ -52,27 +52,29 @@ static int find_least(const uint64_t *counts, size_t count, size_t most, uint64_
 /* Rows of which the largest are shown. */
 struct listing {
     size_t count;
+    /* what they are the largest by, and what is added up of the others */
+    uint64_t (*rank_of)(const struct causality *causality, size_t index);
     uint64_t (*count_of)(const struct causality *causality, size_t index);
     int (*add)(struct table *table, const struct causality *causality, size_t index);
     int (*add_others)(struct table *table, uint64_t rows, uint64_t count);
 };
 
 static int add_rows(struct table *table, const struct causality *causality,
-                    const struct listing *listing, const uint64_t *counts, size_t most)
+                    const struct listing *listing, const uint64_t *ranks, size_t most)
 {
     uint64_t least, other_rows = 0, others = 0;
     size_t equal;
-    int result = find_least(counts, listing->count, most, &least, &equal);
+    int result = find_least(ranks, listing->count, most, &least, &equal);
 
     for (size_t i = 0; i < listing->count && result == 0; i++) {
-        bool shown = counts[i] > least || (counts[i] == least && equal > 0);
-        if (shown && counts[i] == least)
+        bool shown = ranks[i] > least || (ranks[i] == least && equal > 0);
+        if (shown && ranks[i] == least)
             equal--;
         if (shown) {
             result = listing->add(table, causality, i);
         } else {
             other_rows++;
-            others += counts[i];
+            others += listing->count_of(causality, i);
         }
     }
     return result == 0 && other_rows > 0 ? listing->add_others(table, other_rows, others) : result;
@@ -82,20 +84,20 @@ static int print_listing(const struct causality *causality, const struct listing
                          const struct table_column *columns, size_t column_count, bool all,
                          FILE *file)
 {
-    uint64_t *counts = malloc((listing->count + 1) * sizeof(*counts));
+    uint64_t *ranks = malloc((listing->count + 1) * sizeof(*ranks));
     struct table table;
     int result = table_init(&table, file, columns, column_count);
 
-    if (counts == NULL)
+    if (ranks == NULL)
         result = -ENOMEM;
     for (size_t i = 0; result == 0 && i < listing->count; i++)
-        counts[i] = listing->count_of(causality, i);
+        ranks[i] = listing->rank_of(causality, i);
     if (result == 0)
-        result = add_rows(&table, causality, listing, counts, all ? SIZE_MAX : LARGEST);
+        result = add_rows(&table, causality, listing, ranks, all ? SIZE_MAX : LARGEST);
     if (result == 0)
         result = table_print(&table, file);
     table_done(&table);
-    free(counts);
+    free(ranks);
     return result;
 }
 
@@ -106,11 +108,16 @@ static void share_text(uint64_t count, uint64_t of, char text[UNIT_SIZE])
 
 /* ---- processes ---- */
 
-static uint64_t process_count_of(const struct causality *causality, size_t index)
+static uint64_t requests_of(const struct causality *causality, size_t index)
 {
-    const struct causality_process *process = &causality->processes[index];
+    return causality->processes[index].requests;
+}
 
-    return process->role == ROLE_SERVER ? UINT64_MAX : process->requests;
+/* Server processes first: strings speak of them. */
+static uint64_t process_rank(const struct causality *causality, size_t index)
+{
+    return causality->processes[index].role == ROLE_SERVER ? UINT64_MAX
+                                                           : requests_of(causality, index);
 }
 
 static int add_process(struct table *table, const struct causality *causality, size_t index)
@@ -148,8 +155,8 @@ static int print_processes(const struct causality *causality, FILE *file, bool a
         {causality->traces > 1 ? "TRACE" : NULL, true},
         {"REQUESTS MADE", true},
     };
-    const struct listing listing = {causality->process_count, process_count_of, add_process,
-                                    add_other_processes};
+    const struct listing listing = {causality->process_count, process_rank, requests_of,
+                                    add_process, add_other_processes};
 
     print_title(file, "Processes");
     return print_listing(causality, &listing, columns, ARRAY_SIZE(columns), all, file);
@@ -204,7 +211,7 @@ static int print_paths(const struct causality *causality, FILE *file, bool all)
         {"STRING", false}, {"COUNT", true}, {"%", true},   {"LATENCY", true},
         {"P50", true},     {"P99", true},   {"MAX", true},
     };
-    const struct listing listing = {causality->path_count, path_count_of, add_path,
+    const struct listing listing = {causality->path_count, path_count_of, path_count_of, add_path,
                                     add_other_paths};
 
     print_title(file, "Paths of requests");
@@ -238,8 +245,8 @@ static int add_other_substrings(struct table *table, uint64_t rows, uint64_t cou
 static int print_substrings(const struct causality *causality, FILE *file, bool all)
 {
     static const struct table_column columns[] = {{"SUBSTRING", false}, {"COUNT", true}};
-    const struct listing listing = {causality->substring_count, substring_count_of, add_substring,
-                                    add_other_substrings};
+    const struct listing listing = {causality->substring_count, substring_count_of,
+                                    substring_count_of, add_substring, add_other_substrings};
 
     print_title(file, "Message sequences");
     return print_listing(causality, &listing, columns, ARRAY_SIZE(columns), all, file);
@@ -294,7 +301,7 @@ static int print_transitions(const struct causality *causality, FILE *file, bool
         {"%", true},
     };
     const struct listing listing = {causality->transition_count, transition_count_of,
-                                    add_transition, add_other_transitions};
+                                    transition_count_of, add_transition, add_other_transitions};
 
     print_title(file, "Who sends to whom next");
     return print_listing(causality, &listing, columns, ARRAY_SIZE(columns), all, file);
@@ -307,12 +314,14 @@ static int print_request(const struct causality_request *request, FILE *file)
     static const struct table_column columns[] = {
         {"RECEIVED AFTER", true}, {"BY", false}, {"FROM", false}, {"LAST SENT AFTER", true}};
     char duration[UNIT_SIZE], requestor[ENDPOINT_SIZE + STREAM_NAME_SIZE + 32];
+    struct folding folding;
     struct table table;
 
     show_duration(request->duration, duration);
     show_text(request->requestor, strlen(request->requestor), requestor);
-    fprintf(file, "\n%s  %s%s%s\n", duration, request->string,
+    fprintf(folding_begin(&folding, file), "\n%s  %s%s%s\n", duration, request->string,
             requestor[0] == '\0' ? "" : ", asked by ", requestor);
+    folding_end(&folding);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
     for (uint32_t i = 0; result == 0 && i < request->step_count; i++) {
         char when[UNIT_SIZE] = "-", last[UNIT_SIZE] = "-";

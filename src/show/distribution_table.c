@@ -89,19 +89,19 @@ int print_answer_table(const struct communication *communication, FILE *file,
 
 #define BAR_WIDTH 40
 
-/* Columns of the longest bar: what stands before it takes some 40. */
-static size_t bar_width(FILE *file)
+/* Columns of the longest bar, behind what takes so many. */
+static size_t bar_width(FILE *file, size_t before)
 {
     size_t room = terminal_width(file);
 
-    return room == 0 || room >= 2 * BAR_WIDTH ? BAR_WIDTH : room - BAR_WIDTH + 1;
+    return room == 0 || room >= before + BAR_WIDTH ? BAR_WIDTH : room > before ? room - before : 1;
 }
 
 int print_interval_table(const struct communication *communication, FILE *file)
 {
     const struct table_column columns[] = {
         {"TIME", true}, {"MESSAGES", true}, {"BYTES", true}, {"", false}};
-    size_t longest = bar_width(file);
+    size_t longest = bar_width(file, BAR_WIDTH - 1);
     uint64_t most = 1;
     struct table table;
     char title[2 * UNIT_SIZE];
@@ -135,10 +135,45 @@ int print_interval_table(const struct communication *communication, FILE *file)
 
 /* ---- histograms ---- */
 
+/* How wide the columns before the bars are: those of several histograms are alike where there is room. */
+struct bar_columns {
+    int value;
+    int count;
+};
+
+static void widen(int *width, const char *text)
+{
+    if ((int)strlen(text) > *width)
+        *width = (int)strlen(text);
+}
+
+static struct bar_columns measure_bars(const struct histogram *histogram, FILE *file,
+                                       void (*show)(uint64_t, char[UNIT_SIZE]))
+{
+    size_t room = terminal_width(file);
+    struct bar_columns columns = {10, 12};
+    char text[UNIT_SIZE];
+
+    if (room > 0 && room < 2 * BAR_WIDTH)
+        columns = (struct bar_columns){0, 0};
+    for (unsigned i = 0; i < histogram_bars(histogram); i++) {
+        struct histogram_bar bar = histogram_bar(histogram, i);
+        show(bar.from, text);
+        widen(&columns.value, text);
+        show(bar.to, text);
+        widen(&columns.value, text);
+        show_count(bar.count, text);
+        widen(&columns.count, text);
+    }
+    return columns;
+}
+
 static void print_bars(const struct histogram *histogram, FILE *file,
                        void (*show)(uint64_t, char[UNIT_SIZE]))
 {
-    size_t longest = bar_width(file);
+    struct bar_columns columns = measure_bars(histogram, file, show);
+    size_t before = strlen("   -   ") + (size_t)(2 * columns.value + columns.count);
+    size_t longest = bar_width(file, before);
     uint64_t most = 1;
 
     for (unsigned i = 0; i < histogram_bars(histogram); i++)
@@ -152,7 +187,8 @@ static void print_bars(const struct histogram *histogram, FILE *file,
         show(bar.from, from);
         show(bar.to, to);
         show_count(bar.count, count);
-        fprintf(file, "  %10s - %-10s %12s ", from, to, count);
+        fprintf(file, "  %*s - %-*s %*s ", columns.value, from, columns.value, to, columns.count,
+                count);
         for (unsigned width = (unsigned)(show_share(bar.count, most) * (double)longest + 0.5);
              width > 0; width--)
             fputc('#', file);

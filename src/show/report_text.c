@@ -97,6 +97,7 @@ int show_report_findings(const struct report *report, FILE *file)
 
 static int print_table(const struct report_table *from, const char *traces, FILE *file)
 {
+    char words[UNIT_SIZE] = "more of it";
     struct table table;
     int result = table_init(&table, file, from->columns, from->column_count);
 
@@ -108,9 +109,8 @@ static int print_table(const struct report_table *from, const char *traces, FILE
     }
     table_done(&table);
     if (from->left_out > 0)
-        fprintf(file, "(%zu more: %s %s)\n", from->left_out, from->command, traces);
-    else
-        fprintf(file, "(more of it: %s %s)\n", from->command, traces);
+        snprintf(words, sizeof(words), "%zu more", from->left_out);
+    print_where_more_is(file, words, from->command, traces);
     return result;
 }
 

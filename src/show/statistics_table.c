@@ -695,11 +695,11 @@ static int print_findings(const struct communication *communication, const struc
     int result = show_report_findings(&report, file);
     if (result <= 0)
         return result;
-    fprintf(file, "(%s: dpm report %s)\n",
-            report.path != NULL && report.causality != NULL
-                ? "more of it"
-                : "parallelism, the longest path, waits and requests",
-            report.traces);
+    print_where_more_is(file,
+                        report.path != NULL && report.causality != NULL
+                            ? "more of it"
+                            : "parallelism, the longest path, waits and requests",
+                        "dpm report", report.traces);
     return 0;
 }
 

@@ -139,3 +139,16 @@ void print_title(FILE *file, const char *title)
             bold ? "\033[0m" : "");
     free(folded);
 }
+
+void print_where_more_is(FILE *file, const char *words, const char *command, const char *traces)
+{
+    size_t width = terminal_width(file);
+    bool whole =
+        width == 0 ||
+        strlen("(: )") + text_width(words) + text_width(command) + 1 + text_width(traces) <= width;
+    char *folded = whole ? NULL : text_fold(words, width - strlen("(:"));
+
+    fprintf(file, "(%s:%c%s %s)\n", folded == NULL ? words : folded, whole ? ' ' : '\n', command,
+            traces);
+    free(folded);
+}

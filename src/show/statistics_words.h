@@ -57,4 +57,8 @@ size_t shown_rows(size_t count, const struct show_options *options);
 /* A heading over a table: bold on a terminal. */
 void print_title(FILE *file, const char *title);
 
+/* "(WORDS: COMMAND TRACES)". Where a terminal is too narrow for it the command has a line of its own, which is not
+ * broken, so that it can be copied. */
+void print_where_more_is(FILE *file, const char *words, const char *command, const char *traces);
+
 #endif

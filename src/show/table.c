@@ -11,37 +11,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How narrow names may become on a terminal. */
-enum narrowness {
-    WHOLE_WORDS, /* words that are no longer than WHOLE_WORD are not broken */
-    BROKEN_WORDS,
-    SHORT_WORDS,
-    NARROWNESSES,
+/* How narrow columns may become on a terminal, one step after the other. */
+static const struct narrowness {
+    size_t least;         /* columns of names */
+    bool whole_words;     /* words of names that are no longer than WHOLE_WORD are not broken */
+    bool folded_headings; /* of figures, too, at their blanks */
+} steps[] = {
+    {16, true, false}, {16, false, false}, {12, false, false},
+    {12, false, true}, {8, false, true},   {4, false, true},
 };
-
-static const size_t least_columns[] = {[WHOLE_WORDS] = 16, [BROKEN_WORDS] = 16, [SHORT_WORDS] = 12};
 
 #define WHOLE_WORD 26 /* columns, as "a-long-program[1234567]" */
 
+#define HEADING_LINE 0 /* a line as others, for libsmartcols does not fold its own headings */
+
 static int add_column(struct libscols_table *lines, const struct table_column *column)
 {
-    struct libscols_column *added =
-        scols_table_new_column(lines, column->heading, 0, column->figures ? SCOLS_FL_RIGHT : 0);
+    return scols_table_new_column(lines, NULL, 0, column->figures ? SCOLS_FL_RIGHT : 0) == NULL
+               ? -ENOMEM
+               : 0;
+}
 
-    /* libsmartcols makes a column whose heading it had no memory for */
-    if (added == NULL || scols_cell_get_data(scols_column_get_header(added)) == NULL)
+static int add_heading(struct libscols_line *line, size_t column, const char *text)
+{
+    if (line == NULL || scols_line_set_data(line, column, text) < 0)
         return -ENOMEM;
-    return scols_cell_set_color(scols_column_get_header(added), "bold") < 0 ? -ENOMEM : 0;
+    return scols_cell_set_color(scols_line_get_cell(line, column), "bold") < 0 ? -ENOMEM : 0;
 }
 
 int table_init(struct table *table, FILE *file, const struct table_column *columns, size_t count)
 {
+    struct libscols_line *line;
+    size_t at = 0;
+
     memset(table, 0, sizeof(*table));
     table->column_count = count;
     table->lines = scols_new_table();
     if (table->lines == NULL)
         return -ENOMEM;
     scols_table_enable_colors(table->lines, show_has_colours(file));
+    scols_table_enable_noheadings(table->lines, 1);
     /* It would cut figures, and what is left of a figure is another one. */
     scols_table_set_termforce(table->lines, SCOLS_TERMFORCE_NEVER);
     for (size_t i = 0; i < count; i++) {
@@ -52,6 +61,10 @@ int table_init(struct table *table, FILE *file, const struct table_column *colum
         if (add_column(table->lines, &columns[i]) < 0)
             return -ENOMEM;
     }
+    line = scols_table_new_line(table->lines, NULL); /* has a cell for each column that there is */
+    for (size_t i = 0; i < count; i++)
+        if (!table->left_out[i] && add_heading(line, at++, columns[i].heading) < 0)
+            return -ENOMEM;
     return 0;
 }
 
@@ -76,18 +89,17 @@ struct widths {
     size_t least[MAX_TABLE_COLUMNS];
 };
 
-static const char *heading(const struct table *table, size_t column)
-{
-    return scols_cell_get_data(
-        scols_column_get_header(scols_table_get_column(table->lines, column)));
-}
-
 static const char *cell(const struct table *table, size_t line, size_t column)
 {
     const char *text = scols_line_get_column_data(scols_table_get_line(table->lines, line),
                                                   scols_table_get_column(table->lines, column));
 
     return text == NULL ? "" : text;
+}
+
+static const char *heading(const struct table *table, size_t column)
+{
+    return cell(table, HEADING_LINE, column);
 }
 
 /* Columns of the longest word that is to stay whole. */
@@ -115,17 +127,27 @@ static size_t larger(size_t value, size_t other)
     return value > other ? value : other;
 }
 
-static void measure(const struct table *table, enum narrowness narrowness, struct widths *widths)
+static void measure_column(const struct table *table, size_t column, const struct narrowness *step,
+                           struct widths *widths)
 {
-    for (size_t i = 0; i < table->shown; i++) {
-        widths->of[i] = text_width(heading(table, i));
-        size_t word = larger(widths->of[i], least_columns[narrowness]);
-        for (size_t k = 0; k < scols_table_get_nlines(table->lines); k++) {
-            widths->of[i] = larger(widths->of[i], text_width(cell(table, k, i)));
-            word = larger(word, narrowness == WHOLE_WORDS ? longest_word(cell(table, k, i)) : 0);
-        }
-        widths->least[i] = table->figures[i] || word > widths->of[i] ? widths->of[i] : word;
+    size_t title = step->folded_headings ? longest_word(heading(table, column))
+                                         : text_width(heading(table, column));
+    size_t word = larger(title, step->least);
+
+    widths->of[column] = title;
+    for (size_t k = HEADING_LINE + 1; k < scols_table_get_nlines(table->lines); k++) {
+        const char *text = cell(table, k, column);
+        widths->of[column] = larger(widths->of[column], text_width(text));
+        word = larger(word, step->whole_words ? longest_word(text) : 0);
     }
+    widths->least[column] =
+        table->figures[column] || word > widths->of[column] ? widths->of[column] : word;
+}
+
+static void measure(const struct table *table, const struct narrowness *step, struct widths *widths)
+{
+    for (size_t i = 0; i < table->shown; i++)
+        measure_column(table, i, step, widths);
 }
 
 /* Of these columns and the blanks between them. */
@@ -154,6 +176,45 @@ static bool narrow(struct widths *widths, size_t columns, size_t room)
     return true;
 }
 
+/* A copy of lines that are no wider than this, each moved to the right. NULL: out of memory. */
+static char *moved_right(const char *lines, size_t width)
+{
+    char *moved = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&moved, &size);
+    bool failed = memory == NULL;
+
+    for (const char *line = lines; !failed;) {
+        size_t length = strcspn(line, "\n");
+        char *text = strndup(line, length);
+        failed = text == NULL;
+        if (!failed)
+            fprintf(memory, "%*s%s%s", (int)(width - text_width(text)), "", text,
+                    line[length] == '\0' ? "" : "\n");
+        free(text);
+        if (line[length] == '\0')
+            break;
+        line += length + 1;
+    }
+    failed = memory == NULL || fclose(memory) != 0 || failed;
+    if (!failed)
+        return moved;
+    free(moved);
+    return NULL;
+}
+
+/* The cell in lines, for libsmartcols does not align to the right what goes on in the next line. */
+static char *fold_cell(const char *text, size_t width, bool right)
+{
+    char *folded = text_fold(text, width);
+
+    if (!right || folded == NULL)
+        return folded;
+    char *moved = moved_right(folded, width);
+    free(folded);
+    return moved;
+}
+
 static int fold_column(struct table *table, size_t number, size_t width)
 {
     struct libscols_column *column = scols_table_get_column(table->lines, number);
@@ -165,7 +226,7 @@ static int fold_column(struct table *table, size_t number, size_t width)
     if (result == 0)
         result = scols_column_set_safechars(column, "\n");
     for (size_t k = 0; result == 0 && k < scols_table_get_nlines(table->lines); k++) {
-        char *folded = text_fold(cell(table, k, number), width);
+        char *folded = fold_cell(cell(table, k, number), width, table->figures[number]);
         result = folded == NULL
                      ? -ENOMEM
                      : scols_line_refer_data(scols_table_get_line(table->lines, k), number, folded);
@@ -173,13 +234,13 @@ static int fold_column(struct table *table, size_t number, size_t width)
     return result < 0 ? -ENOMEM : 0;
 }
 
-/* Names go on in the next line. */
-static int fold_names(struct table *table, const struct widths *widths)
+/* Names go on in the next line, and headings of figures that are too long. */
+static int fold_columns(struct table *table, const struct widths *widths)
 {
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < table->shown; i++)
-        if (!table->figures[i])
+        if (!table->figures[i] || text_width(heading(table, i)) > widths->of[i])
             result = fold_column(table, i, widths->of[i]);
     return result;
 }
@@ -235,13 +296,19 @@ static void print_line(const char *line, size_t length, FILE *file)
     fputs(coloured ? "\033[0m\n" : "\n", file);
 }
 
+/* Whether the first line of a text, as it may be folded, is in another one. */
+static bool has_first_line(const char *text, const char *folded)
+{
+    return memmem(text, strlen(text), folded, strcspn(folded, "\n")) != NULL;
+}
+
 static int print_lines(struct table *table, FILE *file)
 {
     char *text = NULL;
 
     /* Where it has no memory libsmartcols may succeed with nothing, or without the first cell. */
     if (scols_print_table_to_string(table->lines, &text) < 0 || text == NULL ||
-        strstr(text, heading(table, 0)) == NULL) {
+        !has_first_line(text, heading(table, 0))) {
         free(text);
         return -ENOMEM;
     }
@@ -293,31 +360,65 @@ static int print_parts(struct table *table, const struct widths *widths, size_t 
     return result;
 }
 
-/* So that there is room for figures beside the leading columns. */
-static void narrow_leading(const struct table *table, size_t room, struct widths *widths)
+/* Columns of the widest of those that stand beside the leading ones. */
+static size_t widest_beside(const struct table *table, const struct widths *widths)
 {
-    size_t leading = leading_columns(table), widest = 0;
+    size_t widest = 0;
 
-    for (int narrowness = 0; narrowness < NARROWNESSES; narrowness++) {
-        measure(table, (enum narrowness)narrowness, widths);
-        for (size_t i = leading; i < table->shown; i++)
-            widest = larger(widest, widths->of[i]);
-        if (narrow(widths, leading, room / 2) || total(widths, 0, leading) + 1 + widest <= room)
-            return;
+    for (size_t i = leading_columns(table); i < table->shown; i++)
+        widest = larger(widest, widths->least[i]);
+    return widest;
+}
+
+/* Names that are not among the leading ones have what these leave. */
+static void narrow_others(const struct table *table, size_t room, struct widths *widths)
+{
+    size_t names = total(widths, 0, leading_columns(table)) + 1;
+    size_t left = room > names ? room - names : 1;
+
+    for (size_t i = leading_columns(table); i < table->shown; i++)
+        if (widths->of[i] > left)
+            widths->of[i] = larger(left, widths->least[i]);
+}
+
+/* So that there is room for each of the others beside the leading columns. */
+static void narrow_for_parts(const struct table *table, size_t room, struct widths *widths)
+{
+    size_t leading = leading_columns(table);
+
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        measure(table, &steps[i], widths);
+        narrow(widths, leading, room / 2);
+        if (total(widths, 0, leading) + 1 + widest_beside(table, widths) <= room)
+            break;
     }
+    narrow_others(table, room, widths);
+}
+
+/* Makes all columns so narrow that they fit, if they can be. */
+static bool narrow_all(const struct table *table, size_t room, struct widths *widths)
+{
+    measure(table, &steps[0], widths);
+    if (narrow(widths, table->shown, room))
+        return true;
+    if (leading_columns(table) < table->shown)
+        return false;
+    for (size_t i = 1; i < ARRAY_SIZE(steps) && total(widths, 0, table->shown) > room; i++) {
+        measure(table, &steps[i], widths);
+        narrow(widths, table->shown, room);
+    }
+    return true; /* there are no figures to make parts of */
 }
 
 /* Nothing is cut: names are folded, and if that is not enough there are several tables. */
 static int print_fitting(struct table *table, size_t room, FILE *file)
 {
     struct widths widths;
+    bool fits = narrow_all(table, room, &widths);
 
-    measure(table, WHOLE_WORDS, &widths);
-    bool fits = narrow(&widths, table->shown, room) ||
-                leading_columns(table) == table->shown; /* no figures */
     if (!fits)
-        narrow_leading(table, room, &widths);
-    int result = fold_names(table, &widths);
+        narrow_for_parts(table, room, &widths);
+    int result = fold_columns(table, &widths);
     if (result < 0 || !fits)
         return result < 0 ? result : print_parts(table, &widths, room, file);
     return print_lines(table, file);
@@ -327,7 +428,7 @@ int table_print(struct table *table, FILE *file)
 {
     size_t room = terminal_width(file);
 
-    if (scols_table_get_nlines(table->lines) == 0) {
+    if (scols_table_get_nlines(table->lines) == HEADING_LINE + 1) {
         fputs("none\n", file);
         return 0;
     }
