@@ -13,6 +13,7 @@ cd "$scratch" || exit 1
 # writing lines to descriptor 7.
 connections() {
     mkfifo fifo
+    rm -f held # one of before is ready at once
     "$crowd" connections "$1" < fifo > held &
     holder=$!
     exec 7> fifo
@@ -179,7 +180,7 @@ complete=0
 round=0
 while [ $round -lt $rounds ]; do
     round=$((round + 1))
-    rm -rf churn.trace
+    rm -rf churn.trace churned.1 churned.2
     "$crowd" threads 20 > churned.1 &
     one=$!
     "$crowd" threads 20 > churned.2 &

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # network_test.sh BUILD_FOLDER: what is recorded of the network's service is what the kernel tells
 # others: of a connection between two hosts (network namespaces) of which one forgets the way to the
-# other for a while, and of one that lives on when the recording ends.
+# other for a while, of one that ends after its process, and of one that lives on when the recording ends.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 . "$(dirname "$0")/two_hosts.sh"
@@ -79,28 +79,27 @@ check_equal "... and so does dpm stats" "$(cut -d ' ' -f 2 client.out)" \
     "$("$dpm" stats --json blocked.trace | jq '[.paths[].network.retransmitted | values] | add')"
 check "... also in its table" sh -c "'$dpm' stats --by path blocked.trace | grep -q 'RTT SENT AGAIN'"
 
-"$dpm" run -o stays.trace -- ip netns exec $here python3 client.py stay $there > client.out 2> err &
+"$dpm" run -o stays.trace -- ip netns exec $here python3 client.py stay $there > stays.out 2> err &
 meter=$!
-wait_for 20 test -s client.out
+wait_for 20 test -s stays.out
 sleep 0.2
-pkill -TERM -P $meter dpm 2> kill.err
-kill -TERM $meter
+kill -TERM $meter # which is the command's
 wait $meter
-check_equal "a connection that lives on is told of as the recording ends" "$(cat client.out)" \
+check_equal "a connection whose process is killed at the end is told of, though it ends later" "$(cat stays.out)" \
     "$(recorded stays.trace)"
 pkill -f "client.py stay $there" 2> kill.err
 
 # What a process that is acquired has in flight already.
-ip netns exec $here python3 client.py flight $there > client.out &
+ip netns exec $here python3 client.py flight $there > flight.out &
 client=$!
-wait_for 20 test -s client.out
+wait_for 20 test -s flight.out
 "$dpm" acquire -o flight.trace --pid $client --duration 300ms > out 2> err
 kill $client
 wait $client 2> kill.err
 ip -n $there route del blackhole 10.9.8.1/32
-in_flight=$(cut -d ' ' -f 1 client.out)
-check "what is sent on a way without return stays in flight: $(cat client.out)" sh -c \
-    '[ "$(cut -d " " -f 1 client.out)" = 3000 ] && [ "$(cut -d " " -f 2 client.out)" -ge 1 ]'
+in_flight=$(cut -d ' ' -f 1 flight.out)
+check "what is sent on a way without return stays in flight: $(cat flight.out)" sh -c \
+    '[ "$(cut -d " " -f 1 flight.out)" = 3000 ] && [ "$(cut -d " " -f 2 flight.out)" -ge 1 ]'
 check_equal "dpm stats tells it" "$in_flight" \
     "$("$dpm" stats --json flight.trace | jq '[.paths[].network.unacknowledged_bytes | values] | add')"
 check_equal "... also in CSV" "$in_flight" "$("$dpm" stats --csv --by path flight.trace | python3 -c '

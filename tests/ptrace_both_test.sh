@@ -113,7 +113,7 @@ for _ in range(2):
 END
     for meters in "kernel ptrace" "ptrace kernel" "ptrace ptrace"; do
         port=$(free_port)
-        rm -rf server.trace client.trace
+        rm -rf server.trace client.trace served
         "$dpm" run --meter "${meters% *}" -o server.trace --report server.report -- python3 serve.py "$port" \
             > served 2> server.err &
         server=$!

@@ -90,14 +90,16 @@ static __always_inline void write_network(struct path *path, struct sock *sk)
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* close, or exit, in its caller: the connection may go on to end when nobody listens any more. */
+/* close, or exit, in its caller: the connection may go on to end when nobody listens any more, and nobody has it then who
+ * could be found with it. `stream`: NULL if it is not metered; one that exits has ended already. */
 static __always_inline void note_close(struct stream *stream, struct sock *sk)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
 
     if (path == NULL)
         return;
-    path = tcp_path(stream, sk, -1, -1); /* closed without a message: told now */
+    if (stream != NULL && wants(stream, FLAGS_OF_CONNECTION))
+        path = tcp_path(stream, sk, -1, -1); /* closed without a message: told now */
     if (path != NULL && path->number != 0)
         write_network(path, sk);
 }
@@ -113,8 +115,8 @@ static __always_inline bool is_part_of_mptcp(struct sock *sk, int new_state)
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
 {
-    const uint32_t calls =
-        1 << TCP_SYN_SENT | 1 << TCP_LISTEN | 1 << TCP_FIN_WAIT1 | 1 << TCP_LAST_ACK;
+    const uint32_t closes = 1 << TCP_FIN_WAIT1 | 1 << TCP_LAST_ACK;
+    const uint32_t calls = 1 << TCP_SYN_SENT | 1 << TCP_LISTEN | closes;
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream;
 
@@ -128,14 +130,10 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
     if (!(calls >> (new_state & 31) & 1))
         return 0;
     stream = running_stream(task);
-    if (stream == NULL)
-        return 0;
-    if (new_state == TCP_SYN_SENT)
-        note_beginning(sk, PATH_ROLE_CONNECTED);
-    else if (new_state == TCP_LISTEN)
-        note_beginning(sk, PATH_ROLE_ACCEPTED);
-    else if (wants(stream, FLAGS_OF_CONNECTION))
+    if (closes >> (new_state & 31) & 1)
         note_close(stream, sk);
+    else if (stream != NULL)
+        note_beginning(sk, new_state == TCP_LISTEN ? PATH_ROLE_ACCEPTED : PATH_ROLE_CONNECTED);
     return 0;
 }
 
