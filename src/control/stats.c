@@ -118,6 +118,7 @@ static int read_by(struct stats_options *options)
     size_t word;
     int status = option_word("stats", "by", by_word, &word);
 
+    options->show.rates = true;
     if (status < 0 && word >= BY_TABLES)
         options->show.table = tables[word - BY_TABLES].table;
     else if (status < 0)
@@ -164,7 +165,7 @@ static const struct command_option stats_options[] = {
      {"WHAT", ARGUMENT_WORD, by_word},
      "one row for each process (as without it), user, container, program, machine or\n"
      "PID namespace (namespace); or only the table of pairs (pair), paths (path) or\n"
-     "procedures (procedure)"},
+     "procedures (procedure); with rates and sizes of messages"},
     {"sort",
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},

@@ -31,21 +31,32 @@ static bool has_times(const void *row)
     return false;
 }
 
+void distribution_text(const struct histogram *values, void (*show)(uint64_t, char[UNIT_SIZE]),
+                       char cells[DISTRIBUTION_CELLS][UNIT_SIZE])
+{
+    uint64_t count = histogram_count(values);
+
+    for (size_t i = 0; i < DISTRIBUTION_CELLS; i++)
+        strcpy(cells[i], "-");
+    if (count == 0)
+        return;
+    show(histogram_sum(values) / count, cells[0]);
+    show(histogram_quantile(values, 0.5), cells[1]);
+    show(histogram_quantile(values, 0.9), cells[2]);
+    show(histogram_quantile(values, 0.99), cells[3]);
+    show(histogram_max(values), cells[4]);
+}
+
 static int add_row(struct table *table, const char *name, const char *what,
                    const struct histogram *times)
 {
-    uint64_t values = histogram_count(times);
     char count[UNIT_SIZE];
-    char cells[5][UNIT_SIZE];
+    char cells[DISTRIBUTION_CELLS][UNIT_SIZE];
 
-    if (values == 0)
+    if (histogram_count(times) == 0)
         return 0;
-    show_count(values, count);
-    show_duration(histogram_sum(times) / values, cells[0]);
-    show_duration(histogram_quantile(times, 0.5), cells[1]);
-    show_duration(histogram_quantile(times, 0.9), cells[2]);
-    show_duration(histogram_quantile(times, 0.99), cells[3]);
-    show_duration(histogram_max(times), cells[4]);
+    show_count(histogram_count(times), count);
+    distribution_text(times, show_duration, cells);
     return table_add(table, (const char *[]){name, what, count, cells[0], cells[1], cells[2],
                                              cells[3], cells[4]});
 }

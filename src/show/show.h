@@ -55,6 +55,9 @@ bool show_has_colours(FILE *file);
 /* A text from this column on, where the line is now, and a newline: on a terminal in as many lines as it takes. */
 void show_indented(FILE *file, size_t column, const char *text);
 
+/* How often in a second, without a unit: "0", "<0.01", "0.25", "12.5", "1,234". */
+void show_frequency(double rate, char text[UNIT_SIZE]);
+
 /* Without a unit: "<0.1", "2.5", "37". */
 void show_percent(uint64_t part, uint64_t whole, char text[UNIT_SIZE]);
 
@@ -79,7 +82,8 @@ struct show_options {
     bool histogram;        /* tables and JSON: also how sizes and times are distributed */
     enum show_table table; /* tables: which */
     enum show_order order; /* tables and CSV */
-    bool live; /* tables: the recording still goes on, so that it has no end yet is no defect */
+    bool rates; /* tables: also rates and sizes of messages, of processes or the one table shown */
+    bool live;  /* tables: the recording still goes on, so that it has no end yet is no defect */
     /* tables: before them what is found in them and in these analyses, whose `communication` is not looked at; NULL: nothing */
     const struct report *findings;
     bool all; /* tables: every row, not the 100 largest and a row of others. JSON has all always */

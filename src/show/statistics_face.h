@@ -33,6 +33,23 @@ int print_interval_table(const struct communication *communication, FILE *file);
 int print_histogram_bars(const struct communication *communication, FILE *file,
                          const struct show_options *options);
 
+#define DISTRIBUTION_CELLS 5 /* MEAN, P50, P90, P99, MAX */
+
+/* Of no values each is "-". */
+void distribution_text(const struct histogram *values, void (*show)(uint64_t, char[UNIT_SIZE]),
+                       char cells[DISTRIBUTION_CELLS][UNIT_SIZE]);
+
+/* ---- rate_table.c; return 0 or -ENOMEM ---- */
+
+/* Rates and sizes of messages: of processes or groups, and of what else is shown alone. Nothing where they are not
+ * asked for, or there are no messages. */
+int print_process_rates(const struct communication *communication, FILE *file,
+                        const struct show_options *options);
+int print_pair_rates(const struct communication *communication, FILE *file,
+                     const struct show_options *options);
+int print_path_rates(const struct communication *communication, FILE *file,
+                     const struct show_options *options);
+
 /* ---- chosen_table.c ---- */
 
 /* A table of those rows that have something to show in it. */

@@ -413,8 +413,11 @@ static int print_procedures(const struct communication *communication, FILE *fil
                        ? communication->procedure_count
                        : MOST_PROCEDURES;
     struct table table;
-    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
+    /* what procedures are called stands at the end of a recording */
+    if (communication->procedure_count == 0 || options->live)
+        return 0;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
     for (size_t i = 0; result == 0 && i < shown; i++) {
         const struct communication_procedure *row = &communication->procedures[i];
         char name[PROCEDURE_NAME_SIZE + 1];
@@ -439,34 +442,33 @@ static int print_procedures(const struct communication *communication, FILE *fil
 
 /* ---- all of it ---- */
 
-static bool is_asked(const struct show_options *options, enum show_table table)
-{
-    return options->table == TABLE_ALL || options->table == table;
-}
+/* Tables in the order in which they are shown; some have nothing to show. */
+static const struct {
+    enum show_table part;
+    int (*print)(const struct communication *communication, FILE *file,
+                 const struct show_options *options);
+} tables[] = {
+    {TABLE_PROCESSES, print_processes},
+    {TABLE_PROCESSES, print_process_rates},
+    {TABLE_PROCESSES, print_answer_table},
+    {TABLE_PROCESSES, print_queue_table},
+    {TABLE_PAIRS, print_pairs},
+    {TABLE_PAIRS, print_pair_rates},
+    {TABLE_PAIRS, print_late_table},
+    {TABLE_PATHS, print_paths},
+    {TABLE_PATHS, print_path_rates},
+    {TABLE_PATHS, print_path_wait_table},
+    {TABLE_PROCEDURES, print_procedures},
+};
 
 static int print_tables(const struct communication *communication, FILE *file,
                         const struct show_options *options)
 {
     int result = 0;
 
-    if (is_asked(options, TABLE_PROCESSES))
-        result = print_processes(communication, file, options);
-    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PROCESSES))
-        result = print_answer_table(communication, file, options);
-    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PROCESSES))
-        result = print_queue_table(communication, file, options);
-    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PAIRS))
-        result = print_pairs(communication, file, options);
-    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PAIRS))
-        result = print_late_table(communication, file, options);
-    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PATHS))
-        result = print_paths(communication, file, options);
-    if (result == 0 && !ferror(file) && is_asked(options, TABLE_PATHS))
-        result = print_path_wait_table(communication, file, options);
-    /* what procedures are called stands at the end of a recording */
-    if (result == 0 && !ferror(file) && communication->procedure_count > 0 && !options->live &&
-        is_asked(options, TABLE_PROCEDURES))
-        result = print_procedures(communication, file, options);
+    for (size_t i = 0; i < ARRAY_SIZE(tables) && result == 0 && !ferror(file); i++)
+        if (options->table == TABLE_ALL || options->table == tables[i].part)
+            result = tables[i].print(communication, file, options);
     if (result == 0 && !ferror(file) && communication->interval != 0)
         result = print_interval_table(communication, file);
     if (result == 0 && !ferror(file) && options->histogram)

@@ -324,7 +324,7 @@ static int print_lines(struct table *table, FILE *file)
 /* Whether a column says more of what stands in the one before it. */
 static bool belongs_to_the_last(const struct table *table, size_t column)
 {
-    static const char *const words[] = {"P50", "P99", "MAX", "%"};
+    static const char *const words[] = {"MEAN", "P50", "P90", "P99", "MAX", "%", "BYTES/S"};
 
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (strcmp(heading(table, column), words[i]) == 0)

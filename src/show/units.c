@@ -149,6 +149,16 @@ double show_rate(uint64_t amount, uint64_t duration)
     return duration == 0 ? 0 : (double)amount * 1e9 / (double)duration;
 }
 
+void show_frequency(double rate, char text[UNIT_SIZE])
+{
+    if (rate > 0 && rate < 0.005)
+        strcpy(text, "<0.01");
+    else if (rate > 0 && rate < 99.95)
+        snprintf(text, UNIT_SIZE, rate < 9.995 ? "%.2f" : "%.1f", rate);
+    else
+        show_count((uint64_t)(rate + 0.5), text);
+}
+
 void show_percent(uint64_t part, uint64_t whole, char text[UNIT_SIZE])
 {
     double percent = 100 * show_share(part, whole);
