@@ -256,8 +256,7 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
     if (end->record == NULL) {
         end->kind = told->kind;
         end->counted = is_counted(told->kind, history->origins[origin].meter);
-        end->may_doubt = is_counted_in(told->kind, METER_KERNEL) ||
-                         told->kind == PATH_UNIX_STREAM ||
+        end->may_doubt = (told->kind != PATH_TCP && told->kind != PATH_UDP) ||
                          history->origins[origin].meter == METER_PTRACE;
         end->counted_in = is_counted_in(told->kind, history->origins[origin].meter);
     }

@@ -9,7 +9,8 @@
  *
  *      in doubt ----> no such send in progress, and taken + queued = sent ----> certain
  *
- * In doubt SENDs and RECEIVEs of a stream of bytes are RECORD_OLDER. A datagram or packet is queued whole.
+ * In doubt SENDs and RECEIVEs of a stream of bytes are RECORD_OLDER, and so are SENDs of a datagram or packet, which is
+ * queued whole and looked for there: number.bpf.h.
  */
 #ifndef DPM_DOUBT_BPF_H
 #define DPM_DOUBT_BPF_H

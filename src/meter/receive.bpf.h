@@ -149,22 +149,25 @@ static __always_inline uint64_t cookie_of_sender(struct sock *sender)
 }
 
 /* A datagram is taken, with the receiving socket's queue locked: now its number is sure. (That of a socket
- * whose cookie nobody has asked for is numbered when the call ends.) */
+ * whose cookie nobody has asked for is numbered when the call ends, and that of a stream being marked.) */
 static __always_inline void number_datagram(struct stream *stream, struct task_struct *task,
                                             uint64_t peer, struct sock *sender)
 {
     struct receive_call *call = &stream->receive;
     struct pair_key key = {.peer = peer};
-    struct path *path;
+    struct path *path = NULL;
 
     call->peer = peer;
     call->numbered = 0;
     key.socket = cookie_of_descriptor(task, receiving_descriptor(task));
-    if (key.socket == 0 || peer == 0 || is_peek(task) || !wants(stream, FLAGS_OF_UNIX_RECEIVE))
+    if (is_peek(task))
         return;
-    path = pair_noted(&key);
-    if (path == NULL)
+    if (key.socket != 0 && peer != 0 && wants(stream, FLAGS_OF_UNIX_RECEIVE))
+        path = pair_noted(&key);
+    if (path == NULL) {
+        call->late = bpf_ktime_get_ns();
         return;
+    }
     path->sender = (uint64_t)sender;
     call->first = __sync_fetch_and_add(&path->in, 1);
     call->numbered = 1;
@@ -395,8 +398,20 @@ static __noinline int unix_received(struct stream *stream, struct sock *sk, uint
     return 0;
 }
 
-static __noinline int datagram_received(struct stream *stream, struct sock *sk, int result,
-                                        bool older)
+/* The number of a datagram that had none when it was taken. It counts, unless its sender's count was settled in the
+ * meantime, by what was counted then and what was queued: it was neither. */
+static __always_inline uint32_t number_late(struct receive_call *call, struct path *path,
+                                            const struct path *sender)
+{
+    if (call->copied == 0)
+        return path->start_in - 1; /* taken before its stream was marked */
+    if (sender == NULL || sender->settled <= call->late)
+        return __sync_fetch_and_add(&path->in, 1);
+    call->flags |= RECORD_OLDER; /* others may have been taken since */
+    return path->in - 1;
+}
+
+static __noinline int datagram_received(struct stream *stream, struct sock *sk, int result)
 {
     struct receive_call *call = &stream->receive;
     struct path *path = datagram_path(stream, sk, call->peer);
@@ -418,13 +433,13 @@ static __noinline int datagram_received(struct stream *stream, struct sock *sk, 
         write_receive(stream, 0, true);
         return 0;
     }
+    /* its first message may be here before its own hooks have run */
+    sender = pair_noted(&reverse);
     if (!call->numbered)
-        call->first = older ? path->start_in - 1 : __sync_fetch_and_add(&path->in, 1);
+        call->first = number_late(call, path, sender);
     call->numbered = 0;
     if (silent(stream))
         begin_behind(path, PATH_MOVED_IN, call->first + 1);
-    /* its first message may be here before its own hooks have run */
-    sender = pair_noted(&reverse);
     if (sender != NULL)
         note_early(&sender->early, call->first + 1, sender->out);
     write_receive(stream, bytes_copied(call, result), true);
@@ -481,6 +496,7 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
             count_failed(stream, &stream->failed_receives);
         stream->receivecall = 0;
         stream->receive.socket = 0;
+        stream->receive.copied = 0;
         return 0;
     }
     if (call == CALL_RECVMMSG)
@@ -495,7 +511,7 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
         return flags & MSG_OOB ? urgent_received(stream, sk, result)
                                : tcp_received(stream, task, sk, result);
     case PATH_UNIX_DATAGRAM:
-        return datagram_received(stream, sk, result, older);
+        return datagram_received(stream, sk, result);
     case PATH_UDP:
         return udp_received(stream, task, sk, result, flags);
     default:

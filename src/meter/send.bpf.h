@@ -9,6 +9,7 @@
 #ifndef DPM_SEND_BPF_H
 #define DPM_SEND_BPF_H
 
+#include "meter/number.bpf.h"
 #include "meter/receive.bpf.h"
 #include "meter/udp.bpf.h"
 
@@ -217,6 +218,37 @@ static __always_inline void end_visible(struct path *path, struct send_call *cal
         call->begin = early;
 }
 
+/* Doubt lasts so long at least: a thread that was held up when the metering began, after it had queued a message, will
+ * count that when it goes on. Until then each message is looked for. */
+#define LEAST_DOUBT 100000000 /* ns */
+
+/* Soon after the metering began calls may go on that were in progress then: what a path counts that is new is in
+ * doubt, too. */
+static __always_inline bool may_be_older(uint64_t begin)
+{
+    return begun_at != 0 && (begin < begun_at || begin - begun_at < LEAST_DOUBT);
+}
+
+/* A message that was sent while the path's count is in doubt. Its place in the queue told its number, unless it was taken too
+ * soon, or other sends were in progress, and it may be theirs; else it says that it may be wrong. */
+static __always_inline void count_doubtful(struct path *path, struct send_call *call)
+{
+    uint32_t number = call->number;
+
+    if (!call->numbered || call->seen == 0 || call->others != 0 ||
+        *(volatile uint32_t *)&path->sends.visible != call->seen) {
+        call->first = __sync_fetch_and_add(&path->out, 1);
+        call->flags |= RECORD_OLDER;
+        return;
+    }
+    call->first = number;
+    if (path->out != number)
+        call->flags |= RECORD_OLDER; /* one of both is wrong: the next one tells */
+    else if (begun >= mark_generation && call->begin - begun_at >= LEAST_DOUBT)
+        path->state &= ~PATH_IN_DOUBT;
+    path->out = number + 1;
+}
+
 static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t kind, int result)
 {
     struct send_call *call = &stream->send;
@@ -224,18 +256,29 @@ static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t
     uint32_t step = kind == PATH_UNIX_STREAM ? result : 1;
     struct path *path = kind == PATH_UNIX_DATAGRAM ? datagram_path(stream, sk, call->peer)
                                                    : unix_path(stream, sk, kind);
+    bool in_doubt;
 
     call->socket = 0;
     if (path == NULL)
         return 0;
     call->path = path->number;
-    if (kind != PATH_UNIX_DATAGRAM && (path->state & PATH_SETTLED) &&
-        (begin < path->settled || stream->older_socket == (uint64_t)sk))
-        call->first = count_again(path, sk, kind, step);
-    else
-        call->first = __sync_fetch_and_add(&path->out, step);
-    if (path->state & PATH_IN_DOUBT)
-        call->flags |= RECORD_OLDER;
+    if (kind == PATH_UNIX_DATAGRAM && call->first_sends != 0 && path->out == 0 &&
+        may_be_older(begin))
+        path->state |= PATH_IN_DOUBT;
+    in_doubt = (path->state & PATH_IN_DOUBT) != 0;
+    if (in_doubt && kind != PATH_UNIX_STREAM && (call->numbered || kind == PATH_UNIX_DATAGRAM) &&
+        ((path->state & PATH_SETTLED) || !silent(stream))) {
+        count_doubtful(path, call);
+    } else {
+        if (kind != PATH_UNIX_DATAGRAM && (path->state & PATH_SETTLED) &&
+            (begin < path->settled || stream->older_socket == (uint64_t)sk))
+            call->first = count_again(path, sk, kind, step);
+        else
+            call->first = __sync_fetch_and_add(&path->out, step);
+        if (path->state & PATH_IN_DOUBT)
+            call->flags |= RECORD_OLDER;
+    }
+    call->numbered = 0;
     call->done = 0;
     call->begin = visible_since(&path->early, call->first, begin);
     end_visible(path, call);
@@ -337,8 +380,45 @@ static __always_inline void begin_counted(struct send_call *call, struct sends *
     call->others = call->seen - 1 - *(volatile uint32_t *)&sends->ended;
 }
 
-/* On a datagram socket, known by its descriptor. */
-static __always_inline void begin_datagram(struct send_call *call)
+/* The path of a datagram socket and a peer it sends to, noted if it is new. One that is new though the peer has received
+ * from there was not counted from the first message on. */
+static __always_inline struct path *sending_pair(const struct pair_key *key, uint64_t begin)
+{
+    struct pair_key reverse = {.socket = key->peer, .peer = key->socket};
+    struct path *path = bpf_map_lookup_elem(&pairs, key);
+
+    if (path != NULL)
+        return path;
+    path = pair_noted(key);
+    if (path != NULL && begun_at != 0 &&
+        (may_be_older(begin) || bpf_map_lookup_elem(&pairs, &reverse) != NULL))
+        path->state |= PATH_IN_DOUBT;
+    return path;
+}
+
+/* Looks which number a datagram has. Of a peer that has taken nothing yet there is no doubt after this; most likely it
+ * is not metered. */
+static __noinline int number_datagram_sent(struct send_call *call, struct path *path,
+                                           struct sock *receiver, const struct pair_key *key)
+{
+    struct pair_key reverse = {.socket = key->peer, .peer = key->socket};
+    struct path *taken = bpf_map_lookup_elem(&pairs, &reverse);
+    const uint32_t none = 0;
+
+    if (!find_number(call, path, receiver, key->socket, taken == NULL ? &none : &taken->in) ||
+        taken != NULL || begun < mark_generation)
+        return 0;
+    if (bpf_map_lookup_elem(&pairs, &reverse) != NULL) {
+        call->numbered = 0; /* now it has */
+        return 0;
+    }
+    path->out = call->number;
+    path->state &= ~PATH_IN_DOUBT;
+    return 0;
+}
+
+/* On a datagram socket, known by its descriptor; `receiver` is the peer's. */
+static __always_inline void begin_datagram(struct send_call *call, struct sock *receiver)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct pt_regs *registers = registers_of(task);
@@ -358,12 +438,32 @@ static __always_inline void begin_datagram(struct send_call *call)
         begin_counted(call, first);
         return;
     }
-    path = pair_noted(&key);
+    path = sending_pair(&key, call->begin);
     if (path == NULL)
         return;
     begin_counted(call, &path->sends);
     if (*(volatile uint32_t *)&first->visible != *(volatile uint32_t *)&first->ended)
         call->others++;
+    if (path->state & PATH_IN_DOUBT)
+        number_datagram_sent(call, path, receiver, &key);
+}
+
+/* The same on a seqpacket socket, whose receiver's queue is its own. */
+static __always_inline void number_packet(struct send_call *call, struct path *path,
+                                          struct sock *receiver)
+{
+    struct unix_sock *unix_socket = bpf_skc_to_unix_sock(receiver);
+    struct sock *sender = unix_socket == NULL ? NULL : unix_socket->peer;
+    struct taken nothing = {};
+    struct taken *taken;
+    uint64_t key;
+
+    if (sender == NULL)
+        return;
+    key = bpf_get_socket_cookie(sender);
+    taken = taken_noted(key, &nothing);
+    if (taken != NULL)
+        find_number(call, path, receiver, key, &taken->in);
 }
 
 /* A send to the socket `sk` begins; `path` is the sending socket's. One of which nothing is told for now, however long
@@ -415,7 +515,9 @@ static __always_inline void unix_queued(const struct send_call *call, struct soc
     if (path == NULL || senders == NULL || path->number == 0)
         return;
     queued.path = path->number;
-    queued.offset = senders->out + (sk->sk_type == SOCK_STREAM ? call->out - queued.bytes : 0);
+    queued.offset = call->numbered ? call->number : senders->out;
+    if (sk->sk_type == SOCK_STREAM)
+        queued.offset += call->out - queued.bytes;
     queued.queue = sk->sk_type == SOCK_STREAM && bpf_core_field_exists(receiver->inq_len)
                        ? receiver->inq_len
                        : sk->sk_receive_queue.qlen;
@@ -441,13 +543,16 @@ static __always_inline int unix_visible(struct stream *stream, struct sock *sk)
         call->first = 0; /* a path not told yet begins there */
         call->seen = 0;
         call->first_sends = 0;
+        call->numbered = 0;
         path = sk->sk_type == SOCK_DGRAM ? NULL : peer_noted(sk);
         if (path != NULL && sk->sk_type == SOCK_STREAM)
             look_for_doubt(stream, path, sk);
         if (path != NULL)
             begin_counted(call, &path->sends);
         else if (sk->sk_type == SOCK_DGRAM)
-            begin_datagram(call);
+            begin_datagram(call, sk);
+        if (path != NULL && sk->sk_type == SOCK_SEQPACKET && (path->state & PATH_IN_DOUBT))
+            number_packet(call, path, sk);
         if (path != NULL && sk->sk_type == SOCK_STREAM &&
             wants(stream, EVENT_FLAG(EVENT_SENDCALL))) {
             call->path = path->number;

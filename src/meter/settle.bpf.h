@@ -16,6 +16,7 @@
 #define DPM_SETTLE_BPF_H
 
 #include "meter/call.bpf.h"
+#include "meter/number.bpf.h"
 #include "meter/unseen.bpf.h"
 
 #define PASSES_THAT_AGREE 4
@@ -23,8 +24,8 @@
 #define LOOKS_AT_MESSAGES 32
 #define LOOKS_THAT_AGREE  8
 
-/* Makes good what the sender's count lacks, when enough passes agree on it. */
-static __always_inline void believe_shift(struct path *sender, uint32_t shift)
+/* Makes good what the sender's count lacks, when enough passes agree on it: this one, begun at `when`. */
+static __always_inline void believe_shift(struct path *sender, uint32_t shift, uint64_t when)
 {
     sender->settling = shift == sender->shift ? sender->settling + 1 : 1;
     sender->shift = shift;
@@ -33,7 +34,7 @@ static __always_inline void believe_shift(struct path *sender, uint32_t shift)
         return;
     }
     __sync_fetch_and_add(&sender->out, shift);
-    sender->settled = bpf_ktime_get_ns();
+    sender->settled = when;
     sender->state |= PATH_SETTLED;
 }
 
@@ -76,7 +77,7 @@ static __always_inline void settle_bytes(struct path *sender, uint64_t socket, s
 
     bpf_loop(LOOKS_OF_A_PASS, look_at_bytes, &looks, 0);
     if (looks.known)
-        believe_shift(sender, looks.least);
+        believe_shift(sender, looks.least, bpf_ktime_get_ns());
     else
         __sync_fetch_and_add(&unsettled, 1);
     if (sender->state & PATH_SETTLED)
@@ -84,47 +85,6 @@ static __always_inline void settle_bytes(struct path *sender, uint64_t socket, s
 }
 
 /* ---- queues of messages ---- */
-
-struct queue_walk {
-    struct sk_buff *next;
-    uint64_t head;
-    uint64_t socket;  /* cookie of the receiver ... */
-    uint64_t address; /* ... and the socket's */
-    uint64_t sender;  /* cookie */
-    uint32_t passed;  /* messages */
-    uint32_t of_sender;
-};
-
-#define LONGEST_QUEUE 65536 /* messages; net.unix.max_dgram_qlen is 10 to 512 as a rule */
-
-static __always_inline void begin_walk(struct queue_walk *walk, struct sock *receiver)
-{
-    walk->head = (uint64_t)__builtin_preserve_access_index(&receiver->sk_receive_queue);
-    walk->next = BPF_CORE_READ(receiver, sk_receive_queue.next);
-}
-
-/* The next message's sender (cookie; 0 = a socket that nobody metered holds); false: there is none. */
-static __always_inline bool next_message(struct queue_walk *walk, uint64_t *ret_sender)
-{
-    struct sk_buff *message = walk->next;
-
-    if (message == NULL || (uint64_t)message == walk->head)
-        return false;
-    *ret_sender = BPF_CORE_READ(message, sk, __sk_common.skc_cookie.counter);
-    walk->next = BPF_CORE_READ(message, next);
-    walk->passed++;
-    return true;
-}
-
-static long count_of_sender(uint32_t index, struct queue_walk *walk)
-{
-    uint64_t sender;
-
-    if (!next_message(walk, &sender))
-        return 1;
-    walk->of_sender += sender == walk->sender;
-    return 0;
-}
 
 /* What one look at a queue of messages finds. */
 struct messages {
@@ -192,18 +152,21 @@ static long look_again(uint32_t index, struct looks *looks)
 
 /* A call between its steps makes the shift of messages seem larger (queued, and not counted yet) or
  * smaller (taken from the queue, and not counted yet). A receiver has locked the queue then, but for
- * a last moment, and neither takes long: what was found most often in a row is it. */
+ * a last moment, and neither takes long: what was found most often in a row is it. But a call may be held up there for as
+ * long as a machine takes its processor away: it is in doubt until a send has seen it to be right (number.bpf.h). */
 static __always_inline void settle_messages(struct path *sender, const uint32_t *in,
                                             struct sock *receiver, uint64_t from)
 {
     struct looks looks = {.in = in, .out = &sender->out, .receiver = receiver, .from = from};
+    uint64_t when = bpf_ktime_get_ns();
 
+    sender->state |= PATH_IN_DOUBT;
     __builtin_memset(&found, 0, sizeof(found));
     bpf_loop(LOOKS_AT_MESSAGES, look_again, &looks, 0);
     if (found.longest == 0)
         __sync_fetch_and_add(&unsettled, 1);
     else
-        believe_shift(sender, found.shift);
+        believe_shift(sender, found.shift, when);
 }
 
 /* One direction: `sender` is the storage of the sending socket, `key` its cookie. */

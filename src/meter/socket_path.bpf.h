@@ -178,13 +178,16 @@ static __always_inline struct taken *taken_noted(uint64_t key, const struct take
 }
 
 /* The path of a UNIX datagram socket and a peer, noted if it is new; it is told when a metered stream
- * has used it. NULL: no memory. */
+ * has used it. While nothing is told yet calls may be in progress that are older, and what it counts is in doubt.
+ * NULL: no memory. */
 static __noinline struct path *pair_noted(const struct pair_key *key)
 {
     struct path *path = bpf_map_lookup_elem(&pairs, key), fresh = {};
 
     if (path != NULL)
         return path;
+    if (begun < mark_generation)
+        fresh.state = PATH_IN_DOUBT;
     /* the other end may be making it at the same time: what counts is that it is there */
     bpf_map_update_elem(&pairs, key, &fresh, BPF_NOEXIST);
     return bpf_map_lookup_elem(&pairs, key);

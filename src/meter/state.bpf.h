@@ -45,6 +45,8 @@ struct send_call {
     uint32_t seen;        /* 0 = that is not known */
     uint32_t others;      /* ... and how many others were in progress then */
     uint32_t first_sends; /* place there where it is counted, + 1; 0: it is counted at its path */
+    uint32_t number;      /* of a message, by its place in the queue, number.bpf.h ... */
+    uint8_t numbered;     /* ... which it was looked for and found */
 };
 
 /* Whether a receive call has pieces that nobody told. */
@@ -62,6 +64,7 @@ struct receive_call {
     uint32_t next;    /* offset after its last */
     uint32_t done;    /* bytes of the call in finished pieces */
     uint64_t peer;    /* UNIX datagram: cookie of the sending socket */
+    uint64_t late;    /* UNIX datagram: when it was taken, if it was not `numbered` then */
     uint32_t copied;  /* UNIX datagram, seqpacket: bytes handed over, plus 1; 0 = not seen */
     uint32_t flags;   /* RECORD_END_OF_FILE */
     uint32_t call;    /* TCP: number of the system call */
@@ -175,7 +178,7 @@ enum path_state {
     PATH_INBOX = 8,       /* UDP socket: what comes is noted in `inbox` */
     PATH_LISTED = 16,     /* UDP: `udp_peers` has it */
     PATH_SETTLED = 32,    /* UNIX: `out` counts from where the receiver's count begins */
-    PATH_IN_DOUBT = 64,   /* UNIX stream: what is counted may be wrong, doubt.bpf.h */
+    PATH_IN_DOUBT = 64,   /* UNIX: what is counted as sent may be wrong, doubt.bpf.h */
     PATH_ARRIVING = 128,  /* TCP: `arrived` is exact */
 };
 
@@ -219,7 +222,7 @@ struct path {
     uint64_t inode;
     struct early early; /* UNIX */
     uint32_t shift;     /* what `out` lacks to agree with the receiver's count */
-    uint64_t settled;   /* when that was made good, PATH_SETTLED, and when it was found right */
+    uint64_t settled;   /* when that was made good, and when the queue was last looked at since */
     uint64_t socket; /* UNIX datagram, stream in doubt: address of the socket, 0 = not known ... */
     uint64_t sender; /* ... and of the peer's, if it has sent */
     uint32_t gone; /* UNIX datagram: the last sweep found the peer's closed, and none of its left */
