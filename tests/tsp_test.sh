@@ -109,17 +109,14 @@ while [ "$cities" -le 12 ]; do
     servers=1
     while [ "$servers" -le 4 ]; do
         for version in 1 2 3; do
-            wrong=0
-            each=$seed
-            while [ "$each" -le $((seed + 2)) ]; do
-                check_optimum "$cities" "$servers" "$version" "$each" || {
-                    wrong=1
-                    echo "# wrong: --cities $cities --servers $servers --version $version" \
-                        "--seed $each"
-                    sed 's/^/#   /' "$scratch/one"
-                }
-                each=$((each + 1))
-            done
+            # each seed by every version and by some numbers of servers
+            each=$((seed + (servers + version) % 3))
+            check_optimum "$cities" "$servers" "$version" "$each"
+            wrong=$?
+            if [ "$wrong" -ne 0 ]; then
+                echo "# wrong: --cities $cities --servers $servers --version $version --seed $each"
+                sed 's/^/#   /' "$scratch/one"
+            fi
             result "$wrong" "optimum of $cities cities by $servers servers, version $version"
         done
         servers=$((servers + 1))
