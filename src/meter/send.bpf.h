@@ -249,6 +249,30 @@ static __always_inline void count_doubtful(struct path *path, struct send_call *
     path->out = number + 1;
 }
 
+/* Whether a message in doubt is counted by its place in the queue, if that was found. */
+static __always_inline bool is_looked_for(const struct stream *stream, const struct path *path,
+                                          uint32_t kind)
+{
+    return (path->state & PATH_IN_DOUBT) && kind != PATH_UNIX_STREAM &&
+           (stream->send.numbered || kind == PATH_UNIX_DATAGRAM) &&
+           ((path->state & PATH_SETTLED) || !silent(stream));
+}
+
+/* `begin`: when the message could first be received, 0: that is not known. */
+static __always_inline void count_sent(struct stream *stream, struct path *path, struct sock *sk,
+                                       uint32_t kind, uint32_t step, uint64_t begin)
+{
+    struct send_call *call = &stream->send;
+
+    if (kind != PATH_UNIX_DATAGRAM && (path->state & PATH_SETTLED) &&
+        (begin < path->settled || stream->older_socket == (uint64_t)sk))
+        call->first = count_again(path, sk, kind, step);
+    else
+        call->first = __sync_fetch_and_add(&path->out, step);
+    if (path->state & PATH_IN_DOUBT)
+        call->flags |= RECORD_OLDER;
+}
+
 static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t kind, int result)
 {
     struct send_call *call = &stream->send;
@@ -256,7 +280,6 @@ static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t
     uint32_t step = kind == PATH_UNIX_STREAM ? result : 1;
     struct path *path = kind == PATH_UNIX_DATAGRAM ? datagram_path(stream, sk, call->peer)
                                                    : unix_path(stream, sk, kind);
-    bool in_doubt;
 
     call->socket = 0;
     if (path == NULL)
@@ -265,19 +288,10 @@ static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t
     if (kind == PATH_UNIX_DATAGRAM && call->first_sends != 0 && path->out == 0 &&
         may_be_older(begin))
         path->state |= PATH_IN_DOUBT;
-    in_doubt = (path->state & PATH_IN_DOUBT) != 0;
-    if (in_doubt && kind != PATH_UNIX_STREAM && (call->numbered || kind == PATH_UNIX_DATAGRAM) &&
-        ((path->state & PATH_SETTLED) || !silent(stream))) {
+    if (is_looked_for(stream, path, kind))
         count_doubtful(path, call);
-    } else {
-        if (kind != PATH_UNIX_DATAGRAM && (path->state & PATH_SETTLED) &&
-            (begin < path->settled || stream->older_socket == (uint64_t)sk))
-            call->first = count_again(path, sk, kind, step);
-        else
-            call->first = __sync_fetch_and_add(&path->out, step);
-        if (path->state & PATH_IN_DOUBT)
-            call->flags |= RECORD_OLDER;
-    }
+    else
+        count_sent(stream, path, sk, kind, step, begin);
     call->numbered = 0;
     call->done = 0;
     call->begin = visible_since(&path->early, call->first, begin);

@@ -46,7 +46,7 @@ struct send_call {
     uint32_t others;      /* ... and how many others were in progress then */
     uint32_t first_sends; /* place there where it is counted, + 1; 0: it is counted at its path */
     uint32_t number;      /* of a message, by its place in the queue, number.bpf.h ... */
-    uint8_t numbered;     /* ... which it was looked for and found */
+    uint8_t numbered;     /* ... where it was looked for, and found */
 };
 
 /* Whether a receive call has pieces that nobody told. */
