@@ -85,6 +85,7 @@ wait_for 20 test -s stays.out
 sleep 0.2
 kill -TERM $meter # which is the command's
 wait $meter
+check "the client has told what its connection was like" test -s stays.out
 check_equal "a connection whose process is killed at the end is told of, though it ends later" "$(cat stays.out)" \
     "$(recorded stays.trace)"
 pkill -f "client.py stay $there" 2> kill.err
@@ -107,6 +108,28 @@ import csv, sys
 print(sum(int(row["unacknowledged_bytes"]) for row in csv.DictReader(sys.stdin)))')"
 check "... and in its table" sh -c \
     "'$dpm' stats --by path flight.trace | grep -A 1 'SENT AGAIN IN FLIGHT' | grep -q ' 2.93 KiB\$'"
+
+# On one host: the answer to the end of what is closed takes as long as its receiver may put it off, some 40 ms.
+cat > killed.py << 'END'
+import os, signal, socket, time
+listener = socket.create_server(("127.0.0.1", 0))
+if os.fork() == 0:
+    connection, _ = listener.accept()
+    print(os.getpid(), flush=True)
+    while data := connection.recv(65536):
+        connection.sendall(data)
+    time.sleep(10)
+    os._exit(0)
+connection = socket.create_connection(listener.getsockname())
+for _ in range(5):
+    connection.sendall(b"x" * 100)
+    connection.recv(100)
+os.kill(os.getpid(), signal.SIGKILL)
+END
+"$dpm" run -o killed.trace -- python3 killed.py > left 2> err
+check_equal "both ends are told of, of a connection that one process has left and the other one has not" 2 \
+    "$("$dpm" dump --json --type network killed.trace | jq -s 'map(.path) | unique | length')"
+kill "$(cat left)"
 
 "$dpm" run -o none.trace --flags send,receive -- ip netns exec $here python3 client.py go $there > out 2> err
 check_equal "without the flag destroypath there is none" "" "$(recorded none.trace)"
