@@ -132,6 +132,11 @@ signal 31" "$(traced refused.trace $survive -- "$stops" refused 2> err)"
     check_equal "... and what they would have sent is not told" "[44,7]" \
         "$(as_user "$dpm" dump --json --type send refused.trace | jq -c -s 'map(select(.kind == "unix-stream").bytes)')"
 done
+check_equal "sends of two threads on one socket: the program sees nothing" 4194312 "$(traced overlap.trace -- "$stops" overlap 2> err)"
+check_equal "... and each says that another one was in progress, be it one of several messages" \
+    '[{"bytes":3,"concurrent":true},{"bytes":5,"concurrent":true},{"bytes":4194304,"concurrent":true}]' \
+    "$(as_user "$dpm" dump --json --type send overlap.trace |
+        jq -c -s 'map(select(.kind == "unix-stream") | {bytes, concurrent}) | sort_by(.bytes)')"
 for survive in "" --survive; do
     # shellcheck disable=SC2086 # nothing, or an option
     traced killed.trace $survive -- "$stops" killed > out 2> err

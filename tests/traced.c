@@ -303,6 +303,51 @@ static void filter_sendto(uint32_t answer)
         _exit(98);
 }
 
+static int pair_of_overlap[2];
+
+/* Its first message is out at once, its second one waits for room. */
+static void *send_many(void *unused)
+{
+    static char text[4 << 20];
+    struct iovec pieces[2] = {{text, 5}, {text, sizeof(text)}};
+    struct mmsghdr messages[2] = {{.msg_hdr = {.msg_iov = &pieces[0], .msg_iovlen = 1}},
+                                  {.msg_hdr = {.msg_iov = &pieces[1], .msg_iovlen = 1}}};
+
+    (void)unused;
+    if (sendmmsg(pair_of_overlap[0], messages, 2, 0) != 2)
+        abort();
+    return NULL;
+}
+
+static void *send_one(void *unused)
+{
+    (void)unused;
+    if (send(pair_of_overlap[0], "one", 3, 0) != 3)
+        abort();
+    return NULL;
+}
+
+/* One thread's messages and another's, sent at the same time on one socket. */
+static int use_overlap(void)
+{
+    static char text[65536];
+    pthread_t many, one;
+    size_t received = 0;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair_of_overlap) < 0)
+        return 99;
+    pthread_create(&many, NULL, send_many, NULL);
+    usleep(100000);
+    pthread_create(&one, NULL, send_one, NULL);
+    usleep(100000);
+    while (received < (4 << 20) + 8)
+        received += (size_t)read(pair_of_overlap[1], text, sizeof(text));
+    pthread_join(many, NULL);
+    pthread_join(one, NULL);
+    printf("%zu\n", received);
+    return 0;
+}
+
 /* A send of as many bytes as its number says; then one that is refused with a signal that is caught, and one with a signal
  * that kills: that number stands where the result would be. */
 static int use_refused(void)
@@ -384,6 +429,7 @@ int main(int count, char **arguments)
         {"calls32", use_calls_of_32_bits},
         {"listener", use_listener},
         {"killed", use_killed},
+        {"overlap", use_overlap},
         {"refused", use_refused},
         {"zero-copy-receive", use_zero_copy_receive},
     };

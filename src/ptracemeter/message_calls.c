@@ -38,59 +38,51 @@ static bool look_up(struct ptracemeter *meter, struct tracee *tracee, uint64_t d
 
 /* ---- a send in progress ---- */
 
-static void enter_path(struct tracee *tracee, struct path *path)
+/* A call that sends or receives begins. */
+static void enter_objects(struct call *call)
 {
-    struct call *call = &tracee->call;
+    struct object *to = call->to, *from = call->from;
 
-    call->path = path;
-    if (path == NULL)
-        return;
-    call->others = path->senders > 0 ? 0 : path->begun + 1; /* 0: others are in progress */
-    path->senders++;
-    path->begun++;
-}
-
-/* Returns whether others were sending meanwhile. */
-static bool leave_path(struct tracee *tracee)
-{
-    struct call *call = &tracee->call;
-    struct path *path = call->path;
-
-    call->path = NULL;
-    if (path == NULL)
-        return false;
-    path->senders--;
-    return call->others != path->begun;
-}
-
-/* From the beginning of a call that sends and receives to its end. */
-static void count_in_progress(struct call *call, bool in_progress)
-{
-    if (call->counted == in_progress)
-        return;
-    call->counted = in_progress;
-    uint32_t more = in_progress ? 1 : UINT32_MAX;
-    if (call->to != NULL)
-        call->to->sending += more;
-    if (call->from == NULL)
-        return;
-    if (in_progress) {
-        call->from->received++;
-        call->other_receives = call->from->receiving > 0 ? 0 : call->from->received;
+    call->counted = true;
+    if (to != NULL) {
+        to->sent++;
+        call->other_sends = to->sending > 0 ? 0 : to->sent;
+        to->sending++;
     }
-    call->from->receiving += more;
+    if (from != NULL) {
+        from->received++;
+        call->other_receives = from->receiving > 0 ? 0 : from->received;
+        from->receiving++;
+    }
 }
 
-/* Whether others were receiving meanwhile. */
-static bool was_concurrent(const struct call *call)
+/* It ends. */
+static void leave_objects(struct call *call)
 {
-    return call->from != NULL && call->other_receives != call->from->received;
+    if (!call->counted)
+        return;
+    call->counted = false;
+    if (call->to != NULL)
+        call->to->sending--;
+    if (call->from != NULL)
+        call->from->receiving--;
+}
+
+/* Whether others were sending, receiving meanwhile. */
+static bool sends_concurrently(const struct call *call)
+{
+    return call->other_sends != call->to->sent;
+}
+
+static bool receives_concurrently(const struct call *call)
+{
+    return call->other_receives != call->from->received;
 }
 
 void message_dropped(struct tracee *tracee)
 {
-    leave_path(tracee);
-    count_in_progress(&tracee->call, false);
+    tracee->call.path = NULL;
+    leave_objects(&tracee->call);
 }
 
 void send_goes_on(struct ptracemeter *meter, struct tracee *tracee, uint64_t now)
@@ -121,13 +113,13 @@ static uint32_t doubt(const struct ptracemeter *meter, const struct path *path)
 }
 
 static void tell_send(struct ptracemeter *meter, struct tracee *tracee, struct path *path,
-                      uint32_t bytes, uint32_t flags)
+                      uint32_t bytes)
 {
     struct message message = {
         .path = path->number,
         .offset = path->out,
         .bytes = bytes,
-        .flags = flags | doubt(meter, path),
+        .flags = doubt(meter, path) | (sends_concurrently(&tracee->call) ? RECORD_CONCURRENT : 0),
         .begin = tracee->call.began,
     };
 
@@ -291,8 +283,8 @@ bool send_begins(struct ptracemeter *meter, struct tracee *tracee)
     if (call->to != NULL && call->to->family == AF_UNIX)
         look_for_passed_on(meter, tracee);
     if (call->to != NULL && call->what->what == CALL_SENDS && !has_no_port(call->to))
-        enter_path(tracee, path_of_send(meter, tracee, call->to));
-    count_in_progress(call, true);
+        call->path = path_of_send(meter, tracee, call->to);
+    enter_objects(call);
     return true;
 }
 
@@ -303,8 +295,7 @@ static void send_many_ends(struct ptracemeter *meter, struct tracee *tracee, int
     for (int64_t i = 0; headers != NULL && i < count; i++) {
         struct path *path = path_of_header(meter, tracee, tracee->call.to, &headers[i].msg_hdr);
         if (path != NULL)
-            tell_send(meter, tracee, path, headers[i].msg_len,
-                      path->senders > 0 ? RECORD_CONCURRENT : 0);
+            tell_send(meter, tracee, path, headers[i].msg_len);
     }
     free(headers);
 }
@@ -337,9 +328,8 @@ void send_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
 {
     struct call *call = &tracee->call;
     struct path *path = call->path;
-    bool concurrent = leave_path(tracee);
 
-    count_in_progress(call, false);
+    message_dropped(tracee);
     if (call->to == NULL && result >= 0 && !look_up(meter, tracee, call->arguments[0], &call->to))
         return;
     if (call->to == NULL)
@@ -368,7 +358,7 @@ void send_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
         doubt_both(meter, path);
     if (call_took_long(tracee))
         tell_waited(meter, tracee, path);
-    tell_send(meter, tracee, path, (uint32_t)result, concurrent ? RECORD_CONCURRENT : 0);
+    tell_send(meter, tracee, path, (uint32_t)result);
 }
 
 /* ---- receiving ---- */
@@ -394,7 +384,7 @@ bool receive_begins(struct ptracemeter *meter, struct tracee *tracee)
         return false;
     if (call->from != NULL)
         path_of(meter, tracee, call->from, PIPE_READ);
-    count_in_progress(call, true);
+    enter_objects(call);
     return true;
 }
 
@@ -441,7 +431,7 @@ static void tell_receive(struct ptracemeter *meter, struct tracee *tracee, struc
         flags |= RECORD_CALL_IMPLIED;
     tracee->waited = false;
     tracee->call.told = false; /* of the first message of several */
-    if (was_concurrent(&tracee->call))
+    if (receives_concurrently(&tracee->call))
         flags |= RECORD_CONCURRENT;
     message.flags = flags | doubt(meter, path);
     tell_message(meter, tracee, EVENT_RECEIVE, &message);
@@ -570,7 +560,7 @@ void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
     struct call *call = &tracee->call;
     int flags = flags_of_receive(call);
 
-    count_in_progress(call, false);
+    leave_objects(call);
     if (call->from == NULL && result >= 0 &&
         !look_up(meter, tracee, call->arguments[0], &call->from))
         return;
@@ -657,8 +647,8 @@ bool move_begins(struct ptracemeter *meter, struct tracee *tracee)
     if (call->from != NULL)
         call->starved = has_nothing(meter, path_of(meter, tracee, call->from, PIPE_READ));
     if (call->to != NULL)
-        enter_path(tracee, path_of_send(meter, tracee, call->to));
-    count_in_progress(call, true);
+        call->path = path_of_send(meter, tracee, call->to);
+    enter_objects(call);
     return call->from != NULL || call->to != NULL;
 }
 
@@ -666,7 +656,6 @@ void move_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
 {
     struct call *call = &tracee->call;
     struct path *to = call->path;
-    bool concurrent = leave_path(tracee);
     struct path *from = call->from == NULL || call->number == SYS_tee
                             ? NULL
                             : path_of_receive(meter, tracee, call->from);
@@ -687,5 +676,5 @@ void move_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
     if (to != NULL && is_message(to->object))
         doubt_both(meter, to);
     if (to != NULL && result > 0)
-        tell_send(meter, tracee, to, (uint32_t)result, concurrent ? RECORD_CONCURRENT : 0);
+        tell_send(meter, tracee, to, (uint32_t)result);
 }

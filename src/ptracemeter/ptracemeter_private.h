@@ -61,8 +61,6 @@ struct path {
     uint32_t out; /* bytes, or messages, that calls have sent that have ended */
     uint32_t in;
     uint64_t peer;             /* cookie; 0: not known */
-    uint32_t senders;          /* calls in progress that send here */
-    uint32_t begun;            /* sends that have begun so far */
     uint8_t kind;              /* enum path_kind */
     bool older;                /* than the metering */
     bool doubtful;             /* positions may be wrong from now on */
@@ -80,8 +78,9 @@ struct object {
     uint32_t holders; /* entries of tables */
     uint32_t sending; /* calls in progress */
     uint32_t receiving;
-    uint32_t received; /* calls that have begun so far */
-    bool shut_out;     /* shutdown */
+    uint32_t sent; /* calls that have begun so far */
+    uint32_t received;
+    bool shut_out; /* shutdown */
     bool shut_in;
     bool in_flight; /* in a message that passes it on */
     bool missed;    /* something was sent before it had a path */
@@ -148,19 +147,18 @@ struct call {
     uint64_t arguments[6];
     uint64_t began; /* let go at its entry */
     struct schedule before;
-    uint64_t involuntary; /* switches of its process, as of `began` */
-    uint64_t preempted;   /* how often its stream was, then */
-    struct object *from;  /* receives; may be NULL */
-    struct object *to;    /* sends */
-    struct path *path;    /* SENDs count as in progress on it */
-    uint32_t others;      /* sends in progress, and ended, on it then */
-    uint32_t
-        other_receives;  /* receives that had begun on `from` then; 0: others were in progress */
-    bool told;           /* RECEIVECALL */
-    uint32_t told_bytes; /* + 1: SENDCALL */
-    bool changing;       /* of its table */
-    bool starved;        /* splice: there was nothing to read when it began */
-    bool counted;        /* among those of its objects that are sending, receiving */
+    uint64_t involuntary;    /* switches of its process, as of `began` */
+    uint64_t preempted;      /* how often its stream was, then */
+    struct object *from;     /* receives; may be NULL */
+    struct object *to;       /* sends */
+    struct path *path;       /* where it sends to; NULL: not known yet, or several */
+    uint32_t other_sends;    /* begun on `to` until then; 0: some were in progress */
+    uint32_t other_receives; /* the same on `from` */
+    bool told;               /* RECEIVECALL */
+    uint32_t told_bytes;     /* + 1: SENDCALL */
+    bool changing;           /* of its table */
+    bool starved;            /* splice: there was nothing to read when it began */
+    bool counted;            /* among those of its objects that are sending, receiving */
 };
 
 struct tracee {
