@@ -2,12 +2,19 @@
 /*
  * short_of_memory.c: a library to be loaded before a program (LD_PRELOAD), whose FAIL_AT-th allocation then fails, once
  * or (FAIL_ON is set) with all that follow it. COUNT_TO names a file that gets how many allocations there were.
+ *
+ * FAIL_EACH lists allocations ("1 2 5"): the program begins once for each of them, which fails then. A copy of the
+ * process that is loaded is much less work than loading it again. Its outputs go to out.NUMBER and err.NUMBER; what is
+ * printed is a line for each, "NUMBER STATUS", with a status as a shell has it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
@@ -17,12 +24,49 @@ void *__libc_memalign(size_t alignment, size_t size);
 static long fail_at = -1, allocations;
 static bool fail_on;
 
+static void redirect(int descriptor, const char *name, long number)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "%s.%ld", name, number);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0 || dup2(file, descriptor) < 0)
+        abort();
+    close(file);
+}
+
+/* Returns in each of the copies; the process itself ends. */
+static void fail_each(const char *numbers)
+{
+    char *end;
+    int status;
+
+    for (long number = strtol(numbers, &end, 10); end != numbers;
+         number = strtol(numbers, &end, 10)) {
+        numbers = end;
+        pid_t child = fork();
+        if (child == 0) {
+            redirect(STDOUT_FILENO, "out", number);
+            redirect(STDERR_FILENO, "err", number);
+            fail_at = number;
+            return;
+        }
+        if (child < 0 || waitpid(child, &status, 0) != child)
+            abort();
+        dprintf(STDOUT_FILENO, "%ld %d\n", number,
+                WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    }
+    _exit(0);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
-    const char *at = getenv("FAIL_AT");
+    const char *at = getenv("FAIL_AT"), *each = getenv("FAIL_EACH");
 
     fail_at = at == NULL ? -1 : atol(at);
     fail_on = getenv("FAIL_ON") != NULL;
+    if (each != NULL)
+        fail_each(each);
     allocations = 0;
 }
 

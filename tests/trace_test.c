@@ -1693,7 +1693,7 @@ static void write_for_ever(const char *path, int started)
     struct trace_writer *writer;
     struct record record = {.header.id = EVENT_SEND};
 
-    if (trace_writer_new(path, &machine, 4 << 20, &writer, NULL) < 0 || write(started, "x", 1) != 1)
+    if (trace_writer_new(path, &machine, 1 << 20, &writer, NULL) < 0 || write(started, "x", 1) != 1)
         _exit(1);
     for (uint32_t number = 0; trace_writer_append(writer, &record.header, NULL) == 0; number++) {
         record.header.time = number + 1;
@@ -1722,7 +1722,7 @@ static void test_a_killed_writer_leaves_a_trace(void **unused)
             _exit(1);
         }
         assert_int_equal(read(started[0], &byte, 1), 1);
-        usleep((useconds_t)random_below(&state, 6000));
+        usleep((useconds_t)random_below(&state, 3000));
         assert_int_equal(kill(child, SIGKILL), 0);
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status));
