@@ -5,9 +5,9 @@
  *      send      let go |------------ visible? ------------| end: out += bytes     SEND [out, out + bytes), span back
  *      receive       let go |-----------------------| end: in += bytes             RECEIVE [in, in + bytes)
  *
- * Positions are counted when calls end, as of pipes by the kernel meter: of calls on one path that overlap, the
- * order is not certain (RECORD_CONCURRENT). A receive may end before the send whose bytes it took: if that send
- * does not end soon, SENDCALL tells how much of it is out.
+ * Positions are counted when calls end, as of pipes by the kernel meter: of sends on one object that overlap, or
+ * receives, the order is not certain (RECORD_CONCURRENT). A receive may end before the send whose bytes it took: if
+ * that send does not end soon, SENDCALL tells how much of it is out.
  */
 #include "ptracemeter/ptracemeter_private.h"
 
