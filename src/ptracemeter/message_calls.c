@@ -329,7 +329,7 @@ void send_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
     struct call *call = &tracee->call;
     struct path *path = call->path;
 
-    message_dropped(tracee);
+    leave_objects(call);
     if (call->to == NULL && result >= 0 && !look_up(meter, tracee, call->arguments[0], &call->to))
         return;
     if (call->to == NULL)
