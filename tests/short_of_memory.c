@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * short_of_memory.c: a library to be loaded before a program (LD_PRELOAD), whose FAIL_AT-th allocation then fails, once
- * or (FAIL_ON is set) with all that follow it. COUNT_TO names a file that gets how many allocations there were.
+ * short_of_memory.c: a library to be loaded before a program (LD_PRELOAD). COUNT_TO names a file that gets how many
+ * allocations there were.
  *
  * FAIL_EACH lists allocations ("1 2 5"): the program begins once for each of them, which fails then. A copy of the
  * process that is loaded is much less work than loading it again. Its outputs go to out.NUMBER and err.NUMBER; what is
@@ -21,8 +21,7 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
-static long fail_at = -1, allocations;
-static bool fail_on;
+static long fail_at, allocations; /* the first one is 1 */
 
 static void redirect(int descriptor, const char *name, long number)
 {
@@ -61,10 +60,8 @@ static void fail_each(const char *numbers)
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *at = getenv("FAIL_AT"), *each = getenv("FAIL_EACH");
+    const char *each = getenv("FAIL_EACH");
 
-    fail_at = at == NULL ? -1 : atol(at);
-    fail_on = getenv("FAIL_ON") != NULL;
     if (each != NULL)
         fail_each(each);
     allocations = 0;
@@ -85,7 +82,7 @@ __attribute__((destructor)) static void end(void)
 static bool fails(void)
 {
     allocations++;
-    if (allocations != fail_at && !(fail_on && fail_at > 0 && allocations > fail_at))
+    if (allocations != fail_at)
         return false;
     errno = ENOMEM;
     return true;

@@ -12,6 +12,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -304,6 +306,25 @@ static void filter_sendto(uint32_t answer)
 }
 
 static int pair_of_overlap[2];
+static atomic_int sender; /* the thread that is about to send */
+
+/* Until it sleeps, which it does in its call only. */
+static void wait_for_sender(void)
+{
+    char path[64], line[256];
+    bool sleeps = false;
+
+    while (!sleeps) {
+        usleep(1000);
+        snprintf(path, sizeof(path), "/proc/self/task/%d/stat", atomic_load(&sender));
+        FILE *file = fopen(path, "r");
+        if (file == NULL)
+            continue; /* not begun yet */
+        sleeps = fgets(line, sizeof(line), file) != NULL && strstr(line, ") S ") != NULL;
+        fclose(file);
+    }
+    atomic_store(&sender, 0);
+}
 
 /* Its first message is out at once, its second one waits for room. */
 static void *send_many(void *unused)
@@ -314,6 +335,7 @@ static void *send_many(void *unused)
                                   {.msg_hdr = {.msg_iov = &pieces[1], .msg_iovlen = 1}}};
 
     (void)unused;
+    atomic_store(&sender, gettid());
     if (sendmmsg(pair_of_overlap[0], messages, 2, 0) != 2)
         abort();
     return NULL;
@@ -322,6 +344,7 @@ static void *send_many(void *unused)
 static void *send_one(void *unused)
 {
     (void)unused;
+    atomic_store(&sender, gettid());
     if (send(pair_of_overlap[0], "one", 3, 0) != 3)
         abort();
     return NULL;
@@ -337,11 +360,15 @@ static int use_overlap(void)
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair_of_overlap) < 0)
         return 99;
     pthread_create(&many, NULL, send_many, NULL);
-    usleep(100000);
+    wait_for_sender();
     pthread_create(&one, NULL, send_one, NULL);
-    usleep(100000);
-    while (received < (4 << 20) + 8)
-        received += (size_t)read(pair_of_overlap[1], text, sizeof(text));
+    wait_for_sender();
+    while (received < (4 << 20) + 8) {
+        ssize_t bytes = read(pair_of_overlap[1], text, sizeof(text));
+        if (bytes <= 0)
+            return 98;
+        received += (size_t)bytes;
+    }
     pthread_join(many, NULL);
     pthread_join(one, NULL);
     printf("%zu\n", received);
