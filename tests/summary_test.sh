@@ -13,10 +13,10 @@ command -v jq > /dev/null || skip_all "jq is not installed"
 folder=$scratch/built
 mkdir -p "$folder/meson-logs"
 
-# log NAME RESULT STDOUT: adds a test to the log.
+# log NAME RESULT STDOUT [STDERR]: adds a test to the log.
 log() {
-    jq -n -c --arg name "dpm:unit / $1" --arg result "$2" --arg stdout "$3" \
-        '{name: $name, result: $result, stdout: $stdout}' >> "$folder/meson-logs/testlog.json"
+    jq -n -c --arg name "dpm:unit / $1" --arg result "$2" --arg stdout "$3" --arg stderr "${4-}" \
+        '{name: $name, result: $result, stdout: $stdout, stderr: $stderr}' >> "$folder/meson-logs/testlog.json"
 }
 
 # counts NAME STATUS LINES: what is said of the log so far.
@@ -54,23 +54,20 @@ not ok 2 - second
 # found 2
 ok 3 - third
 # remark'
-counts "a failed case and its reason" 1 'FAILED: built/tap: second
-    # expected 1
-    # found 2
-0 skipped
+counts "a failed case and its reason" 1 '0 skipped
+FAILED: built/tap: second | expected 1 | found 2
 2 passed, 1 failed'
 
 log died ERROR '1..2
-ok 1 - first'
+ok 1 - first' 'free(): invalid pointer
+'
 log slow TIMEOUT ''
 log empty SKIP ''
-counts "tests that died or said nothing" 1 'FAILED: built/tap: second
-    # expected 1
-    # found 2
-FAILED: built/died: the test as a whole: ERROR
+counts "tests that died or said nothing" 1 '0 skipped
+FAILED: built/tap: second | expected 1 | found 2
+FAILED: built/died: the test as a whole: ERROR | free(): invalid pointer
 FAILED: built/slow: TIMEOUT
 FAILED: built/empty: said nothing
-0 skipped
 3 passed, 4 failed'
 
 rm "$folder/meson-logs/testlog.json"
