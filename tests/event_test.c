@@ -8,6 +8,7 @@
  *        +------- no overlap, nothing outside the record
  */
 #include "event/event.h"
+#include "event/message.h"
 #include "seeded.h"
 
 #include <arpa/inet.h>
@@ -222,6 +223,32 @@ static void test_header_values(void **unused)
             assert_true(event_field_value(find_field(event_header_fields, values[i].name),
                                           &header) == values[i].expected);
     }
+}
+
+/* Exact where 32 bits hold it; else never later than it was, and by less than a unit earlier. */
+static void test_spans(void **unused)
+{
+    uint64_t state = seed_of_run("spans");
+
+    (void)unused;
+    for (uint32_t i = 0; i < 100000; i++) {
+        uint64_t span = random_number(&state) >> (4 + random_below(&state, 60));
+        struct record record = {
+            .header = {.time = span + 1 + random_below(&state, 1000), .flags = 5}};
+        uint64_t begin = record.header.time - span;
+
+        set_span(&record, begin);
+        uint64_t told = message_span(&record);
+        assert_int_equal(record.header.flags & ~RECORD_SPAN_UNIT, 5);
+        assert_true(told >= span && told - span <= span >> 28);
+        if (span <= UINT32_MAX)
+            assert_true(told == span && record.header.flags == 5);
+    }
+    struct record record = {.header.time = 100};
+    set_span(&record, 0);
+    assert_true(message_span(&record) == 0);
+    set_span(&record, 101);
+    assert_true(message_span(&record) == 0);
 }
 
 static void test_event_values(void **unused)
@@ -1109,6 +1136,7 @@ int main(void)
         cmocka_unit_test(test_table_has_the_numbers_of_the_format),
         cmocka_unit_test(test_header_values),
         cmocka_unit_test(test_event_values),
+        cmocka_unit_test(test_spans),
         cmocka_unit_test(test_identity_values),
         cmocka_unit_test(test_flags_are_parsed),
         cmocka_unit_test(test_flags_are_the_types),

@@ -9,6 +9,7 @@
  * The world below knows the truth, for its queues remember whose each byte is. The history sees only
  * records, made as the meter makes them.
  */
+#include "event/message.h"
 #include "tapes.h"
 
 #define MOST_SOURCES 6
@@ -413,21 +414,15 @@ static uint32_t new_call(struct world *world, const struct actor *actor, uint32_
     return world->call_count++;
 }
 
-static uint32_t span_since(const struct world *world, uint64_t begun)
-{
-    uint64_t span = world->time - begun;
-
-    return span > UINT32_MAX ? UINT32_MAX : (uint32_t)span;
-}
-
 static void tell_send(struct world *world, struct actor *actor, const struct link *link,
                       uint32_t offset, uint32_t bytes, bool continued)
 {
     struct truth truth = {.call = actor->call};
     struct record record = message(EVENT_SEND, link->sides[actor->side].path, offset, bytes);
 
-    record.message.span = span_since(world, actor->begun);
     record.header.flags = continued ? RECORD_CONTINUED : 0;
+    record.header.time = world->time;
+    set_span(&record, actor->begun);
     if (actor->met && world->crowded && is_unix(link))
         record.header.flags |= RECORD_CONCURRENT;
     tell(world, actor, record, &truth);
@@ -457,7 +452,8 @@ static void tell_pipe_sendcall(struct world *world, struct actor *actor)
         actor->slept = ended;
     uint32_t offset = ended + out_of_calls(world, actor), bytes = offset - actor->slept;
     struct record record = message(EVENT_SENDCALL, link->sides[actor->side].path, offset, bytes);
-    record.message.span = span_since(world, actor->begun);
+    record.header.time = world->time;
+    set_span(&record, actor->begun);
     if (actor->told == bytes + 1)
         return;
     actor->told = bytes + 1;
@@ -480,7 +476,8 @@ static void tell_sendcall(struct world *world, struct actor *actor)
     if (actor->put > 0 || actor->done > 0) {
         record.message.offset = actor->first + actor->put;
         record.message.bytes = actor->put;
-        record.message.span = span_since(world, actor->begun);
+        record.header.time = world->time;
+        set_span(&record, actor->begun);
     }
     actor->told = actor->done + actor->put;
     tell(world, actor, record, &truth);
@@ -1038,7 +1035,7 @@ static uint32_t call_of_edge(struct check *check, const struct history_edge *edg
     CHECK(record->header.id == EVENT_SEND || record->header.id == EVENT_SENDCALL);
     CHECK(record->header.stream == edge->stream && record->header.sequence == edge->sequence);
     CHECK(record->message.path == edge->path);
-    CHECK(edge->time == record->header.time - record->message.span);
+    CHECK(edge->time == record->header.time - message_span(record));
     uint32_t truth = check->world->truth_of[seen->origin][seen->index];
     CHECK(truth != 0);
     return check->world->truths[truth - 1].call;
@@ -1376,7 +1373,7 @@ static void what_was_wrong_once(void **state)
     live_and_compare(20206722, steps_of(20206722), (struct shape){.loses = true, .crowded = true});
     /* whose call had lasted for more than 4.29 s was taken to have begun before any RECEIVE: streams waited for each other */
     live_and_compare(20146657, steps_of(20146657), (struct shape){.crowded = true});
-    /* what was sent longer ago than its span can tell was taken to be sent 4.29 s ago, and clocks were wrong by the rest */
+    /* what was sent longer ago than its span could tell then was taken to be sent 4.29 s ago, and clocks were wrong by the rest */
     live_and_compare(1238399, steps_of(1238399), (struct shape){.loses = true, .crowded = true});
     live_and_compare(157972899916246, steps_of(157972899916246),
                      (struct shape){.loses = true, .discards = true, .crowded = true});

@@ -7,6 +7,7 @@
  *                                         |
  *                                         '--> a row of the paths, rows of the processes
  */
+#include "event/message.h"
 #include "statistics/statistics.h"
 
 #include "seeded.h"
@@ -849,7 +850,8 @@ static void note_record(struct naive_world *world, enum event_id id, uint32_t st
     *record = message(id, stream, path, offset, bytes);
     record->header.time = world->time += 1 + below(world, 1000);
     if (id == EVENT_SEND || id == EVENT_RECEIVE)
-        record->message.span = below(world, 500);
+        set_span(record, world->time - (below(world, 16) > 0 ? below(world, 500)
+                                                             : below(world, 20000000) * 1000ULL));
 }
 
 static uint32_t step_of(const struct naive_path *path, uint32_t bytes)
@@ -924,7 +926,7 @@ static void random_history(struct naive_world *world)
                                            PATH_PIPE};
 
     world->told = below(world, 3) != 0;
-    world->time = 10000;
+    world->time = 20000000000;
     world->path_count = 1 + below(world, MOST_PATHS);
     for (uint32_t i = 0; i < world->path_count; i++) {
         struct naive_path *path = &world->paths[i];
@@ -962,7 +964,7 @@ static uint64_t when(const struct record *record)
 {
     bool has_span = record->header.id <= EVENT_RECEIVE;
 
-    return record->header.time - (has_span ? record->message.span : 0);
+    return record->header.time - (has_span ? message_span(record) : 0);
 }
 
 static uint32_t end_of(const struct naive_path *path, const struct record *record)

@@ -28,6 +28,21 @@ explains() {
         jq -e '.cpu_ns > 140e6 and .cpu_ns < 170e6 and .outside_ns < 0.5 * .cpu_ns' path.json
 }
 
+# waits_long METER: a write that waits for 5 s, more than 32 bits of ns, is as long as dd says, and so is its message's wait.
+waits_long() {
+    rm -rf long.trace
+    "$dpm" run --meter "$1" -o long.trace -- dash -c 'dd if=/dev/zero bs=200k count=1 2> dd.err | (sleep 5 && cat > /dev/null)' \
+        > out 2> err
+    "$dpm" dump --json long.trace > long.json 2> dump.err
+    "$dpm" stats --json long.trace > stats.json 2> stats.err
+    seconds=$(sed -n 's/.* copied, \([0-9.]*\) s,.*/\1/p' dd.err)
+    check "a write that waits longer than 32 bits can tell has its length, by the $1 meter (dd: $seconds s)" jq -e -s \
+        --argjson seconds "$seconds" '[.[] | select(.event == "SEND" and .name == "dd") | .span_ns / 1e9] | max |
+            . > 4.9 and . <= $seconds and . > $seconds - 0.1' long.json
+    check "... and its message waits as long to be read, by the $1 meter" jq -e --argjson seconds "$seconds" \
+        '[.. | objects | .message_wait_ns? // empty | .max / 1e9] | max | . > 4.9 and . < $seconds + 0.1' stats.json
+}
+
 meters=ptrace
 [ "$meter" = kernel ] && meters="kernel ptrace"
 for each in $meters; do
@@ -38,6 +53,7 @@ for each in $meters; do
     explains "$each" 'a wait for an adopted grandchild' "$waits" orphan
     explains "$each" 'a wait for the end of a silent pipe' "$waits" pipe
     explains "$each" 'a wait for the end of a silent pair of sockets' "$waits" pair
+    waits_long "$each"
     explains "$each" 'a pipeline whose beginning says nothing' sh -c "'$waits' alone | '$waits' input"
 done
 if only_kernel 'a wait for the first message of a connection' 'it tells of a path before it is used'; then

@@ -14,6 +14,7 @@
 
 #include "base/lookup.h"
 #include "causality/causality.h"
+#include "event/message.h"
 
 #define CACHE_LINE 64 /* bytes that the processor fetches from memory at a time */
 

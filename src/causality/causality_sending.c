@@ -324,7 +324,7 @@ static bool find_past(struct causality_analysis *analysis, struct causality_stre
  * What it was made for, it is used for first. */
 int causality_connected(struct causality_analysis *analysis, struct causality_event *at)
 {
-    uint64_t made = at->record->header.time - at->record->message.span;
+    uint64_t made = at->record->header.time - message_span(at->record);
 
     if (analysis->options.last || at->end == NULL || at->process->role != ROLE_SERVER ||
         at->end->turn != TURN_NONE)

@@ -3,6 +3,12 @@
  * message.h: what a meter knows of a SEND, RECEIVE or the like before its record is made: the same for both meters.
  *
  *      begin ----- span ----- the record's time
+ *
+ * A record holds a span of up to 4.29 s in ns; a longer one in units of 16, 256, ... ns, rounded up, so that nothing is
+ * told to have happened later than it has:
+ *
+ *      span  | < 2^32 ns | < 2^36 ns | < 2^40 ns | ... 2^60 ns
+ *      unit  |    1 ns   |   16 ns   |   256 ns  | ... 16^7 ns
  */
 #ifndef DPM_MESSAGE_H
 #define DPM_MESSAGE_H
@@ -17,12 +23,29 @@ struct message {
     uint64_t begin; /* when it happened; 0 = at the record's time */
 };
 
-/* ns, as a record holds them: 0 if it began at no known time, and the most there can be if it took longer. */
-static inline __attribute__((always_inline)) uint32_t span_since(uint64_t begin, uint64_t now)
-{
-    uint64_t span = begin == 0 || begin > now ? 0 : now - begin;
+#define SPAN_UNIT_SHIFT 11 /* of RECORD_SPAN_UNIT */
+#define SPAN_UNIT_MOST  7
 
-    return span > 0xffffffff ? 0xffffffff : (uint32_t)span;
+/* Sets what is told of the time since `begin`, 0: it began at no known time. `record` has its time and flags. */
+static inline __attribute__((always_inline)) void set_span(struct record *record, uint64_t begin)
+{
+    uint64_t now = record->header.time;
+    uint64_t span = begin == 0 || begin > now ? 0 : now - begin;
+    uint32_t unit = 0;
+
+    for (; span > 0xffffffff && unit < SPAN_UNIT_MOST; unit++)
+        span = (span + 15) >> 4;
+    if (unit > 0)
+        record->header.flags |= unit << SPAN_UNIT_SHIFT;
+    record->message.span = (uint32_t)span;
+}
+
+/* How long before the record's time what it tells of has happened, ns. */
+static inline __attribute__((always_inline)) uint64_t message_span(const struct record *record)
+{
+    unsigned unit = (record->header.flags & RECORD_SPAN_UNIT) >> SPAN_UNIT_SHIFT;
+
+    return (uint64_t)record->message.span << 4 * unit;
 }
 
 #endif

@@ -101,6 +101,8 @@ enum record_flag {
     RECORD_SAME_CALL = 1024,
     /* SENDCALL: it did not wait for room, another stream got its CPU */
     RECORD_PREEMPTED = 256,
+    /* three bits: the unit of a message's span, 16 to their power, ns (event/message.h) */
+    RECORD_SPAN_UNIT = 2048 * 7,
 };
 
 struct record_header {

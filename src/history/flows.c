@@ -25,9 +25,8 @@ static uint64_t began_of(const struct history *history, const struct stream *str
     uint64_t began = stream_call_began(history, stream, record);
 
     /* the ptrace meter tells of a send from its call's beginning on */
-    if (history->origins[stream->origin].meter == METER_PTRACE && record->header.id == EVENT_SEND &&
-        record->message.span != UINT32_MAX)
-        began = time - record->message.span;
+    if (history->origins[stream->origin].meter == METER_PTRACE && record->header.id == EVENT_SEND)
+        began = time - message_span(record);
     return began < time ? began : time;
 }
 

@@ -138,7 +138,7 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
 {
     const struct record *record = (const struct record *)event->header;
     unsigned id = record->header.id;
-    uint64_t span = is_any_of(id, MESSAGES) ? record->message.span : 0;
+    uint64_t span = is_any_of(id, MESSAGES) ? message_span(record) : 0;
     int result = 0;
 
     ret_event->event = *event;

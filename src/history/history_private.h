@@ -33,6 +33,7 @@
 #define DPM_HISTORY_PRIVATE_H
 
 #include "base/lookup.h"
+#include "event/message.h"
 #include "history/clock.h"
 #include "history/history.h"
 #include "history/joining.h"

@@ -236,9 +236,8 @@ static void count_rest(struct history_counts *counts, enum history_rest rest)
     counts->unmatched_receives += rest == REST_UNMATCHED;
 }
 
-/* An exact edge between two machines tells of their clocks, unless it is not known when that was sent: what it brought had
- * come when that was told, if it was, and not when somebody took it. `position`: of the first byte, or one behind it,
- * unless some are missing. */
+/* An exact edge between two machines tells of their clocks: what it brought had come when that was told, if it was, and
+ * not when somebody took it. `position`: of the first byte, or one behind it, unless some are missing. */
 static int note_clocks(const struct look *look, const struct history_edge *edge, uint32_t position)
 {
     uint64_t received = look->record->header.time;
@@ -257,8 +256,7 @@ static void count_edges(struct look *look)
         history->counts.exact += edge->kind == EDGE_EXACT;
         history->counts.ordered += edge->kind == EDGE_ORDERED;
         history->counts.inferred += edge->kind == EDGE_INFERRED;
-        if (edge->kind == EDGE_EXACT && !look->one_clock && !look->long_ago &&
-            note_clocks(look, edge, position) < 0)
+        if (edge->kind == EDGE_EXACT && !look->one_clock && note_clocks(look, edge, position) < 0)
             look->error = -ENOMEM;
         position += edge->bytes;
     }

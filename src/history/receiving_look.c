@@ -106,12 +106,6 @@ static void add_edge(struct look *look, enum edge_kind kind, const struct histor
     edge->path = look->from->number;
 }
 
-/* A span that is full: what happened by then may have happened at any time before. */
-static bool is_long_ago(uint64_t time, uint64_t when)
-{
-    return time - when == UINT32_MAX;
-}
-
 void look_add_send(struct look *look, enum edge_kind kind, const struct sent *sent, uint64_t bytes)
 {
     if (sent->number == NO_NUMBER) {
@@ -131,8 +125,6 @@ void look_add_send(struct look *look, enum edge_kind kind, const struct sent *se
         .time = sent->when,
         .proc_time = sent->proc_time,
     };
-    if (is_long_ago(sent->time, sent->when))
-        look->long_ago = true;
     add_edge(look, sent->doubtful ? EDGE_INFERRED : kind, &edge);
 }
 
@@ -160,8 +152,6 @@ void look_add_call(struct look *look, enum edge_kind kind, const struct stream *
         .time = call->when,
         .proc_time = call->proc_time,
     };
-    if (is_long_ago(call->time, call->when))
-        look->long_ago = true;
     add_edge(look, kind, &edge);
 }
 

@@ -23,8 +23,7 @@ struct look {
     bool forced;
     bool waits;
     bool one_clock;
-    bool gave_up;  /* what it waited for was believed after PATIENCE */
-    bool long_ago; /* some was sent so long before its record that nothing tells when (span) */
+    bool gave_up; /* what it waited for was believed after PATIENCE */
     int error;
     uint32_t missing;       /* bytes, or messages */
     enum history_rest rest; /* of the missing */

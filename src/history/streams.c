@@ -164,7 +164,8 @@ static uint64_t told_up_to(const struct history *history, const struct stream *s
 
     if (!waits || history->origins[stream->origin].meter != METER_PTRACE)
         return time;
-    uint64_t began = record->message.span < time ? time - record->message.span : 0;
+    uint64_t span = message_span(record);
+    uint64_t began = span < time ? time - span : 0;
     return began > stream->read_time ? began : stream->read_time;
 }
 

@@ -242,7 +242,7 @@ static __always_inline void fill_message(struct record *record, const struct mes
     record->message.path = message->path;
     record->message.offset = message->offset;
     record->message.bytes = message->bytes;
-    record->message.span = span_since(message->begin, record->header.time);
+    set_span(record, message->begin);
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 

@@ -35,7 +35,7 @@ static uint64_t begins(const struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
 
-    uint64_t span = record->header.id == EVENT_RECEIVECALL ? record->message.span : 0;
+    uint64_t span = record->header.id == EVENT_RECEIVECALL ? message_span(record) : 0;
 
     return record->header.time > span ? record->header.time - span : 0;
 }

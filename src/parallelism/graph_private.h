@@ -11,6 +11,7 @@
 #ifndef DPM_GRAPH_PRIVATE_H
 #define DPM_GRAPH_PRIVATE_H
 
+#include "event/message.h"
 #include "parallelism/program_graph.h"
 
 /* ---- graph_chains.c; 0 or an index, or -ENOMEM; stretches also as stretches_add ---- */

@@ -87,7 +87,7 @@ void tell_message(struct ptracemeter *meter, struct tracee *tracee, uint32_t id,
     record.message.path = message->path;
     record.message.offset = message->offset;
     record.message.bytes = message->bytes;
-    record.message.span = span_since(message->begin, record.header.time);
+    set_span(&record, message->begin);
     tell(meter, &record.header);
 }
 

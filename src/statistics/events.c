@@ -18,7 +18,7 @@ static uint64_t common_time(const struct statistics *statistics, uint32_t origin
     bool has_span = record->header.id <= EVENT_RECEIVE;
 
     return CLOCK_BASE + record->header.time + (uint64_t)statistics->origins[origin].clock_offset -
-           (has_span ? record->message.span : 0);
+           (has_span ? message_span(record) : 0);
 }
 
 /* ---- what has ended ---- */

@@ -122,6 +122,6 @@ int intervals_count(struct statistics *statistics, uint32_t origin, const struct
     count_message(&sent, record);
     if (statistics->origins[origin].reference == 0)
         return count_at(statistics, time, &sent);
-    const struct early_send send = {record->header.time - record->message.span, sent};
+    const struct early_send send = {record->header.time - message_span(record), sent};
     return wait_for_clock(statistics, origin, &send);
 }

@@ -223,7 +223,7 @@ int statistics_add_to_alike(struct statistics *statistics, struct statistics_use
 static int note_answer(struct statistics *statistics, struct statistics_use *use,
                        const struct statistics_path *path, const struct record *record)
 {
-    uint64_t time = record->header.time - record->message.span;
+    uint64_t time = record->header.time - message_span(record);
     uint8_t asked, before = use->last;
 
     if (before == 0)

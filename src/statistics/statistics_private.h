@@ -13,6 +13,7 @@
 #define DPM_STATISTICS_PRIVATE_H
 
 #include "base/lookup.h"
+#include "event/message.h"
 #include "history/joining.h"
 #include "statistics/reuse.h"
 #include "statistics/statistics.h"

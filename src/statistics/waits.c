@@ -65,7 +65,7 @@ int waits_follow(struct statistics *statistics, struct statistics_stream *stream
 {
     unsigned id = record->header.id;
     /* a send is over when it is told */
-    uint64_t span = id <= EVENT_RECEIVE && id != EVENT_SEND ? record->message.span : 0;
+    uint64_t span = id <= EVENT_RECEIVE && id != EVENT_SEND ? message_span(record) : 0;
     uint64_t time = record->header.time - span;
     uint32_t path = id <= EVENT_RECEIVE ? record->message.path : 0;
     const struct stream_wait waits = stream->waits, blocked = stream->blocked;
