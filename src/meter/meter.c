@@ -138,14 +138,28 @@ static int open_rings(struct meter *meter)
     return result;
 }
 
+/* The kernel sets up a table of each map's size: those of a kind of paths that is not metered stay empty. */
+static void make_unused_maps_small(struct meter_bpf *kernel, uint32_t kinds)
+{
+    const struct {
+        struct bpf_map *map;
+        uint32_t kind;
+    } of_one_kind[] = {
+        {kernel->maps.pairs, METER_UNIX},    {kernel->maps.incoming, METER_UNIX},
+        {kernel->maps.pipes, METER_PIPE},    {kernel->maps.udp_paths, METER_UDP},
+        {kernel->maps.udp_peers, METER_UDP}, {kernel->maps.inbox, METER_UDP},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(of_one_kind); i++)
+        if ((kinds & of_one_kind[i].kind) == 0)
+            bpf_map__set_max_entries(of_one_kind[i].map, 1);
+}
+
 static int load(struct meter *meter, const struct meter_options *options, struct problem *problem)
 {
     uint32_t sizes[RING_COUNT];
 
     quiet_libbpf();
-    int result = hooks_look(meter->flags, meter->kinds, problem);
-    if (result < 0)
-        return result;
     meter->kernel = meter_bpf__open();
     if (meter->kernel == NULL)
         return cannot_load(-errno, problem);
@@ -159,13 +173,16 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
     meter->kernel->rodata->kinds_in_force =
         meter->cgroup >= 0 ? meter->kinds : meter->kinds & ~METER_UDP;
+    make_unused_maps_small(meter->kernel, meter->kernel->rodata->kinds_in_force);
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(
             bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program),
             is_used(meter, &hooks[i]));
-    result = meter_bpf__load(meter->kernel);
-    if (result < 0)
-        return cannot_load(result, problem);
+    int result = meter_bpf__load(meter->kernel);
+    if (result < 0) { /* only now, for a look at the kernel's types takes long */
+        int missing = hooks_look(meter->flags, meter->kinds, problem);
+        return missing < 0 ? missing : cannot_load(result, problem);
+    }
     result = open_rings(meter);
     if (result < 0)
         return problem_set(problem, result, "cannot map the meter's rings: %s", strerror(-result));
