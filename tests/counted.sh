@@ -5,6 +5,7 @@
 
 # counted NULL FILE: the JSON of FILE without what is known only of messages that are followed; where NULL is true, all of
 # it must be null there. Of several machines without the duration, too, which hangs on how far their clocks are apart.
+# Of more connections than have rows of their own without --quick (with it there is room for more) the sums of their rows.
 # Processes are called by their machine, number and name, for which of several traces tells of one first is chance.
 counted() {
     jq -cS --argjson null "$1" '
@@ -22,10 +23,15 @@ counted() {
             | if .groups then .groups |= (map(del(.id)) | sort) else . end;
         def timeless: if (.trace.machines | length) > 1 then del(.trace.duration_ns)
             | walk(if type == "object" then with_entries(select(.key | endswith("_per_s") | not)) else . end) else . end;
+        def sums: if .trace.connections > 4096 then
+            .pairs |= (map([.messages, .bytes]) | transpose | map(add))
+            | .paths |= (map([.connections, .ended, .reused, .dropped, .sent.messages, .sent.bytes, .received.messages, .received.bytes])
+                | transpose | map(add))
+            | del(.pair_histograms, .path_histograms) else . end;
         if $null and ([.late_senders, .late_receivers, .trace.matching | values] != []) then error("who is late") else . end
         | del(.late_senders, .late_receivers, .trace.matching, .trace.clocks, .trace.counts_only)
         | .trace |= without | .processes[]? |= without | .groups[]? |= without | .pairs[] |= without | .paths[] |= without
-        | .process_histograms[]? |= without | .pair_histograms[]? |= without | .path_histograms[]? |= without | timeless | name_all' "$2"
+        | .process_histograms[]? |= without | .pair_histograms[]? |= without | .path_histograms[]? |= without | timeless | name_all | sums' "$2"
 }
 
 # check_counted NAME OPTION... TRACE...
