@@ -109,7 +109,7 @@ account() {
 }
 account front $port
 account behind $behind
-check_counted nginx nginx.trace
+check_counted_live nginx nginx.trace
 "$dpm" stats --json nginx.trace > stats.json 2> stats.err
 check_equal "both workers and the master are processes of the trace" "nginx nginx nginx" \
     "$(for pid in $master $workers; do

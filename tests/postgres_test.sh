@@ -67,7 +67,7 @@ check "... it runs on" kill -0 $server
 
 "$dpm" dump --json postgres.trace 2> dump.err > records.json
 check_equal "no record is lost" "" "$(grep lost dump.err)"
-check_counted postgres postgres.trace
+check_counted_live postgres postgres.trace
 "$dpm" stats --json postgres.trace > stats.json 2> stats.err
 
 # ---- every backend ----

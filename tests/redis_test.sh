@@ -105,5 +105,5 @@ for way in SEND RECEIVE; do
 done
 check "... on paths older than the recording, TCP and UNIX" test 82 -le \
     "$(jq -s '[.[] | .path] | unique | length' records.json)"
-check_counted redis middle.trace
+check_counted_live redis middle.trace
 finish

@@ -1776,6 +1776,7 @@ static void check_field(const char *line, const struct event_field *field, const
 
     switch (field->kind) {
     case FIELD_UNSIGNED:
+    case FIELD_SPAN:
         snprintf(value, sizeof(value), "%" PRIu64, event_field_value(field, record));
         break;
     case FIELD_HEX:

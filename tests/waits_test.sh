@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # waits_test.sh BUILD_FOLDER: what a wait was for, in real programs: a child works for 100 ms, its parent waits for
-# that and then works for 50 ms, so both are on the longest path, and nothing outside is.
+# that and then works for 50 ms, so both are on the longest path, and nothing outside is. And how long a long one was.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter

@@ -35,8 +35,9 @@ static const struct event_field message_fields[] = {
     U(record, message.path, "path", "number of the PATH record"),
     U(record, message.offset, "offset", "byte offset of the direction, or number of the message"),
     U(record, message.bytes, "bytes", "bytes of the message"),
-    U(record, message.span, "span",
-      "the event happened at time - span; in units of 16 to the power of ((flags >> 11) & 7) ns"),
+    FIELD(
+        record, message.span, FIELD_SPAN, "span",
+        "the event happened at time - span; in units of 16 to the power of ((flags >> 11) & 7) ns"),
     END_OF_FIELDS,
 };
 

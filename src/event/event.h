@@ -25,6 +25,7 @@
 enum field_kind {
     FIELD_UNSIGNED, /* 1, 2, 4, 6 or 8 bytes, decimal */
     FIELD_HEX,      /* the same, shown in base 16 */
+    FIELD_SPAN,     /* 4 bytes, decimal, in the unit that the record's flags tell: message_span() */
     FIELD_TEXT,     /* char array, NUL-filled */
     FIELD_BYTES,    /* array of u8 */
 };

@@ -23,8 +23,7 @@ struct message {
     uint64_t begin; /* when it happened; 0 = at the record's time */
 };
 
-#define SPAN_UNIT_SHIFT 11 /* of RECORD_SPAN_UNIT */
-#define SPAN_UNIT_MOST  7
+#define SPAN_UNIT_MOST (RECORD_SPAN_UNIT >> SPAN_UNIT_SHIFT)
 
 /* Sets what is told of the time since `begin`, 0: it began at no known time. `record` has its time and flags. */
 static inline __attribute__((always_inline)) void set_span(struct record *record, uint64_t begin)

@@ -72,6 +72,8 @@ enum event_id {
 #define METER_UNIX 4u
 #define METER_PIPE 8u
 
+#define SPAN_UNIT_SHIFT 11
+
 /* Bits of record_header.flags. */
 enum record_flag {
     /* continues the call of this stream's previous SEND or RECEIVE on this path: one call is one
@@ -102,7 +104,7 @@ enum record_flag {
     /* SENDCALL: it did not wait for room, another stream got its CPU */
     RECORD_PREEMPTED = 256,
     /* three bits: the unit of a message's span, 16 to their power, ns (event/message.h) */
-    RECORD_SPAN_UNIT = 2048 * 7,
+    RECORD_SPAN_UNIT = 7 << SPAN_UNIT_SHIFT,
 };
 
 struct record_header {

@@ -152,10 +152,10 @@ static void set_field(struct object *object, const struct event_type *type,
     switch (field->kind) {
     case FIELD_UNSIGNED:
     case FIELD_HEX:
-        set_field_number(object, key, type,
-                         strcmp(field->name, "span") == 0
-                             ? message_span((const struct record *)header)
-                             : event_field_value(field, header));
+        set_field_number(object, key, type, event_field_value(field, header));
+        break;
+    case FIELD_SPAN:
+        set_number(object, key, message_span((const struct record *)header));
         break;
     case FIELD_TEXT:
         set_text(object, key, at, field->size);

@@ -116,6 +116,7 @@ static void write_field(FILE *file, const struct event_field *field)
 
     switch (field->kind) {
     case FIELD_UNSIGNED:
+    case FIELD_SPAN:
         fprintf(file, "        uint%u_t %s;", bits, field->name);
         break;
     case FIELD_HEX:
