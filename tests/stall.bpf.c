@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * stall.bpf.c: holds a process up in the middle of one of its calls, as happens where a machine's processor is taken
- * away: once, when it comes by a hook since it is metered. Attached before the meter, and so it runs before the
- * meter's own hook there.
+ * stall.bpf.c: holds a process up in the middle of its calls, as happens where a machine's processor is taken
+ * away: when it comes by a hook since it is metered, once or again and again. Attached before the meter, and so it runs
+ * before the meter's own hook there.
  */
 #include "meter/kernel.bpf.h"
 
 uint32_t process;
+bool others;       /* its threads but the first, else that one */
 uint64_t duration; /* ns */
 uint32_t passes;   /* how often it may come by before it is held up */
+uint32_t most;     /* how often it is held up, each time after so many passes */
 uint32_t stalls;   /* how often it was */
+
+static uint32_t passed;
 
 static long is_over(uint32_t index, const uint64_t *until)
 {
@@ -20,16 +24,17 @@ static long is_over(uint32_t index, const uint64_t *until)
 
 static __always_inline int stall(void)
 {
+    uint64_t who = bpf_get_current_pid_tgid();
+    bool first = (uint32_t)who == process;
     uint64_t until;
 
     /* the meter has something stored with those that it meters */
-    if (bpf_get_current_pid_tgid() >> 32 != process || stalls != 0 ||
+    if (who >> 32 != process || first == others || stalls == most ||
         bpf_get_current_task_btf()->bpf_storage == NULL)
         return 0;
-    if (passes > 0) {
-        passes--;
+    if (passed++ < passes)
         return 0;
-    }
+    passed = 0;
     stalls++;
     until = bpf_ktime_get_ns() + duration;
     bpf_loop(LOOKS_MOST, is_over, &until, 0);

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stalled.c: a process sends messages to another one without end, and one of both is held up in a call when the metering
- * begins (stall.bpf.c).
+ * stalled.c: a process sends messages to another one without end, and one of both is held up in a call (stall.bpf.c).
  *
- *      stalled datagram|seqpacket queued|sent|received PASSES SEED
+ *      stalled datagram|seqpacket|stream queued|sent|received|overtaken PASSES SEED
  *          prints the pids of the sender and of the receiver when they run; in the end, which SIGTERM is, how often
  *          one was held up: there (stall.bpf.c says where that is), when it has come by PASSES times
  *
- * The n-th message has 1 + n % SIZES bytes: what is received as another one has another size.
+ * `overtaken`: the sender has a thread that sends without end, and others that send one message each on the same socket. These
+ * are held up again and again, when they have queued it, and the first one goes on. In the other ways it happens once, when the
+ * metering begins.
+ *
+ * Messages near each other have different sizes: what is received as another one has another size. In a stream of bytes a
+ * message begins with its size, which is received first.
  * It ends by itself after 30 seconds at the latest.
  */
 #include "stall.skel.h"
 
 #include <bpf/libbpf.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +32,11 @@
 
 enum {
     SIZES = 1000,
-    STALL = 80,  /* ms: until the metering has begun, even if its processes wait for each other */
-    PAUSE = 200, /* us, at most */
-    LONGEST = 30 /* s */
+    SMALLEST = 8,  /* bytes: more than those that tell the size */
+    STALL = 80000, /* us: until the metering has begun, even if its processes wait for each other */
+    STALL_OFTEN = 20000, /* us: for the other one to send several messages */
+    PAUSE = 200,         /* us, at most */
+    LONGEST = 30         /* s */
 };
 
 static _Noreturn void give_up(const char *what)
@@ -41,24 +50,86 @@ static void pause_at_random(void)
     usleep((useconds_t)rand() % PAUSE);
 }
 
+/* What both processes do, by the program's arguments. */
+static int type;
+static unsigned seed;
+static bool overtaken;
+
+static int kind_of(const char *name)
+{
+    return strcmp(name, "datagram") == 0 ? SOCK_DGRAM
+           : strcmp(name, "stream") == 0 ? SOCK_STREAM
+                                         : SOCK_SEQPACKET;
+}
+
+/* The n-th message has a size that others have not for long. */
+static bool send_message(int to, unsigned n)
+{
+    struct {
+        uint16_t size;
+        char rest[SIZES];
+    } message;
+
+    memset(&message, 0, sizeof(message));
+    message.size = (uint16_t)(SMALLEST + n % SIZES);
+    return send(to, &message, message.size, MSG_NOSIGNAL) > 0;
+}
+
+/* The threads have odd numbers of messages, the first one even ones. */
+struct single {
+    int to;
+    unsigned n;
+};
+
+static void *send_one(void *argument)
+{
+    const struct single *single = argument;
+
+    send_message(single->to, single->n);
+    return NULL;
+}
+
+static void *send_one_each(void *to)
+{
+    pthread_t thread;
+
+    for (struct single single = {.to = *(int *)to, .n = 1};; single.n += 2) {
+        if (pthread_create(&thread, NULL, send_one, &single) != 0)
+            give_up("pthread_create");
+        pthread_join(thread, NULL);
+        pause_at_random();
+    }
+}
+
 static void send_messages(int to)
 {
-    static char message[SIZES];
+    pthread_t others;
 
-    for (size_t n = 0; send(to, message, 1 + n % SIZES, MSG_NOSIGNAL) > 0; n++)
+    if (overtaken && pthread_create(&others, NULL, send_one_each, &to) != 0)
+        give_up("pthread_create");
+    for (unsigned n = 0; send_message(to, n); n += 2)
         pause_at_random();
+}
+
+static bool receive_message(int from)
+{
+    char message[SMALLEST + SIZES];
+    uint16_t size;
+
+    if (type != SOCK_STREAM)
+        return recv(from, message, sizeof(message), 0) > 0;
+    return recv(from, &size, sizeof(size), MSG_WAITALL) == sizeof(size) &&
+           recv(from, message, size - sizeof(size), MSG_WAITALL) > 0;
 }
 
 static void receive_messages(int from)
 {
-    static char message[SIZES];
-
-    while (recv(from, message, sizeof(message), 0) > 0)
+    while (receive_message(from))
         if (rand() % 2 == 0)
             pause_at_random();
 }
 
-static pid_t start(void (*run)(int), int own, int other, unsigned seed)
+static pid_t start(void (*run)(int), int own, int other)
 {
     pid_t parent = getpid();
     pid_t pid = fork();
@@ -74,7 +145,7 @@ static pid_t start(void (*run)(int), int own, int other, unsigned seed)
     if (getppid() != parent)
         _exit(1);
     close(other);
-    srand(seed);
+    srand(seed++);
     run(own);
     _exit(0);
 }
@@ -101,27 +172,31 @@ int main(int argc, char **argv)
     int ends[2];
 
     if (argc != 5) {
-        fprintf(stderr, "usage: stalled datagram|seqpacket queued|sent|received PASSES SEED\n");
+        fprintf(stderr, "usage: stalled datagram|seqpacket|stream queued|sent|received|overtaken "
+                        "PASSES SEED\n");
         return 2;
     }
+    overtaken = strcmp(argv[2], "overtaken") == 0;
+    type = kind_of(argv[1]);
+    seed = (unsigned)atoi(argv[4]);
     sigemptyset(&end);
     sigaddset(&end, SIGTERM);
     sigprocmask(SIG_BLOCK, &end, NULL);
     kernel = stall_bpf__open_and_load();
     if (kernel == NULL)
         give_up("stall.bpf.c");
-    if (socketpair(AF_UNIX, strcmp(argv[1], "datagram") == 0 ? SOCK_DGRAM : SOCK_SEQPACKET, 0,
-                   ends) < 0)
+    if (socketpair(AF_UNIX, type, 0, ends) < 0)
         give_up("socketpair");
-    unsigned seed = (unsigned)atoi(argv[4]);
-    pid_t sender = start(send_messages, ends[0], ends[1], seed);
-    pid_t receiver = start(receive_messages, ends[1], ends[0], seed + 1);
+    pid_t sender = start(send_messages, ends[0], ends[1]);
+    pid_t receiver = start(receive_messages, ends[1], ends[0]);
     close(ends[0]);
     close(ends[1]);
-    kernel->bss->duration = STALL * 1000000ULL;
+    kernel->bss->duration = (overtaken ? STALL_OFTEN : STALL) * 1000ULL;
+    kernel->bss->most = overtaken ? UINT32_MAX : 1;
     kernel->bss->passes = (unsigned)atoi(argv[3]);
+    kernel->bss->others = overtaken;
     kernel->bss->process = (unsigned)(strcmp(argv[2], "received") == 0 ? receiver : sender);
-    attach(kernel, argv[2]);
+    attach(kernel, overtaken ? "queued" : argv[2]);
     printf("%d %d\n", sender, receiver);
     fflush(stdout);
     wait_for_end(&end);

@@ -93,8 +93,8 @@ enum record_flag {
     /* PATH: a pipe written with O_DIRECT: what a read leaves of a packet is gone, and positions behind
      * it may be wrong */
     RECORD_PACKETS = 64,
-    /* SEND on a UNIX socket: another one was in progress there, whose bytes may lie before its own,
-     * though they are counted behind them, or the reverse. RECEIVE on a UDP socket: others were in progress there, and
+    /* SEND on a UNIX socket: another one was in progress there, known as yet or not, whose bytes may lie before its
+     * own, though they are counted behind them, or the reverse. RECEIVE on a UDP socket: others were in progress there, and
      * it may have taken another datagram. Of the ptrace meter: SEND and RECEIVE on any path */
     RECORD_CONCURRENT = 128,
     /* PATH of TCP: positions are counted, from numbers of the meter's own on, not those of the packets */

@@ -229,7 +229,8 @@ void look_order(struct look *look)
         last = look->record->header.time;
     if (from->several)
         wait_for_others(look, from, from->sharing->senders, from->sharing->sender_count, last);
-    if (sees_calls_only(look) ? is_concurrent(look, low, high) : !from->several && place == NULL)
+    if (is_concurrent(look, low, high) ||
+        (!sees_calls_only(look) && !from->several && place == NULL))
         wait_for_another(look, last);
     if (place != NULL && look->end->sharing->taker_count > 1)
         wait_for_others(look, look->end, look->end->sharing->takers,

@@ -101,6 +101,12 @@ typedef struct {
     int64_t counter;
 } atomic64_t;
 
+typedef atomic64_t atomic_long_t;
+
+typedef struct {
+    atomic64_t refcnt;
+} file_ref_t;
+
 typedef struct {
     int counter;
 } atomic_t;
@@ -156,6 +162,12 @@ struct file {
     union {
         struct path___kernel f_path;
     };
+    file_ref_t f_ref; /* since 6.13: those that hold it, less 1 */
+};
+
+/* Before. */
+struct file___counted {
+    atomic_long_t f_count;
 };
 
 struct fdtable {
@@ -164,6 +176,7 @@ struct fdtable {
 };
 
 struct files_struct {
+    atomic_t count;
     struct fdtable *fdt;
 };
 
@@ -252,6 +265,7 @@ struct sock_common {
 
 struct socket {
     short type;
+    struct file *file;
     struct sock *sk;
 };
 

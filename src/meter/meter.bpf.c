@@ -12,7 +12,7 @@
  *      udp.bpf.h         UDP datagrams as they leave
  *      udp_inbox.bpf.h   and as they come
  *      unseen.bpf.h      what was received and no hook told of
- *      send.bpf.h        SEND
+ *      send.bpf.h        SEND (order.bpf.h: in the order in which it was queued?)
  *      receive.bpf.h     RECEIVE (receive_call.bpf.h: taken in pieces; udp_receive.bpf.h)
  *      pipe_call.bpf.h   all of that of pipes (pipe.bpf.h)
  *      queue.bpf.h       MESSAGEQUEUED

@@ -10,6 +10,7 @@
 #define DPM_SEND_BPF_H
 
 #include "meter/number.bpf.h"
+#include "meter/order.bpf.h"
 #include "meter/receive.bpf.h"
 #include "meter/udp.bpf.h"
 
@@ -231,7 +232,8 @@ static __always_inline bool may_be_older(uint64_t begin)
 
 /* A message that was sent while the path's count is in doubt. Its place in the queue told its number, unless it was taken too
  * soon, or other sends were in progress, and it may be theirs; else it says that it may be wrong. */
-static __always_inline void count_doubtful(struct path *path, struct send_call *call)
+static __always_inline void count_doubtful(struct path *path, struct sock *sk,
+                                           struct send_call *call)
 {
     uint32_t number = call->number;
 
@@ -242,6 +244,7 @@ static __always_inline void count_doubtful(struct path *path, struct send_call *
         return;
     }
     call->first = number;
+    note_counted_ahead(path, plain_sock(sk), number);
     if (path->out != number)
         call->flags |= RECORD_OLDER; /* one of both is wrong: the next one tells */
     else if (begun >= mark_generation && call->begin - begun_at >= LEAST_DOUBT)
@@ -277,6 +280,7 @@ static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t
 {
     struct send_call *call = &stream->send;
     uint64_t begin = call->socket != 0 ? call->begin : 0;
+    uint64_t receiver = call->socket;
     uint32_t step = kind == PATH_UNIX_STREAM ? result : 1;
     struct path *path = kind == PATH_UNIX_DATAGRAM ? datagram_path(stream, sk, call->peer)
                                                    : unix_path(stream, sk, kind);
@@ -288,8 +292,9 @@ static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t
     if (kind == PATH_UNIX_DATAGRAM && call->first_sends != 0 && path->out == 0 &&
         may_be_older(begin))
         path->state |= PATH_IN_DOUBT;
+    call->flags |= doubt_of_order(path, sk, call, receiver, kind, step);
     if (is_looked_for(stream, path, kind))
-        count_doubtful(path, call);
+        count_doubtful(path, sk, call);
     else
         count_sent(stream, path, sk, kind, step, begin);
     call->numbered = 0;
@@ -413,7 +418,8 @@ static __always_inline struct path *sending_pair(const struct pair_key *key, uin
 /* Looks which number a datagram has. Of a peer that has taken nothing yet there is no doubt after this; most likely it
  * is not metered. */
 static __noinline int number_datagram_sent(struct send_call *call, struct path *path,
-                                           struct sock *receiver, const struct pair_key *key)
+                                           struct sock *sk, struct sock *receiver,
+                                           const struct pair_key *key)
 {
     struct pair_key reverse = {.socket = key->peer, .peer = key->socket};
     struct path *taken = bpf_map_lookup_elem(&pairs, &reverse);
@@ -426,6 +432,7 @@ static __noinline int number_datagram_sent(struct send_call *call, struct path *
         call->numbered = 0; /* now it has */
         return 0;
     }
+    note_counted_ahead(path, PLAIN(struct sock, sk), call->number);
     path->out = call->number;
     path->state &= ~PATH_IN_DOUBT;
     return 0;
@@ -459,7 +466,7 @@ static __always_inline void begin_datagram(struct send_call *call, struct sock *
     if (*(volatile uint32_t *)&first->visible != *(volatile uint32_t *)&first->ended)
         call->others++;
     if (path->state & PATH_IN_DOUBT)
-        number_datagram_sent(call, path, receiver, &key);
+        number_datagram_sent(call, path, sk, receiver, &key);
 }
 
 /* The same on a seqpacket socket, whose receiver's queue is its own. */

@@ -242,8 +242,10 @@ struct path {
     uint32_t listed;            /* TCP: by survey_connections */
     uint32_t arrived;  /* TCP: up to where the stream of bytes is told to be in the queue */
     uint32_t seen_out; /* UNIX stream: up to here, what is sent is in the queue or known as taken */
-    struct sends sends; /* UNIX */
-    uint32_t moved;     /* enum path_moved; if not 0 the path is told again at its next use */
+    struct sends sends;     /* UNIX */
+    uint32_t moved;         /* enum path_moved; if not 0 the path is told again at its next use */
+    uint32_t out_of_step;   /* UNIX: a send may have been queued that is not counted, order.bpf.h */
+    uint32_t counted_ahead; /* ... or was when its count was mended */
     uint32_t ahead; /* its number, if PATH was made for what was queued, ahead of its first use */
 };
 
