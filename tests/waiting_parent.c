@@ -26,13 +26,21 @@
 #define ALONE    100 /* ms that the child works */
 #define TOGETHER 50  /* ... and the parent behind it */
 
-static void work(int milliseconds)
+/* Nanoseconds; a process has used some before it executes this program. */
+static long long time_used(void)
 {
     struct timespec used;
 
-    do
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    while (used.tv_sec * 1000 + used.tv_nsec / 1000000 < milliseconds);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return used.tv_sec * 1000000000LL + used.tv_nsec;
+}
+
+static void work(int milliseconds)
+{
+    long long end = time_used() + milliseconds * 1000000LL;
+
+    while (time_used() < end)
+        ;
 }
 
 static void begin_child(void)
