@@ -61,7 +61,9 @@ struct order {
     const uint32_t *in;    /* what is taken of it, NULL: nobody has taken anything */
     uint64_t sender;       /* cookie */
     uint32_t kind;
-    uint32_t step; /* what the send will count: bytes, or 1 message */
+    uint32_t step;     /* what the send will count: bytes, or 1 message */
+    int32_t uncounted; /* by how much more is queued than is counted ... */
+    bool known;        /* ... if no receive was between its steps in one of the looks */
 };
 
 static __always_inline uint32_t queued_of(const struct order *order)
@@ -75,8 +77,7 @@ static __always_inline uint32_t queued_of(const struct order *order)
     return walk.of_sender;
 }
 
-/* By how much more is queued than is counted; false: that is not known, for a receive is between its steps. */
-static __noinline bool look_for_uncounted(const struct order *order, int32_t *ret_uncounted)
+static long look_for_uncounted(uint32_t index, struct order *order)
 {
     const uint32_t none = 0;
     const uint32_t *in = order->in == NULL ? &none : order->in;
@@ -85,28 +86,36 @@ static __noinline bool look_for_uncounted(const struct order *order, int32_t *re
     bool taken = is_taken_from((struct unix_sock *)receiver);
     uint32_t before = *(volatile const uint32_t *)in;
     struct sk_buff *first = BPF_CORE_READ(receiver, sk_receive_queue.next);
-    int32_t uncounted = before + queued_of(order) - counted;
 
-    /* who takes them is not metered: no order is asked for */
-    *ret_uncounted = order->in == NULL && uncounted < 0 ? 0 : uncounted;
-    return !taken && before == *(volatile const uint32_t *)in &&
-           first == BPF_CORE_READ(receiver, sk_receive_queue.next) &&
-           !is_taken_from((struct unix_sock *)receiver);
+    order->uncounted = before + queued_of(order) - counted;
+    if (order->in == NULL && order->uncounted < 0)
+        order->uncounted = 0; /* who takes them is not metered: no order is asked for */
+    /* bytes are counted as taken before they leave the queue: a receive between its steps makes it more, never less */
+    if (order->kind == PATH_UNIX_STREAM && order->uncounted == 0)
+        return order->known = true;
+    order->known = !taken && before == *(volatile const uint32_t *)in &&
+                   first == BPF_CORE_READ(receiver, sk_receive_queue.next) &&
+                   !is_taken_from((struct unix_sock *)receiver);
+    return order->known;
 }
 
-/* A receive does not take long. Returns what is to be said of the send. */
-static __noinline uint32_t hold_to_queue(struct path *path, const struct order *order)
+/* A receive takes some microseconds, if it is not held up itself. (Then nothing is said: that one send is held up, and a
+ * receive just when another send is counted, is too rare to put each send in doubt that meets a receive.) */
+#define LOOKS_FOR_UNCOUNTED 100
+
+/* Returns what is to be said of the send. */
+static __noinline uint32_t hold_to_queue(struct path *path, struct order *order)
 {
     bool overtaken = path->out_of_step;
-    int32_t uncounted = 0;
-    bool known = look_for_uncounted(order, &uncounted) || look_for_uncounted(order, &uncounted);
 
-    path->out_of_step = !known || uncounted != 0;
-    if (known && uncounted < 0 && path->counted_ahead != 0) {
-        uint32_t again = -uncounted;
+    bpf_loop(LOOKS_FOR_UNCOUNTED, look_for_uncounted, order, 0);
+    if (order->known)
+        path->out_of_step = order->uncounted != 0;
+    if (order->known && order->uncounted < 0 && path->counted_ahead != 0) {
+        uint32_t again = -order->uncounted;
 
         path->counted_ahead -= again < path->counted_ahead ? again : path->counted_ahead;
-        __sync_fetch_and_add(&path->out, uncounted);
+        __sync_fetch_and_add(&path->out, order->uncounted);
         return RECORD_CONCURRENT | RECORD_OLDER;
     }
     return overtaken || path->out_of_step ? RECORD_CONCURRENT : 0;
