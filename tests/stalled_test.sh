@@ -18,6 +18,8 @@ cat > edges.jq << 'END'
 [$receives[] | (.bytes + $header) as $received | .edges[]? |
     {kind, right: ($bytes["\(.stream) \(.sequence)"] == $received)}] as $edges |
 {
+    missing: ([$receives[] | (.bytes + $header) as $received |
+        select(any(.edges[]?; $bytes["\(.stream) \(.sequence)"] == $received) | not)] | length),
     receives: ($receives | length),
     exact: ($edges | map(select(.kind == "exact")) | length),
     wrong: ($edges | map(select(.kind == "exact" and (.right | not))) | length),
@@ -57,6 +59,7 @@ overtaken() {
     acquire_stalled "$1" overtaken "$2"
     check "... it was held up" [ "$(sed -n 2p told)" -ge 5 ]
     check "... and there are others that are exact" jq -e '.exact > 50' edges.json
+    check "... of nearly all one edge is the right one" jq -e '.missing * 5 < .receives' edges.json
 }
 
 for kind in datagram seqpacket; do
