@@ -5,10 +5,10 @@
 # again. Everything runs pinned to one CPU.
 #
 #   yardstick   reads the files and adds up one word for each record
-#   quick       dpm stats --quick: only what is counted at each end
-#   quick json  the same, with every row
-#   dpm stats   with queues, and what waited
-#   dpm dump    the lines for people, into /dev/null
+#   stats          dpm stats: of a trace as large as this, what is counted at each end
+#   stats --json   the same, with every row
+#   stats --waits  with queues, and what waited
+#   dump           the lines for people, into /dev/null
 #
 # Each figure is the median of RUNS runs (5), the five one right after the other. Then the memory
 # of dpm stats --json, for that trace and for one of a quarter of its length.
@@ -23,26 +23,26 @@ memory() {
 }
 
 short=$(generate $((records / 4)))
-short_memory=$(memory)
+short_memory=$(memory --waits)
 short_quick=$(memory --quick)
 count=$(generate "$records")
-long_memory=$(memory)
+long_memory=$(memory --waits)
 long_quick=$(memory --quick)
 i=0
 while [ $i -lt "$runs" ]; do
     yardstick=$(run_yardstick)
-    quick=$(run "$build/dpm" stats --quick alpha beta)
-    json=$(run "$build/dpm" stats --quick --json alpha beta)
     stats=$(run "$build/dpm" stats alpha beta)
+    json=$(run "$build/dpm" stats --json alpha beta 2> complaint)
+    waits=$(run "$build/dpm" stats --waits alpha beta)
     dump=$(run "$build/dpm" dump alpha beta)
-    echo "$yardstick $quick $json $stats $dump"
+    echo "$yardstick $stats $json $waits $dump"
     i=$((i + 1))
 done > runs
 heading reading
 row yardstick 1
-row quick 2
-row "quick json" 3
-row "dpm stats" 4
-row "dpm dump" 5
-echo "anonymous memory of dpm stats: $short_memory MiB for $short records, $long_memory MiB for $count;" \
+row "stats" 2
+row "stats --json" 3
+row "stats --waits" 4
+row "dump" 5
+echo "anonymous memory of dpm stats --waits: $short_memory MiB for $short records, $long_memory MiB for $count;" \
     "--quick: $short_quick MiB, $long_quick MiB"

@@ -46,12 +46,12 @@ run_yardstick() {
 # heading WHAT: of the rows. $count is the records in the trace.
 heading() {
     echo "$1 the standard trace of $count records on one CPU, $runs runs: median (quartiles)"
-    echo "           million records/s          of the yardstick's speed"
+    echo "              million records/s          of the yardstick's speed"
 }
 
 # row NAME COLUMN: of the file `runs`, which has a line for each run: the seconds of the yardstick, and of the others.
 row() {
-    printf '%-10s %s   %s\n' "$1" \
+    printf '%-13s %s   %s\n' "$1" \
         "$(awk -v column="$2" -v count="$count" '{ print count / $column / 1e6 }' runs | quartiles)" \
         "$(awk -v column="$2" '{ print $1 / $column }' runs | quartiles)"
 }

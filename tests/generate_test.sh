@@ -8,6 +8,7 @@ dpm=$1/dpm
 generate=$1/bench/generate
 measure=$1/bench/measure
 short_lived=$1/tests/short-lived
+shift_trace=$1/tests/shift
 account=$(cd "$(dirname "$0")" && pwd)/generate_account.py
 seed=${DPM_SEED:-$(date +%s)}
 echo "# DPM_SEED=$seed"
@@ -131,6 +132,29 @@ refuses "one trace" 2 '^usage: generate' a
 refuses "a trace that exists" 1 'alpha: cannot be made: File exists' alpha c
 refuses "the same trace twice" 1 'twice: cannot be made: File exists' twice twice
 
+# ---- of large traces what is counted is told ----
+
+if ldd "$dpm" | grep -q libasan; then
+    skip "large traces" "a sanitizer is slow"
+else
+    rm -rf alpha beta
+    "$generate" --records 6000000 --seed "$seed" alpha beta > /dev/null
+    "$dpm" stats --json alpha beta > much.json 2> err
+    "$dpm" stats --quick --json alpha beta > quick.json 2> quick.err
+    check "of more than 256 MiB only what is counted is told" cmp much.json quick.json
+    check_equal "... which is said if it was not asked for" "1 0" "$(grep -c -- '--waits tells' err) $(wc -l < quick.err)"
+    "$dpm" stats --waits --json alpha beta > whole.json 2> err
+    check_equal "... but with --waits" '[false,true] 0' \
+        "$(jq -c '[.trace.counts_only, .trace.matching.exact > 1000000]' whole.json) $(wc -l < err)"
+    "$shift_trace" beta gamma 10000
+    "$dpm" stats --quick --json alpha gamma > quick.json
+    check "where clocks are too far apart, some would count twice" jq -e '.trace.split > 0' quick.json
+    "$dpm" stats --json alpha gamma > much.json
+    "$dpm" stats --waits --json alpha gamma > whole.json
+    check "... so that all of it is told" cmp much.json whole.json
+    rm -rf gamma
+fi
+
 # ---- memory: 48 MiB, 512 bytes for each end of a path that lives, 1 KiB for each process ----
 
 # memory OPTION...: KiB that dpm stats takes.
@@ -145,8 +169,7 @@ else
     for records in 1000000 5000000; do # all but 1,000 paths have ended
         rm -rf alpha beta
         "$generate" --records $records --churn 20 --seed "$seed" alpha beta > /dev/null
-        for option in '' --quick; do
-            # shellcheck disable=SC2086 # nothing, or a word
+        for option in --waits --quick; do
             used=$(memory $option)
             check "of $records records, $option: $used KiB" test "$used" -le $((48 * 1024 + 2000 / 2 + 64))
             # so many values have waited for each other more than once
@@ -160,15 +183,13 @@ else
     # what lives takes so much of each
     rm -rf alpha beta
     "$generate" --records 4000000 --paths 20000 --seed "$seed" alpha beta > /dev/null
-    for option in '' --quick; do
-        # shellcheck disable=SC2086 # nothing, or a word
+    for option in --waits --quick; do
         used=$(memory $option)
         check "of 20,000 connections that live, $option: $used KiB" test "$used" -le $((48 * 1024 + 40000 / 2))
     done
     rm -rf alpha beta
     "$generate" --records 2500000 --processes 10000 --seed "$seed" alpha beta > /dev/null
-    for option in '' --quick; do
-        # shellcheck disable=SC2086 # nothing, or a word
+    for option in --waits --quick; do
         used=$(memory $option)
         check "of 10,000 processes that live, $option: $used KiB" test "$used" -le $((48 * 1024 + 2000 / 2 + 10000))
     done

@@ -465,7 +465,7 @@ done
 "$dpm" stats --all alpha 2> err | sed '/^Receives were matched/,/^$/d' > whole
 runs "tables" "$dpm" stats --quick --all alpha
 check_equal "... are those without it, but for queues and waits, and a line" \
-    '> Only what is counted at each end (--quick): queues, how long messages waited, and who of two was late are not known.' \
+    '> Only what is counted at each end (--quick, or large traces): queues, how long messages waited, and who of two was late are not known. --waits tells them, too.' \
     "$(diff whole out | grep '^> .')"
 check_equal "... of which there are some" 3 \
     "$(diff whole out | grep -cE '^< (Messages that wait to be received|Who waits for whom|Where messages wait)$')"

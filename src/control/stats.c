@@ -11,7 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* JSON has no place for what the tables say below. */
+/* Who asks for nothing is told of queues and waits, too, as long as that takes a second or two: some five million records. */
+#define FOLLOWED_SIZE (256u << 20)
+
+enum depth {
+    DEPTH_BY_SIZE,  /* what takes little time */
+    DEPTH_COUNTS,   /* what is counted at each end alone */
+    DEPTH_FOLLOWED, /* each message is followed from its sender to its receiver */
+};
+
+/* JSON and CSV have no place for what the tables say below. */
 static void warn_unknown(const struct communication *communication)
 {
     char streams[COUNTED_SIZE], paths[COUNTED_SIZE];
@@ -20,6 +29,19 @@ static void warn_unknown(const struct communication *communication)
     show_counted(communication->unknown_paths, "message", paths);
     if (communication->unknown_streams + communication->unknown_paths > 0)
         command_say("%s of streams and %s of paths whose identity was lost", streams, paths);
+}
+
+static void warn_not_followed(const struct communication *communication)
+{
+    char size[UNIT_SIZE];
+
+    if (!communication->counts_only)
+        return;
+    show_bytes(FOLLOWED_SIZE, size);
+    command_say(
+        "queues and how long messages waited are left out, as of all traces larger than %s: "
+        "--waits tells them, --quick says that they are not needed",
+        size);
 }
 
 /* Replaces the result by that of groups. */
@@ -44,16 +66,45 @@ struct stats_options {
     enum communication_by by;
     uint64_t every; /* ns, 0: not asked for */
     bool resolve;   /* names in place of addresses */
-    bool quick;     /* what is counted alone */
+    enum depth depth;
 };
 
-static int read_traces(const struct traces *traces, const struct stats_options *options,
+static int read_counts(const struct traces *traces, const struct stats_options *options,
                        struct communication **ret_communication, struct problem *problem)
 {
-    return options->quick ? communication_read_counts(traces->sources, traces->count,
-                                                      options->every, ret_communication, problem)
-                          : communication_read_history(traces->history, (uint32_t)traces->count,
-                                                       options->every, ret_communication, problem);
+    return communication_read_counts(traces->sources, traces->count, options->every,
+                                     ret_communication, problem);
+}
+
+static int read_followed(const struct traces *traces, const struct stats_options *options,
+                         struct communication **ret_communication, struct problem *problem)
+{
+    return communication_read_history(traces->history, (uint32_t)traces->count, options->every,
+                                      ret_communication, problem);
+}
+
+/* Of large traces what is counted is enough, unless it would be wrong: then messages must tell how far clocks are apart. */
+static int read_large(struct traces *traces, const struct stats_options *options,
+                      struct communication **ret_communication, struct problem *problem)
+{
+    int result = read_counts(traces, options, ret_communication, problem);
+
+    if (result < 0 || (*ret_communication)->split == 0)
+        return result;
+    communication_free(*ret_communication);
+    *ret_communication = NULL;
+    result = traces_rewind(traces, problem);
+    return result < 0 ? result : read_followed(traces, options, ret_communication, problem);
+}
+
+static int read_traces(struct traces *traces, const struct stats_options *options,
+                       struct communication **ret_communication, struct problem *problem)
+{
+    if (options->depth == DEPTH_COUNTS)
+        return read_counts(traces, options, ret_communication, problem);
+    if (options->depth == DEPTH_BY_SIZE && traces_size(traces) > FOLLOWED_SIZE)
+        return read_large(traces, options, ret_communication, problem);
+    return read_followed(traces, options, ret_communication, problem);
 }
 
 static int show_traces(const char *const *traces, size_t count, const struct stats_options *options)
@@ -80,6 +131,8 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
         traces_report_losses(&opened);
         if (options->show.json || options->show.csv)
             warn_unknown(communication);
+        if ((options->show.json || options->show.csv) && options->depth == DEPTH_BY_SIZE)
+            warn_not_followed(communication);
     }
     communication_free(communication);
     traces_close(&opened);
@@ -147,6 +200,14 @@ static int read_every(struct stats_options *options)
                                      optarg);
 }
 
+static int read_depth(struct stats_options *options, enum depth depth)
+{
+    if (options->depth != DEPTH_BY_SIZE && options->depth != depth)
+        return command_usage_error("stats", "--quick and --waits: one of them");
+    options->depth = depth;
+    return -1;
+}
+
 enum {
     OPTION_ALL,
     OPTION_BY,
@@ -157,6 +218,7 @@ enum {
     OPTION_QUICK,
     OPTION_RESOLVE,
     OPTION_SORT,
+    OPTION_WAITS,
 };
 
 static const struct command_option stats_options[] = {
@@ -180,13 +242,14 @@ static const struct command_option stats_options[] = {
     {"quick",
      OPTION_QUICK,
      {0},
-     "only what is counted at each end: no queues, not how long messages waited; three\n"
-     "times as fast"},
+     "only what is counted at each end: no queues, not how long messages waited; four\n"
+     "times as fast. Of traces larger than 256 MiB that is what comes without it"},
+    {"waits", OPTION_WAITS, {0}, "all of it, also of traces larger than 256 MiB"},
     {"resolve",
      OPTION_RESOLVE,
      {0},
      "names of hosts in place of addresses, where the resolver knows them"},
-    {"json", OPTION_JSON, {0}, "one JSON object, always with everything"},
+    {"json", OPTION_JSON, {0}, "one JSON object, always with every row"},
     {"csv", OPTION_CSV, {0}, "one table, of processes or what --by says, for spreadsheets"},
     {0},
 };
@@ -217,13 +280,16 @@ static int command_stats(int argc, char **argv)
             asked.show.json = true;
             break;
         case OPTION_QUICK:
-            asked.quick = true;
+            status = read_depth(&asked, DEPTH_COUNTS);
             break;
         case OPTION_RESOLVE:
             asked.resolve = true;
             break;
         case OPTION_SORT:
             status = read_order(&asked);
+            break;
+        case OPTION_WAITS:
+            status = read_depth(&asked, DEPTH_FOLLOWED);
             break;
         case OPTION_HELP:
             return command_help("stats");

@@ -25,6 +25,9 @@ int traces_open(const char *const *names, size_t count, struct traces *traces,
 int traces_rewind(struct traces *traces, struct problem *problem);
 void traces_close(struct traces *traces);
 
+/* Bytes of all their files. */
+uint64_t traces_size(const struct traces *traces);
+
 /* command_report_state of each. */
 void traces_report_losses(const struct traces *traces);
 

@@ -75,17 +75,17 @@ static void print_counts_only(const struct communication *communication, FILE *f
 
     if (!communication->counts_only)
         return;
-    fputs("\nOnly what is counted at each end (--quick): queues, how long messages waited, and who "
-          "of two was "
-          "late are not known.\n",
-          file);
+    fputs(
+        "\nOnly what is counted at each end (--quick, or large traces): queues, how long messages "
+        "waited, and who of two was late are not known. --waits tells them, too.\n",
+        file);
     if (communication->split == 0)
         return;
     show_counted(communication->split, "connection", text);
     fprintf(file,
             "\n%s counted twice, as with somebody who is not metered: clocks of machines are too "
             "far apart to "
-            "read them side by side; without --quick they are not needed.\n",
+            "read them side by side; with --waits they are not needed.\n",
             text);
 }
 

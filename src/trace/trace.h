@@ -115,6 +115,9 @@ int trace_rewind(struct source *source, struct problem *problem);
 int trace_open_control(const char *const *paths, size_t count, struct source **ret_source,
                        struct problem *problem);
 
+/* Bytes of all files, as they were when they were opened. */
+uint64_t trace_size(const struct source *source);
+
 /* Bytes of partial packets left out at the end of the origin's files; known once the source has
  * ended. */
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin);
