@@ -19,15 +19,27 @@ kernel_says() {
         add / $records | floor' listing
 }
 
-for pause in 0.02 0.2; do
+# record LEAST: bursts with pauses between of LEAST to LEAST + 19 hundredths of a second, in no step with the moments.
+record() {
     rm -rf cost.trace
     "$counting" "$dpm" run -o cost.trace -- sh -c "
-        for burst in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do '$load' 20000 64; sleep $pause; done
+        for burst in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+            '$load' 20000 64
+            sleep 0.\$(($1 + burst * 7 % 20))
+        done
         bpftool -j prog show > listing" > out 2> err
     said=$("$dpm" stats --json cost.trace | jq .trace.own_cost.bpf_ns_per_record)
     kernel=$(kernel_says "$(sed -n 's/^dpm: \([0-9]*\) records.*/\1/p' err)")
-    echo "# pauses of $pause s: dpm says $said ns a record, the kernel $kernel"
-    check "with pauses of $pause s the hooks' cost is what the kernel has counted, within a half of it" \
-        awk "BEGIN { exit !($said > 0 && $said < 1.5 * $kernel && $kernel < 1.5 * $said) }"
+    echo "# pauses of 0.$1 s and more: dpm says $said ns a record, the kernel $kernel"
+}
+
+for least in 10 20; do
+    # of moments that have seen too little nothing is said, which may happen but not each time
+    for try in 1 2 3 4; do
+        record $least
+        [ "$said" = null ] || break
+    done
+    check "with pauses of 0.$least s and more the hooks' cost is what the kernel has counted, within a half of it ($try)" \
+        awk "BEGIN { exit !(\"$said\" != \"null\" && $said < 1.5 * $kernel && $kernel < 1.5 * $said) }"
 done
 finish
