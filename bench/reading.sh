@@ -4,14 +4,14 @@
 # (30,000,000), in SCRATCH (/dev/shm if there is room, so that no disk is measured), which is removed
 # again. Everything runs pinned to one CPU.
 #
-#   yardstick   reads the files and adds up one word for each record
-#   stats          dpm stats: of a trace as large as this, what is counted at each end
+#   yardstick      reads the files and adds up one word for each record
+#   stats          dpm stats: what is counted at each end (of fewer than five million records: as with --waits)
 #   stats --json   the same, with every row
 #   stats --waits  with queues, and what waited
 #   dump           the lines for people, into /dev/null
 #
 # Each figure is the median of RUNS runs (5), the five one right after the other. Then the memory
-# of dpm stats --json, for that trace and for one of a quarter of its length.
+# of dpm stats --json with --waits and --quick, for that trace and for one of a quarter of its length.
 set -eu
 build=$1
 . "$(dirname "$0")/standard.sh"
