@@ -52,12 +52,15 @@ static __always_inline struct stream *running_stream(struct task_struct *task)
 
 /* Whether the current task does this itself: interrupts, and what they leave to be done, have stacks of their own. `here`:
  * a place on the stack that is in use. A program that uses 64 bytes of it or more may get another one, and sees
- * interrupts only. */
-static __always_inline bool is_on_stack_of(const struct task_struct *task, const void *here)
+ * interrupts only. `number`: memory that nobody else writes to now. Read again from there the place is a number: before
+ * Linux 6.17 the verifier does not let a program subtract from a place on its stack. */
+static __always_inline bool is_on_stack_of(const struct task_struct *task, const void *here,
+                                           uint64_t *number)
 {
     uint64_t stack = (uint64_t)task->stack;
 
-    return (uint64_t)here - stack < STACK_SIZE;
+    *(volatile uint64_t *)number = (uint64_t)here;
+    return *(volatile uint64_t *)number - stack < STACK_SIZE;
 }
 
 /* ---- streams begin and end ---- */

@@ -94,7 +94,11 @@ static __always_inline bool fill_unix_name(struct path_record *record, struct un
     length = BPF_CORE_READ(address, len) - sizeof(unsigned short);
     /* keeps clang from comparing something else than it then uses: the verifier must see it */
     asm volatile("" : "+r"(length));
-    if (length == 0 || length > sizeof(((struct sockaddr_un *)0)->sun_path))
+    if (length > sizeof(((struct sockaddr_un *)0)->sun_path))
+        return false;
+    /* nor make one comparison of both, which the verifier before Linux 7.0 does not see through */
+    asm volatile("" : "+r"(length));
+    if (length == 0)
         return false;
     bpf_core_read(record->name, length, &address->name[0].sun_path);
     if (record->name[0] == '\0')

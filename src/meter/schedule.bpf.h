@@ -173,7 +173,7 @@ int BPF_PROG(sched_waking, struct task_struct *woken)
         return 0;
     sleeper->asleep = 0;
     task = bpf_get_current_task_btf();
-    if (!is_on_stack_of(task, &task))
+    if (!is_on_stack_of(task, &task, &sleeper->woken_at))
         return 0;
     waker = running_stream(task);
     if (waker == NULL || waker == sleeper)

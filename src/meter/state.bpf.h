@@ -152,6 +152,7 @@ struct stream {
     uint32_t block_state;
     uint64_t blocked_at; /* AWAY_BLOCKED: since when ... */
     uint64_t blocked_pc; /* ... and where, as user_pc() gives it */
+    uint64_t woken_at;   /* a place on the stack of who wakes it, is_on_stack_of() */
     uint64_t sent_by;    /* which sendfile or splice call made the last SEND, 0 = none did */
     uint64_t taken_by;   /* which splice call looked into a TCP socket last, 0 = not known */
     uint32_t has_taken;  /* ... and has taken bytes from it */
