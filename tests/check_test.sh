@@ -172,7 +172,7 @@ if changed "$no_types" true 2> err; then
         "$(state_of tcp_sendmsg_locked) $(state_of sock_send_length)"
     check_equal "... with what it costs" "send sendcall" "$(jq -r '.lost_flags | join(" ")' check.json)"
     check_equal "... the version that has it, and what does without" \
-        "use Linux 6.16 or later, or meter what does without: --kinds udp,unix,pipe" \
+        "use Linux 6.16 or later, or one that allows BPF trampolines, or meter what does without: --kinds udp,unix,pipe" \
         "$(advice_of tcp_sendmsg_locked)"
     check "... which works" \
         changed "$no_hook" "$dpm" run --meter kernel -o recordings/kinds --kinds udp,unix --flags all -- true

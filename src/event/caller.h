@@ -43,12 +43,13 @@
  * includes this defines it. */
 static __always_inline long caller_read(void *to, uint32_t size, uint64_t from);
 
-#define PC_FRAMES  8u      /* of libraries, at most */
-#define PC_WINDOW  1024u   /* bytes of stack beyond a frame of unknown size */
-#define PC_CHUNK   8u      /* words of it that are looked at together */
-#define PC_REACH   0x4000u /* bytes: a place so far behind a function's beginning may be in it */
-#define PC_CODE    64u     /* bytes of code that are looked at together */
-#define PC_CODES   6u      /* how often, from one return address on */
+#define PC_FRAMES 8u      /* of libraries, at most */
+#define PC_WINDOW 1024u   /* bytes of stack beyond a frame of unknown size */
+#define PC_CHUNK  8u      /* words of it that are looked at together */
+#define PC_REACH  0x4000u /* bytes: a place so far behind a function's beginning may be in it */
+#define PC_CODE   64u     /* bytes of code that are looked at together */
+#define PC_CODES  6u      /* how often, from one return address on */
+
 #define PC_ADDRESS ((1ULL << 48) - 1)
 #define PC_LIBRARY (1ULL << 63) /* beside the address: RECORD_LIBRARY */
 
@@ -79,6 +80,16 @@ struct instruction {
 };
 struct code {
     uint8_t bytes[32];
+};
+
+/* Of the program; and what was read of it last, for a kernel program has little room on its stack. */
+struct text {
+    uint64_t begin;
+    uint64_t end;
+    union {
+        uint8_t code[PC_CODE + sizeof(struct code)];
+        uint64_t words[PC_CHUNK];
+    };
 };
 
 /* ---- instructions; what reads them is global, so that the kernel verifies it once by itself ---- */
@@ -161,7 +172,9 @@ CALLER_STEP uint64_t frame_given_back(const struct code *end)
 CALLER_STEP uint64_t end_of_function(const struct code *end)
 {
     const uint8_t *code = (const uint8_t *)end;
-    uint32_t bytes, at, pointer = 0;
+    uint32_t bytes, pointer = 0;
+    uint64_t
+        at; /* of 64 bits: what a copy of 32 is held to, verifiers before 6.2 do not know of it */
     uint64_t frame, saved = 0;
 
     if (code == NULL)
@@ -186,7 +199,9 @@ CALLER_STEP uint64_t end_of_function(const struct code *end)
         saved += (next / IS_POP & pointer / IS_POP_POINTER & 1) * 8;
         at += next & 15;
     }
-    if (at >= sizeof(*end) || (code[at] != 0xc3 && (code[at] != 0xe9 || code[0] != 0x48)))
+    if (at >= sizeof(*end))
+        return 0;
+    if (code[at] != 0xc3 && (code[at] != 0xe9 || code[0] != 0x48))
         return 0;
     return (frame & (FRAME_KNOWN | FRAME_FROM_POINTER)) | saved << 32 | bytes;
 }
@@ -216,12 +231,13 @@ static __always_inline bool may_end(uint8_t byte)
 
 /* The frame of the function that goes on at `ip`, if it ends in the next PC_CODE bytes; 0: it does
  * not. `called`: a system call may stand before them. */
-CALLER_STEP uint64_t frame_near(uint64_t ip, bool called)
+CALLER_STEP uint64_t frame_near(uint64_t ip, bool called, struct text *text)
 {
-    uint8_t code[PC_CODE + sizeof(struct code)];
+    const uint8_t *code;
 
-    if (caller_read(code, sizeof(code), ip) != 0)
+    if (text == NULL || caller_read(text->code, sizeof(text->code), ip) != 0)
         return NO_CODE;
+    code = text->code;
     if (called && is_plain_call(code))
         return FRAME_KNOWN;
     for (uint32_t i = 0; i < PC_CODE; i++) {
@@ -237,10 +253,10 @@ CALLER_STEP uint64_t frame_near(uint64_t ip, bool called)
 }
 
 /* The frame, at `ip`, of the function that goes on there; 0: its code does not tell. */
-static __always_inline uint64_t frame_at(uint64_t ip)
+static __always_inline uint64_t frame_at(uint64_t ip, struct text *text)
 {
     for (uint32_t turn = 0; turn < PC_CODES; turn++) {
-        uint64_t frame = frame_near(ip + turn * PC_CODE, turn == 0);
+        uint64_t frame = frame_near(ip + turn * PC_CODE, turn == 0, text);
 
         if (frame != 0)
             return frame == NO_CODE ? 0 : frame;
@@ -300,11 +316,6 @@ static __always_inline uint64_t target_of_call(uint64_t address)
     return (code >> 24 & 0xff) == 0xe8 ? target_of_stub(address + distance) : 0;
 }
 
-struct text {
-    uint64_t begin;
-    uint64_t end;
-};
-
 static __always_inline bool in_text(uint64_t address, const struct text *text)
 {
     return address > text->begin && address < text->end;
@@ -331,27 +342,25 @@ CALLER_STEP uint32_t leads_to(uint64_t word, uint64_t ip, const struct text *tex
 
 /* The best of a chunk of words on the stack, the first `bytes` of it, that are return addresses into the program, of
  * calls of the function that `ip` is in. */
-CALLER_STEP uint64_t search_chunk(uint64_t ip, uint64_t stack, uint32_t bytes,
-                                  const struct text *text)
+CALLER_STEP uint64_t search_chunk(uint64_t ip, uint64_t stack, uint32_t bytes, struct text *text)
 {
-    uint64_t words[PC_CHUNK], best = FOUND_NONE;
+    uint64_t best = FOUND_NONE;
 
-    if (text == NULL || caller_read(words, sizeof(words), stack) != 0)
+    if (text == NULL || caller_read(text->words, sizeof(text->words), stack) != 0)
         return FOUND_NONE;
     for (uint32_t i = 0; i < PC_CHUNK && i < bytes / 8; i++) {
-        uint32_t distance =
-            in_text(words[i], text) ? leads_to(words[i], ip, text) : LEADS_ELSEWHERE;
+        uint64_t word = text->words[i];
+        uint32_t distance = in_text(word, text) ? leads_to(word, ip, text) : LEADS_ELSEWHERE;
 
         if (distance < best >> 48)
-            best = FOUND(words[i] & PC_ADDRESS, distance);
+            best = FOUND(word & PC_ADDRESS, distance);
     }
     return best;
 }
 
 /* The same of so many bytes, if they are not far away; 0: there is none. A function called before may have left its
  * return address nearer to the stack pointer than the one that is looked for, so all of them are looked at. */
-CALLER_STEP uint64_t search_return(uint64_t ip, uint64_t stack, uint32_t bytes,
-                                   const struct text *text)
+CALLER_STEP uint64_t search_return(uint64_t ip, uint64_t stack, uint32_t bytes, struct text *text)
 {
     uint64_t best = FOUND_NONE;
 
@@ -399,8 +408,8 @@ static __always_inline void note_step(struct pc_memory *memory, uint32_t step, u
 
 /* The first return address into the program's text on the way out of the function that goes on at
  * `ip` with this stack and frame pointer; 0: the way is lost. A short way is remembered. */
-CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer,
-                                 const struct text *text, struct pc_memory *memory)
+CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer, struct text *text,
+                                 struct pc_memory *memory)
 {
     uint64_t offset = 0; /* of the frame we are in, from the stack pointer */
 
@@ -412,7 +421,7 @@ CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer,
     if (has_taken_return(ip))
         return taken_return(ip, stack, text);
     for (uint32_t i = 0; i < PC_FRAMES; i++) {
-        uint64_t frame = frame_at(ip);
+        uint64_t frame = frame_at(ip, text);
         uint64_t at =
             (frame & FRAME_FROM_POINTER ? pointer - stack : offset) + (int64_t)(int32_t)frame;
         uint64_t word = frame == 0 || (int64_t)(at - offset) < 0 ? 0 : user_word(stack + at);

@@ -19,7 +19,13 @@ static __always_inline struct stream *stored_stream(struct task_struct *task)
 {
     struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
 
-    return stream == NULL || stream->from_exec ? NULL : stream;
+    if (stream != NULL && stream->from_exec)
+        stream = NULL;
+    asm volatile(
+        ""
+        : "+r"(
+            stream)); /* keeps clang from making a number of it that verifiers before 6.2 lose sight of */
+    return stream;
 }
 
 /* The metered stream that is `task`; NULL: not metered. */

@@ -18,8 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define METER_MACHINE    "x86_64"
-#define OLDEST_ITERATORS "6.1" /* those that visit one process */
+#define METER_MACHINE "x86_64"
+#define OLDEST_KERNEL                                                                              \
+    "6.1" /* that the meter is tested on; it has iterators that visit one process */
 
 static void judge(struct meter_check *check, enum meter_check_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -63,32 +64,22 @@ static bool is_older(const struct version *version, const struct version *other)
                                           : version->minor < other->minor;
 }
 
-/* The first release that has every hook. */
-static struct version newest_hook(void)
-{
-    struct version newest = {0, 0}, version;
-
-    for (size_t i = 0; i < hook_count; i++)
-        if (hooks[i].since != NULL && parse_version(hooks[i].since, &version) &&
-            is_older(&newest, &version))
-            newest = version;
-    return newest;
-}
-
 /* Distributors carry hooks back to older releases: those that matter are looked for themselves. */
 static void check_release(const struct probe *probe, struct meter_check *check)
 {
-    struct version version, wanted = newest_hook();
+    struct version version, oldest;
 
-    if (!parse_version(probe->release, &version)) {
+    if (!parse_version(probe->release, &version) || !parse_version(OLDEST_KERNEL, &oldest)) {
         judge(check, METER_CHECK_UNKNOWN, "'%.100s' is no version", probe->release);
         return;
     }
     judge(check, METER_CHECK_OK, "Linux %s", probe->release);
-    if (is_older(&version, &wanted)) {
-        judge(check, METER_CHECK_LIMITED, "Linux %s; some hooks came later, the last in %u.%u",
-              probe->release, wanted.major, wanted.minor);
-        advise(check, "use Linux %u.%u or later to meter all flags", wanted.major, wanted.minor);
+    if (is_older(&version, &oldest)) {
+        judge(check, METER_CHECK_LIMITED,
+              "Linux %s, older than those the kernel meter is tested on (" OLDEST_KERNEL
+              " and later)",
+              probe->release);
+        advise(check, "use Linux " OLDEST_KERNEL " or later if hooks below are missing");
     }
 }
 
@@ -302,8 +293,12 @@ static void check_comfort(const struct probe *probe, bool has, const char *with,
 
 static void check_cap_network(const struct probe *probe, struct meter_check *check)
 {
-    check_comfort(probe, may(probe, CAP_NET_ADMIN), "UDP is metered",
-                  "UDP is not metered, everything else is", check);
+    if (probe->trampolines == ANSWER_YES)
+        judge(check, METER_CHECK_OK, "not needed: UDP is metered by trampolines");
+    else
+        check_comfort(probe, may(probe, CAP_NET_ADMIN), "UDP is metered",
+                      "UDP is not metered, everything else is (this kernel refuses trampolines)",
+                      check);
 }
 
 static void check_cap_setuid(const struct probe *probe, struct meter_check *check)
@@ -506,8 +501,8 @@ static void advise_newer(const struct hook *hook, struct meter_check *check)
     char others[METER_KINDS_TEXT_SIZE];
 
     meter_kinds_text(hook == NULL || hook->kinds == 0 ? 0 : METER_ALL_KINDS & ~hook->kinds, others);
-    advise(check, "use Linux %s or later%s%s",
-           hook == NULL || hook->since == NULL ? OLDEST_ITERATORS : hook->since,
+    advise(check, "use Linux %s or later%s%s%s", hook == NULL ? OLDEST_KERNEL : hook->since,
+           hook == NULL || hook->duty == DUTY_OWN ? "" : ", or one that allows BPF trampolines",
            others[0] == '\0' ? "" : ", or meter what does without: --kinds ", others);
 }
 
@@ -524,8 +519,11 @@ static void check_program(const struct trial_program *program, struct meter_chec
     } else if (program->taken == ANSWER_NO && is_of_groups(program)) {
         judge(check, METER_CHECK_LIMITED, "the kernel refuses it: %s; the meter goes without",
               program->reason);
-        advise(check, "it needs CAP_NET_ADMIN besides: run dpm as root, or give it as the others, "
-                      "e.g. setcap cap_bpf,cap_perfmon,cap_net_admin+ep");
+        if (program->error == -EPERM)
+            advise(check, "it needs CAP_NET_ADMIN besides: run dpm as root, or give it as the "
+                          "others, e.g. setcap cap_bpf,cap_perfmon,cap_net_admin+ep");
+        else
+            advise(check, "DPM_DEBUG=1 dpm check shows all that the kernel says");
     } else if (program->taken == ANSWER_NO) {
         judge(check, METER_CHECK_MISSING, "the kernel refuses it: %s; lost flags: %s",
               program->reason, purpose);
@@ -599,8 +597,10 @@ static void try_programs(struct trial_program *programs, size_t count, bool whol
         struct trial_program *program = &programs[i];
         if (whole && !is_of_groups(program))
             program->taken = ANSWER_YES;
-        else if (program->offered != ANSWER_NO)
-            program->taken = trial_one(program->name, program->reason) < 0 ? ANSWER_NO : ANSWER_YES;
+        else if (program->offered != ANSWER_NO) {
+            program->error = trial_one(program->name, program->reason);
+            program->taken = program->error < 0 ? ANSWER_NO : ANSWER_YES;
+        }
     }
 }
 
@@ -638,7 +638,7 @@ static uint32_t check_hooks(const struct probe *probe,
     struct meter_check check;
     uint32_t flags = 0;
 
-    int count = trial_programs(&programs);
+    int count = trial_programs(allowed, &programs);
     int result = count;
     if (count >= 0 && allowed) {
         result = trial_whole(METER_ALL_FLAGS, left_out, &problem);
@@ -663,6 +663,8 @@ uint32_t meter_check(void (*tell)(const struct meter_check *check, void *context
 
     probe_files("", &probe);
     probe_calls(&probe);
+    if (checks_allow_trial(&probe))
+        probe.trampolines = trial_trampolines() ? ANSWER_YES : ANSWER_NO;
     checks_of_machine(&probe, tell, context);
     return check_hooks(&probe, tell, context);
 }

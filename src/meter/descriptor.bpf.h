@@ -31,14 +31,21 @@ static __always_inline struct file *file_of_descriptor(struct task_struct *task,
     if (table == NULL || descriptor >= table->max_fds ||
         bpf_probe_read_kernel(&slot, sizeof(slot), &table->fd[descriptor]) != 0 || slot == 0)
         return NULL;
-    return PLAIN(struct file, slot);
+    return (struct file *)slot;
 }
 
 static __always_inline bool is_socket(struct file *file)
 {
-    struct inode *inode = file->f_inode;
+    struct inode *inode = MEMBER(struct file, file, f_inode);
 
-    return inode != NULL && (inode->i_mode & S_IFMT) == S_IFSOCK;
+    return inode != NULL && (MEMBER(struct inode, inode, i_mode) & S_IFMT) == S_IFSOCK;
+}
+
+/* Of a socket known by its address. */
+static __always_inline uint32_t kind_at(struct sock *sk)
+{
+    return kind_of_socket(MEMBER(struct sock, sk, __sk_common.skc_family),
+                          MEMBER(struct sock, sk, sk_type), MEMBER(struct sock, sk, sk_protocol));
 }
 
 /* The socket behind a descriptor, known by its address; NULL: it is none. */
@@ -50,7 +57,7 @@ static __always_inline struct sock *socket_of_descriptor(struct task_struct *tas
 
     if (file == NULL || !is_socket(file))
         return NULL;
-    socket = file->private_data;
+    socket = MEMBER(struct file, file, private_data);
     return BPF_CORE_READ(socket, sk);
 }
 
@@ -62,25 +69,63 @@ static __always_inline uint64_t cookie_of_descriptor(struct task_struct *task, u
     return sk == NULL ? 0 : BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
 }
 
-/* Number of the path of a UDP socket: to its peer if it is connected, else that without a peer.
- * -1: it is no UDP socket. */
-static __always_inline int udp_path_of_file(struct stream *stream, struct file *file)
+/* Number of the path of a UDP socket: to its peer if it is connected, else that without a peer. */
+static __always_inline uint32_t udp_path_of_socket(struct stream *stream, struct sock *sk)
 {
-    struct sock *sk = PLAIN(struct socket, file->private_data)->sk;
-    struct udp_key key = {};
+    struct scratch *scratch = scratch_of(stream);
+    uint64_t cookie = MEMBER(struct sock, sk, __sk_common.skc_cookie.counter);
     struct path *path;
-    uint64_t cookie;
 
-    if (sk == NULL ||
-        kind_of_socket(sk->__sk_common.skc_family, sk->sk_type, sk->sk_protocol) != PATH_UDP)
-        return -1;
-    cookie = sk->__sk_common.skc_cookie.counter;
     /* nobody has asked for its cookie: it is older than the metering and was not used yet */
-    if (cookie == 0)
+    if (cookie == 0 || scratch == NULL)
         return 0;
-    key_of_socket(&key, sk, cookie);
-    path = udp_path(stream, NULL, sk, &key);
+    __builtin_memset(&scratch->key, 0, sizeof(scratch->key));
+    key_of_socket(&scratch->key, sk, cookie);
+    path = udp_path(stream, NULL, sk, &scratch->key);
     return path == NULL ? 0 : path->number;
+}
+
+/* The facts of a socket known by its address, and the positions from which what is told of it begins. */
+static __always_inline void fill_facts_at(struct scratch *scratch, struct sock *sk, uint64_t inode)
+{
+    struct socket_facts *facts = &scratch->facts;
+
+    *facts = (struct socket_facts){
+        .sk = sk,
+        .cookie = MEMBER(struct sock, sk, __sk_common.skc_cookie.counter),
+        .inode = inode,
+        .family = MEMBER(struct sock, sk, __sk_common.skc_family),
+        .kind = kind_at(sk),
+    };
+    __builtin_memset(&scratch->path, 0, sizeof(scratch->path));
+    if (facts->family == AF_UNIX) {
+        struct sock *peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
+
+        facts->peer = BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
+    } else {
+        scratch->path.start_out = BPF_CORE_READ((struct tcp_sock *)sk, write_seq);
+        scratch->path.start_in = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
+    }
+}
+
+/* Tells of the path of a socket of which a blocked call knows the descriptor only. */
+static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, uint64_t inode)
+{
+    struct scratch *scratch = &stream->scratch;
+    struct message *message = &scratch->beginning;
+    uint32_t number;
+
+    fill_facts_at(scratch, sk, inode);
+    *message = (struct message){.path = new_path_number()};
+    number = claim_inode(inode, message->path, true);
+    if (number != message->path)
+        return number; /* somebody was quicker */
+    if (!write_path(&scratch->path, &scratch->facts, NULL, 0, number)) {
+        bpf_map_delete_elem(&path_of_inode, &inode);
+        return 0;
+    }
+    write_message(stream, EVENT_CREATEPATH, message);
+    return number;
 }
 
 /* Number of the path behind descriptor `fd` of the current task (which is about to sleep), told if
@@ -88,52 +133,25 @@ static __always_inline int udp_path_of_file(struct stream *stream, struct file *
 __noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
 {
     struct file *file = file_of_descriptor(bpf_get_current_task_btf(), fd);
-    struct socket_facts facts = {};
-    struct message message = {};
     struct inode_path *known;
-    struct path path = {};
-    uint32_t number;
+    uint64_t inode;
     struct sock *sk;
+    uint8_t kind;
+    void *data;
 
     if (stream == NULL || file == NULL || !is_socket(file))
         return 0;
-    facts.inode = file->f_inode->i_ino;
-    if (kinds_in_force & METER_UDP) {
-        int udp = udp_path_of_file(stream, file);
-
-        if (udp >= 0)
-            return udp;
-    }
-    known = bpf_map_lookup_elem(&path_of_inode, &facts.inode);
+    data = MEMBER(struct file, file, f_inode);
+    inode = MEMBER(struct inode, data, i_ino);
+    data = MEMBER(struct file, file, private_data);
+    sk = MEMBER(struct socket, data, sk);
+    kind = sk == NULL ? 0 : kind_at(sk);
+    if (kind == PATH_UDP)
+        return udp_path_of_socket(stream, sk);
+    known = bpf_map_lookup_elem(&path_of_inode, &inode);
     if (known != NULL)
         return known->number;
-    sk = PLAIN(struct socket, file->private_data)->sk;
-    if (sk == NULL)
-        return 0;
-    facts.sk = sk;
-    facts.family = sk->__sk_common.skc_family;
-    facts.kind = kind_of_socket(facts.family, sk->sk_type, sk->sk_protocol);
-    if (facts.kind == 0)
-        return 0;
-    facts.cookie = sk->__sk_common.skc_cookie.counter;
-    if (facts.family == AF_UNIX) {
-        struct sock *peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
-
-        facts.peer = BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
-    } else {
-        path.start_out = BPF_CORE_READ((struct tcp_sock *)sk, write_seq);
-        path.start_in = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
-    }
-    message.path = new_path_number();
-    number = claim_inode(facts.inode, message.path, true);
-    if (number != message.path)
-        return number; /* somebody was quicker */
-    if (!write_path(&path, &facts, NULL, 0, number)) {
-        bpf_map_delete_elem(&path_of_inode, &facts.inode);
-        return 0;
-    }
-    write_message(stream, EVENT_CREATEPATH, &message);
-    return path.number;
+    return kind == 0 ? 0 : make_path_at(stream, sk, inode);
 }
 
 #endif

@@ -192,7 +192,12 @@ struct task_io_accounting {
 
 struct bpf_local_storage;
 
+struct signal_struct {
+    atomic_t live;
+};
+
 struct task_struct {
+    struct signal_struct *signal;
     unsigned int __state;
     void *stack;
     unsigned int flags;
@@ -317,7 +322,13 @@ struct sk_buff {
     unsigned int len;
     uint16_t transport_header;
     uint16_t network_header;
+    unsigned int end; /* from `head`: struct skb_shared_info */
     unsigned char *head;
+    unsigned char *data;
+};
+
+struct skb_shared_info {
+    unsigned short gso_size;
 };
 
 struct llist_node;
@@ -561,6 +572,12 @@ static __always_inline struct tcp_sock *plain_tcp_sock(struct sock *sk)
 /* The same of whatever lies at an address, for which BPF_CORE_READ would call a function at each step. */
 #define PLAIN(type, address)                                                                       \
     ((type *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(type)))
+
+#define HAS_CASTS bpf_core_enum_value_exists(enum bpf_type_flag___kernel, PTR_TRUSTED___kernel)
+
+/* A member of whatever lies at an address. */
+#define MEMBER(type, address, member)                                                              \
+    (HAS_CASTS ? PLAIN(type, address)->member : BPF_CORE_READ((type *)(address), member))
 
 /* What the task's registers were in user mode. */
 static __always_inline struct pt_regs *registers_of(struct task_struct *task)

@@ -237,7 +237,7 @@ static __always_inline int survey_pipe(struct file *file)
     struct pipe_file found = {};
 
     if ((kinds_in_force & METER_PIPE) && look_at_file(file, &found) && known_pipe(&found) == NULL)
-        make_pipe(&found, MEETING_OLDER);
+        make_pipe(NULL, &found, MEETING_OLDER);
     return 0;
 }
 

@@ -75,21 +75,20 @@ static int cannot_load(int error, struct problem *problem)
                        strerror(-error));
 }
 
-static bool is_used(const struct meter *meter, const struct hook *hook)
+static struct bpf_program *program_of(const struct meter *meter, const struct hook *hook)
 {
-    return hook_needed(hook, meter->flags, meter->kinds);
+    return bpf_object__find_program_by_name(meter->kernel->obj, hook->program);
 }
 
 static int attach_hooks(struct meter *meter, struct problem *problem)
 {
     for (size_t i = 0; i < hook_count; i++) {
-        if (!is_used(meter, &hooks[i]))
+        if (meter->choices[i] != HOOK_CHOSEN)
             continue;
-        struct bpf_program *program =
-            bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program);
-        struct bpf_link *link = hooks[i].since != NULL
-                                    ? bpf_program__attach(program)
-                                    : bpf_program__attach_cgroup(program, meter->cgroup);
+        struct bpf_program *program = program_of(meter, &hooks[i]);
+        struct bpf_link *link = hooks[i].way == WAY_CGROUP
+                                    ? bpf_program__attach_cgroup(program, meter->cgroup)
+                                    : bpf_program__attach(program);
         if (link == NULL)
             return problem_set(problem, -errno,
                                "cannot attach to the hook %s: %s (dpm check tells more)",
@@ -99,6 +98,8 @@ static int attach_hooks(struct meter *meter, struct problem *problem)
     return 0;
 }
 
+/* ---- which hooks ---- */
+
 static void leave_out_udp(struct meter *meter, const char *need, const char *why)
 {
     meter->kinds &= ~METER_UDP;
@@ -106,16 +107,9 @@ static void leave_out_udp(struct meter *meter, const char *need, const char *why
              need, why);
 }
 
-/* UDP needs hooks on packets, which need more than the rest of the meter. */
+/* UDP may need hooks of the control groups, which need more than the rest of the meter. */
 static void open_cgroup(struct meter *meter)
 {
-    bool needed = false;
-
-    meter->cgroup = -1;
-    for (size_t i = 0; i < hook_count; i++)
-        needed = needed || (hooks[i].since == NULL && is_used(meter, &hooks[i]));
-    if (!needed)
-        return;
     if (!have_capability(CAP_NET_ADMIN)) {
         leave_out_udp(meter, "the capability CAP_NET_ADMIN", "");
         return;
@@ -124,6 +118,41 @@ static void open_cgroup(struct meter *meter)
     if (meter->cgroup < 0)
         leave_out_udp(meter, "the cgroup2 hierarchy: ", strerror(-meter->cgroup));
 }
+
+static bool needs_udp(const struct meter *meter)
+{
+    bool needed = false;
+
+    for (size_t i = 0; i < hook_count; i++)
+        needed = needed ||
+                 (hooks[i].duty == DUTY_UDP && hook_needed(&hooks[i], meter->flags, meter->kinds));
+    return needed;
+}
+
+/* Chooses the hooks, and what is to be done without. */
+static int choose_hooks(struct meter *meter, struct problem *problem)
+{
+    struct offers offers;
+
+    if (offers_look(&offers, true) < 0)
+        return hooks_explain_no_types(problem);
+    if (needs_udp(meter)) {
+        enum hook_way way = hook_way_of(&offers, DUTY_UDP, meter->flags, meter->kinds);
+        if (way == WAY_CGROUP)
+            open_cgroup(meter);
+        else if (way == WAY_NONE)
+            leave_out_udp(meter, "BPF trampolines, which this kernel refuses", "");
+    }
+    hooks_choose(&offers, meter->flags, meter->kinds, meter->choices);
+    int result = hooks_missing(&offers, meter->choices, problem);
+    meter->exit_tells_last = tracepoint_arguments(offers.types, "sched_process_exit") > 1;
+    offers_done(&offers);
+    if (result == 0 && meter->kinds == 0)
+        return problem_set(problem, -EPERM, "%s, and nothing else is asked for", meter->left_out);
+    return result;
+}
+
+/* ---- loading ---- */
 
 static int open_rings(struct meter *meter)
 {
@@ -159,7 +188,6 @@ static int load(struct meter *meter, const struct meter_options *options, struct
 {
     uint32_t sizes[RING_COUNT];
 
-    quiet_libbpf();
     meter->kernel = meter_bpf__open();
     if (meter->kernel == NULL)
         return cannot_load(-errno, problem);
@@ -172,17 +200,14 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
     meter->kernel->rodata->kinds_in_force =
-        meter->cgroup >= 0 ? meter->kinds : meter->kinds & ~METER_UDP;
+        needs_udp(meter) ? meter->kinds : meter->kinds & ~METER_UDP;
+    meter->kernel->rodata->exit_tells_last = meter->exit_tells_last;
     make_unused_maps_small(meter->kernel, meter->kernel->rodata->kinds_in_force);
     for (size_t i = 0; i < hook_count; i++)
-        bpf_program__set_autoload(
-            bpf_object__find_program_by_name(meter->kernel->obj, hooks[i].program),
-            is_used(meter, &hooks[i]));
+        bpf_program__set_autoload(program_of(meter, &hooks[i]), meter->choices[i] == HOOK_CHOSEN);
     int result = meter_bpf__load(meter->kernel);
-    if (result < 0) { /* only now, for a look at the kernel's types takes long */
-        int missing = hooks_look(meter->flags, meter->kinds, problem);
-        return missing < 0 ? missing : cannot_load(result, problem);
-    }
+    if (result < 0)
+        return cannot_load(result, problem);
     result = open_rings(meter);
     if (result < 0)
         return problem_set(problem, result, "cannot map the meter's rings: %s", strerror(-result));
@@ -202,11 +227,11 @@ int meter_open(const struct meter_options *options, struct meter **ret_meter,
     meter->source = (struct source){meter_next, 1, &meter->state};
     meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
     open_sockets_init(&meter->sockets);
-    open_cgroup(meter);
-    int result =
-        meter->kinds == 0
-            ? problem_set(problem, -EPERM, "%s, and nothing else is asked for", meter->left_out)
-            : load(meter, options, problem);
+    meter->cgroup = -1;
+    quiet_libbpf();
+    int result = choose_hooks(meter, problem);
+    if (result == 0)
+        result = load(meter, options, problem);
     if (result == 0)
         result = attach_hooks(meter, problem);
     if (result < 0) {

@@ -10,18 +10,44 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* ---- hooks.c: which kernel program is needed for which flags and kinds of paths ---- */
+/* ---- hooks.c: which kernel programs are needed for which flags and kinds of paths, and which this kernel can have ---- */
 
-struct hook {
-    const char *program;  /* its name on the kernel side; a tracepoint's is the tracepoint's */
-    uint32_t flags;       /* attached if any of these is in force; 0 = always */
-    uint32_t kinds;       /* ... and any of these is metered; 0 = whatever is */
-    const char *since;    /* first kernel that has the tracepoint; NULL: a hook of the cgroup */
-    uint32_t queue_kinds; /* also attached for MESSAGEQUEUED of these kinds: it rests on what the
-                             program finds out, whatever that tells itself */
+/* What hooks are for, where there are several ways. */
+enum hook_duty {
+    DUTY_OWN,          /* there is one way only */
+    DUTY_TCP_POSITION, /* where in its stream a send on TCP begins, and goes on */
+    DUTY_QUEUED,       /* something has entered a socket's queue */
+    DUTY_SENT,         /* a send ends: its result */
+    DUTY_RECEIVED,     /* a receive ends */
+    DUTY_UDP,          /* datagrams leave and come; their sockets begin and end */
+    DUTY_UDP_DROPPED,  /* a datagram finds the queue full */
+    DUTY_COUNT,
 };
 
-#define HOOKS_MOST 32
+/* The first is tried first. */
+enum hook_way {
+    WAY_TRACEPOINT,
+    WAY_TRAMPOLINE, /* BPF trampoline: at the entry or exit of one of the kernel's functions */
+    WAY_CGROUP,     /* of the root of the control groups: needs CAP_NET_ADMIN */
+    WAY_NONE,
+};
+
+struct hook {
+    const char *program; /* its name on the kernel side */
+    enum hook_way way;
+    const char *target;   /* the tracepoint, or the kernel's function */
+    unsigned arguments;   /* ... of the tracepoint: so many at least */
+    const char *since;    /* first kernel that has it */
+    uint32_t flags;       /* attached if any of these is in force; 0 = always */
+    uint32_t kinds;       /* ... and any of these is metered; 0 = whatever is */
+    uint32_t queue_kinds; /* also attached for MESSAGEQUEUED of these kinds: it rests on what the
+                             program finds out, whatever that tells itself */
+    enum hook_duty duty;
+    const char
+        *before; /* kernels from this one on have no such function, and need none; else NULL */
+};
+
+#define HOOKS_MOST 64
 
 extern const struct hook hooks[];
 extern const size_t hook_count;
@@ -36,12 +62,43 @@ static inline bool hook_needed(const struct hook *hook, uint32_t flags, uint32_t
 
 struct btf;
 
-/* Whether this kernel has all hooks that `flags` and `kinds` need: 0; or -ENOTSUP, or why it cannot be found out, with a
- * line in `problem`. */
-int hooks_look(uint32_t flags, uint32_t kinds, struct problem *problem);
+/* What this kernel has. */
+struct offers {
+    struct btf *types;
+    bool trampolines; /* are allowed */
+    bool cgroups;     /* programs of control groups may ask whose call it is */
+};
 
-/* Whether the kernel with these types has a tracepoint, an iterator, of this name. */
-bool tracepoint_exists(const struct btf *types, const char *name);
+/* Looks at the kernel's types, and tries what they do not tell; not `try`: that is taken to be offered, and bpf() is not
+ * called. Returns 0, or a negative errno: the types cannot be read (hooks_explain_no_types). */
+int offers_look(struct offers *ret_offers, bool try);
+void offers_done(struct offers *offers);
+
+enum hook_choice {
+    HOOK_UNUSED, /* not needed, or another way is taken */
+    HOOK_CHOSEN,
+    HOOK_MISSING, /* needed, and the kernel offers neither it nor another way */
+};
+
+/* Chooses among the hooks, by their places in the table, for these flags and kinds. */
+void hooks_choose(const struct offers *offers, uint32_t flags, uint32_t kinds,
+                  enum hook_choice ret_choices[HOOKS_MOST]);
+
+/* The way in which a duty is done; WAY_NONE: in none. */
+enum hook_way hook_way_of(const struct offers *offers, enum hook_duty duty, uint32_t flags,
+                          uint32_t kinds);
+
+/* 0; or -ENOTSUP and a line in `problem`, if any is missing. */
+int hooks_missing(const struct offers *offers, const enum hook_choice choices[HOOKS_MOST],
+                  struct problem *problem);
+
+/* Says why the kernel's types cannot be read, which libbpf does not. */
+int hooks_explain_no_types(struct problem *problem);
+
+/* How many arguments a tracepoint of the kernel with these types has; -1: there is none of this name. */
+int tracepoint_arguments(const struct btf *types, const char *name);
+
+/* Whether it has an iterator of this name. */
 bool iterator_exists(const struct btf *types, const char *name);
 
 /* ---- iterate.c: running a kernel iterator and reading what it lists ---- */
@@ -114,6 +171,7 @@ struct meter {
     struct source source; /* first: a source is a meter */
     struct source_state state;
     struct meter_bpf *kernel;
+    enum hook_choice choices[HOOKS_MOST];
     struct bpf_link *links[HOOKS_MOST];
     size_t link_count;
     struct ring rings[RING_COUNT];
@@ -127,7 +185,8 @@ struct meter {
     int64_t wall_offset;
     uint32_t flags;
     uint32_t kinds;
-    int cgroup; /* the root of the hierarchy; negative: no hook on packets is needed, or allowed */
+    int cgroup; /* the root of the hierarchy; negative: no hook of it is needed, or allowed */
+    bool exit_tells_last; /* the hook of a thread's end says whether it is its process's last */
     char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */
     bool collected;               /* since next() last said "none yet" */
     bool detached;

@@ -54,6 +54,16 @@ static __always_inline void note_counted_ahead(struct path *path, struct sock *s
         path->counted_ahead += number - path->out;
 }
 
+/* The same of a socket known by its address. */
+static __always_inline void note_counted_ahead_at(struct path *path, struct sock *sk,
+                                                  uint32_t number)
+{
+    if (HAS_CASTS)
+        note_counted_ahead(path, PLAIN(struct sock, sk), number);
+    else if ((int32_t)(number - path->out) > 0)
+        path->counted_ahead += number - path->out;
+}
+
 /* What has been sent, and is to be held to what is counted. */
 struct order {
     struct path *path;     /* the sender's */
@@ -122,10 +132,11 @@ static __noinline uint32_t hold_to_queue(struct path *path, struct order *order)
 }
 
 /* A send is about to be counted: what is to be said of its place. `receiver`: address of the socket it was queued to. */
-static __always_inline uint32_t doubt_of_order(struct path *path, struct sock *sk,
-                                               const struct send_call *call, uint64_t receiver,
-                                               uint32_t kind, uint32_t step)
+static __noinline uint32_t doubt_of_order(struct path *path, struct sock *sk,
+                                          const struct send_call *call, uint64_t receiver,
+                                          uint64_t kind_and_step)
 {
+    uint32_t kind = kind_and_step >> 32, step = kind_and_step;
     struct order order = {.path = path, .kind = kind, .step = step};
     struct pair_key reverse = {.socket = call->peer};
 

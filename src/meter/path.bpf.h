@@ -131,17 +131,6 @@ static __always_inline void fill_unix(struct path_record *record, struct unix_so
     /* both are bound and the listener is gone: nothing tells */
 }
 
-/* What make_path needs to know of a socket. */
-struct socket_facts {
-    struct sock *sk;
-    uint64_t cookie;
-    uint64_t peer;
-    uint64_t inode;
-    uint32_t family;
-    uint32_t kind;
-    bool connected; /* the descriptor alone leads to this path */
-};
-
 static __always_inline uint32_t new_path_number(void)
 {
     return __sync_fetch_and_add(&last_path, 1) + 1;
@@ -221,15 +210,16 @@ static __always_inline void begin_behind(struct path *path, enum path_moved move
 static __always_inline void tell_beginning(struct stream *stream, struct path *path, bool created,
                                            uint32_t role)
 {
-    struct message message = {.path = path->number};
+    struct message *message = &stream->scratch.beginning;
 
+    *message = (struct message){.path = path->number};
     if (created)
-        write_message(stream, EVENT_CREATEPATH, &message);
-    message.begin = path->established;
+        write_message(stream, EVENT_CREATEPATH, message);
+    message->begin = path->established;
     if (role == PATH_ROLE_CONNECTED)
-        write_message(stream, EVENT_CONNECT, &message);
+        write_message(stream, EVENT_CONNECT, message);
     else if (role == PATH_ROLE_ACCEPTED)
-        write_message(stream, EVENT_ACCEPT, &message);
+        write_message(stream, EVENT_ACCEPT, message);
 }
 
 /* The same where PATH was made ahead of the first use, which is now. */
@@ -302,32 +292,33 @@ __noinline int find_by_inode(struct path *path)
     return 0;
 }
 
-/* PATH again, of a connection that was `moved`, if its time has come. (Of the facts the verifier lets
- * a pointer through, as a number.) */
-__noinline int tell_again(struct stream *stream, struct path *path,
-                          const struct socket_facts *known)
+/* PATH again, of a connection that was `moved`, if its time has come. The scratch facts say of which socket: in memory the
+ * verifier lets a pointer through, as a number. */
+__noinline int tell_again(struct stream *stream, struct path *path)
 {
-    struct socket_facts facts = {};
+    struct socket_facts *facts;
     struct sock *sk;
     uint32_t moved;
     bool begins;
 
-    if (stream == NULL || path == NULL || known == NULL || silent(stream))
+    if (stream == NULL || path == NULL || silent(stream))
         return 0;
+    facts = &stream->scratch.facts;
+    sk = facts->sk;
     begins = begins_now(path);
     moved = __sync_fetch_and_and(&path->moved, ~PATH_CREATED);
-    sk = known->sk;
-    facts.sk = sk;
-    facts.cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
-    facts.inode = begins ? inode_of_socket(sk) : path->inode;
-    facts.family = BPF_CORE_READ(sk, __sk_common.skc_family);
-    facts.kind = path->kind;
-    if (facts.family == AF_UNIX) {
+    facts->connected = false;
+    facts->peer = 0;
+    facts->cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+    facts->inode = begins ? inode_of_socket(sk) : path->inode;
+    facts->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+    facts->kind = path->kind;
+    if (facts->family == AF_UNIX) {
         struct sock *peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
 
-        facts.peer = peer == NULL ? 0 : BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
+        facts->peer = peer == NULL ? 0 : BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
     }
-    write_path(path, &facts, NULL, moved & (PATH_MOVED_OUT | PATH_MOVED_IN) ? RECORD_OLDER : 0, 0);
+    write_path(path, facts, NULL, moved & (PATH_MOVED_OUT | PATH_MOVED_IN) ? RECORD_OLDER : 0, 0);
     if (begins) {
         find_by_inode(path);
         tell_beginning(stream, path, (moved & PATH_CREATED) == 0, path->role);

@@ -29,17 +29,18 @@ struct pipe_file {
 /* `file` may be known by its address only. False: it is no pipe. */
 static __always_inline bool look_at_file(struct file *file, struct pipe_file *found)
 {
-    struct file *opened = PLAIN(struct file, file);
-    struct inode *inode = opened->f_inode;
+    struct inode *inode = MEMBER(struct file, file, f_inode);
+    struct super_block *block;
 
-    if (inode == NULL || (inode->i_mode & S_IFMT) != S_IFIFO)
+    if (inode == NULL || (MEMBER(struct inode, inode, i_mode) & S_IFMT) != S_IFIFO)
         return false;
-    found->key.inode = inode->i_ino;
-    found->key.device = inode->i_sb->s_dev;
-    found->address = (uint64_t)opened->private_data;
+    found->key.inode = MEMBER(struct inode, inode, i_ino);
+    block = MEMBER(struct inode, inode, i_sb);
+    found->key.device = MEMBER(struct super_block, block, s_dev);
+    found->address = (uint64_t)MEMBER(struct file, file, private_data);
     found->inode = (uint64_t)inode;
     found->file = (uint64_t)file;
-    found->mode = opened->f_mode;
+    found->mode = MEMBER(struct file, file, f_mode);
     return found->address != 0;
 }
 
@@ -216,10 +217,19 @@ static long place_pipe(uint32_t index, struct placing *placing)
     return found != NULL && *(volatile uint32_t *)&found->alive != 0;
 }
 
-/* Notes a pipe; NULL: no memory (counted). */
-static __noinline struct pipe *make_pipe(const struct pipe_file *file, enum meeting meeting)
+/* Notes a pipe, of which `stream` has learned; NULL: no memory (counted). */
+static __noinline struct pipe *make_pipe(struct stream *stream, const struct pipe_file *file,
+                                         enum meeting meeting)
 {
-    struct pipe fresh = {
+    struct scratch *scratch = scratch_of(stream);
+    struct placing placing = {.file = file};
+    struct pipe *fresh, *pipe;
+
+    if (scratch == NULL)
+        return NULL;
+    fresh = &scratch->pipe;
+    placing.fresh = fresh;
+    *fresh = (struct pipe){
         .address = file->address,
         .inode = file->inode,
         .met = bpf_ktime_get_ns(),
@@ -229,13 +239,10 @@ static __noinline struct pipe *make_pipe(const struct pipe_file *file, enum meet
         .in_doubt = meeting == MEETING_OLDER,
         .watched = meeting != MEETING_BORN,
     };
-    struct placing placing = {.file = file, .fresh = &fresh};
-    struct pipe *pipe;
-
-    fresh.alive = fresh.serial;
-    if (fresh.older) {
-        fresh.in = OLDER_BEGIN;
-        fresh.out = OLDER_BEGIN + bytes_in_pipe(file->address);
+    fresh->alive = fresh->serial;
+    if (fresh->older) {
+        fresh->in = OLDER_BEGIN;
+        fresh->out = OLDER_BEGIN + bytes_in_pipe(file->address);
     }
     bpf_loop(LOOKS_FOR_PLACE, place_pipe, &placing, 0);
     pipe = known_pipe(file);
@@ -252,8 +259,8 @@ static __always_inline bool begins_later(const struct pipe *pipe)
     return pipe->older || pipe->met < begun_at;
 }
 
-static __always_inline void fill_pipe(struct path_record *record, const struct pipe *pipe,
-                                      const struct pipe_file *file, uint32_t end, uint32_t first)
+static __noinline int fill_pipe(struct path_record *record, const struct pipe *pipe,
+                                const struct pipe_file *file, uint32_t end, uint32_t first)
 {
     __builtin_memset(record, 0, sizeof(*record));
     record->header.id = EVENT_PATH;
@@ -271,6 +278,7 @@ static __always_inline void fill_pipe(struct path_record *record, const struct p
         record->name_end = PATH_NAME_LOCAL;
         bpf_probe_read_kernel_str(record->name, sizeof(record->name), name_of_file(file));
     }
+    return 0;
 }
 
 /* Number of the path that is this end of a pipe, told if it is new: then `first` is where what is told of it
@@ -280,7 +288,7 @@ __noinline uint32_t pipe_path(struct stream *stream, struct pipe *pipe,
                               const struct pipe_file *file, uint32_t end, uint32_t first)
 {
     struct path_record *record;
-    struct message message = {};
+    uint32_t number;
     uint64_t time;
 
     if (pipe == NULL || file == NULL)
@@ -294,18 +302,20 @@ __noinline uint32_t pipe_path(struct stream *stream, struct pipe *pipe,
         count_lost(NULL, RING_CONTROL);
         return 0;
     }
-    message.path = new_path_number();
-    if (__sync_val_compare_and_swap(&pipe->paths[end], 0, message.path) != 0) {
+    number = new_path_number();
+    if (__sync_val_compare_and_swap(&pipe->paths[end], 0, number) != 0) {
         bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
         return pipe->paths[end];
     }
     fill_pipe(record, pipe, file, end, first);
     record->header.time = time;
-    record->path = message.path;
+    record->path = number;
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-    if (stream != NULL)
-        write_message(stream, EVENT_CREATEPATH, &message);
-    return message.path;
+    if (stream != NULL) {
+        stream->scratch.beginning = (struct message){.path = number};
+        write_message(stream, EVENT_CREATEPATH, &stream->scratch.beginning);
+    }
+    return number;
 }
 
 /* ---- pipes end ---- */

@@ -111,7 +111,7 @@ static __always_inline bool is_told_for_long(const struct pipe *pipe)
  * yet will count, which is seldom the same several times. A reader that does not wait may look again while
  * one and the same call ends: it must find the counts agree (`waits`), and not because they were made to
  * when as much had been read as now. */
-static __always_inline void end_doubt_of_pipe(struct pipe *pipe, uint64_t address, bool waits)
+static __noinline int end_doubt_of_pipe(struct pipe *pipe, uint64_t address, bool waits)
 {
     uint32_t out = *(volatile uint32_t *)&pipe->out;
 
@@ -119,15 +119,16 @@ static __always_inline void end_doubt_of_pipe(struct pipe *pipe, uint64_t addres
 
     if ((missing != 0 && !waits) || (pipe->lowered == pipe->in && !waits) ||
         bytes_in_pipe(address) != 0)
-        return;
+        return 0;
     pipe->agreed = missing == pipe->missing ? pipe->agreed + 1 : 1;
     pipe->missing = missing;
     /* what somebody uncounted has written the next sweep will find, and tell */
     if ((int32_t)missing > 0 && (pipe->has_uncounted || pipe->agreed < LOOKS_THAT_SETTLE))
-        return;
+        return 0;
     if (__sync_val_compare_and_swap(&pipe->out, out, out + missing) == out)
         /* calls that have not ended may hide in it */
         pipe->in_doubt = (int32_t)missing < 0 || !is_told_for_long(pipe);
+    return 0;
 }
 
 /* A read of a pipe in doubt has ended. */
@@ -141,24 +142,25 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
                                          const struct pipe_file *file, uint32_t bytes)
 {
     struct send_call *call = &stream->send;
-    struct message message = {.bytes = bytes};
+    struct message *message = &stream->scratch.message;
     /* before it is counted: a reader that finds it counted takes its own time later */
     uint64_t begin = call->socket == file->address ? call->begin : bpf_ktime_get_ns();
 
+    *message = (struct message){.bytes = bytes};
     if (flags_of_file(file) & O_DIRECT)
         pipe->packets = true;
-    message.offset = pipe->in_doubt || is_first_since_met(stream, pipe)
-                         ? count_in_doubt(stream, pipe, file->address, bytes)
-                         : __sync_fetch_and_add(&pipe->out, bytes);
-    message.begin = visible_since(&pipe->early, message.offset, begin);
-    pass_early(&pipe->early, message.offset, bytes);
+    message->offset = pipe->in_doubt || is_first_since_met(stream, pipe)
+                          ? count_in_doubt(stream, pipe, file->address, bytes)
+                          : __sync_fetch_and_add(&pipe->out, bytes);
+    message->begin = visible_since(&pipe->early, message->offset, begin);
+    pass_early(&pipe->early, message->offset, bytes);
     if (silent(stream)) {
         pipe->in_doubt = true; /* others may be in progress, and silent */
         return;
     }
-    message.path = pipe_path(stream, pipe, file, PIPE_WRITTEN, message.offset);
-    message.flags = pipe->in_doubt ? RECORD_OLDER : 0;
-    tell_pipe_message(stream, EVENT_SEND, &message);
+    message->path = pipe_path(stream, pipe, file, PIPE_WRITTEN, message->offset);
+    message->flags = pipe->in_doubt ? RECORD_OLDER : 0;
+    tell_pipe_message(stream, EVENT_SEND, message);
 }
 
 /* What a read leaves of a packet (O_DIRECT) is gone. */
@@ -185,18 +187,20 @@ static __always_inline uint32_t count_read(struct pipe *pipe, uint64_t address, 
 static __always_inline void pipe_read(struct stream *stream, struct pipe *pipe,
                                       const struct pipe_file *file, uint32_t bytes)
 {
-    struct message message = {.bytes = bytes};
+    struct message *message = &stream->scratch.message;
 
-    message.offset = count_read(pipe, file->address, bytes);
+    *message = (struct message){.bytes = bytes};
+
+    message->offset = count_read(pipe, file->address, bytes);
     if (silent(stream)) {
         pipe->in_doubt = true;
         return;
     }
-    message.path = pipe_path(stream, pipe, file, PIPE_READ, message.offset);
-    message.flags = (bytes == 0 ? RECORD_END_OF_FILE : 0) | (pipe->in_doubt ? RECORD_OLDER : 0);
+    message->path = pipe_path(stream, pipe, file, PIPE_READ, message->offset);
+    message->flags = (bytes == 0 ? RECORD_END_OF_FILE : 0) | (pipe->in_doubt ? RECORD_OLDER : 0);
     if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
-        message.flags |= RECORD_CALL_IMPLIED;
-    tell_pipe_message(stream, EVENT_RECEIVE, &message);
+        message->flags |= RECORD_CALL_IMPLIED;
+    tell_pipe_message(stream, EVENT_RECEIVE, message);
 }
 
 /* Which calls end with 0 at the end of file only: those that have asked for something. */
@@ -237,7 +241,7 @@ __noinline int pipe_used(struct stream *stream, uint32_t descriptor, uint32_t en
         count_failed_on_pipe(stream, end, result);
     pipe = known_pipe(&file);
     if (pipe == NULL && !silent(stream))
-        pipe = make_pipe(&file, MEETING_OLDER);
+        pipe = make_pipe(stream, &file, MEETING_OLDER);
     if (pipe != NULL && (result > 0 || (result == 0 && ends))) {
         if (end == PIPE_READ)
             pipe_read(stream, pipe, &file, result);
@@ -286,19 +290,19 @@ static __always_inline uint32_t ends_of_file(const struct pipe_file *file)
     return (file->mode & FMODE_READ) && (file->mode & FMODE_WRITE) ? 2 : 1;
 }
 
-static __always_inline void pipe_made(const int *descriptors)
+static __always_inline void pipe_made(struct stream *stream, const int *descriptors)
 {
     struct pipe_file file = {};
     int descriptor = -1;
 
     bpf_probe_read_user(&descriptor, sizeof(descriptor), descriptors);
     if (look_at_pipe(descriptor, &file) && known_pipe(&file) == NULL)
-        make_pipe(&file, MEETING_BORN);
+        make_pipe(stream, &file, MEETING_BORN);
 }
 
 /* A FIFO's pipe is another one after all had closed it, maybe in the same place: then fewer calls of
  * open have made it than were seen, this one included. */
-static __always_inline void fifo_opened(uint32_t descriptor)
+static __always_inline void fifo_opened(struct stream *stream, uint32_t descriptor)
 {
     struct pipe_inode_info *info;
     struct pipe_file file = {};
@@ -319,8 +323,9 @@ static __always_inline void fifo_opened(uint32_t descriptor)
         pipe = NULL;
     }
     if (pipe == NULL)
-        pipe = make_pipe(&file, opens <= 2 && bytes_in_pipe(file.address) == 0 ? MEETING_OPENED
-                                                                               : MEETING_OLDER);
+        pipe = make_pipe(stream, &file,
+                         opens <= 2 && bytes_in_pipe(file.address) == 0 ? MEETING_OPENED
+                                                                        : MEETING_OLDER);
     if (pipe != NULL)
         __sync_fetch_and_add(&pipe->opens, ends_of_file(&file));
 }
@@ -383,14 +388,16 @@ static __always_inline bool is_write(uint32_t call)
     return call == CALL_WRITE || call == CALL_WRITEV || call == CALL_PWRITEV2;
 }
 
-static __always_inline void begin_pipe(struct pt_regs *registers, uint32_t call, int64_t result)
+static __noinline int begin_pipe(struct stream *stream, uint64_t argument, uint32_t call,
+                                 int64_t result)
 {
     if (result < 0)
-        return;
+        return 0;
     if (call == CALL_PIPE || call == CALL_PIPE2)
-        pipe_made((const int *)registers->di);
+        pipe_made(stream, (const int *)argument);
     else
-        fifo_opened(result);
+        fifo_opened(stream, result);
+    return 0;
 }
 
 static __always_inline bool begins_pipe(uint32_t call)
@@ -400,7 +407,7 @@ static __always_inline bool begins_pipe(uint32_t call)
 }
 
 /* vmsplice writes where it can. */
-static __always_inline void choose_end(struct pipe_ends *ends)
+static __noinline int choose_end(struct pipe_ends *ends)
 {
     struct pipe_file file = {};
 
@@ -408,6 +415,7 @@ static __always_inline void choose_end(struct pipe_ends *ends)
         ends->read = NO_CALL;
     else
         ends->written = NO_CALL;
+    return 0;
 }
 
 /* A program of 32 bits: its calls on pipes are counted, not told. */
@@ -445,7 +453,7 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
         return 0;
     if (begins_pipe(call)) {
         if (stream != NULL)
-            begin_pipe(registers, call, result);
+            begin_pipe(stream, registers->di, call, result);
         return 0;
     }
     ends_of_call(&ends, call, registers);
@@ -472,17 +480,19 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
 __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool writes)
 {
     struct pipe_file file = {};
-    struct message message = {};
+    struct message *message;
     struct send_call *call;
     struct pipe *pipe;
 
     if (stream == NULL || !look_at_pipe(descriptor, &file) || (file.mode & FMODE_WRITE) == 0 ||
         (!writes && !is_full(file.address)))
         return 0;
+    message = &stream->scratch.leaving;
+    *message = (struct message){};
     call = &stream->send;
     pipe = known_pipe(&file);
     if (pipe == NULL && !silent(stream))
-        pipe = make_pipe(&file, MEETING_OLDER);
+        pipe = make_pipe(stream, &file, MEETING_OLDER);
     if (pipe == NULL || silent(stream))
         return 1;
     if (call->socket != file.address) {
@@ -492,16 +502,16 @@ __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool 
         call->out = 0;
         call->told = 0;
     }
-    message.path = pipe_path(stream, pipe, &file, PIPE_WRITTEN, call->first);
-    message.offset = written_in_all(pipe, file.address, LOOKS_AT_PIPE, NEVER_ENOUGH(pipe));
-    message.bytes = message.offset - call->first;
-    if ((int32_t)message.bytes < 0)
-        message.bytes = 0; /* of an older pipe, counted too high until its doubt ends */
-    message.begin = visible_since(&pipe->early, call->first, call->begin);
-    if (call->told == message.bytes + 1)
+    message->path = pipe_path(stream, pipe, &file, PIPE_WRITTEN, call->first);
+    message->offset = written_in_all(pipe, file.address, LOOKS_AT_PIPE, NEVER_ENOUGH(pipe));
+    message->bytes = message->offset - call->first;
+    if ((int32_t)message->bytes < 0)
+        message->bytes = 0; /* of an older pipe, counted too high until its doubt ends */
+    message->begin = visible_since(&pipe->early, call->first, call->begin);
+    if (call->told == message->bytes + 1)
         return 1;
-    call->told = message.bytes + 1;
-    tell_pipe_message(stream, EVENT_SENDCALL, &message);
+    call->told = message->bytes + 1;
+    tell_pipe_message(stream, EVENT_SENDCALL, message);
     return 1;
 }
 
@@ -509,12 +519,14 @@ __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool 
 __noinline int leave_empty_pipe(struct stream *stream, uint32_t descriptor, bool reads)
 {
     struct pipe_file file = {};
-    struct message message = {};
+    struct message *message;
     struct pipe *pipe;
 
     if (stream == NULL || !look_at_pipe(descriptor, &file) || (file.mode & FMODE_READ) == 0 ||
         (!reads && bytes_in_pipe(file.address) != 0))
         return 0;
+    message = &stream->scratch.leaving;
+    *message = (struct message){};
     if (stream->receivecall)
         return 1;
     stream->receivecall = 1;
@@ -522,13 +534,13 @@ __noinline int leave_empty_pipe(struct stream *stream, uint32_t descriptor, bool
         return 1;
     pipe = known_pipe(&file);
     if (pipe == NULL)
-        pipe = make_pipe(&file, MEETING_OLDER);
+        pipe = make_pipe(stream, &file, MEETING_OLDER);
     if (pipe == NULL)
         return 1;
     if (pipe->in_doubt)
         end_doubt_of_pipe(pipe, file.address, true);
-    message.path = pipe_path(stream, pipe, &file, PIPE_READ, pipe->in);
-    tell_pipe_message(stream, EVENT_RECEIVECALL, &message);
+    message->path = pipe_path(stream, pipe, &file, PIPE_READ, pipe->in);
+    tell_pipe_message(stream, EVENT_RECEIVECALL, message);
     return 1;
 }
 

@@ -39,6 +39,7 @@ struct probe {
     enum answer initial_users; /* in the initial user namespace */
     enum answer initial_pids;  /* in the initial PID namespace */
     int bpf;                   /* what bpf() answered: 0, a negative errno, or PROBE_KILLED */
+    enum answer trampolines;   /* the kernel allows them; set by trial_trampolines() */
     /* memory, in bytes; UINT64_MAX = unknown, or no limit */
     uint64_t memory;           /* available in the whole machine */
     uint64_t memory_limit;     /* of the control groups of this process */
@@ -83,6 +84,9 @@ void probe_parse_mounts(const char *text, struct probe_mounts *ret_mounts);
 
 #define TRIAL_REASON_SIZE 256
 
+/* Whether programs may be put at the entries of the kernel's functions. Needs the meter's privilege. */
+bool trial_trampolines(void);
+
 /* Loads the meter with these flags, attaches it, opens its iterators, and takes it out again. Nothing
  * is marked, so nothing is recorded. Returns 0 and what it would do without (meter_left_out(), or ""),
  * or a negative errno with a line in `problem`. */
@@ -94,12 +98,14 @@ struct trial_program {
     char section[64];               /* "tp_btf/NAME", "iter/NAME" ... */
     enum answer offered;            /* the kernel has what it is attached to */
     enum answer taken;              /* the kernel takes it; ANSWER_UNKNOWN = not tried */
-    char reason[TRIAL_REASON_SIZE]; /* why not */
+    int error;                      /* a negative errno, if it does not ... */
+    char reason[TRIAL_REASON_SIZE]; /* ... and why */
 };
 
-/* Lists them in *ret_list, none tried; it is the caller's to free. Needs no privilege.
- * Returns their number or a negative errno. */
-int trial_programs(struct trial_program **ret_list);
+/* Lists in *ret_list those that this kernel would be given, and those that it lacks; none is tried. It is the caller's to free.
+ * Whether the kernel allows trampolines is found out if `may_try` (which needs privilege), else taken for granted. Returns their
+ * number or a negative errno. */
+int trial_programs(bool may_try, struct trial_program **ret_list);
 
 /* Loads and attaches this program alone, and takes it out again. Returns 0, or a negative errno and the
  * kernel's reason in one line. */

@@ -67,9 +67,25 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
     return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(sched_process_exit, struct task_struct *task, bool last)
+/* Whether a thread that ends is the last one of its process. Before Linux 6.16 the hook does not say: then its threads are
+ * counted, and of two that end at once one is called the last. */
+static __always_inline bool is_last(struct task_struct *task, bool told)
 {
+    struct stream *leader;
+
+    if (exit_tells_last)
+        return told;
+    if (BPF_CORE_READ(task, signal, live.counter) != 0)
+        return false;
+    leader = bpf_task_storage_get(&streams, task->group_leader, NULL, 0);
+    return leader == NULL || __sync_val_compare_and_swap(&leader->last_told, 0, 1) == 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int sched_process_exit(uint64_t *arguments)
+{
+    struct task_struct *task = (struct task_struct *)arguments[0];
+    bool last = is_last(task, exit_tells_last && arguments[1]);
     struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
 
     if (stream == NULL)

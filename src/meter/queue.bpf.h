@@ -68,12 +68,12 @@ struct announcing {
 static __always_inline uint32_t udp_path_ahead(struct announcing *announcing, struct path *path,
                                                const struct udp_key *key)
 {
-    struct socket_facts facts = {};
+    struct scratch *scratch = scratch_of(NULL);
 
-    if (path->number != 0)
+    if (path->number != 0 || scratch == NULL)
         return path->number;
-    udp_facts(&facts, announcing->sk, key);
-    return make_path(NULL, path, &facts, key);
+    udp_facts(&scratch->facts, announcing->sk, key);
+    return make_path(NULL, path, &scratch->facts, key);
 }
 
 static long announce(uint32_t index, struct announcing *announcing)
@@ -137,8 +137,7 @@ static __always_inline int internet_queued(struct sock *sk)
 }
 
 /* Something has just entered the queue of `sk`. */
-SEC("tp_btf/sk_data_ready")
-int BPF_PROG(sk_data_ready, struct sock *sk)
+static __always_inline int is_queued(struct sock *sk)
 {
     struct stream *stream;
 
@@ -148,6 +147,19 @@ int BPF_PROG(sk_data_ready, struct sock *sk)
         return 0;
     stream = stream_of(bpf_get_current_task_btf());
     return stream != NULL && wants(stream, FLAGS_OF_UNIX_SEND) ? unix_visible(stream, sk) : 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(sk_data_ready, struct sock *sk)
+{
+    return is_queued(sk);
+}
+
+/* The same before Linux 6.3. */
+SEC("fentry/sock_def_readable")
+int BPF_PROG(sock_readable, struct sock *sk)
+{
+    return is_queued(sk);
 }
 
 #endif

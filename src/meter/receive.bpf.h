@@ -329,6 +329,50 @@ static __noinline int urgent_received(struct stream *stream, struct sock *sk, in
     return 0;
 }
 
+static __noinline uint32_t hold_to_sender(struct stream *stream, struct path *sender,
+                                          struct unix_sock *unix_socket, uint32_t path,
+                                          uint64_t next_and_kind)
+{
+    uint32_t next = next_and_kind >> 32, kind = next_and_kind;
+    struct receive_call *call = &stream->receive;
+
+    note_early(&sender->early, next, sender->out);
+    if (kind == PATH_UNIX_STREAM && !silent(stream)) {
+        struct sock *peer = unix_socket->peer;
+        uint32_t unseen = peer == NULL
+                              ? 0
+                              : unseen_before(sender, unix_socket, bpf_get_socket_cookie(peer),
+                                              path, call->first, next);
+
+        call->first += unseen;
+        next += unseen;
+        sender->seen_out = next;
+    }
+    return next;
+}
+
+/* End of file; a sender that had no cookie when its message was copied; or it was copied before this stream was marked,
+ * and lies before what is counted. */
+static __noinline uint32_t received_unseen(struct stream *stream, struct path *path, uint64_t key,
+                                           uint32_t bytes, uint32_t kind_and_older)
+{
+    struct receive_call *call = &stream->receive;
+    struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
+    struct taken fresh = {.path = path->number};
+    uint32_t step = kind_and_older >> 1 == PATH_UNIX_STREAM ? bytes : bytes != 0;
+    bool older = (kind_and_older & 1) && step != 0;
+
+    call->first = taken == NULL ? path->in : taken->in;
+    fresh.in = call->first + (older ? 0 : step);
+    if (older)
+        call->first = path->start_in - step;
+    call->done = 0;
+    call->flags = bytes == 0 ? RECORD_END_OF_FILE : 0;
+    if (step != 0 && !older)
+        taken_noted(key, &fresh);
+    return fresh.in;
+}
+
 /* `older`: the call is older than the mark of its stream, and may have taken what nobody has counted. */
 static __noinline int unix_received(struct stream *stream, struct sock *sk, uint32_t kind,
                                     int result, bool older)
@@ -358,39 +402,16 @@ static __noinline int unix_received(struct stream *stream, struct sock *sk, uint
                 taken->path = path->number;
         }
     } else {
-        /* end of file; a sender that had no cookie when its message was copied; or it was copied before this stream
-         * was marked, and lies before what is counted */
-        struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
-        struct taken fresh = {.path = path->number};
-        uint32_t step = kind == PATH_UNIX_STREAM ? bytes : bytes != 0;
-
-        call->first = taken == NULL ? path->in : taken->in;
-        older = older && step != 0;
-        next = call->first + (older ? 0 : step);
-        if (older)
-            call->first = path->start_in - step;
-        call->done = 0;
-        call->flags = bytes == 0 ? RECORD_END_OF_FILE : 0;
-        fresh.in = next;
-        if (step != 0 && !older)
-            taken_noted(key, &fresh);
+        next = received_unseen(stream, path, key, bytes, (uint32_t)kind << 1 | older);
     }
     call->socket = 0;
     call->path = path->number;
     if (kind == PATH_UNIX_SEQPACKET)
         bytes = bytes_copied(call, bytes);
     sender = peer == NULL ? NULL : storage_of(peer);
-    if (sender != NULL) {
-        note_early(&sender->early, next, sender->out);
-        if (kind == PATH_UNIX_STREAM && !silent(stream)) {
-            uint32_t unseen =
-                unseen_before(sender, unix_socket, key, path->number, call->first, next);
-
-            call->first += unseen;
-            next += unseen;
-            sender->seen_out = next;
-        }
-    }
+    if (sender != NULL)
+        next =
+            hold_to_sender(stream, sender, unix_socket, path->number, (uint64_t)next << 32 | kind);
     path->in = next;
     if (silent(stream))
         begin_behind(path, PATH_MOVED_IN, next);
@@ -454,8 +475,7 @@ static __always_inline bool asked_for_nothing(const struct stream *stream, struc
            room_of_call(task, stream->receive_many.count - 1) == 0;
 }
 
-SEC("tp_btf/sock_recv_length")
-int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
+static __always_inline int receive_ended(struct sock *sk, int result, int flags)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream = running_stream(task);
@@ -517,6 +537,58 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     default:
         return unix_received(stream, sk, kind, result, older);
     }
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
+{
+    return receive_ended(sk, result, flags);
+}
+
+/* The same before Linux 6.3. (What a look finds, the tracepoint does not tell either.) */
+static __always_inline int recvmsg_ended(struct socket *socket, int result, int flags)
+{
+    struct sock *sk = socket->sk;
+
+    if ((flags & MSG_PEEK) && result > 0)
+        result = 0;
+    return sk == NULL ? 0 : receive_ended(sk, result, flags);
+}
+
+SEC("fexit/inet_recvmsg")
+int BPF_PROG(inet_recvmsg_ends, struct socket *socket, struct msghdr *msg, uint64_t size, int flags,
+             int result)
+{
+    return recvmsg_ended(socket, result, flags);
+}
+
+SEC("fexit/inet6_recvmsg")
+int BPF_PROG(inet6_recvmsg_ends, struct socket *socket, struct msghdr *msg, uint64_t size,
+             int flags, int result)
+{
+    return recvmsg_ended(socket, result, flags);
+}
+
+SEC("fexit/unix_stream_recvmsg")
+int BPF_PROG(unix_stream_receive_ends, struct socket *socket, struct msghdr *msg, uint64_t size,
+             int flags, int result)
+{
+    return recvmsg_ended(socket, result, flags);
+}
+
+/* (The kernel calls it for packets, too: there its caller's end is looked at.) */
+SEC("fexit/unix_dgram_recvmsg")
+int BPF_PROG(unix_datagram_receive_ends, struct socket *socket, struct msghdr *msg, uint64_t size,
+             int flags, int result)
+{
+    return socket->type == SOCK_SEQPACKET ? 0 : recvmsg_ended(socket, result, flags);
+}
+
+SEC("fexit/unix_seqpacket_recvmsg")
+int BPF_PROG(unix_packet_receive_ends, struct socket *socket, struct msghdr *msg, uint64_t size,
+             int flags, int result)
+{
+    return recvmsg_ended(socket, result, flags);
 }
 
 #endif

@@ -17,45 +17,47 @@ static __always_inline bool leave_send(struct stream *stream, uint32_t descripto
 {
     struct send_call *call = &stream->send;
     uint32_t progress = call->done + call->out + 1;
-    struct message message = {.flags = flags};
+    struct message *message = &stream->scratch.leaving;
 
     if (silent(stream))
         return true;
+    *message = (struct message){.flags = flags};
     if (call->socket == 0) {
         /* no room for the first byte */
-        message.path = path_of_descriptor(stream, descriptor);
+        message->path = path_of_descriptor(stream, descriptor);
     } else {
         if (call->path == 0)
             call->path = path_of_descriptor(stream, descriptor);
-        message.path = call->path;
-        message.offset = call->first + call->out;
-        message.bytes = call->out; /* of this piece: what is before it has been told */
-        message.begin = call->begin;
+        message->path = call->path;
+        message->offset = call->first + call->out;
+        message->bytes = call->out; /* of this piece: what is before it has been told */
+        message->begin = call->begin;
         if (call->told == progress ||
             ((flags & RECORD_PREEMPTED) && call->told == (progress | TOLD_AS_PREEMPTED)))
             return true;
         call->told = flags & RECORD_PREEMPTED ? progress | TOLD_AS_PREEMPTED : progress;
     }
-    if (message.path == 0)
+    if (message->path == 0)
         return false;
-    write_message(stream, EVENT_SENDCALL, &message);
+    write_message(stream, EVENT_SENDCALL, message);
     return true;
 }
 
 static __always_inline bool leave_receive(struct stream *stream, uint32_t descriptor)
 {
-    struct message message = {};
+    struct message *message = &stream->scratch.leaving;
 
     if (stream->receivecall)
         return true;
+    *message = (struct message){};
     if (silent(stream)) {
         stream->receivecall = 1; /* it does block, whatever can be told of it */
         return true;
     }
-    message.path = path_of_descriptor(stream, descriptor);
-    if (message.path == 0)
+    message->path = path_of_descriptor(stream, descriptor);
+    if (message->path == 0)
         return false;
-    write_message(stream, EVENT_RECEIVECALL, &message);
+    write_message(stream, EVENT_RECEIVECALL, message);
     stream->receivecall = 1;
     return true;
 }
@@ -91,9 +93,10 @@ static __always_inline bool waits_for_any(uint32_t call, const struct pt_regs *r
 
 static __always_inline void leave_for_any(struct stream *stream, uint32_t call)
 {
-    const struct message message = {.offset = call};
+    struct message *message = &stream->scratch.leaving;
 
-    write_message(stream, EVENT_RECEIVECALL, &message);
+    *message = (struct message){.offset = call};
+    write_message(stream, EVENT_RECEIVECALL, message);
 }
 
 /* `task` is current and about to leave the CPU. (Inline: calls may nest eight deep, pc.bpf.h needs four

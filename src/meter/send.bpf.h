@@ -72,25 +72,19 @@ static __always_inline uint32_t continues_call(struct stream *stream, struct tas
     return same ? RECORD_CONTINUED : 0;
 }
 
-/* Runs with the socket locked, once per turn of the kernel's copying loop: also after each wait
- * for room, in which other senders may have got in between. */
-SEC("tp_btf/tcp_sendmsg_locked")
-int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
+/* With the socket locked: the call has `left` bytes to send, from the socket's position on. */
+static __always_inline int tcp_sends(struct stream *stream, struct task_struct *task,
+                                     struct sock *sk, uint32_t left, uint64_t msg)
 {
-    struct task_struct *task = bpf_get_current_task_btf();
-    struct stream *stream = running_stream(task);
     struct send_call *call;
     struct tcp_sock *tcp;
-    uint32_t left, position;
+    uint32_t position;
 
-    if (stream == NULL || !wants(stream, FLAGS_OF_SEND))
-        return 0;
     tcp = plain_tcp_sock(sk);
     if (tcp == NULL)
         return 0;
     tell_spliced(stream);
     call = &stream->send;
-    left = msg->msg_iter.count;
     position = tcp->write_seq;
     if (call->socket != (uint64_t)sk) {
         struct path *path = known_tcp_path(stream, sk);
@@ -115,9 +109,75 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     call->first = position;
     call->left = left;
     call->out = 0;
-    call->message = (uint64_t)msg;
+    call->message = msg;
     call->begin = bpf_ktime_get_ns();
     return 0;
+}
+
+/* Runs with the socket locked, once per turn of the kernel's copying loop: also after each wait
+ * for room, in which other senders may have got in between. */
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *stream = running_stream(task);
+
+    if (stream == NULL || !wants(stream, FLAGS_OF_SEND))
+        return 0;
+    return tcp_sends(stream, task, sk, msg->msg_iter.count, (uint64_t)msg);
+}
+
+/* The same before Linux 6.16: the call begins ... */
+static __always_inline int tcp_send_begins(struct sock *sk, uint32_t left, uint64_t msg)
+{
+    const uint32_t can_send = 1 << TCP_ESTABLISHED | 1 << TCP_CLOSE_WAIT;
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *stream = running_stream(task);
+
+    if (stream == NULL || !wants(stream, FLAGS_OF_SEND) || left == 0 ||
+        !(can_send >> (sk->__sk_common.skc_state & 31) & 1))
+        return 0;
+    return tcp_sends(stream, task, sk, left, msg);
+}
+
+SEC("fentry/tcp_sendmsg_locked")
+int BPF_PROG(tcp_sendmsg_begins, struct sock *sk, struct msghdr *msg, uint64_t size)
+{
+    return tcp_send_begins(sk, size, (uint64_t)msg);
+}
+
+/* (Before 6.5 sendfile and splice go a way of their own, a page at a time.) */
+SEC("fentry/do_tcp_sendpages")
+int BPF_PROG(tcp_sendpage_begins, struct sock *sk, void *page, int offset, uint64_t size)
+{
+    return tcp_send_begins(sk, size, 0);
+}
+
+/* ... it is about to unlock the socket and to wait for room ... */
+SEC("fentry/sk_stream_wait_memory")
+int BPF_PROG(tcp_send_waits, struct sock *sk)
+{
+    struct stream *stream = stream_of(bpf_get_current_task_btf());
+    struct tcp_sock *tcp;
+
+    if (stream == NULL || stream->send.socket != (uint64_t)sk)
+        return 0;
+    tcp = plain_tcp_sock(sk);
+    if (tcp != NULL)
+        stream->send.out = tcp->write_seq - stream->send.first;
+    return 0;
+}
+
+/* ... and goes on. */
+SEC("fexit/sk_stream_wait_memory")
+int BPF_PROG(tcp_send_goes_on, struct sock *sk)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *stream = running_stream(task);
+
+    if (stream == NULL || stream->send.socket != (uint64_t)sk)
+        return 0;
+    return tcp_sends(stream, task, sk, stream->send.left - stream->send.out, stream->send.message);
 }
 
 /* Of a connection. */
@@ -276,6 +336,20 @@ static __always_inline void count_sent(struct stream *stream, struct path *path,
         call->flags |= RECORD_OLDER;
 }
 
+static __noinline int look_after_sent(struct path *path, struct sock *sk)
+{
+    struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
+    struct sock *peer = unix_socket == NULL ? NULL : unix_socket->peer;
+
+    if (peer == NULL)
+        return 0;
+    look_for_unseen(path, bpf_get_socket_cookie(sk), peer);
+    if (path->state & PATH_IN_DOUBT)
+        end_doubt_of_sender(path, bpf_get_socket_cookie(sk), (struct unix_sock *)peer, 0,
+                            bpf_ktime_get_ns());
+    return 0;
+}
+
 static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t kind, int result)
 {
     struct send_call *call = &stream->send;
@@ -292,7 +366,7 @@ static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t
     if (kind == PATH_UNIX_DATAGRAM && call->first_sends != 0 && path->out == 0 &&
         may_be_older(begin))
         path->state |= PATH_IN_DOUBT;
-    call->flags |= doubt_of_order(path, sk, call, receiver, kind, step);
+    call->flags |= doubt_of_order(path, sk, call, receiver, (uint64_t)kind << 32 | step);
     if (is_looked_for(stream, path, kind))
         count_doubtful(path, sk, call);
     else
@@ -308,18 +382,7 @@ static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t
     else
         write_send(stream, call, result);
     end_older_send(stream); /* before the counts are held to each other */
-    if (kind == PATH_UNIX_STREAM) {
-        struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
-        struct sock *peer = unix_socket == NULL ? NULL : unix_socket->peer;
-
-        if (peer == NULL)
-            return 0;
-        look_for_unseen(path, bpf_get_socket_cookie(sk), peer);
-        if (path->state & PATH_IN_DOUBT)
-            end_doubt_of_sender(path, bpf_get_socket_cookie(sk), (struct unix_sock *)peer, 0,
-                                bpf_ktime_get_ns());
-    }
-    return 0;
+    return kind == PATH_UNIX_STREAM ? look_after_sent(path, sk) : 0;
 }
 
 /* A stream that is not metered uses a UNIX socket: keep its positions right if it is known. */
@@ -336,8 +399,7 @@ static __always_inline int unix_sent_unmetered(struct sock *sk, uint32_t kind, i
     return 0;
 }
 
-SEC("tp_btf/sock_send_length")
-int BPF_PROG(sock_send_length, struct sock *sk, int result)
+static __always_inline int send_ended(struct sock *sk, int result)
 {
     uint32_t family = sk->__sk_common.skc_family;
     struct task_struct *task = bpf_get_current_task_btf();
@@ -381,6 +443,85 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
         unix_sent(stream, sk, kind, result);
     end_older_send(stream);
     return 0;
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(sock_send_length, struct sock *sk, int result)
+{
+    return send_ended(sk, result);
+}
+
+/* The same before Linux 6.3: what sockets of each family send with. */
+static __always_inline int sendmsg_ended(struct socket *socket, int result)
+{
+    struct sock *sk = socket->sk;
+
+    return sk == NULL ? 0 : send_ended(sk, result);
+}
+
+SEC("fexit/inet_sendmsg")
+int BPF_PROG(inet_sendmsg_ends, struct socket *socket, struct msghdr *msg, uint64_t size,
+             int result)
+{
+    return sendmsg_ended(socket, result);
+}
+
+SEC("fexit/inet6_sendmsg")
+int BPF_PROG(inet6_sendmsg_ends, struct socket *socket, struct msghdr *msg, uint64_t size,
+             int result)
+{
+    return sendmsg_ended(socket, result);
+}
+
+SEC("fexit/inet_sendpage")
+int BPF_PROG(inet_sendpage_ends, struct socket *socket, void *page, int offset, uint64_t size,
+             int flags, int result)
+{
+    return sendmsg_ended(socket, result);
+}
+
+SEC("fexit/unix_stream_sendmsg")
+int BPF_PROG(unix_stream_send_ends, struct socket *socket, struct msghdr *msg, uint64_t size,
+             int result)
+{
+    return sendmsg_ended(socket, result);
+}
+
+/* (The kernel calls it for packets, too: there its caller's end is looked at.) */
+SEC("fexit/unix_dgram_sendmsg")
+int BPF_PROG(unix_datagram_send_ends, struct socket *socket, struct msghdr *msg, uint64_t size,
+             int result)
+{
+    return socket->type == SOCK_SEQPACKET ? 0 : sendmsg_ended(socket, result);
+}
+
+SEC("fexit/unix_seqpacket_sendmsg")
+int BPF_PROG(unix_packet_send_ends, struct socket *socket, struct msghdr *msg, uint64_t size,
+             int result)
+{
+    return sendmsg_ended(socket, result);
+}
+
+/* A page may join what is queued already, so that no buffer's length says how much is new. */
+SEC("fentry/unix_stream_sendpage")
+int BPF_PROG(unix_sendpage_begins, struct socket *socket, void *page, int offset, uint64_t size)
+{
+    struct stream *stream = stream_of(bpf_get_current_task_btf());
+
+    if (stream != NULL)
+        stream->send.page = size;
+    return 0;
+}
+
+SEC("fexit/unix_stream_sendpage")
+int BPF_PROG(unix_sendpage_ends, struct socket *socket, void *page, int offset, uint64_t size,
+             int flags, int result)
+{
+    struct stream *stream = stream_of(bpf_get_current_task_btf());
+
+    if (stream != NULL)
+        stream->send.page = 0;
+    return sendmsg_ended(socket, result);
 }
 
 /* The storage of the socket that is connected to `sk`, made if it has none, for the same reason; NULL: there is none. */
@@ -432,7 +573,7 @@ static __noinline int number_datagram_sent(struct send_call *call, struct path *
         call->numbered = 0; /* now it has */
         return 0;
     }
-    note_counted_ahead(path, PLAIN(struct sock, sk), call->number);
+    note_counted_ahead_at(path, sk, call->number);
     path->out = call->number;
     path->state &= ~PATH_IN_DOUBT;
     return 0;
@@ -512,12 +653,32 @@ static __always_inline void look_for_doubt(struct stream *stream, struct path *p
     }
 }
 
-/* MESSAGEQUEUED, if the receiver's path is known. */
+/* What waits in the queue of a UNIX socket's path, up to the offset `end`. */
+static __always_inline uint32_t unix_queue_length(struct unix_sock *receiver, struct sock *sk,
+                                                  const struct path *path, uint32_t end)
+{
+    struct sock *sender;
+    struct taken *taken;
+    uint64_t key;
+
+    if (sk->sk_type != SOCK_STREAM)
+        return sk->sk_receive_queue.qlen;
+    if (bpf_core_field_exists(receiver->inq_len))
+        return receiver->inq_len;
+    sender = receiver->peer;
+    if (sender == NULL)
+        return 0;
+    key = bpf_get_socket_cookie(sender);
+    taken = bpf_map_lookup_elem(&incoming, &key);
+    return end - (taken == NULL ? path->start_in : taken->in);
+}
+
+/* MESSAGEQUEUED of `bytes`, if the receiver's path is known. */
 static __always_inline void unix_queued(const struct send_call *call, struct sock *sk,
-                                        struct sk_buff *last)
+                                        struct sk_buff *last, uint32_t bytes)
 {
     struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
-    struct queued queued = {.bytes = last->len};
+    struct queued queued = {.bytes = bytes};
     struct path *path, *senders;
 
     if (receiver == NULL)
@@ -539,9 +700,7 @@ static __always_inline void unix_queued(const struct send_call *call, struct soc
     queued.offset = call->numbered ? call->number : senders->out;
     if (sk->sk_type == SOCK_STREAM)
         queued.offset += call->out - queued.bytes;
-    queued.queue = sk->sk_type == SOCK_STREAM && bpf_core_field_exists(receiver->inq_len)
-                       ? receiver->inq_len
-                       : sk->sk_receive_queue.qlen;
+    queued.queue = unix_queue_length(receiver, sk, path, queued.offset + bytes);
     write_queued(&queued);
 }
 
@@ -552,6 +711,7 @@ static __always_inline int unix_visible(struct stream *stream, struct sock *sk)
     struct send_call *call = &stream->send;
     struct sk_buff *last;
     struct path *path;
+    uint32_t bytes;
 
     if (call->socket == 0) {
         call->socket = (uint64_t)sk;
@@ -584,9 +744,10 @@ static __always_inline int unix_visible(struct stream *stream, struct sock *sk)
     last = plain_sock(sk)->sk_receive_queue.prev;
     if ((void *)last == (void *)&sk->sk_receive_queue)
         return 0;
-    call->out += last->len;
+    bytes = call->page != 0 ? call->page : last->len;
+    call->out += bytes;
     if (wants(stream, FLAGS_OF_QUEUE) && !is_silent_now(stream))
-        unix_queued(call, sk, last);
+        unix_queued(call, sk, last, bytes);
     return 0;
 }
 

@@ -60,32 +60,34 @@ static __always_inline bool is_to_be_told_again(const struct path *path)
 
 static __always_inline void tell_if_moved(struct stream *stream, struct path *path, struct sock *sk)
 {
-    const struct socket_facts known = {.sk = sk};
-
-    if (is_to_be_told_again(path))
-        tell_again(stream, path, &known);
+    if (!is_to_be_told_again(path))
+        return;
+    stream->scratch.facts.sk = sk;
+    tell_again(stream, path);
 }
 
-static __always_inline struct socket_facts facts_of_socket(struct sock *sk, uint32_t kind)
+static __always_inline void fill_facts(struct socket_facts *facts, struct sock *sk, uint32_t kind)
 {
-    struct socket_facts facts = {};
-
-    facts.sk = sk;
-    facts.cookie = bpf_get_socket_cookie(sk);
-    facts.inode = inode_of_socket(sk);
-    facts.family = sk->__sk_common.skc_family;
-    facts.kind = kind;
-    return facts;
+    *facts = (struct socket_facts){
+        .sk = sk,
+        .cookie = bpf_get_socket_cookie(sk),
+        .inode = inode_of_socket(sk),
+        .family = sk->__sk_common.skc_family,
+        .kind = kind,
+    };
 }
 
 /* As make_path, of a connection. */
 static __always_inline uint32_t make_tcp_path(struct stream *stream, struct path *path,
                                               struct sock *sk)
 {
-    struct socket_facts facts = facts_of_socket(sk, PATH_TCP);
+    struct scratch *scratch = scratch_of(stream);
 
-    facts.connected = true;
-    return make_path(stream, path, &facts, NULL);
+    if (scratch == NULL)
+        return 0;
+    fill_facts(&scratch->facts, sk, PATH_TCP);
+    scratch->facts.connected = true;
+    return make_path(stream, path, &scratch->facts, NULL);
 }
 
 /* The storage of a TCP socket, its path told. NULL: no memory (counted). `start_in` is where what
@@ -140,7 +142,7 @@ static __always_inline struct path *known_tcp_path(struct stream *stream, struct
 static __always_inline struct path *unix_path(struct stream *stream, struct sock *sk, uint32_t kind)
 {
     struct path *path = storage_of(sk);
-    struct socket_facts facts;
+    struct socket_facts *facts = &stream->scratch.facts;
     struct unix_sock *unix_socket;
 
     if (path == NULL) {
@@ -155,10 +157,10 @@ static __always_inline struct path *unix_path(struct stream *stream, struct sock
     if (unix_socket == NULL)
         return NULL;
     struct sock *peer = unix_socket->peer;
-    facts = facts_of_socket(sk, kind);
-    facts.peer = peer == NULL ? 0 : bpf_get_socket_cookie(peer);
-    facts.connected = true;
-    make_path(stream, path, &facts, NULL);
+    fill_facts(facts, sk, kind);
+    facts->peer = peer == NULL ? 0 : bpf_get_socket_cookie(peer);
+    facts->connected = true;
+    make_path(stream, path, facts, NULL);
     return path;
 }
 
@@ -177,19 +179,21 @@ static __always_inline struct taken *taken_noted(uint64_t key, const struct take
     return taken;
 }
 
+/* What is noted of one that is new. */
+static const struct path path_fresh, path_in_doubt = {.state = PATH_IN_DOUBT};
+
 /* The path of a UNIX datagram socket and a peer, noted if it is new; it is told when a metered stream
  * has used it. While nothing is told yet calls may be in progress that are older, and what it counts is in doubt.
  * NULL: no memory. */
 static __noinline struct path *pair_noted(const struct pair_key *key)
 {
-    struct path *path = bpf_map_lookup_elem(&pairs, key), fresh = {};
+    struct path *path = bpf_map_lookup_elem(&pairs, key);
 
     if (path != NULL)
         return path;
-    if (begun < mark_generation)
-        fresh.state = PATH_IN_DOUBT;
     /* the other end may be making it at the same time: what counts is that it is there */
-    bpf_map_update_elem(&pairs, key, &fresh, BPF_NOEXIST);
+    bpf_map_update_elem(&pairs, key, begun < mark_generation ? &path_in_doubt : &path_fresh,
+                        BPF_NOEXIST);
     return bpf_map_lookup_elem(&pairs, key);
 }
 
@@ -200,7 +204,7 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
 {
     struct pair_key key = {.socket = bpf_get_socket_cookie(sk), .peer = peer};
     struct path *path = pair_noted(&key);
-    struct socket_facts facts;
+    struct socket_facts *facts = &stream->scratch.facts;
     struct unix_sock *unix_socket;
     struct sock *connected_to;
 
@@ -210,14 +214,14 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
         return path;
     path->socket = (uint64_t)sk;
     storage_of(sk);
-    facts = facts_of_socket(sk, PATH_UNIX_DATAGRAM);
-    facts.peer = peer;
+    fill_facts(facts, sk, PATH_UNIX_DATAGRAM);
+    facts->peer = peer;
     unix_socket = bpf_skc_to_unix_sock(sk);
     if (unix_socket == NULL)
         return NULL;
     connected_to = unix_socket->peer;
-    facts.connected = connected_to != NULL && bpf_get_socket_cookie(connected_to) == peer;
-    make_path(stream, path, &facts, NULL);
+    facts->connected = connected_to != NULL && bpf_get_socket_cookie(connected_to) == peer;
+    make_path(stream, path, facts, NULL);
     return path;
 }
 
@@ -251,9 +255,7 @@ static __noinline struct path *udp_path_noted(struct path *socket, const struct 
     struct path *path = bpf_map_lookup_elem(&udp_paths, key);
 
     if (path == NULL) {
-        struct path fresh = {.used = sweeps};
-
-        if (bpf_map_update_elem(&udp_paths, key, &fresh, BPF_NOEXIST) == 0)
+        if (bpf_map_update_elem(&udp_paths, key, &path_fresh, BPF_NOEXIST) == 0)
             __sync_fetch_and_add(&udp_known, 1);
         path = bpf_map_lookup_elem(&udp_paths, key);
         if (path == NULL) {
@@ -271,11 +273,13 @@ static __noinline struct path *udp_path_noted(struct path *socket, const struct 
 static __always_inline void udp_facts(struct socket_facts *facts, struct sock *sk,
                                       const struct udp_key *key)
 {
-    facts->sk = sk;
-    facts->cookie = key->socket;
-    facts->inode = inode_of_socket(sk);
-    facts->family = key->family;
-    facts->kind = PATH_UDP;
+    *facts = (struct socket_facts){
+        .sk = sk,
+        .cookie = key->socket,
+        .inode = inode_of_socket(sk),
+        .family = key->family,
+        .kind = PATH_UDP,
+    };
 }
 
 /* The path with these addresses, told. */
@@ -283,7 +287,7 @@ static __always_inline struct path *udp_path(struct stream *stream, struct path 
                                              struct sock *sk, const struct udp_key *key)
 {
     struct path *path = udp_path_noted(socket, key);
-    struct socket_facts facts = {};
+    struct socket_facts *facts = &stream->scratch.facts;
 
     if (path == NULL)
         return NULL;
@@ -292,8 +296,8 @@ static __always_inline struct path *udp_path(struct stream *stream, struct path 
             tell_beginning_now(stream, path, true);
         return path;
     }
-    udp_facts(&facts, sk, key);
-    make_path(stream, path, &facts, key);
+    udp_facts(facts, sk, key);
+    make_path(stream, path, facts, key);
     return path;
 }
 

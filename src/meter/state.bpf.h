@@ -22,6 +22,7 @@
 #include "meter/kernel.bpf.h"
 /* after kernel.bpf.h, which brings the types */
 #include "event/caller.h"
+#include "event/message.h"
 #include "event/record.h"
 
 /* A send call in progress. TCP sets it where the socket is locked, so that a call that is
@@ -45,6 +46,7 @@ struct send_call {
     uint32_t seen;        /* 0 = that is not known */
     uint32_t others;      /* ... and how many others were in progress then */
     uint32_t first_sends; /* place there where it is counted, + 1; 0: it is counted at its path */
+    uint32_t page;        /* UNIX stream, in sendfile before Linux 6.5: bytes of the page; else 0 */
     uint32_t number;      /* of a message, by its place in the queue, number.bpf.h ... */
     uint8_t numbered;     /* ... where it was looked for, and found */
 };
@@ -126,50 +128,6 @@ struct datagram {
     uint8_t node;       /* ... and whose memory node */
     uint8_t aside;      /* its place is in `aside` of the socket */
     uint8_t doubtful;   /* another receive may have taken it */
-};
-
-#define PC_MEMORIES 4
-
-struct stream {
-    uint32_t flags; /* EVENT_FLAG bits */
-    uint32_t number;
-    uint32_t process;
-    uint32_t parent;
-    uint32_t image; /* that the process executes, 0 = not known */
-    uint32_t sequence;
-    uint32_t mark;             /* silent until this generation of marks has begun, see silent() */
-    uint32_t life;             /* enum stream_life */
-    uint64_t lost[RING_COUNT]; /* since the last LOST record */
-    uint32_t failed_sends;
-    uint32_t failed_receives;
-    uint8_t from_exec;   /* metering begins with the next exec */
-    uint8_t away;        /* enum stream_away */
-    uint8_t silent;      /* in the hook that runs, see silent() */
-    uint8_t receivecall; /* the receive call in progress has made its RECEIVECALL */
-    uint8_t asleep;      /* in a wait of which it is to be told who ends it */
-    uint8_t waits;       /* it sleeps in a receive call */
-    uint32_t block_call;
-    uint32_t block_state;
-    uint64_t blocked_at; /* AWAY_BLOCKED: since when ... */
-    uint64_t blocked_pc; /* ... and where, as user_pc() gives it */
-    uint64_t woken_at;   /* a place on the stack of who wakes it, is_on_stack_of() */
-    uint64_t sent_by;    /* which sendfile or splice call made the last SEND, 0 = none did */
-    uint64_t taken_by;   /* which splice call looked into a TCP socket last, 0 = not known */
-    uint32_t has_taken;  /* ... and has taken bytes from it */
-    uint64_t idle_at;    /* when it was seen last to have taken no UDP datagram that is not told */
-    uint64_t
-        written_at; /* when it last ended a write into a pipe whose positions had been settled since */
-    uint32_t older_send; /* a send call may be in progress that is older than the mark */
-    /* UNIX sockets with a call in progress that is older than the mark, 0 = none: */
-    uint64_t older_socket;  /* on which it sends a stream, counted in `older_sends` */
-    uint64_t older_receive; /* ... receives: what it has taken may have been counted by nobody */
-    struct many_call send_many;
-    struct many_call receive_many;
-    struct send_call send;
-    struct receive_call receive;
-    struct datagram datagram; /* UDP: what the call in progress has sent or taken */
-    struct text text;         /* of its program, while a place in it is looked for */
-    struct pc_memory pcs[PC_MEMORIES];
 };
 
 enum path_state {
@@ -299,6 +257,94 @@ struct taken {
     uint32_t doubt; /* RECORD_OLDER while the sender's path is PATH_IN_DOUBT */
 };
 
+/* What make_path needs to know of a socket. */
+struct socket_facts {
+    struct sock *sk;
+    uint64_t cookie;
+    uint64_t peer;
+    uint64_t inode;
+    uint32_t family;
+    uint32_t kind;
+    bool connected; /* the descriptor alone leads to this path */
+};
+
+/* A receive call of UDP that has just ended. */
+struct taker {
+    struct sock *sk;  /* in memory: the verifier takes no pointer to a socket as an argument */
+    uint64_t socket;  /* cookie */
+    uint64_t idle_at; /* when its stream had taken nothing, 0 = not known */
+    uint32_t stream;  /* its number, SEVERAL_TAKERS = not known */
+    uint32_t result;  /* bytes it returned */
+    uint32_t message_number; /* of its call's */
+    uint32_t length;         /* enum taken_length */
+};
+
+enum taken_length {
+    LENGTH_HANDED,  /* the result may be less than the datagram's length */
+    LENGTH_TRUE,    /* it is that */
+    LENGTH_UNKNOWN, /* the call is not known */
+};
+
+/* What hooks keep while they run, and what would be too much for the stack: before Linux 6.13 that has 512 bytes for all
+ * functions that are called inside each other. */
+struct scratch {
+    struct message message; /* of the call that ends */
+    struct message
+        leaving; /* of one that the stream sleeps in: it may be preempted where another one ends */
+    struct message beginning; /* of a path */
+    struct socket_facts facts;
+    struct udp_key key;
+    struct taker taker;
+    struct path path;
+    struct pipe pipe;
+};
+
+#define PC_MEMORIES 4
+
+struct stream {
+    uint32_t flags; /* EVENT_FLAG bits */
+    uint32_t number;
+    uint32_t process;
+    uint32_t parent;
+    uint32_t image; /* that the process executes, 0 = not known */
+    uint32_t sequence;
+    uint32_t mark;             /* silent until this generation of marks has begun, see silent() */
+    uint32_t life;             /* enum stream_life */
+    uint64_t lost[RING_COUNT]; /* since the last LOST record */
+    uint32_t failed_sends;
+    uint32_t failed_receives;
+    uint8_t from_exec;   /* metering begins with the next exec */
+    uint8_t away;        /* enum stream_away */
+    uint8_t silent;      /* in the hook that runs, see silent() */
+    uint8_t receivecall; /* the receive call in progress has made its RECEIVECALL */
+    uint8_t asleep;      /* in a wait of which it is to be told who ends it */
+    uint8_t waits;       /* it sleeps in a receive call */
+    uint32_t last_told;  /* a process's first thread: that its last thread has ended */
+    uint32_t block_call;
+    uint32_t block_state;
+    uint64_t blocked_at; /* AWAY_BLOCKED: since when ... */
+    uint64_t blocked_pc; /* ... and where, as user_pc() gives it */
+    uint64_t woken_at;   /* a place on the stack of who wakes it, is_on_stack_of() */
+    uint64_t sent_by;    /* which sendfile or splice call made the last SEND, 0 = none did */
+    uint64_t taken_by;   /* which splice call looked into a TCP socket last, 0 = not known */
+    uint32_t has_taken;  /* ... and has taken bytes from it */
+    uint64_t idle_at;    /* when it was seen last to have taken no UDP datagram that is not told */
+    uint64_t
+        written_at; /* when it last ended a write into a pipe whose positions had been settled since */
+    uint32_t older_send; /* a send call may be in progress that is older than the mark */
+    /* UNIX sockets with a call in progress that is older than the mark, 0 = none: */
+    uint64_t older_socket;  /* on which it sends a stream, counted in `older_sends` */
+    uint64_t older_receive; /* ... receives: what it has taken may have been counted by nobody */
+    struct many_call send_many;
+    struct many_call receive_many;
+    struct send_call send;
+    struct receive_call receive;
+    struct datagram datagram; /* UDP: what the call in progress has sent or taken */
+    struct text text;         /* of its program, while a place in it is looked for */
+    struct pc_memory pcs[PC_MEMORIES];
+    struct scratch scratch; /* scratch_of() */
+};
+
 struct inode_path {
     uint32_t number;
     uint32_t provisional; /* made where the socket was known by its descriptor only */
@@ -326,6 +372,13 @@ struct {
     __type(key, int);
     __type(value, struct stream);
 } streams SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct scratch);
+} scratches SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -444,6 +497,20 @@ struct {
     __uint(max_entries, 1 << 24);
 } data_ring SEC(".maps");
 
+/* That of a stream, the current task's: one call of it ends at a time. `stream`: NULL = what runs belongs to none, the hook of
+ * a queue or an iterator: the processor's. Each of those uses parts that no other one does, and on one processor the kernel
+ * runs no program twice at a time. It is asked for, though the stream has it, for keys and values of maps must lie in memory of
+ * which the verifier knows (before Linux 6.2) that it is a map's. NULL: there is none. */
+static __always_inline struct scratch *scratch_of(const struct stream *stream)
+{
+    uint32_t zero = 0;
+
+    if (stream == NULL)
+        return bpf_map_lookup_elem(&scratches, &zero);
+    stream = bpf_task_storage_get(&streams, bpf_get_current_task_btf(), NULL, 0);
+    return stream == NULL ? NULL : (struct scratch *)&stream->scratch;
+}
+
 /* ---- what both sides see ---- */
 
 /* Set before loading; the verifier removes what they rule out. */
@@ -451,6 +518,8 @@ const volatile uint32_t flags_in_force = 0; /* union of all streams' flags */
 const volatile uint32_t first_sequence = 0; /* number of a stream's first record */
 const volatile uint64_t first_lost = 0;     /* what a stream has lost before it; for tests */
 const volatile bool coarse_time = false;    /* CPU time as of the scheduler's last look */
+const volatile bool exit_tells_last =
+    false; /* sched_process_exit's second argument: since Linux 6.16 */
 const volatile uint32_t kinds_in_force = 0; /* METER_TCP ...: of the paths that are metered */
 
 #define FLAGS_OF_SWITCH                                                                            \

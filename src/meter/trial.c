@@ -64,52 +64,102 @@ int trial_whole(uint32_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct pro
 
 /* ---- each program ---- */
 
-/* What is attached to elsewhere than at a tracepoint or iterator, the trial will tell. */
+bool trial_trampolines(void)
+{
+    struct offers offers;
+
+    quiet_libbpf();
+    if (offers_look(&offers, true) < 0)
+        return false;
+    offers_done(&offers);
+    return offers.trampolines;
+}
+
+static const struct hook *find_hook(const char *program, size_t *ret_place)
+{
+    for (size_t i = 0; i < hook_count; i++)
+        if (strcmp(hooks[i].program, program) == 0) {
+            *ret_place = i;
+            return &hooks[i];
+        }
+    return NULL;
+}
+
+/* What the table of hooks does not have: iterators, and programs that are attached to nothing. */
 static enum answer is_offered(const struct btf *types, const char *section)
 {
-    const char *name = strchr(section, '/');
-
-    if (types == NULL || name == NULL)
-        return ANSWER_UNKNOWN;
-    if (strncmp(section, "tp_btf/", 7) == 0)
-        return tracepoint_exists(types, name + 1) ? ANSWER_YES : ANSWER_NO;
     if (strncmp(section, "iter/", 5) == 0)
-        return iterator_exists(types, name + 1) ? ANSWER_YES : ANSWER_NO;
+        return iterator_exists(types, section + 5) ? ANSWER_YES : ANSWER_NO;
     return ANSWER_UNKNOWN;
 }
 
-int trial_programs(struct trial_program **ret_list)
+struct trial_list {
+    struct trial_program *list;
+    size_t count;
+    size_t capacity;
+};
+
+static int add_program(struct trial_list *programs, const struct bpf_program *program,
+                       enum answer offered)
 {
-    struct trial_program *list = NULL;
-    size_t count = 0, capacity = 0;
+    int result = array_reserve(&programs->list, &programs->capacity, programs->count + 1,
+                               sizeof(*programs->list));
+
+    if (result < 0)
+        return result;
+    struct trial_program *line = &programs->list[programs->count++];
+    *line = (struct trial_program){.offered = offered};
+    snprintf(line->name, sizeof(line->name), "%s", bpf_program__name(program));
+    snprintf(line->section, sizeof(line->section), "%s", bpf_program__section_name(program));
+    return 0;
+}
+
+/* Those that a recording with all flags takes here, and those that are missing for it. */
+static int list_programs(struct meter_bpf *kernel, const struct offers *offers,
+                         struct trial_list *programs)
+{
+    enum hook_choice choices[HOOKS_MOST];
     struct bpf_program *program;
+    size_t place;
+
+    if (offers->types != NULL)
+        hooks_choose(offers, METER_ALL_FLAGS, METER_ALL_KINDS, choices);
+    bpf_object__for_each_program(program, kernel->obj)
+    {
+        const struct hook *hook = find_hook(bpf_program__name(program), &place);
+        enum answer offered = ANSWER_UNKNOWN;
+        if (offers->types != NULL && hook != NULL && choices[place] == HOOK_UNUSED)
+            continue;
+        if (offers->types != NULL && hook != NULL)
+            offered = choices[place] == HOOK_CHOSEN ? ANSWER_YES : ANSWER_NO;
+        else if (offers->types != NULL)
+            offered = is_offered(offers->types, bpf_program__section_name(program));
+        int result = add_program(programs, program, offered);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+int trial_programs(bool may_try, struct trial_program **ret_list)
+{
+    struct trial_list programs = {0};
+    struct offers offers;
 
     quiet_libbpf();
     struct meter_bpf *kernel = meter_bpf__open();
     if (kernel == NULL)
         return -errno;
-    struct btf *types = btf__load_vmlinux_btf();
-    if (libbpf_get_error(types) != 0)
-        types = NULL;
-    int result = 0;
-    bpf_object__for_each_program(program, kernel->obj)
-    {
-        result = array_reserve(&list, &capacity, count + 1, sizeof(*list));
-        if (result < 0)
-            break;
-        struct trial_program *line = &list[count++];
-        snprintf(line->name, sizeof(line->name), "%s", bpf_program__name(program));
-        snprintf(line->section, sizeof(line->section), "%s", bpf_program__section_name(program));
-        line->offered = is_offered(types, line->section);
-    }
-    btf__free(types);
+    (void)offers_look(&offers, may_try); /* without the types nothing is known */
+    int result = list_programs(kernel, &offers, &programs);
+    offers_done(&offers);
     meter_bpf__destroy(kernel);
     if (result < 0) {
-        free(list);
+        free(programs.list);
         return result;
     }
-    *ret_list = list;
-    return (int)count;
+    *ret_list = programs.list;
+    return (int)programs.count;
 }
 
 /* The log ends with the reason and with figures of what the verifier did; libbpf adds lines about
@@ -149,6 +199,16 @@ static int load_one(struct meter_bpf *kernel, struct bpf_program *program)
     return 0;
 }
 
+/* As choose_hooks() in meter.c finds out. */
+static bool exit_tells_last(void)
+{
+    struct btf *types = btf__load_vmlinux_btf();
+    bool tells = types != NULL && tracepoint_arguments(types, "sched_process_exit") > 1;
+
+    btf__free(types);
+    return tells;
+}
+
 int trial_one(const char *name, char ret_reason[TRIAL_REASON_SIZE])
 {
     char *log = calloc(1, LOG_SIZE);
@@ -163,6 +223,7 @@ int trial_one(const char *name, char ret_reason[TRIAL_REASON_SIZE])
     if (result == 0) {
         kernel->rodata->flags_in_force = METER_ALL_FLAGS;
         kernel->rodata->kinds_in_force = METER_ALL_KINDS;
+        kernel->rodata->exit_tells_last = exit_tells_last();
         bpf_map__set_max_entries(kernel->maps.data_ring, (uint32_t)sysconf(_SC_PAGESIZE));
         bpf_map__set_max_entries(kernel->maps.control_ring, (uint32_t)sysconf(_SC_PAGESIZE));
         bpf_object__for_each_program(program, kernel->obj)

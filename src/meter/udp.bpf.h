@@ -3,13 +3,14 @@
  * udp.bpf.h: UDP datagrams: what their packets say, their numbers, and how they leave; how they come
  * is in udp_inbox.bpf.h.
  *
- *      sendto ... [egress] ... sock_send_length        [ingress] ... sock_recv_length ... recvfrom
+ *      sendto ... [leaves] ... sock_send_length        [comes] ... sock_recv_length ... recvfrom
  *                    |   '--> SEND                        |  '----------.   '--> RECEIVE
  *                    '------- flights: bytes, number -----'--> inbox: 0 1 2 3 ...
  *
- * The packet hooks are programs of the cgroup: egress runs once for each datagram, in the send call
- * that lets it go, before it is cut into fragments or waits for a neighbour's address; ingress
- * once for each that is about to enter a socket's queue.
+ * The packet hooks are at the entry of kernel functions (ip_send_skb, ip6_send_skb, __udp_enqueue_schedule_skb); where
+ * trampolines are refused they are programs of the control group's root, which the packets of TCP pass, too. A datagram
+ * leaves in the send call that lets it go, before it is cut into fragments or waits for a neighbour's address; it comes when
+ * it is about to enter a socket's queue.
  *
  * A datagram's number is its IP identification, continued beyond 16 bits, where the packet has one
  * (IPv4), else a count. Both ends of a path find the same number, for both look at the same
@@ -23,7 +24,7 @@
 
 #define FLAGS_OF_UDP (FLAGS_OF_SEND | FLAGS_OF_RECEIVE | FLAGS_OF_QUEUE)
 
-extern void *bpf_cast_to_kern_ctx(void *context) __ksym;
+extern void *bpf_cast_to_kern_ctx(void *context) __ksym __weak;
 
 /* ---- what a packet says ---- */
 
@@ -34,7 +35,9 @@ struct packet {
     uint16_t destination_port;
     uint8_t source[16];
     uint8_t destination[16];
-    uint32_t bytes; /* payload; only where the buffer begins with the IP header */
+    uint32_t bytes; /* payload */
+    uint16_t
+        segment; /* bytes of each datagram but the last, of several in one buffer; 0 = it is one */
 };
 
 struct ip4_header {
@@ -67,19 +70,27 @@ struct udp_header {
     __be16 checksum;
 };
 
-static __noinline int read_packet(struct sk_buff *of, struct packet *packet)
+/* Bytes behind the UDP header: the buffer may begin there, or at the header of IP. */
+static __always_inline uint32_t payload_of(struct sk_buff *buffer, const unsigned char *transport)
 {
-    struct sk_buff *buffer = PLAIN(struct sk_buff, of);
-    unsigned char *head = buffer->head;
-    uint16_t network = buffer->network_header, transport = buffer->transport_header;
+    const unsigned char *payload = transport + sizeof(struct udp_header);
+
+    return MEMBER(struct sk_buff, buffer, len) - (payload - MEMBER(struct sk_buff, buffer, data));
+}
+
+static __noinline int read_packet(struct sk_buff *buffer, struct packet *packet)
+{
+    unsigned char *head = MEMBER(struct sk_buff, buffer, head);
+    unsigned char *transport = head + MEMBER(struct sk_buff, buffer, transport_header);
+    struct skb_shared_info *shared = (void *)(head + MEMBER(struct sk_buff, buffer, end));
     struct udp_header udp = {};
     struct ip6_header ip6 = {}; /* the longer of the two */
     const struct ip4_header *ip4 = (struct ip4_header *)&ip6;
 
     if (packet == NULL)
         return 0;
-    bpf_probe_read_kernel(&ip6, sizeof(ip6), head + network);
-    bpf_probe_read_kernel(&udp, sizeof(udp), head + transport);
+    bpf_probe_read_kernel(&ip6, sizeof(ip6), head + MEMBER(struct sk_buff, buffer, network_header));
+    bpf_probe_read_kernel(&udp, sizeof(udp), transport);
     __builtin_memset(packet, 0, sizeof(*packet));
     if (ip6.version >> 4 == 4) {
         packet->family = AF_INET;
@@ -93,7 +104,8 @@ static __noinline int read_packet(struct sk_buff *of, struct packet *packet)
     }
     packet->source_port = __builtin_bswap16(udp.source);
     packet->destination_port = __builtin_bswap16(udp.destination);
-    packet->bytes = buffer->len - (transport - network) - sizeof(udp);
+    packet->bytes = payload_of(buffer, transport);
+    packet->segment = BPF_CORE_READ(shared, gso_size);
     return 0;
 }
 
@@ -168,7 +180,7 @@ static __always_inline void open_inbox(struct path *socket, struct sock *sk)
 /* One piece of a message that was cut into datagrams: a SEND or RECEIVE of its own. */
 struct pieces {
     struct stream *stream;
-    struct message message;
+    struct message *message;
     uint32_t id; /* EVENT_SEND or EVENT_RECEIVE */
     uint32_t left;
     uint32_t segment;
@@ -180,10 +192,10 @@ static long write_piece(uint32_t index, struct pieces *pieces)
 
     if (index != 0 && bytes == 0)
         return 1;
-    pieces->message.bytes = bytes;
-    write_message(pieces->stream, pieces->id, &pieces->message);
-    pieces->message.offset++;
-    pieces->message.flags = (pieces->message.flags & ~RECORD_CALL_IMPLIED) | RECORD_CONTINUED;
+    pieces->message->bytes = bytes;
+    write_message(pieces->stream, pieces->id, pieces->message);
+    pieces->message->offset++;
+    pieces->message->flags = (pieces->message->flags & ~RECORD_CALL_IMPLIED) | RECORD_CONTINUED;
     pieces->left -= bytes;
     return 0;
 }
@@ -201,7 +213,7 @@ static __always_inline void write_datagrams(struct stream *stream, uint32_t id,
     } else {
         struct pieces pieces = {
             .stream = stream,
-            .message = *message,
+            .message = message,
             .id = id,
             .left = bytes,
             .segment = datagram->segment,
@@ -215,12 +227,16 @@ static __always_inline void write_udp_send(struct stream *stream, struct sock *s
 {
     const struct datagram *datagram = &stream->datagram;
     struct path *path = udp_path(stream, NULL, sk, &datagram->key);
-    struct message message = {.flags = stream->send.flags, .begin = datagram->time};
+    struct message *message = &stream->scratch.message;
 
     if (path == NULL)
         return;
-    message.path = path->number;
-    write_datagrams(stream, EVENT_SEND, &message, datagram->bytes);
+    *message = (struct message){
+        .path = path->number,
+        .flags = stream->send.flags,
+        .begin = datagram->time,
+    };
+    write_datagrams(stream, EVENT_SEND, message, datagram->bytes);
 }
 
 /* A send call ends. What it has given to a datagram that waits for more (MSG_MORE, UDP_CORK) is
@@ -248,16 +264,16 @@ static __noinline int udp_sent(struct stream *stream, struct sock *sk, int resul
 
 /* ---- leaving ---- */
 
-static __always_inline bool is_udp(const struct bpf_sock *socket)
+static __always_inline bool is_udp(uint32_t protocol, uint32_t type)
 {
-    return socket->protocol == IPPROTO_UDP && socket->type == SOCK_DGRAM;
+    return protocol == IPPROTO_UDP && type == SOCK_DGRAM;
 }
 
 /* Where the bytes of a packet lie. On its way a buffer may be cloned (somebody listens to all packets),
  * but the clone shares the bytes. */
 static __always_inline uint64_t bytes_of(struct sk_buff *buffer)
 {
-    return (uint64_t)PLAIN(struct sk_buff, buffer)->head;
+    return (uint64_t)MEMBER(struct sk_buff, buffer, head);
 }
 
 static __always_inline int note_flight(struct sk_buff *buffer, const struct datagram *datagram)
@@ -272,46 +288,31 @@ static __always_inline int note_flight(struct sk_buff *buffer, const struct data
 }
 
 /* A datagram leaves, as a rule inside the send call: SEND is made at the call's end. Letting go of
- * a socket's cork is no send call; there it is made at once. */
-SEC("cgroup_skb/egress")
-int udp_egress(struct __sk_buff *context)
+ * a socket's cork is no send call; there it is made at once. `own`: the storage of the socket with this cookie, NULL: there
+ * was no memory. */
+static __always_inline void datagram_leaves(struct stream *stream, struct task_struct *task,
+                                            struct path *own, uint64_t cookie,
+                                            struct sk_buff *buffer)
 {
-    struct bpf_sock *socket = context->sk;
-    struct datagram *datagram;
-    struct task_struct *task;
-    struct stream *stream;
-    struct path *own, *path;
-    struct sk_buff *buffer;
+    struct datagram *datagram = &stream->datagram;
+    struct sock *sk = MEMBER(struct sk_buff, buffer, sk);
     struct packet packet;
-    struct sock *sk;
+    struct path *path;
 
-    if (socket == NULL)
-        return 1;
-    socket = bpf_sk_fullsock(socket);
-    if (socket == NULL || !is_udp(socket))
-        return 1;
-    task = bpf_get_current_task_btf();
-    stream = stream_of(task);
-    if (stream == NULL || !wants(stream, FLAGS_OF_SEND))
-        return 1;
-    own = bpf_sk_storage_get(&paths, socket, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-    buffer = bpf_cast_to_kern_ctx(context);
-    sk = BPF_CORE_READ(buffer, sk);
     if (own == NULL) {
         __sync_fetch_and_add(&lost_paths, 1);
-        return 1;
+        return;
     }
     open_inbox(own, sk);
     read_packet(buffer, &packet);
-    datagram = &stream->datagram;
-    key_of_packet(&packet, bpf_get_socket_cookie(context), true, &datagram->key);
+    key_of_packet(&packet, cookie, true, &datagram->key);
     path = udp_path_noted(own, &datagram->key);
     if (path == NULL)
-        return 1;
+        return;
     datagram->time = bpf_ktime_get_ns();
     datagram->bytes = packet.bytes;
     datagram->buffer = (uint64_t)buffer;
-    count_segments(datagram, context->gso_size);
+    count_segments(datagram, packet.segment);
     datagram->number = next_number(path, &path->out, PATH_KNOWS_OUT, &packet, datagram->segments);
     note_flight(buffer, datagram);
     stream->send.socket = (uint64_t)sk;
@@ -322,6 +323,53 @@ int udp_egress(struct __sk_buff *context)
         write_udp_send(stream, sk);
         stream->send.socket = 0;
     }
+}
+
+/* Of a packet of UDP, or of others that go the same way. */
+static __always_inline int packet_leaves(struct sk_buff *buffer)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *stream = stream_of(task);
+    struct sock *sk = buffer->sk;
+
+    if (stream == NULL || sk == NULL || !wants(stream, FLAGS_OF_SEND) ||
+        !is_udp(sk->sk_protocol, sk->sk_type))
+        return 0;
+    datagram_leaves(stream, task, storage_of(sk), bpf_get_socket_cookie(sk), buffer);
+    return 0;
+}
+
+SEC("fentry/ip_send_skb")
+int BPF_PROG(udp_leaves, void *net, struct sk_buff *buffer)
+{
+    return packet_leaves(buffer);
+}
+
+SEC("fentry/ip6_send_skb")
+int BPF_PROG(udp6_leaves, struct sk_buff *buffer)
+{
+    return packet_leaves(buffer);
+}
+
+SEC("cgroup_skb/egress")
+int udp_egress(struct __sk_buff *context)
+{
+    struct bpf_sock *socket = context->sk;
+    struct task_struct *task;
+    struct stream *stream;
+
+    if (socket == NULL)
+        return 1;
+    socket = bpf_sk_fullsock(socket);
+    if (socket == NULL || !is_udp(socket->protocol, socket->type))
+        return 1;
+    task = bpf_get_current_task_btf();
+    stream = stream_of(task);
+    if (stream == NULL || !wants(stream, FLAGS_OF_SEND))
+        return 1;
+    datagram_leaves(stream, task,
+                    bpf_sk_storage_get(&paths, socket, NULL, BPF_SK_STORAGE_GET_F_CREATE),
+                    bpf_get_socket_cookie(context), bpf_cast_to_kern_ctx(context));
     return 1;
 }
 

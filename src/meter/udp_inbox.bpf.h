@@ -2,8 +2,8 @@
 /*
  * udp_inbox.bpf.h: UDP datagrams that come to a socket, and what becomes of them.
  *
- *      [ingress] ---> inbox: 0 1 2 3 ... ---> [sock_recv_length]   taken by a receive call
- *                            |          '---> [kfree_skb]          the queue was full: dropped
+ *      [comes] -----> inbox: 0 1 2 3 ... ---> [sock_recv_length]   taken by a receive call
+ *                            |          '---> [kfree_skb, refused] the queue was full: dropped
  *                          taken
  *
  * What a receive call takes from its socket's queue no hook tells, but a queue is one: the n-th
@@ -71,32 +71,20 @@ static __always_inline void note_last(const struct numbered_key *place, uint64_t
     entry->socket = place->socket;
 }
 
-/* A datagram is about to enter the queue of a socket. */
-SEC("cgroup_skb/ingress")
-int udp_ingress(struct __sk_buff *context)
+/* A datagram is about to enter the queue of a socket with this cookie and storage. */
+static __always_inline void datagram_comes(struct path *own, uint64_t cookie,
+                                           struct sk_buff *buffer)
 {
-    struct bpf_sock *socket = context->sk;
-    struct numbered_key place = {};
+    struct numbered_key place = {.socket = cookie};
     struct datagram datagram = {};
-    struct path *own, *path;
-    struct sk_buff *buffer;
     struct packet packet;
+    struct path *path;
 
-    if (socket == NULL)
-        return 1;
-    socket = bpf_sk_fullsock(socket);
-    if (socket == NULL || !is_udp(socket))
-        return 1;
-    own = bpf_sk_storage_get(&paths, socket, NULL, 0);
-    if (own == NULL || (own->state & PATH_INBOX) == 0)
-        return 1;
-    buffer = bpf_cast_to_kern_ctx(context);
     read_packet(buffer, &packet);
-    place.socket = bpf_get_socket_cookie(context);
-    key_of_packet(&packet, place.socket, false, &datagram.key);
+    key_of_packet(&packet, cookie, false, &datagram.key);
     datagram.buffer = (uint64_t)buffer;
     datagram.bytes = packet.bytes;
-    count_segments(&datagram, context->gso_size);
+    count_segments(&datagram, packet.segment);
     path = udp_path_noted(own, &datagram.key);
     if (path != NULL && number_of_flight(buffer, &packet, &datagram.key, &datagram.number)) {
         path->in = datagram.number + datagram.segments - 1;
@@ -112,6 +100,41 @@ int udp_ingress(struct __sk_buff *context)
     /* in vain: it is not known when it is taken */
     bpf_map_update_elem(&inbox, &place, &datagram, BPF_ANY);
     __sync_fetch_and_add(&own->filling, -1);
+}
+
+/* The storage of a socket whose datagrams are noted; NULL: it is none. */
+static __always_inline struct path *noting(struct path *own)
+{
+    return own == NULL || (own->state & PATH_INBOX) == 0 ? NULL : own;
+}
+
+SEC("fentry/__udp_enqueue_schedule_skb")
+int BPF_PROG(udp_comes, struct sock *sk, struct sk_buff *buffer)
+{
+    struct path *own;
+
+    if (!has_stored(sk))
+        return 0;
+    own = noting(bpf_sk_storage_get(&paths, sk, NULL, 0));
+    if (own != NULL)
+        datagram_comes(own, bpf_get_socket_cookie(sk), buffer);
+    return 0;
+}
+
+SEC("cgroup_skb/ingress")
+int udp_ingress(struct __sk_buff *context)
+{
+    struct bpf_sock *socket = context->sk;
+    struct path *own;
+
+    if (socket == NULL)
+        return 1;
+    socket = bpf_sk_fullsock(socket);
+    if (socket == NULL || !is_udp(socket->protocol, socket->type))
+        return 1;
+    own = noting(bpf_sk_storage_get(&paths, socket, NULL, 0));
+    if (own != NULL)
+        datagram_comes(own, bpf_get_socket_cookie(context), bpf_cast_to_kern_ctx(context));
     return 1;
 }
 
@@ -140,23 +163,6 @@ int udp_ingress(struct __sk_buff *context)
 #define TRIES         4    /* until another receive in progress has not been quicker */
 #define GONE_FOR_GOOD 1000000000ULL /* ns: no receive call will be told of it any more */
 #define NO_PLACE      0
-
-/* A receive call that has just ended. */
-struct taker {
-    struct sock *sk;  /* in memory: the verifier takes no pointer to a socket as an argument */
-    uint64_t socket;  /* cookie */
-    uint64_t idle_at; /* when its stream had taken nothing, 0 = not known */
-    uint32_t stream;  /* its number, SEVERAL_TAKERS = not known */
-    uint32_t result;  /* bytes it returned */
-    uint32_t message_number; /* of its call's */
-    uint32_t length;         /* enum taken_length */
-};
-
-enum taken_length {
-    LENGTH_HANDED,  /* the result may be less than the datagram's length */
-    LENGTH_TRUE,    /* it is that */
-    LENGTH_UNKNOWN, /* the call is not known */
-};
 
 /* What is found of it. */
 struct finding {
@@ -661,18 +667,15 @@ static __always_inline void give_back_places(struct path *own, uint64_t cookie)
     }
 }
 
-SEC("tp_btf/kfree_skb")
-int BPF_PROG(kfree_skb, struct sk_buff *buffer, void *location, int reason, struct sock *receiver)
+/* A datagram was noted, and its socket does not take it. */
+static __always_inline void datagram_dropped(struct sock *receiver, struct sk_buff *buffer)
 {
+    struct path *own = noting(bpf_sk_storage_get(&paths, receiver, NULL, 0)), *path;
     struct udp_key key = {};
-    struct path *own, *path;
     struct packet packet;
 
-    if (receiver == NULL || receiver->sk_protocol != IPPROTO_UDP)
-        return 0;
-    own = bpf_sk_storage_get(&paths, receiver, NULL, 0);
-    if (own == NULL || (own->state & PATH_INBOX) == 0)
-        return 0;
+    if (own == NULL)
+        return;
     read_packet(buffer, &packet);
     key_of_packet(&packet, bpf_get_socket_cookie(receiver), false, &key);
     path = udp_path_noted(own, &key);
@@ -680,22 +683,66 @@ int BPF_PROG(kfree_skb, struct sk_buff *buffer, void *location, int reason, stru
         __sync_fetch_and_add(&path->dropped, 1);
     strike_out(key.socket, own->queued, (uint64_t)buffer);
     give_back_places(own, key.socket);
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(kfree_skb, struct sk_buff *buffer, void *location, int reason, struct sock *receiver)
+{
+    if (receiver != NULL && receiver->sk_protocol == IPPROTO_UDP)
+        datagram_dropped(receiver, buffer);
+    return 0;
+}
+
+/* Where that does not say of which socket (before Linux 6.11). */
+SEC("fexit/__udp_enqueue_schedule_skb")
+int BPF_PROG(udp_refused, struct sock *receiver, struct sk_buff *buffer, int result)
+{
+    if (result < 0)
+        datagram_dropped(receiver, buffer);
     return 0;
 }
 
 /* ---- the beginning and end of sockets ---- */
 
-/* In socket(), of the stream that makes it. */
+/* In socket(), of the stream that makes it: what comes is noted from the first datagram on. */
+static __always_inline bool notes_from_beginning(void)
+{
+    struct stream *stream = stream_of(bpf_get_current_task_btf());
+
+    return stream != NULL && wants(stream, FLAGS_OF_UDP);
+}
+
+static __always_inline int socket_begins(struct sock *sk)
+{
+    struct path *own;
+
+    if (!notes_from_beginning())
+        return 0;
+    own = storage_of(sk);
+    if (own != NULL)
+        begin_inbox(own);
+    bpf_get_socket_cookie(sk);
+    return 0;
+}
+
+SEC("fentry/udp_init_sock")
+int BPF_PROG(udp_begins, struct sock *sk)
+{
+    return socket_begins(sk);
+}
+
+SEC("fentry/udpv6_init_sock")
+int BPF_PROG(udp6_begins, struct sock *sk)
+{
+    return socket_begins(sk);
+}
+
 SEC("cgroup/sock_create")
 int udp_create(struct bpf_sock *socket)
 {
-    struct stream *stream;
     struct path *own;
 
-    if (!is_udp(socket))
-        return 1;
-    stream = stream_of(bpf_get_current_task_btf());
-    if (stream == NULL || !wants(stream, FLAGS_OF_UDP))
+    if (!is_udp(socket->protocol, socket->type) || !notes_from_beginning())
         return 1;
     own = bpf_sk_storage_get(&paths, socket, NULL, BPF_SK_STORAGE_GET_F_CREATE);
     if (own != NULL)
@@ -773,31 +820,58 @@ static __always_inline void close_without_peer(struct closing *closing)
         close_path(&key, closing->sk);
 }
 
-/* The last holder closes the socket. */
-SEC("cgroup/sock_release")
-int udp_release(struct bpf_sock *socket)
+/* The last holder closes the socket with this cookie and storage. */
+static __always_inline void socket_ends(struct path *own, uint64_t cookie, struct sock *sk)
 {
-    struct closing closing = {};
-    struct path *own;
+    struct closing closing = {
+        .socket = cookie,
+        .from = own->taken,
+        .sk = sk,
+        .own = own,
+        .last = own->peers - 1,
+    };
     uint32_t waiting;
 
-    if (!is_udp(socket))
-        return 1;
-    own = bpf_sk_storage_get(&paths, socket, NULL, 0);
-    if (own == NULL)
-        return 1;
     own->state &= ~PATH_INBOX;
-    closing.socket = bpf_get_socket_cookie(socket);
-    closing.from = own->taken;
-    closing.sk = bpf_cast_to_kern_ctx(socket);
-    closing.own = own;
-    closing.last = own->peers - 1;
     bpf_loop(own->peers < MOST_UDP_PATHS ? own->peers : MOST_UDP_PATHS, close_peer, &closing, 0);
     close_without_peer(&closing);
     waiting = (uint32_t)own->queued - own->taken;
     bpf_loop(ASIDE_MOST, forget_aside, &closing, 0);
     if ((int32_t)waiting > 0)
         bpf_loop(waiting, forget_datagram, &closing, 0);
+}
+
+static __always_inline int socket_closes(struct sock *sk)
+{
+    struct path *own = has_stored(sk) ? bpf_sk_storage_get(&paths, sk, NULL, 0) : NULL;
+
+    if (own != NULL)
+        socket_ends(own, bpf_get_socket_cookie(sk), sk);
+    return 0;
+}
+
+SEC("fentry/udp_destroy_sock")
+int BPF_PROG(udp_ends, struct sock *sk)
+{
+    return socket_closes(sk);
+}
+
+SEC("fentry/udpv6_destroy_sock")
+int BPF_PROG(udp6_ends, struct sock *sk)
+{
+    return socket_closes(sk);
+}
+
+SEC("cgroup/sock_release")
+int udp_release(struct bpf_sock *socket)
+{
+    struct path *own;
+
+    if (!is_udp(socket->protocol, socket->type))
+        return 1;
+    own = bpf_sk_storage_get(&paths, socket, NULL, 0);
+    if (own != NULL)
+        socket_ends(own, bpf_get_socket_cookie(socket), bpf_cast_to_kern_ctx(socket));
     return 1;
 }
 

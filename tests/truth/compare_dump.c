@@ -106,7 +106,7 @@ static uint32_t find_path(struct dump *dump, uint64_t number)
 }
 
 /* TCP: addresses and starting positions, which agree crosswise; UDP: addresses alone; UNIX, pipes: the
- * cookies of the ends. (The positions of older paths were read one after the other.) */
+ * cookies of the ends, which both number by themselves. (The positions of older paths were read one after the other.) */
 static void name_ends(struct line_context *context, struct path *path)
 {
     const uint32_t *start = path->start;
@@ -128,9 +128,10 @@ static void name_ends(struct line_context *context, struct path *path)
                  start[DIRECTION_IN], start[DIRECTION_OUT]);
         return;
     }
-    snprintf(path->end, sizeof(path->end), "%" PRIu64 " of %" PRIu64, path->cookie, path->peer);
-    snprintf(path->other_end, sizeof(path->other_end), "%" PRIu64 " of %" PRIu64, path->peer,
-             path->cookie);
+    snprintf(path->end, sizeof(path->end), "%s %" PRIu64 " of %" PRIu64, path->kind, path->cookie,
+             path->peer);
+    snprintf(path->other_end, sizeof(path->other_end), "%s %" PRIu64 " of %" PRIu64, path->kind,
+             path->peer, path->cookie);
 }
 
 /* What its kind says of a path. */
