@@ -72,6 +72,19 @@ static __always_inline uint32_t continues_call(struct stream *stream, struct tas
     return same ? RECORD_CONTINUED : 0;
 }
 
+#define SINGLE_BUFFER 0 /* ITER_UBUF */
+
+/* Whether the noted call is an earlier one: the kernel has skipped the hook at its end (skipped.c). One that goes on
+ * has less left than it had, and is not at the beginning of its buffer. */
+static __always_inline bool is_earlier_call(const struct send_call *call,
+                                            const struct iov_iter *buffers)
+{
+    uint32_t left = buffers->count;
+
+    return left > call->left ||
+           (left < call->left && buffers->iter_type == SINGLE_BUFFER && buffers->iov_offset == 0);
+}
+
 /* Runs with the socket locked, once per turn of the kernel's copying loop: also after each wait
  * for room, in which other senders may have got in between. */
 SEC("tp_btf/tcp_sendmsg_locked")
@@ -92,7 +105,7 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
     call = &stream->send;
     left = msg->msg_iter.count;
     position = tcp->write_seq;
-    if (call->socket != (uint64_t)sk) {
+    if (call->socket != (uint64_t)sk || is_earlier_call(call, &msg->msg_iter)) {
         struct path *path = known_tcp_path(stream, sk);
 
         if (path == NULL)
@@ -167,6 +180,8 @@ static __always_inline int tcp_sent(struct stream *stream, struct task_struct *t
 
     if (call->socket != (uint64_t)sk)
         return tcp_sent_unseen(stream, sk, result);
+    if ((uint32_t)result < call->done) /* of an earlier call, if it has several buffers */
+        call->done = 0;
     bytes = result - call->done;
     if (stream->older_send && !is_seen_from_its_beginning(sk))
         bytes = call->left - never_sent(call);
