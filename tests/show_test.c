@@ -419,7 +419,7 @@ static void statistics_json_has_its_keys(void **state)
     assert_non_null(json);
     expect_keys(json, "trace processes pairs late_senders late_receivers paths procedures");
     expect_keys(json_object_get(json, "trace"),
-                "events lost dropped duplicates unseen_bytes "
+                "events lost skipped dropped duplicates unseen_bytes "
                 "unseen_sent_bytes not_metered events_not_metered traces_of_ptrace "
                 "duration_ns complete by "
                 "machines clocks local "
@@ -753,6 +753,14 @@ static void records_become_lines(void **state)
     record.event.lost.reason = LOST_RING_FULL;
     expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  LOST           "
                          "12 records of the data ring: it was full\n");
+    record = make_record(EVENT_LOST, 0);
+    record.header.flags = RECORD_NO_STREAM;
+    record.event.lost.count = 11;
+    record.event.lost.ring = RING_DATA;
+    record.event.lost.reason = LOST_SKIPPED;
+    expect_line(&record, "2001-09-09 03:16:40.123456  -                        -  LOST           "
+                         "up to 11 records of the data ring: the kernel skipped hooks that were "
+                         "already running on that processor\n");
 }
 
 #define HEAD "time time_ns event machine pid tid stream name sequence cpu_ns load "

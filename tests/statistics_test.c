@@ -1700,10 +1700,11 @@ static void says_what_the_recording_was(void **state)
     struct communication *result = NULL;
 
     recording->states[0] =
-        (struct source_state){.lost = 4, .complete = true, .end_reason = END_SIZE};
+        (struct source_state){.lost = 4, .skipped = 3, .complete = true, .end_reason = END_SIZE};
     recording->records[3].header.time = 5000;
     result = read_all(recording);
     assert_int_equal(result->lost, 4);
+    assert_int_equal(result->skipped, 3);
     assert_false(result->complete);
     assert_int_equal(result->duration, 5000 - 10);
     assert_string_equal(result->machines[0].name, "host");

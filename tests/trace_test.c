@@ -520,6 +520,34 @@ static void test_losses_pass_32_bits(void **unused)
     }
 }
 
+/* What LOST says of skipped hooks is known as it is read, and not that of full rings, or of DISCARDED. */
+static void test_skipped_hooks_are_counted(void **unused)
+{
+    const struct record lost[] = {
+        {.header.id = EVENT_LOST, .lost = {UINT32_MAX, RING_DATA, LOST_SKIPPED}},
+        {.header.id = EVENT_LOST, .lost = {100, RING_DATA, LOST_RING_FULL}},
+        {.header.id = EVENT_DISCARDED, .lost = {1000, RING_DATA, LOST_SKIPPED}},
+        {.header.id = EVENT_LOST, .lost = {3, RING_DATA, LOST_SKIPPED}},
+    };
+    const char *path = in_scratch("skipped");
+    struct list model = {0};
+
+    (void)unused;
+    struct trace_writer *writer = begin(path, NO_LIMIT, &model);
+    for (size_t i = 0; i < ARRAY_SIZE(lost); i++) {
+        union any_record record = {.event = lost[i]};
+        append(writer, &record, &model);
+    }
+    trace_writer_lost(writer, RING_DATA, UINT32_MAX + 103ULL);
+    finish(writer, END_COMPLETE);
+    struct reading reading = read_trace(path);
+    assert_true(reading.state.skipped == UINT32_MAX + 3ULL);
+    assert_true(reading.state.lost == UINT32_MAX + 103ULL);
+    reading_done(&reading);
+    list_done(&model);
+    remove_tree(path);
+}
+
 /* What is read must not depend on where windows and packets end: more than one window of each. */
 static void test_a_trace_of_many_windows_is_read(void **unused)
 {
@@ -1930,6 +1958,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_written_is_read),
         cmocka_unit_test(test_losses_pass_32_bits),
+        cmocka_unit_test(test_skipped_hooks_are_counted),
         cmocka_unit_test(test_a_trace_of_many_windows_is_read),
         cmocka_unit_test(test_packets_are_whole_pages_and_full),
         cmocka_unit_test(test_wall_clock_time_is_known),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrap.c: records a command as `dpm run` does, but with sequence numbers, and counts of what each stream has lost,
- * that begin where asked, so that a test sees them pass 2^32.
+ * wrap.c: records a command as `dpm run` does, but with sequence numbers, and counts of what each stream has lost
+ * and of skipped hooks, that begin where asked, so that a test sees them pass 2^32.
  *
- *      usage: wrap TRACE FIRST_SEQUENCE FIRST_LOST RING_SIZE READ_EVERY_MS COMMAND [ARGUMENT]...
+ *      usage: wrap TRACE FIRST_SEQUENCE FIRST_LOST FIRST_SKIPPED RING_SIZE READ_EVERY_MS COMMAND [ARGUMENT]...
  */
 #include "launch/launch.h"
 #include "meter/meter.h"
@@ -45,16 +45,17 @@ int main(int argc, char **argv)
     struct trace_writer *writer;
     struct problem problem;
 
-    if (argc < 7) {
-        fprintf(stderr, "usage: wrap TRACE FIRST_SEQUENCE FIRST_LOST RING_SIZE READ_EVERY_MS "
-                        "COMMAND ...\n");
+    if (argc < 8) {
+        fprintf(stderr, "usage: wrap TRACE FIRST_SEQUENCE FIRST_LOST FIRST_SKIPPED RING_SIZE "
+                        "READ_EVERY_MS COMMAND ...\n");
         return 2;
     }
     options.first_sequence = (uint32_t)strtoul(argv[2], NULL, 0);
     options.first_lost = strtoull(argv[3], NULL, 0);
-    options.ring_size = (uint32_t)strtoul(argv[4], NULL, 0);
-    useconds_t pause = (useconds_t)strtoul(argv[5], NULL, 0) * 1000;
-    struct launch_options launch = {.arguments = argv + 6};
+    options.first_skipped = strtoull(argv[4], NULL, 0);
+    options.ring_size = (uint32_t)strtoul(argv[5], NULL, 0);
+    useconds_t pause = (useconds_t)strtoul(argv[6], NULL, 0) * 1000;
+    struct launch_options launch = {.arguments = argv + 7};
     machine_describe(&machine);
     machine.meter_flags = options.flags;
     if (launch_suspended(&launch, &command, &problem) < 0 ||

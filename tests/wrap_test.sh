@@ -17,7 +17,7 @@ gaps() {
 }
 
 # 4294967196 is 2^32 - 100.
-"$wrap" whole.trace 4294967196 0 16777216 5 "$load" 2000 100 > out
+"$wrap" whole.trace 4294967196 0 0 16777216 5 "$load" 2000 100 > out
 check_equal "a program is recorded from a sequence number just below 2^32" 0 $?
 "$dpm" dump --json whole.trace > whole.json
 check_equal "every stream begins with that number" 4294967196 \
@@ -28,7 +28,7 @@ check_equal "... or a loss" "2000 0" \
     "$(jq -rs '"\([.[] | select(.event == "SEND")] | length) \(.[-1].lost)"' whole.json)"
 
 # Losses at the passage: a ring for some 70 records, read every 20 ms.
-"$wrap" lost.trace 4294967196 0 4096 20 "$load" 100000 10 > out
+"$wrap" lost.trace 4294967196 0 0 4096 20 "$load" 100000 10 > out
 "$dpm" dump --json lost.trace > lost.json 2> err
 lost=$(jq -s '.[-1].lost' lost.json)
 check "a small ring loses records" test "$lost" -gt 1000
@@ -49,7 +49,7 @@ check "... also behind 2^32" jq -e -s '
 # Each stream has lost 2^35 + 7 records before its first: LOST has 32 bits for them. load makes enough records to tell of
 # all of its own; /bin/true ends before it could, and sleep lives on: of these the rest is told at the end.
 before=34359738375
-"$wrap" before.trace 4294967196 $before 16777216 5 sh -c "/bin/true; sleep 3 & '$load' 100 100; kill -9 \$\$" > out
+"$wrap" before.trace 4294967196 $before 0 16777216 5 sh -c "/bin/true; sleep 3 & '$load' 100 100; kill -9 \$\$" > out
 "$dpm" dump --json before.trace > before.json 2> err
 check_equal "of counts of losses beyond 32 bits streams tell all that they can" "$before true" "$(jq -rs '
     [.[] | select(.event == "LOST" and .stream > 0)] | group_by(.stream) | map(map(.count) | add) |

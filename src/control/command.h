@@ -140,7 +140,13 @@ int parse_duration(const char *text, uint64_t *ret_ns);
  * `names` has a name for each origin. */
 void command_report_state(const struct source *source, const char *const *names);
 
-/* Of that, how many records the trace of this name has lost; says nothing if it is none. */
-void command_report_lost(const char *name, uint64_t lost);
+/* Of that, how many records the trace of this name has lost, hooks that were skipped among them (source_state); says
+ * nothing if it is none. */
+void command_report_lost(const char *name, uint64_t lost, uint64_t skipped);
+
+#define SKIPPED_TEXT_SIZE 160
+
+/* Writes what skipped hooks mean: "up to 11 records were not made: the kernel skipped ...". */
+void command_skipped_text(uint64_t skipped, char text[SKIPPED_TEXT_SIZE]);
 
 #endif

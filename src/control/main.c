@@ -228,21 +228,37 @@ static void report_end(const struct source_state *state, const char *name)
         command_say("%s: the recording stopped because it could not be written", name);
 }
 
-void command_report_lost(const char *name, uint64_t lost)
+void command_skipped_text(uint64_t skipped, char text[SKIPPED_TEXT_SIZE])
 {
-    char text[UNIT_SIZE];
+    char count[UNIT_SIZE];
 
-    if (lost == 0)
+    show_count(skipped, count);
+    snprintf(text, SKIPPED_TEXT_SIZE,
+             "up to %s %s not made: the kernel skipped hooks that were already running on that "
+             "processor",
+             count, skipped == 1 ? "record was" : "records were");
+}
+
+void command_report_lost(const char *name, uint64_t lost, uint64_t skipped)
+{
+    char text[UNIT_SIZE], skips[SKIPPED_TEXT_SIZE];
+
+    if (lost > skipped) {
+        show_count(lost - skipped, text);
+        command_say("%s: %s %s lost", name, text,
+                    lost - skipped == 1 ? "record was" : "records were");
+    }
+    if (skipped == 0)
         return;
-    show_count(lost, text);
-    command_say("%s: %s %s lost", name, text, lost == 1 ? "record was" : "records were");
+    command_skipped_text(skipped, skips);
+    command_say("%s: %s", name, skips);
 }
 
 void command_report_state(const struct source *source, const char *const *names)
 {
     for (uint32_t i = 0; i < source->origins; i++) {
         report_end(&source->states[i], names[i]);
-        command_report_lost(names[i], source->states[i].lost);
+        command_report_lost(names[i], source->states[i].lost, source->states[i].skipped);
     }
 }
 

@@ -115,11 +115,16 @@ static void kernel_report(const void *meter, void (*tell)(const char *sentence, 
                           void *context)
 {
     uint64_t lost_paths = meter_lost_paths(meter), lost_datagrams = meter_lost_datagrams(meter);
+    uint64_t skipped = meter_skipped(meter);
     uint32_t resettled = meter_resettled(meter);
     char line[256];
 
-    if (meter_lost(meter, RING_CONTROL) + meter_lost(meter, RING_DATA) > 0)
+    if (meter_lost(meter, RING_CONTROL) + meter_lost(meter, RING_DATA) > skipped)
         tell("a larger ring loses less, e.g. --ring 64M", context);
+    if (skipped > 0) {
+        command_skipped_text(skipped, line);
+        tell(line, context);
+    }
     if (lost_paths > 0) {
         snprintf(line, sizeof(line),
                  "%" PRIu64 " uses of paths are not recorded: no memory to remember them",

@@ -23,7 +23,7 @@ static int repair_trace(const char *trace)
         printf("%s is whole, nothing was changed\n", trace);
     if (command_flush_output(&problem) < 0)
         return command_error("%s", problem.text);
-    command_report_lost(trace, repair.lost);
+    command_report_lost(trace, repair.lost, repair.skipped);
     return EXIT_SUCCESS;
 }
 

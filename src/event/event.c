@@ -88,7 +88,7 @@ static const struct event_field termination_fields[] = {
 static const struct event_field lost_fields[] = {
     U(record, lost.count, "count", "records"),
     U(record, lost.ring, "ring", "0 control, 1 data"),
-    U(record, lost.reason, "reason", "1: the ring was full"),
+    U(record, lost.reason, "reason", "1: the ring was full, 2: hooks were skipped"),
     END_OF_FIELDS,
 };
 

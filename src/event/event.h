@@ -129,6 +129,7 @@ enum source_result {
 struct source_state {
     uint64_t records;    /* handed out */
     uint64_t lost;       /* could not be recorded, all rings, from the meter's counters */
+    uint64_t skipped;    /* of `lost`: hooks that the kernel skipped, an upper bound */
     bool complete;       /* the recording ended in order (END was read) */
     uint32_t end_reason; /* enum end_reason, 0 if not complete */
     bool being_written;  /* a trace: it was still being recorded when it was opened */

@@ -216,6 +216,9 @@ enum ring_id {
 
 enum lost_reason {
     LOST_RING_FULL = 1,
+    /* the kernel skipped hooks that were already running on that processor: an interrupt or another task came while
+     * they ran. `count` is an upper bound: a hook that runs for a process that is not metered makes no record */
+    LOST_SKIPPED = 2,
 };
 
 #define STREAM_NAME_SIZE 16

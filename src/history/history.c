@@ -323,8 +323,10 @@ static int note_event(struct history *history, struct stream *stream, struct end
         holding_wake_all(history, &end->partner->waiters);
     if (id == EVENT_DISCARDED)
         origin->discards = true;
-    if (id == EVENT_LOST)
+    if (id == EVENT_LOST) {
         origin->loses = true;
+        origin->skips = origin->skips || record->lost.reason == LOST_SKIPPED;
+    }
     if (id == EVENT_DISCARDED || id == EVENT_LOST) {
         origin->gap_time = record->header.time;
         holding_wake_origin(history, origin);

@@ -31,7 +31,8 @@ enum edge_kind {
                       IPv4 where several may have one number (of 16 bits; some senders use none); UDP over IPv4
                       once a call has sent several (UDP_SEGMENT), on one machine, too; UDP while several receive from
                       one socket, if it is not certain who took it; pipes of packets (O_DIRECT),
-                      of which a read may leave a part; a call in progress after a loss; pipes that are older than
+                      of which a read may leave a part; a call in progress after a loss; paths other than TCP after hooks were
+                      skipped (LOST_SKIPPED), as positions may have been miscounted since; pipes that are older than
                       their metering, at its beginning; UNIX streams that are, as long as a send may be in progress
                       that is, too; what the ptrace meter cannot tell (METERS in dpm-run(1)) */
     EDGE_CREATION, /* from CREATEPROCESS to the first event of what it created */

@@ -305,6 +305,7 @@ struct origin {
     bool leaves_out_terminations; /* a stream that is silent may have ended */
     bool discards;                /* DISCARDED was seen */
     bool loses;                   /* LOST was seen */
+    bool skips;                   /* ... of skipped hooks: counted positions may be wrong */
     uint64_t gap_time;            /* of the latest LOST or DISCARDED, 0: none */
     uint32_t held;
     uint32_t waiters;     /* streams that wait for what is to be read here */

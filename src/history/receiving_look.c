@@ -90,6 +90,15 @@ bool look_is_confused(const struct look *look)
            look->history->origins[look->end->origin].meter != METER_PTRACE;
 }
 
+/* Whether positions may be wrong since a hook was skipped: all but TCP's are counted by hooks. */
+static bool may_be_miscounted(const struct look *look)
+{
+    const struct origin *origins = look->history->origins;
+
+    return look->end->kind != PATH_TCP &&
+           (origins[look->end->origin].skips || origins[look->from->origin].skips);
+}
+
 static void add_edge(struct look *look, enum edge_kind kind, const struct history_edge *like)
 {
     struct history_edge *edge = history_add_edge(look->history);
@@ -100,7 +109,8 @@ static void add_edge(struct look *look, enum edge_kind kind, const struct histor
     }
     *edge = *like;
     bool inferred = look->from->packets || look->end->doubtful ||
-                    is_doubtful(look->end, look->record) || look_is_confused(look);
+                    is_doubtful(look->end, look->record) || look_is_confused(look) ||
+                    may_be_miscounted(look);
     edge->kind = inferred ? EDGE_INFERRED : kind;
     edge->origin = look->from->origin;
     edge->path = look->from->number;

@@ -14,6 +14,7 @@
 #include "meter.skel.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #define FIRST_PAUSE 50000000ULL /* ns */
@@ -24,6 +25,15 @@
 #define LEAST_RECORDS 100
 #define LEAST_SHARE   200
 
+bool program_info(const struct bpf_program *program, struct bpf_prog_info *ret_info)
+{
+    uint32_t size = sizeof(*ret_info);
+    int fd = bpf_program__fd(program);
+
+    memset(ret_info, 0, sizeof(*ret_info));
+    return fd >= 0 && bpf_obj_get_info_by_fd(fd, ret_info, &size) == 0;
+}
+
 /* ns that the meter's programs have run while the kernel counted. */
 static uint64_t time_of_programs(const struct meter *meter)
 {
@@ -32,10 +42,8 @@ static uint64_t time_of_programs(const struct meter *meter)
 
     bpf_object__for_each_program(program, meter->kernel->obj)
     {
-        struct bpf_prog_info info = {0};
-        uint32_t size = sizeof(info);
-        int fd = bpf_program__fd(program);
-        if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
+        struct bpf_prog_info info;
+        if (program_info(program, &info))
             time += info.run_time_ns;
     }
     return time;

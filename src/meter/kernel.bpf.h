@@ -379,6 +379,8 @@ struct unix_sock {
 };
 
 struct iov_iter {
+    uint8_t iter_type;
+    unsigned long iov_offset;
     union {
         struct {
             unsigned long count;

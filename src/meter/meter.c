@@ -222,6 +222,7 @@ int meter_open(const struct meter_options *options, struct meter **ret_meter,
     if (meter == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     meter->cost.counting = -1;
+    meter->skipped.before = options->first_skipped;
     meter->flags = options->flags;
     meter->kinds = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
     meter->source = (struct source){meter_next, 1, &meter->state};
@@ -247,9 +248,14 @@ uint32_t meter_live(const struct meter *meter)
     return meter->kernel->bss->live;
 }
 
-uint64_t meter_lost(const struct meter *meter, enum ring_id ring)
+uint64_t ring_lost(const struct meter *meter, enum ring_id ring)
 {
     return __atomic_load_n(&meter->kernel->bss->lost[ring], __ATOMIC_RELAXED);
+}
+
+uint64_t meter_lost(const struct meter *meter, enum ring_id ring)
+{
+    return ring_lost(meter, ring) + (ring == RING_DATA ? meter->skipped.reported : 0);
 }
 
 uint64_t meter_lost_paths(const struct meter *meter)

@@ -23,6 +23,7 @@ struct meter_options {
                            control ring has a quarter of it, at least 1 MiB */
     uint32_t first_sequence; /* number of each stream's first record; for tests */
     uint64_t first_lost;     /* records counted as lost by each stream before that one; for tests */
+    uint64_t first_skipped;  /* hooks counted as skipped before the first; for tests */
     bool coarse_time;        /* CPU time as of the scheduler's last look, up to a tick old */
 };
 
@@ -75,8 +76,13 @@ struct source *meter_source(struct meter *meter);
  * once a second (the kernel has no hook that tells). */
 int meter_sweep(struct meter *meter, struct problem *problem);
 
-/* Records of a ring lost so far, from the kernel's own counters. */
+/* Records of a ring lost so far, from the kernel's own counters. What meter_skipped counts is among those of the data
+ * ring. */
 uint64_t meter_lost(const struct meter *meter, enum ring_id ring);
+
+/* Hooks that the kernel skipped because they were already running on that processor, as far as was reported (LOST_SKIPPED):
+ * at most so many records are missing. */
+uint64_t meter_skipped(const struct meter *meter);
 
 /* Paths that could not be remembered (no memory): their messages are not recorded. */
 uint64_t meter_lost_paths(const struct meter *meter);

@@ -167,6 +167,21 @@ struct meter_cost {
 
 void meter_cost_close(struct meter_cost *cost);
 
+/* What the kernel says of a program; false: it is not loaded. */
+bool program_info(const struct bpf_program *program, struct bpf_prog_info *ret_info);
+
+/* skipped.c: hooks that the kernel skipped. */
+struct skipped_hooks {
+    uint64_t before;   /* counted before the first; for tests */
+    uint64_t reported; /* in LOST records */
+    uint64_t next;     /* when to look again */
+};
+
+/* Adds what the kernel has skipped since the last look to the reader's own records; does nothing if that was a moment
+ * ago, unless the meter is detached. To be called before the rings are read: a record that it adds is no newer than they
+ * are complete for. Returns 0 or -ENOMEM. */
+int skipped_look(struct meter *meter);
+
 struct meter {
     struct source source; /* first: a source is a meter */
     struct source_state state;
@@ -177,11 +192,12 @@ struct meter {
     struct ring rings[RING_COUNT];
     struct own_records own;
     struct meter_cost cost;
+    struct skipped_hooks skipped;
     struct open_sockets sockets;
     pid_t acquired[FEW_PROCESSES];
     size_t acquired_count;
     uint32_t generation;            /* of the marks that have not begun yet */
-    uint64_t told_lost[RING_COUNT]; /* by the LOST records handed out */
+    uint64_t told_lost[RING_COUNT]; /* by the LOST records handed out, of full rings */
     int64_t wall_offset;
     uint32_t flags;
     uint32_t kinds;
@@ -192,6 +208,9 @@ struct meter {
     bool detached;
     bool finished; /* after detaching: the last records have been made */
 };
+
+/* Records that found this ring full so far. */
+uint64_t ring_lost(const struct meter *meter, enum ring_id ring);
 
 /* Bytes of each ring, if the user asked for a data ring of this size (0 = the default). */
 void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT]);

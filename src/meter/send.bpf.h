@@ -72,9 +72,10 @@ static __always_inline uint32_t continues_call(struct stream *stream, struct tas
     return same ? RECORD_CONTINUED : 0;
 }
 
-/* With the socket locked: the call has `left` bytes to send, from the socket's position on. */
+/* With the socket locked: the call has `left` bytes to send, from the socket's position on. `begins`: it is another call than
+ * the one that is noted. */
 static __always_inline int tcp_sends(struct stream *stream, struct task_struct *task,
-                                     struct sock *sk, uint32_t left, uint64_t msg)
+                                     struct sock *sk, uint32_t left, uint64_t msg, bool begins)
 {
     struct send_call *call;
     struct tcp_sock *tcp;
@@ -86,7 +87,7 @@ static __always_inline int tcp_sends(struct stream *stream, struct task_struct *
     tell_spliced(stream);
     call = &stream->send;
     position = tcp->write_seq;
-    if (call->socket != (uint64_t)sk) {
+    if (begins) {
         struct path *path = known_tcp_path(stream, sk);
 
         if (path == NULL)
@@ -114,6 +115,19 @@ static __always_inline int tcp_sends(struct stream *stream, struct task_struct *
     return 0;
 }
 
+#define SINGLE_BUFFER 0 /* ITER_UBUF, in kernels that have this tracepoint */
+
+/* Whether the noted call is an earlier one: the kernel has skipped the hook at its end (skipped.c). One that goes on
+ * has less left than it had, and is not at the beginning of its buffer. */
+static __always_inline bool is_earlier_call(const struct send_call *call,
+                                            const struct iov_iter *buffers)
+{
+    uint32_t left = buffers->count;
+
+    return left > call->left ||
+           (left < call->left && buffers->iter_type == SINGLE_BUFFER && buffers->iov_offset == 0);
+}
+
 /* Runs with the socket locked, once per turn of the kernel's copying loop: also after each wait
  * for room, in which other senders may have got in between. */
 SEC("tp_btf/tcp_sendmsg_locked")
@@ -124,7 +138,9 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 
     if (stream == NULL || !wants(stream, FLAGS_OF_SEND))
         return 0;
-    return tcp_sends(stream, task, sk, msg->msg_iter.count, (uint64_t)msg);
+    return tcp_sends(stream, task, sk, msg->msg_iter.count, (uint64_t)msg,
+                     stream->send.socket != (uint64_t)sk ||
+                         is_earlier_call(&stream->send, &msg->msg_iter));
 }
 
 /* The same before Linux 6.16: the call begins ... */
@@ -137,7 +153,7 @@ static __always_inline int tcp_send_begins(struct sock *sk, uint32_t left, uint6
     if (stream == NULL || !wants(stream, FLAGS_OF_SEND) || left == 0 ||
         !(can_send >> (sk->__sk_common.skc_state & 31) & 1))
         return 0;
-    return tcp_sends(stream, task, sk, left, msg);
+    return tcp_sends(stream, task, sk, left, msg, true);
 }
 
 SEC("fentry/tcp_sendmsg_locked")
@@ -177,7 +193,8 @@ int BPF_PROG(tcp_send_goes_on, struct sock *sk)
 
     if (stream == NULL || stream->send.socket != (uint64_t)sk)
         return 0;
-    return tcp_sends(stream, task, sk, stream->send.left - stream->send.out, stream->send.message);
+    return tcp_sends(stream, task, sk, stream->send.left - stream->send.out, stream->send.message,
+                     false);
 }
 
 /* Of a connection. */
@@ -227,6 +244,8 @@ static __always_inline int tcp_sent(struct stream *stream, struct task_struct *t
 
     if (call->socket != (uint64_t)sk)
         return tcp_sent_unseen(stream, sk, result);
+    if ((uint32_t)result < call->done) /* of an earlier call, if it has several buffers */
+        call->done = 0;
     bytes = result - call->done;
     if (stream->older_send && !is_seen_from_its_beginning(sk))
         bytes = call->left - never_sent(call);

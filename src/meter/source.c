@@ -164,7 +164,7 @@ static int finish(struct meter *meter)
     if (result < 0)
         return result;
     for (uint32_t ring = 0; ring < RING_COUNT && result == 0; ring++) {
-        uint64_t all = meter_lost(meter, ring), told = meter->told_lost[ring] + rest.told[ring];
+        uint64_t all = ring_lost(meter, ring), told = meter->told_lost[ring] + rest.told[ring];
         if (all > told)
             result = tell_lost(&rest, 0, 0, ring, all - told);
     }
@@ -175,11 +175,12 @@ static int finish(struct meter *meter)
 
 static int collect(struct meter *meter)
 {
-    int result = 0;
+    int result = skipped_look(meter);
 
     for (size_t i = 0; i < RING_COUNT && result == 0; i++)
         result = ring_collect(&meter->rings[i]);
     meter->collected = true;
+    meter->state.skipped = meter_skipped(meter);
     meter->state.lost = meter_lost(meter, RING_CONTROL) + meter_lost(meter, RING_DATA);
     return result;
 }
@@ -189,7 +190,8 @@ static int hand_out(struct meter *meter, const struct record_header *record,
 {
     if (record->id == EVENT_LOST) {
         const struct record *lost = (const struct record *)record;
-        meter->told_lost[lost->lost.ring % RING_COUNT] += lost->lost.count;
+        if (lost->lost.reason == LOST_RING_FULL)
+            meter->told_lost[lost->lost.ring % RING_COUNT] += lost->lost.count;
     }
     if (record->id == EVENT_PATH) {
         int result = open_sockets_add(&meter->sockets, (const struct path_record *)record);

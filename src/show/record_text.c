@@ -154,6 +154,8 @@ static void print_termination(const struct record_face *face, const struct recor
 
 static void print_lost(const struct record_face *face, const struct record *record)
 {
+    if (record->header.id == EVENT_LOST && record->lost.reason == LOST_SKIPPED)
+        fputs("up to ", face->file);
     fprintf(face->file, "%" PRIu32 " records", record->lost.count);
     if (record->header.id == EVENT_DISCARDED) {
         fputs(" removed by selection", face->file);
@@ -165,6 +167,8 @@ static void print_lost(const struct record_face *face, const struct record *reco
                                               : "unknown");
     if (record->lost.reason == LOST_RING_FULL)
         fputs(": it was full", face->file);
+    else if (record->lost.reason == LOST_SKIPPED)
+        fputs(": the kernel skipped hooks that were already running on that processor", face->file);
     else
         fprintf(face->file, ": reason %" PRIu32, record->lost.reason);
 }

@@ -212,11 +212,12 @@ static json_t *queue(const struct communication *communication, const struct que
 static json_t *recording(const struct communication *communication)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, "
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, "
         "s:o, s:o, s:o, s:b, s:o}",
         "events", json_count(communication->events), "lost", json_count(communication->lost),
-        "dropped", json_count(communication->dropped), "duplicates",
+        "skipped", json_count(communication->skipped), "dropped",
+        json_count(communication->dropped), "duplicates",
         duplicates(communication, communication->duplicates), "unseen_bytes",
         json_count(communication->unseen_bytes), "unseen_sent_bytes",
         json_count(communication->unseen_sent_bytes), "not_metered",

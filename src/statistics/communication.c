@@ -248,6 +248,7 @@ static void build_totals(const struct statistics *statistics, struct communicati
         own_cost_add(&result->matching.own_cost, &statistics->origins[i].cost, states[i].records);
     for (uint32_t i = 0; i < origins; i++) {
         result->lost += states[i].lost;
+        result->skipped += states[i].skipped;
         result->complete = result->complete && source_is_whole(&states[i]);
     }
 }

@@ -204,6 +204,7 @@ struct communication {
     uint32_t traces;      /* origins of the source */
     uint64_t events;      /* records that tell of an event: SEND to TERMINATION, WAKEUP */
     uint64_t lost;        /* records that could not be written */
+    uint64_t skipped;     /* of them: hooks that the kernel skipped, each at most one event */
     uint64_t dropped;     /* datagrams that found their receiver's queue full */
     uint64_t duplicates;  /* datagrams that were received once more: the network has doubled them */
     uint64_t cpu;         /* ns, of all processes */

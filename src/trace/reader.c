@@ -250,6 +250,15 @@ static void give(struct event *ret_event, const struct stream_file *file, uint32
     ret_event->wall_offset = file->wall_offset;
 }
 
+/* What LOST says of records that were not made. */
+static void note_skipped(const struct stream_file *control, struct source_state *state)
+{
+    const struct record *record = (const struct record *)control->record;
+
+    if (record->lost.reason == LOST_SKIPPED)
+        state->skipped = add_saturating(state->skipped, record->lost.count);
+}
+
 /* Counts the record at the head of heap[0]. */
 static int hand_out(struct trace_source *traces, struct event *ret_event)
 {
@@ -262,6 +271,8 @@ static int hand_out(struct trace_source *traces, struct event *ret_event)
         if (result < 0)
             return result;
     }
+    if (record_id(origin->head) == EVENT_LOST)
+        note_skipped(origin->head, state);
     state->records++;
     traces->handed = true;
     traces->until = data_until(traces, origin);

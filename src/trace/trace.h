@@ -128,6 +128,7 @@ struct trace_repair {
     uint64_t trimmed; /* bytes of partial packets cut off */
     bool end_written; /* END was missing and has been added */
     uint64_t lost;    /* records that are missing in it, as far as it tells */
+    uint64_t skipped; /* of `lost`: hooks that the kernel skipped (source_state) */
 };
 
 /* Makes a cut trace readable for other CTF readers: trims partial packets at the ends of the files
