@@ -229,17 +229,27 @@ static __always_inline void pass_early(struct early *early, uint32_t first, uint
 /* ---- which call ---- */
 
 /* What tells the system call that `task` is in from its others; 0: nothing does. The kernel shifts
- * its stack by an amount that it draws anew for each call. Where it does not, it still counts the
- * calls that wrote, which sendfile is at its end. */
+ * its stack by an amount that it draws anew for each call, which newer ones note with the task. Else it is told where a
+ * splice or sendfile ends if pipes are metered (forget_call), and the kernel counts the calls that wrote, which sendfile is at
+ * its end. */
 static __always_inline uint64_t identity_of_call(struct task_struct *task, uint32_t call)
 {
     if (call >= OTHER_CALL)
         return 0;
     if (bpf_core_field_exists(task->kstack_offset) && task->kstack_offset != 0)
         return task->kstack_offset | 1ULL << 32;
+    if ((call == CALL_SENDFILE || call == CALL_SPLICE) && (kinds_in_force & METER_PIPE))
+        return call | 1ULL << 33;
     if (call == CALL_SENDFILE && bpf_core_field_exists(task->ioac))
         return task->ioac.syscw + 1;
     return 0;
+}
+
+/* A splice or sendfile has ended: the next one is another one. */
+static __always_inline void forget_call(struct stream *stream, uint32_t call)
+{
+    if (call == CALL_SENDFILE || call == CALL_SPLICE)
+        stream->sent_by = stream->taken_by = 0;
 }
 
 /* Whether a request that io_uring tries has only found that it would have to wait. It is tried

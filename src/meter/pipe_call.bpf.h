@@ -451,6 +451,8 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
     stream = running_stored_stream(task, has);
     if (stream == NULL && watched_pipes == 0)
         return 0;
+    if (stream != NULL)
+        forget_call(stream, call);
     if (begins_pipe(call)) {
         if (stream != NULL)
             begin_pipe(stream, registers->di, call, result);
