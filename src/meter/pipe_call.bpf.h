@@ -418,6 +418,36 @@ static __noinline int choose_end(struct pipe_ends *ends)
     return 0;
 }
 
+/* Before Linux 6.17 nothing else tells of what a splice has taken out of a UNIX stream socket, or of how much is left there
+ * (unseen.bpf.h). */
+static __always_inline int unix_spliced(struct stream *stream, uint32_t descriptor, uint32_t bytes)
+{
+    struct sock *sk = socket_of_descriptor(bpf_get_current_task_btf(), descriptor), *peer;
+    struct unix_sock *receiver = (struct unix_sock *)sk;
+    struct message *message = &stream->scratch.message;
+    struct taken nothing = {};
+    struct taken *taken;
+    uint64_t key;
+
+    if (bpf_core_field_exists(receiver->inq_len) || sk == NULL || kind_at(sk) != PATH_UNIX_STREAM)
+        return 0;
+    peer = BPF_CORE_READ(receiver, peer);
+    key = BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
+    taken = key == 0 ? NULL : taken_noted(key, &nothing);
+    if (taken == NULL)
+        return 0;
+    *message = (struct message){
+        .path = path_of_descriptor(stream, descriptor),
+        .offset = __sync_fetch_and_add(&taken->in, bytes),
+        .bytes = bytes,
+        .flags = taken->doubt,
+    };
+    if (message->path != 0)
+        write_message(stream, EVENT_RECEIVE, message);
+    stream->receivecall = 0;
+    return 0;
+}
+
 /* A program of 32 bits: its calls on pipes are counted, not told. */
 static __always_inline int other_call_ended(const struct pt_regs *registers, int64_t result)
 {
@@ -468,6 +498,8 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
             pipe_passed_over(ends.written, PIPE_WRITTEN, result);
         return 0;
     }
+    if (call == CALL_SPLICE && result > 0 && wants(stream, FLAGS_OF_UNIX_RECEIVE))
+        unix_spliced(stream, ends.read, result);
     if (ends.read != NO_CALL && wants(stream, FLAGS_OF_RECEIVE))
         pipe_used(stream, ends.read, PIPE_READ, result, result == 0 && tells_end(call, registers));
     if (ends.written != NO_CALL && wants(stream, FLAGS_OF_SEND))
