@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * meter.bpf.c: the meter: one program per kernel hook. Nothing here is attached unless a meter
- * flag in force needs it (hooks.c, the table of hooks).
+ * meter.bpf.c: the meter: one program per kernel hook. Nothing here is loaded unless a meter
+ * flag in force needs it, and the kernel has no better hook (hooks.c, the table of hooks).
  *
  *      state.bpf.h       what is remembered of streams and paths, the rings
  *      pc.bpf.h          where in its program a stream is

@@ -96,7 +96,7 @@ uint32_t meter_resettled(const struct meter *meter);
 uint64_t meter_lost_datagrams(const struct meter *meter);
 
 /* What this meter does not record though its flags ask for it, and why, in one line; NULL: nothing.
- * UDP needs CAP_NET_ADMIN. Valid as long as the meter. */
+ * UDP needs BPF trampolines, or CAP_NET_ADMIN. Valid as long as the meter. */
 const char *meter_left_out(const struct meter *meter);
 
 /* The kinds of paths that are metered: those asked for, but for what is left out. */
