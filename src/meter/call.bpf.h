@@ -21,10 +21,8 @@ static __always_inline struct stream *stored_stream(struct task_struct *task)
 
     if (stream != NULL && stream->from_exec)
         stream = NULL;
-    asm volatile(
-        ""
-        : "+r"(
-            stream)); /* keeps clang from making a number of it that verifiers before 6.2 lose sight of */
+    /* keeps clang from making a number of it, of which verifiers before 6.2 lose sight */
+    asm volatile("" : "+r"(stream));
     return stream;
 }
 
@@ -229,9 +227,9 @@ static __always_inline void pass_early(struct early *early, uint32_t first, uint
 /* ---- which call ---- */
 
 /* What tells the system call that `task` is in from its others; 0: nothing does. The kernel shifts
- * its stack by an amount that it draws anew for each call, which newer ones note with the task. Else it is told where a
- * splice or sendfile ends if pipes are metered (forget_call), and the kernel counts the calls that wrote, which sendfile is at
- * its end. */
+ * its stack by an amount that it draws anew for each call; newer kernels keep it with the task. On older ones a splice or
+ * sendfile is one call until its end is seen (forget_call), if pipes are metered; and the kernel counts the calls that
+ * wrote, which sendfile is at its end. */
 static __always_inline uint64_t identity_of_call(struct task_struct *task, uint32_t call)
 {
     if (call >= OTHER_CALL)

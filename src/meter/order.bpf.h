@@ -33,11 +33,22 @@ static __always_inline uint64_t holders_of(struct sock *sk)
     return ((struct file___counted *)file)->f_count.counter;
 }
 
-/* Whether another call on the socket than that of `task` may be in progress: it holds the file, where its descriptors are
- * those of several threads; else they hold it all the time, or nobody else does. */
-static __always_inline bool is_shared(struct task_struct *task, struct sock *sk)
+/* The same of a socket known by its address. */
+static __always_inline uint64_t holders_at(struct sock *sk)
 {
-    uint64_t holders = holders_of(sk);
+    struct file *file = BPF_CORE_READ(sk, sk_socket, file);
+
+    if (file == NULL)
+        return 0;
+    if (bpf_core_field_exists(file->f_ref))
+        return BPF_CORE_READ(file, f_ref.refcnt.counter) + 1;
+    return BPF_CORE_READ((struct file___counted *)file, f_count.counter);
+}
+
+/* Whether another call on a socket than that of `task` may be in progress: it holds the file, where its descriptors are
+ * those of several threads; else they hold it all the time, or nobody else does. */
+static __always_inline bool is_shared(struct task_struct *task, uint64_t holders)
+{
     struct files_struct *files;
 
     if (holders < 2)
@@ -46,21 +57,11 @@ static __always_inline bool is_shared(struct task_struct *task, struct sock *sk)
     return holders > 2 || files == NULL || files->count.counter == 1;
 }
 
-/* Before the count of a socket is mended, by a message's place in the queue: what is queued before it and not counted
- * may be a send's that is in progress. */
+/* Before the count of a socket, known by its address, is mended by a message's place in the queue: what is queued before it
+ * and not counted may be a send's that is in progress. */
 static __always_inline void note_counted_ahead(struct path *path, struct sock *sk, uint32_t number)
 {
-    if ((int32_t)(number - path->out) > 0 && is_shared(bpf_get_current_task_btf(), sk))
-        path->counted_ahead += number - path->out;
-}
-
-/* The same of a socket known by its address. */
-static __always_inline void note_counted_ahead_at(struct path *path, struct sock *sk,
-                                                  uint32_t number)
-{
-    if (HAS_CASTS)
-        note_counted_ahead(path, PLAIN(struct sock, sk), number);
-    else if ((int32_t)(number - path->out) > 0)
+    if ((int32_t)(number - path->out) > 0 && is_shared(bpf_get_current_task_btf(), holders_at(sk)))
         path->counted_ahead += number - path->out;
 }
 
@@ -131,17 +132,18 @@ static __noinline uint32_t hold_to_queue(struct path *path, struct order *order)
     return overtaken || path->out_of_step ? RECORD_CONCURRENT : 0;
 }
 
-/* A send is about to be counted: what is to be said of its place. `receiver`: address of the socket it was queued to. */
+/* A send is about to be counted: what is to be said of its place. `receiver`: address of the socket it was queued to; `step`:
+ * what it will count. */
 static __noinline uint32_t doubt_of_order(struct path *path, struct sock *sk,
                                           const struct send_call *call, uint64_t receiver,
-                                          uint64_t kind_and_step)
+                                          uint32_t step)
 {
-    uint32_t kind = kind_and_step >> 32, step = kind_and_step;
+    uint32_t kind = kind_of_socket(AF_UNIX, sk->sk_type, 0);
     struct order order = {.path = path, .kind = kind, .step = step};
     struct pair_key reverse = {.socket = call->peer};
 
     if (receiver == 0 || (!path->out_of_step && path->counted_ahead == 0 &&
-                          !is_shared(bpf_get_current_task_btf(), plain_sock(sk))))
+                          !is_shared(bpf_get_current_task_btf(), holders_of(plain_sock(sk)))))
         return 0;
     order.receiver = (struct sock *)receiver;
     order.sender = bpf_get_socket_cookie(sk);

@@ -81,6 +81,7 @@ static __always_inline bool is_last(struct task_struct *task, bool told)
     return leader == NULL || __sync_val_compare_and_swap(&leader->last_told, 0, 1) == 0;
 }
 
+/* (Not by BPF_PROG, which reads all arguments: the second one may not be there.) */
 SEC("tp_btf/sched_process_exit")
 int sched_process_exit(uint64_t *arguments)
 {

@@ -329,45 +329,43 @@ static __noinline int urgent_received(struct stream *stream, struct sock *sk, in
     return 0;
 }
 
+/* A receive up to `next` on `sk` has ended; `sender`: the path of who sends there. Returns `next`, behind what was taken
+ * unseen. */
 static __noinline uint32_t hold_to_sender(struct stream *stream, struct path *sender,
-                                          struct unix_sock *unix_socket, uint32_t path,
-                                          uint64_t next_and_kind)
+                                          struct sock *sk, uint32_t path, uint32_t next)
 {
-    uint32_t next = next_and_kind >> 32, kind = next_and_kind;
+    struct unix_sock *receiver = bpf_skc_to_unix_sock(sk);
     struct receive_call *call = &stream->receive;
+    struct sock *peer = receiver == NULL ? NULL : receiver->peer;
+    uint32_t unseen;
 
     note_early(&sender->early, next, sender->out);
-    if (kind == PATH_UNIX_STREAM && !silent(stream)) {
-        struct sock *peer = unix_socket->peer;
-        uint32_t unseen = peer == NULL
-                              ? 0
-                              : unseen_before(sender, unix_socket, bpf_get_socket_cookie(peer),
-                                              path, call->first, next);
-
-        call->first += unseen;
-        next += unseen;
-        sender->seen_out = next;
-    }
+    if (sk->sk_type != SOCK_STREAM || silent(stream) || peer == NULL)
+        return next;
+    unseen = unseen_before(sender, receiver, bpf_get_socket_cookie(peer), path, call->first, next);
+    call->first += unseen;
+    next += unseen;
+    sender->seen_out = next;
     return next;
 }
 
-/* End of file; a sender that had no cookie when its message was copied; or it was copied before this stream was marked,
- * and lies before what is counted. */
+/* A receive of `step` bytes, or of a message, of which no hook has seen what it took: end of file; a sender that had no
+ * cookie when its message was copied; or it was copied before this stream was marked, and lies before what is counted
+ * (`older`). `key`: the sender's cookie. Returns the offset after it. */
 static __noinline uint32_t received_unseen(struct stream *stream, struct path *path, uint64_t key,
-                                           uint32_t bytes, uint32_t kind_and_older)
+                                           uint32_t step, bool older)
 {
     struct receive_call *call = &stream->receive;
     struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
     struct taken fresh = {.path = path->number};
-    uint32_t step = kind_and_older >> 1 == PATH_UNIX_STREAM ? bytes : bytes != 0;
-    bool older = (kind_and_older & 1) && step != 0;
 
+    older = older && step != 0;
     call->first = taken == NULL ? path->in : taken->in;
     fresh.in = call->first + (older ? 0 : step);
     if (older)
         call->first = path->start_in - step;
     call->done = 0;
-    call->flags = bytes == 0 ? RECORD_END_OF_FILE : 0;
+    call->flags = step == 0 ? RECORD_END_OF_FILE : 0;
     if (step != 0 && !older)
         taken_noted(key, &fresh);
     return fresh.in;
@@ -402,7 +400,8 @@ static __noinline int unix_received(struct stream *stream, struct sock *sk, uint
                 taken->path = path->number;
         }
     } else {
-        next = received_unseen(stream, path, key, bytes, (uint32_t)kind << 1 | older);
+        next = received_unseen(stream, path, key, kind == PATH_UNIX_STREAM ? bytes : bytes != 0,
+                               older);
     }
     call->socket = 0;
     call->path = path->number;
@@ -410,8 +409,7 @@ static __noinline int unix_received(struct stream *stream, struct sock *sk, uint
         bytes = bytes_copied(call, bytes);
     sender = peer == NULL ? NULL : storage_of(peer);
     if (sender != NULL)
-        next =
-            hold_to_sender(stream, sender, unix_socket, path->number, (uint64_t)next << 32 | kind);
+        next = hold_to_sender(stream, sender, sk, path->number, next);
     path->in = next;
     if (silent(stream))
         begin_behind(path, PATH_MOVED_IN, next);

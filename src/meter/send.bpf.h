@@ -323,7 +323,7 @@ static __always_inline void count_doubtful(struct path *path, struct sock *sk,
         return;
     }
     call->first = number;
-    note_counted_ahead(path, plain_sock(sk), number);
+    note_counted_ahead(path, sk, number);
     if (path->out != number)
         call->flags |= RECORD_OLDER; /* one of both is wrong: the next one tells */
     else if (begun >= mark_generation && call->begin - begun_at >= LEAST_DOUBT)
@@ -355,6 +355,7 @@ static __always_inline void count_sent(struct stream *stream, struct path *path,
         call->flags |= RECORD_OLDER;
 }
 
+/* A send on a UNIX stream has been counted: the counts of both ends are held to each other. */
 static __noinline int look_after_sent(struct path *path, struct sock *sk)
 {
     struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
@@ -385,7 +386,7 @@ static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t
     if (kind == PATH_UNIX_DATAGRAM && call->first_sends != 0 && path->out == 0 &&
         may_be_older(begin))
         path->state |= PATH_IN_DOUBT;
-    call->flags |= doubt_of_order(path, sk, call, receiver, (uint64_t)kind << 32 | step);
+    call->flags |= doubt_of_order(path, sk, call, receiver, step);
     if (is_looked_for(stream, path, kind))
         count_doubtful(path, sk, call);
     else
@@ -592,7 +593,7 @@ static __noinline int number_datagram_sent(struct send_call *call, struct path *
         call->numbered = 0; /* now it has */
         return 0;
     }
-    note_counted_ahead_at(path, sk, call->number);
+    note_counted_ahead(path, sk, call->number);
     path->out = call->number;
     path->state &= ~PATH_IN_DOUBT;
     return 0;
