@@ -47,7 +47,9 @@ end_trace() {
     [ "$tap_failed" = "$test_failed" ] && [ $test_differs = no ] || equal=false
     echo "{\"test\": \"$test_name\", \"paths\": $test_paths, \"lost\": ${lost:-null}," \
         "\"skipped\": ${skipped:-0}, \"equal\": $equal}" >> "$share/results.json"
-    rm -rf "$trace"
+    # what the failure can be looked into with
+    [ "$tap_failed" = "$test_failed" ] || cp -r ./*.json log compared info held "$share" 2> /dev/null
+    rm -rf "$trace" ./*.json
 }
 
 # same NAME COMMAND...: like check, for what may differ where hooks were skipped.
@@ -113,7 +115,6 @@ truth() {
     bounded 100 "$dpm" dump --json --matched "$trace" 2> dump.err | awk -f "$tests/kernels/splices.awk" > dump.json
     bounded 100 "$build/tests/truth/truth-compare" --cpu-tolerance 1000 dump.json log > compared 2>&1
     same "its log and the trace are equal, seed $seed" equal
-    [ $tap_failed = "$test_failed" ] || cp compared "$share/$1.compared"
     same "edges of paths without concurrent calls are exact" \
         awk '/edges had to be exact/ { found = $1 >= 50 } END { exit !found }' compared
     end_trace
