@@ -83,7 +83,8 @@ sum() {
 
 # ---- the programs of the meter ----
 
-echo "# $(uname -r)"
+uname -v | sed 's/.*Debian \([0-9.]*\).*/\1/' > "$share/version" # of 6.1 the release does not say it
+echo "# $(uname -r), $(cat "$share/version")"
 bounded 400 "$dpm" check --json > "$share/check.json" 2> check.err
 check "dpm check: the kernel meter works" jq -e .works "$share/check.json"
 check_equal "dpm check: no flag is lacking" "" "$(jq -r '.lost_flags | join(" ")' "$share/check.json")"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # matrix.sh BUILD_FOLDER VERSION...: tries the kernel meter under each of these kernels of Debian, in virtual machines.
 #
-#   vm-get VERSION --> vm-run VERSION guest.sh --> BUILD_FOLDER/kernels/VERSION/  tap, check.json, results.json, console
+#   vm-get VERSION --> vm-run VERSION guest.sh --> BUILD_FOLDER/kernels/VERSION/  tap, check.json, results.json, version, console
 #                                                  BUILD_FOLDER/kernels/meson-logs/testlog.json, for test_summary
 #                                                  BUILD_FOLDER/kernels.md        the table
 #
@@ -32,7 +32,7 @@ debian_name() {
 # row FOLDER: the line of the table, of what was left there by a guest; nothing is taken for granted.
 row() {
     release=$(cat "$1/release")
-    jq -r -n --arg kernel "${release%%[-+]*}" --arg debian "$(debian_name "$release")" \
+    jq -r -n --arg kernel "$(cat "$1/version")" --arg debian "$(debian_name "$release")" \
         --slurpfile check "$1/check.json" --slurpfile results "$1/results.json" '
         ($check[0] // {checks: [], lost_flags: []}) as $check
         | [$check.checks[] | select(.group == "Hooks" and .name != "the whole meter")] as $hooks
@@ -58,7 +58,7 @@ try() {
     rm -rf "$folder"
     mkdir -p "$folder"
     touch "$folder/tap" "$folder/errors" "$folder/check.json" "$folder/results.json"
-    echo "$1" > "$folder/release"
+    echo "$1" | tee "$folder/release" > "$folder/version"
     status=0
     echo "# kernel $1"
     if "$vm/vm-get" "$1" > "$log" 2> "$folder/errors"; then
