@@ -2,7 +2,7 @@
 /*
  * truth-compare: compares what the meter recorded with what truth-program says it did.
  *
- *      usage: truth-compare [--acquired] DUMP LOG
+ *      usage: truth-compare [--acquired] [--cpu-tolerance MILLISECONDS] DUMP LOG
  *
  * DUMP is the output of `dpm dump --json` ('-' is standard input), LOG the folder of logs.
  *
@@ -25,6 +25,9 @@
  * of the dump, what is recorded must be the end of the log (a call in progress when the metering
  * began may be there in part), and streams that had ended before it are missing rightly.
  *
+ * --cpu-tolerance: how far a CPU time may lie outside the call's own, 5 ms if not given. An emulated processor may
+ * stand still for longer anywhere.
+ *
  * Prints every difference on a line, the first one of the operations with what is around it, and a
  * table of what was compared. Exit status: 0 equal, 1 different, 2 usage or unreadable.
  */
@@ -39,7 +42,7 @@
 #define PARTINGS_OF_A_STREAM 8
 #define IMAGE_NAME_LENGTH    127 /* record.h: longer names are cut */
 
-static const uint64_t cpu_tolerance = 5000000;  /* ns */
+static uint64_t cpu_tolerance = 5000000;        /* ns */
 static const uint64_t file_time_lag = 10000000; /* ns */
 
 /* ---- the table of what was compared ---- */
@@ -567,13 +570,19 @@ int main(int count, char **arguments)
     struct problem problem = {""};
     struct comparison comparison = {.log = &log, .dump = &dump};
 
-    if (count == 4 && strcmp(arguments[1], "--acquired") == 0) {
+    if (count >= 4 && strcmp(arguments[1], "--acquired") == 0) {
         dump.acquired = true;
         arguments++;
         count--;
     }
+    if (count >= 5 && strcmp(arguments[1], "--cpu-tolerance") == 0) {
+        cpu_tolerance = strtoull(arguments[2], NULL, 10) * 1000000;
+        arguments += 2;
+        count -= 2;
+    }
     if (count != 3 || arguments[1][0] == 0) {
-        fprintf(stderr, "usage: truth-compare [--acquired] DUMP LOG\n");
+        fprintf(stderr,
+                "usage: truth-compare [--acquired] [--cpu-tolerance MILLISECONDS] DUMP LOG\n");
         return 2;
     }
     int result = log_read(arguments[2], &log, &problem);
