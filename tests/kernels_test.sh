@@ -11,7 +11,6 @@ seed=${DPM_SEED:-$(($(date +%s) % 100000))}
 # The guest's files: these programs and the libraries they use.
 root=$scratch/root
 mkdir -p "$root/bin"
-cp "$(dirname "$0")/kernels/splices.awk" "$root"
 for program in dpm tests/truth/truth-program tests/truth/truth-compare; do
     cp "$build/$program" "$root/bin"
     [ $program = tests/truth/truth-program ] || strip "$root/bin/${program##*/}"
@@ -37,7 +36,7 @@ dpm run --meter kernel --flags all -o trace --wait --ring 64M -- \
     cat said
     exit 1
 }
-dpm dump --json --matched trace | awk -f splices.awk > dump.json
+dpm dump --json --matched trace > dump.json
 truth-compare --cpu-tolerance 1000 dump.json log > compared || {
     grep difference compared | head -n 10
     tail -n 4 compared

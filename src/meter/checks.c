@@ -246,6 +246,8 @@ bool checks_allow_trial(const struct probe *probe)
     bool privileged =
         probe->status != ANSWER_YES || (may(probe, CAP_BPF) && may(probe, CAP_PERFMON));
 
+    if (probe->casts == ANSWER_NO && probe->status == ANSWER_YES)
+        privileged = privileged && has_capability(probe->effective, CAP_SYS_ADMIN);
     return privileged && probe->initial_users != ANSWER_NO && probe->bpf == 0 &&
            probe->types == 0 && strcmp(probe->machine, METER_MACHINE) == 0;
 }
@@ -299,6 +301,22 @@ static void check_cap_network(const struct probe *probe, struct meter_check *che
         check_comfort(probe, may(probe, CAP_NET_ADMIN), "UDP is metered",
                       "UDP is not metered, everything else is (this kernel refuses trampolines)",
                       check);
+}
+
+/* (libbpf looks for what an older kernel lacks in its modules, and may not without.) */
+static void check_cap_admin(const struct probe *probe, struct meter_check *check)
+{
+    if (probe->casts == ANSWER_YES)
+        judge(check, METER_CHECK_OK, "not needed: this kernel is new enough");
+    else if (probe->casts == ANSWER_UNKNOWN || probe->status != ANSWER_YES)
+        judge(check, METER_CHECK_UNKNOWN, "needed before Linux 6.2 only");
+    else if (has_capability(probe->effective, CAP_SYS_ADMIN))
+        judge(check, METER_CHECK_OK, "to load the meter on a kernel before Linux 6.2");
+    else {
+        judge(check, METER_CHECK_MISSING,
+              "this process does not have it: needed to load the meter before Linux 6.2");
+        advise(check, "run dpm as root, e.g. with sudo");
+    }
 }
 
 static void check_cap_setuid(const struct probe *probe, struct meter_check *check)
@@ -435,6 +453,7 @@ static const struct {
     {"Privilege", "CAP_BPF", check_cap_bpf},
     {"Privilege", "CAP_PERFMON", check_cap_perfmon},
     {"Privilege", "bpf()", check_bpf},
+    {"Privilege", "CAP_SYS_ADMIN", check_cap_admin},
     {"Privilege", "CAP_NET_ADMIN", check_cap_network},
     {"Privilege", "CAP_SETUID", check_cap_setuid},
     {"Privilege", "CAP_DAC_READ_SEARCH", check_cap_read},
@@ -663,8 +682,7 @@ uint32_t meter_check(void (*tell)(const struct meter_check *check, void *context
 
     probe_files("", &probe);
     probe_calls(&probe);
-    if (checks_allow_trial(&probe))
-        probe.trampolines = trial_trampolines() ? ANSWER_YES : ANSWER_NO;
+    trial_kernel(&probe);
     checks_of_machine(&probe, tell, context);
     return check_hooks(&probe, tell, context);
 }

@@ -174,6 +174,7 @@ int offers_look(struct offers *ret_offers, bool try)
     ret_offers->types = btf__load_vmlinux_btf();
     if (ret_offers->types == NULL)
         return -errno;
+    ret_offers->casts = function_exists(ret_offers->types, "bpf_rdonly_cast");
     if (!try)
         return 0;
     ret_offers->trampolines = may_use_trampolines(ret_offers->types);

@@ -51,7 +51,7 @@ void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
         data / 4 < LEAST_CONTROL_RING_SIZE ? LEAST_CONTROL_RING_SIZE : data / 4;
 }
 
-static bool have_capability(unsigned capability)
+bool have_capability(unsigned capability)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {0};
@@ -59,6 +59,17 @@ static bool have_capability(unsigned capability)
     if (syscall(SYS_capget, &header, data) < 0)
         return false;
     return (data[capability / 32].effective & 1u << capability % 32) != 0;
+}
+
+const char *types_to_read(void)
+{
+    return have_capability(CAP_SYS_ADMIN) ? NULL : "/sys/kernel/btf/vmlinux";
+}
+
+static bool may_load(void)
+{
+    return have_capability(CAP_SYS_ADMIN) ||
+           (have_capability(CAP_BPF) && have_capability(CAP_PERFMON));
 }
 
 static int cannot_load(int error, struct problem *problem)
@@ -134,8 +145,17 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
 {
     struct offers offers;
 
+    if (!may_load())
+        return cannot_load(-EPERM, problem);
     if (offers_look(&offers, true) < 0)
         return hooks_explain_no_types(problem);
+    if (!offers.casts && !have_capability(CAP_SYS_ADMIN)) {
+        offers_done(&offers);
+        return problem_set(
+            problem, -EPERM,
+            "before Linux 6.2 the kernel meter needs the capability CAP_SYS_ADMIN; run "
+            "as root, e.g. with sudo (dpm check tells more)");
+    }
     if (needs_udp(meter)) {
         enum hook_way way = hook_way_of(&offers, DUTY_UDP, meter->flags, meter->kinds);
         if (way == WAY_CGROUP)
@@ -186,9 +206,10 @@ static void make_unused_maps_small(struct meter_bpf *kernel, uint32_t kinds)
 
 static int load(struct meter *meter, const struct meter_options *options, struct problem *problem)
 {
+    LIBBPF_OPTS(bpf_object_open_opts, opening, .btf_custom_path = types_to_read());
     uint32_t sizes[RING_COUNT];
 
-    meter->kernel = meter_bpf__open();
+    meter->kernel = meter_bpf__open_opts(&opening);
     if (meter->kernel == NULL)
         return cannot_load(-errno, problem);
     meter->generation = meter->kernel->bss->mark_generation = meter->kernel->bss->begun = 1;
@@ -245,7 +266,7 @@ int meter_open(const struct meter_options *options, struct meter **ret_meter,
 
 uint32_t meter_live(const struct meter *meter)
 {
-    return meter->kernel->bss->live;
+    return skipped_ends(meter) ? 0 : meter->kernel->bss->live;
 }
 
 uint64_t ring_lost(const struct meter *meter, enum ring_id ring)

@@ -67,6 +67,8 @@ struct offers {
     struct btf *types;
     bool trampolines; /* are allowed */
     bool cgroups;     /* programs of control groups may ask whose call it is */
+    bool
+        casts; /* pointers can be cast (6.2); if not, libbpf looks for the cast in modules, which needs CAP_SYS_ADMIN */
 };
 
 /* Looks at the kernel's types, and tries what they do not tell; not `try`: that is taken to be offered, and bpf() is not
@@ -175,12 +177,19 @@ struct skipped_hooks {
     uint64_t before;   /* counted before the first; for tests */
     uint64_t reported; /* in LOST records */
     uint64_t next;     /* when to look again */
+    /* of the last count of living streams, if any was skipped: */
+    uint64_t next_count;
+    uint32_t live; /* what the hooks had counted then ... */
+    bool all_dead; /* ... and none was alive */
 };
 
 /* Adds what the kernel has skipped since the last look to the reader's own records; does nothing if that was a moment
  * ago, unless the meter is detached. To be called before the rings are read: a record that it adds is no newer than they
  * are complete for. Returns 0 or -ENOMEM. */
 int skipped_look(struct meter *meter);
+
+/* Whether the hooks count living streams though all have ended: hooks at their ends were skipped. */
+bool skipped_ends(const struct meter *meter);
 
 struct meter {
     struct source source; /* first: a source is a meter */
@@ -217,6 +226,13 @@ void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT]);
 
 /* Has libbpf print nothing, unless DPM_DEBUG is set. */
 void quiet_libbpf(void);
+
+/* Whether this process has a capability (a number of linux/capability.h). */
+bool have_capability(unsigned capability);
+
+/* Where libbpf is to look for the kernel's types: NULL, wherever it likes; without CAP_SYS_ADMIN it must not look into
+ * modules, for a type that the kernel itself lacks. */
+const char *types_to_read(void);
 
 /* Appends a copy of a record of the reader's own. Returns 0 or -ENOMEM. */
 int own_records_add(struct own_records *own, const struct record_header *record);

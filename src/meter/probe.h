@@ -39,7 +39,8 @@ struct probe {
     enum answer initial_users; /* in the initial user namespace */
     enum answer initial_pids;  /* in the initial PID namespace */
     int bpf;                   /* what bpf() answered: 0, a negative errno, or PROBE_KILLED */
-    enum answer trampolines;   /* the kernel allows them; set by trial_trampolines() */
+    enum answer trampolines;   /* the kernel allows them ... */
+    enum answer casts; /* ... and has bpf_rdonly_cast(), since 6.2; both set by trial_kernel() */
     /* memory, in bytes; UINT64_MAX = unknown, or no limit */
     uint64_t memory;           /* available in the whole machine */
     uint64_t memory_limit;     /* of the control groups of this process */
@@ -84,8 +85,8 @@ void probe_parse_mounts(const char *text, struct probe_mounts *ret_mounts);
 
 #define TRIAL_REASON_SIZE 256
 
-/* Whether programs may be put at the entries of the kernel's functions. Needs the meter's privilege. */
-bool trial_trampolines(void);
+/* Notes which ways this kernel offers: casts from its types, trampolines by trying, if checks_allow_trial(). */
+void trial_kernel(struct probe *probe);
 
 /* Loads the meter with these flags, attaches it, opens its iterators, and takes it out again. Nothing
  * is marked, so nothing is recorded. Returns 0 and what it would do without (meter_left_out(), or ""),

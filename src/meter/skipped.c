@@ -13,7 +13,8 @@
 
 #include "meter.skel.h"
 
-#define PAUSE 100000000ULL /* ns */
+#define PAUSE       100000000ULL /* ns */
+#define COUNT_PAUSE 1000000000ULL
 
 /* The other programs run only when we ask for it. */
 static bool is_hook(const struct bpf_program *program)
@@ -36,6 +37,37 @@ static uint64_t skips_of_programs(const struct meter *meter)
     return skips;
 }
 
+/* ---- streams whose end was skipped ---- */
+
+static int count_stream(const void *line, void *context)
+{
+    (void)line;
+    ++*(uint32_t *)context;
+    return 0;
+}
+
+/* Once a second the tasks themselves are looked at: what waits for the end of all would wait for ever. */
+static void count_living(struct meter *meter, uint64_t now)
+{
+    struct skipped_hooks *skipped = &meter->skipped;
+    uint32_t live = meter->kernel->bss->live, count = 0;
+
+    if (now < skipped->next_count || live == 0 || meter->detached)
+        return;
+    skipped->next_count = now + COUNT_PAUSE;
+    skipped->live = live;
+    skipped->all_dead = iterate(meter->kernel->progs.survey_streams, 0,
+                                sizeof(struct survey_stream), count_stream, &count) == 0 &&
+                        count == 0;
+}
+
+bool skipped_ends(const struct meter *meter)
+{
+    return meter->skipped.all_dead && meter->kernel->bss->live == meter->skipped.live;
+}
+
+/* ---- all of them ---- */
+
 int skipped_look(struct meter *meter)
 {
     struct skipped_hooks *skipped = &meter->skipped;
@@ -45,6 +77,8 @@ int skipped_look(struct meter *meter)
     if (now < skipped->next && !meter->detached)
         return 0;
     skipped->next = now + PAUSE;
+    if (skipped->reported > 0)
+        count_living(meter, now);
     uint64_t all = skipped->before + skips_of_programs(meter);
     while (skipped->reported < all && result == 0) {
         uint64_t count = all - skipped->reported;

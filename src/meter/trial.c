@@ -64,15 +64,25 @@ int trial_whole(uint32_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct pro
 
 /* ---- each program ---- */
 
-bool trial_trampolines(void)
+static enum answer answer(bool yes)
 {
+    return yes ? ANSWER_YES : ANSWER_NO;
+}
+
+void trial_kernel(struct probe *probe)
+{
+    bool may_try = checks_allow_trial(probe);
     struct offers offers;
 
+    if (probe->bpf == PROBE_KILLED || probe->types != 0)
+        return;
     quiet_libbpf();
-    if (offers_look(&offers, true) < 0)
-        return false;
+    if (offers_look(&offers, may_try) == 0) {
+        probe->casts = answer(offers.casts);
+        if (may_try)
+            probe->trampolines = answer(offers.trampolines);
+    }
     offers_done(&offers);
-    return offers.trampolines;
 }
 
 static const struct hook *find_hook(const char *program, size_t *ret_place)
@@ -212,7 +222,8 @@ static bool exit_tells_last(void)
 int trial_one(const char *name, char ret_reason[TRIAL_REASON_SIZE])
 {
     char *log = calloc(1, LOG_SIZE);
-    LIBBPF_OPTS(bpf_object_open_opts, options, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
+    LIBBPF_OPTS(bpf_object_open_opts, options, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE,
+                .btf_custom_path = types_to_read());
     struct bpf_program *program;
 
     if (log == NULL)
