@@ -37,7 +37,7 @@ dpm run --meter kernel --flags all -o trace --wait --ring 64M -- \
     exit 1
 }
 dpm dump --json --matched trace > dump.json
-truth-compare --cpu-tolerance 1000 dump.json log > compared || {
+truth-compare --emulated dump.json log > compared || {
     grep difference compared | head -n 10
     tail -n 4 compared
     exit 1

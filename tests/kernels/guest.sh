@@ -114,7 +114,7 @@ truth() {
     check_equal "$1: the truth program ends in order, seed $seed" 0 $?
     count_lost
     bounded 100 "$dpm" dump --json --matched "$trace" > dump.json 2> dump.err
-    bounded 100 "$build/tests/truth/truth-compare" --cpu-tolerance 1000 dump.json log > compared 2>&1
+    bounded 100 "$build/tests/truth/truth-compare" --emulated dump.json log > compared 2>&1
     same "its log and the trace are equal, seed $seed" equal
     same "edges of paths without concurrent calls are exact" \
         awk '/edges had to be exact/ { found = $1 >= 50 } END { exit !found }' compared

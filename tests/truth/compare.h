@@ -216,8 +216,9 @@ struct dump {
     bool no_pipes;  /* pipes were not metered */
     bool
         traced; /* by the ptrace meter, which counts all positions when calls end, and is sure of no UDP datagram */
-    bool acquired;  /* the program was acquired while it ran: the log begins earlier */
-    uint64_t begun; /* ns, time of the first event of a stream */
+    bool acquired;            /* the program was acquired while it ran: the log begins earlier */
+    uint64_t order_tolerance; /* ns by which a RECEIVE may be earlier than its SEND */
+    uint64_t begun;           /* ns, time of the first event of a stream */
     struct intern stream_numbers; /* index: of side.streams, before they are sorted */
     struct path *paths;
     size_t path_count;

@@ -298,7 +298,7 @@ static void check_time(struct check *check, const struct operation *send)
 {
     uint64_t time = check->entry->time - check->entry->span;
 
-    if (send->time <= time || check->dump->acquired)
+    if (send->time <= time + check->dump->order_tolerance || check->dump->acquired)
         return;
     if (is_shared_pipe(check, send)) {
         check->counts.early++;

@@ -81,7 +81,7 @@ static void check_receive(const struct dump *dump, const struct stream *stream,
                "%s: line %" PRIu64 ": a RECEIVE with offset %" PRIu32
                ", but its SEND in line %" PRIu64 " has %" PRIu32,
                stream->label, receive->line, receive->offset, send->line, send->offset);
-    else if (send->time > receive->time)
+    else if (send->time > receive->time + dump->order_tolerance)
         differ(findings,
                "%s: the RECEIVE in line %" PRIu64 " is %" PRIu64
                " ns earlier than its SEND in line %" PRIu64,

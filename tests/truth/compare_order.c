@@ -36,7 +36,7 @@ static int64_t position_of(const struct path *path, enum direction direction,
 }
 
 static uint64_t check_path(const struct path *sender, const struct path *receiver,
-                           struct findings *findings)
+                           uint64_t tolerance, struct findings *findings)
 {
     const struct ranges *sends = &sender->ranges[DIRECTION_OUT];
     const struct ranges *receives = &receiver->ranges[DIRECTION_IN];
@@ -59,7 +59,7 @@ static uint64_t check_path(const struct path *sender, const struct path *receive
                 continue;
             }
             pairs++;
-            if (send->time <= receive->time || (sender->older && send->operation == 0))
+            if (send->time <= receive->time + tolerance || (sender->older && send->operation == 0))
                 continue;
             differ(findings,
                    "%s: the RECEIVE in line %" PRIu64 " is %" PRIu64
@@ -82,7 +82,7 @@ uint64_t order_check(struct dump *dump, struct findings *findings)
             ranges_have_one_stream(&sender->ranges[DIRECTION_OUT]) &&
             ((sender->object == OBJECT_SOCKET && !dump->traced) ||
              ranges_have_one_stream(&receiver->ranges[DIRECTION_IN])))
-            pairs += check_path(sender, receiver, findings);
+            pairs += check_path(sender, receiver, dump->order_tolerance, findings);
     }
     return pairs;
 }
