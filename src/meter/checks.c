@@ -308,10 +308,10 @@ static void check_cap_admin(const struct probe *probe, struct meter_check *check
 {
     if (probe->casts == ANSWER_YES)
         judge(check, METER_CHECK_OK, "not needed: this kernel is new enough");
+    else if (probe->status == ANSWER_YES && has_capability(probe->effective, CAP_SYS_ADMIN))
+        judge(check, METER_CHECK_OK, "needed to load the meter before Linux 6.2 only");
     else if (probe->casts == ANSWER_UNKNOWN || probe->status != ANSWER_YES)
-        judge(check, METER_CHECK_UNKNOWN, "needed before Linux 6.2 only");
-    else if (has_capability(probe->effective, CAP_SYS_ADMIN))
-        judge(check, METER_CHECK_OK, "to load the meter on a kernel before Linux 6.2");
+        judge(check, METER_CHECK_UNKNOWN, "needed to load the meter before Linux 6.2 only");
     else {
         judge(check, METER_CHECK_MISSING,
               "this process does not have it: needed to load the meter before Linux 6.2");
