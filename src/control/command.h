@@ -140,8 +140,8 @@ int parse_duration(const char *text, uint64_t *ret_ns);
  * `names` has a name for each origin. */
 void command_report_state(const struct source *source, const char *const *names);
 
-/* Of that, how many records the trace of this name has lost, hooks that were skipped among them (source_state); says
- * nothing if it is none. */
+/* Reports how many records the trace of this name has lost; `skipped` of them are hooks that the kernel skipped
+ * (source_state). Prints nothing if none was lost. */
 void command_report_lost(const char *name, uint64_t lost, uint64_t skipped);
 
 #define SKIPPED_TEXT_SIZE 160

@@ -82,7 +82,7 @@ struct code {
     uint8_t bytes[32];
 };
 
-/* Of the program; and what was read of it last, for a kernel program has little room on its stack. */
+/* The range of the program's text, and a buffer for what is read: a kernel program has little stack. */
 struct text {
     uint64_t begin;
     uint64_t end;
@@ -173,8 +173,7 @@ CALLER_STEP uint64_t end_of_function(const struct code *end)
 {
     const uint8_t *code = (const uint8_t *)end;
     uint32_t bytes, pointer = 0;
-    uint64_t
-        at; /* of 64 bits: what a copy of 32 is held to, verifiers before 6.2 do not know of it */
+    uint64_t at; /* 64 bits: verifiers before 6.2 lose the bounds of a 32-bit copy */
     uint64_t frame, saved = 0;
 
     if (code == NULL)

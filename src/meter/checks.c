@@ -19,8 +19,7 @@
 #include <string.h>
 
 #define METER_MACHINE "x86_64"
-#define OLDEST_KERNEL                                                                              \
-    "6.1" /* that the meter is tested on; it has iterators that visit one process */
+#define OLDEST_KERNEL "6.1" /* the oldest tested; its iterators can visit one process */
 
 static void judge(struct meter_check *check, enum meter_check_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

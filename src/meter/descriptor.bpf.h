@@ -41,7 +41,7 @@ static __always_inline bool is_socket(struct file *file)
     return inode != NULL && (MEMBER(struct inode, inode, i_mode) & S_IFMT) == S_IFSOCK;
 }
 
-/* Of a socket known by its address. */
+/* Kind of a socket, given by its address. */
 static __always_inline uint32_t kind_at(struct sock *sk)
 {
     return kind_of_socket(MEMBER(struct sock, sk, __sk_common.skc_family),
@@ -85,7 +85,7 @@ static __always_inline uint32_t udp_path_of_socket(struct stream *stream, struct
     return path == NULL ? 0 : path->number;
 }
 
-/* The facts of a socket known by its address, and the positions from which what is told of it begins. */
+/* Facts and starting positions of a socket, given by its address. */
 static __always_inline void fill_facts_at(struct scratch *scratch, struct sock *sk, uint64_t inode)
 {
     struct socket_facts *facts = &scratch->facts;
@@ -119,7 +119,7 @@ static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, 
     *message = (struct message){.path = new_path_number()};
     number = claim_inode(inode, message->path, true);
     if (number != message->path)
-        return number; /* somebody was quicker */
+        return number; /* another stream was quicker */
     if (!write_path(&scratch->path, &scratch->facts, NULL, 0, number)) {
         bpf_map_delete_elem(&path_of_inode, &inode);
         return 0;

@@ -208,8 +208,8 @@ static bool is_of(const struct hook *hook, enum hook_duty duty, enum hook_way wa
     return hook->duty == duty && hook->way == way;
 }
 
-/* Whether the kernel offers all that is needed of one way, and there is such a way; what only older kernels have, and need,
- * may be lacking. */
+/* Whether there is such a way and the kernel offers all hooks of it that are needed. Those that only older kernels need may
+ * be lacking. */
 static bool way_is_offered(const struct offers *offers, enum hook_duty duty, enum hook_way way,
                            uint32_t flags, uint32_t kinds)
 {
@@ -234,7 +234,7 @@ enum hook_way hook_way_of(const struct offers *offers, enum hook_duty duty, uint
     return WAY_NONE;
 }
 
-/* Of a duty that can be done in no way, the first way is what is missing. */
+/* What counts as missing if the kernel offers no way. */
 static enum hook_way first_way_of(enum hook_duty duty)
 {
     size_t i = 0;
@@ -249,7 +249,7 @@ void hooks_choose(const struct offers *offers, uint32_t flags, uint32_t kinds,
 {
     enum hook_way ways[DUTY_COUNT];
 
-    for (enum hook_duty duty = 0; duty < DUTY_COUNT; duty++)
+    for (enum hook_duty duty = DUTY_OWN + 1; duty < DUTY_COUNT; duty++)
         ways[duty] = hook_way_of(offers, duty, flags, kinds);
     for (size_t i = 0; i < hook_count; i++) {
         const struct hook *hook = &hooks[i];

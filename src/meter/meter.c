@@ -161,7 +161,7 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
         if (way == WAY_CGROUP)
             open_cgroup(meter);
         else if (way == WAY_NONE)
-            leave_out_udp(meter, "BPF trampolines, which this kernel refuses", "");
+            leave_out_udp(meter, "BPF trampolines, or Linux 6.16", "");
     }
     hooks_choose(&offers, meter->flags, meter->kinds, meter->choices);
     int result = hooks_missing(&offers, meter->choices, problem);

@@ -43,8 +43,7 @@ struct hook {
     uint32_t queue_kinds; /* also attached for MESSAGEQUEUED of these kinds: it rests on what the
                              program finds out, whatever that tells itself */
     enum hook_duty duty;
-    const char
-        *before; /* kernels from this one on have no such function, and need none; else NULL */
+    const char *before; /* the first kernel without this function, which needs none; else NULL */
 };
 
 #define HOOKS_MOST 64
@@ -67,8 +66,8 @@ struct offers {
     struct btf *types;
     bool trampolines; /* are allowed */
     bool cgroups;     /* programs of control groups may ask whose call it is */
-    bool
-        casts; /* pointers can be cast (6.2); if not, libbpf looks for the cast in modules, which needs CAP_SYS_ADMIN */
+    /* pointers can be cast (6.2); if not, libbpf searches modules, which needs CAP_SYS_ADMIN */
+    bool casts;
 };
 
 /* Looks at the kernel's types, and tries what they do not tell; not `try`: that is taken to be offered, and bpf() is not

@@ -288,9 +288,8 @@ enum taken_length {
 /* What hooks keep while they run, and what would be too much for the stack: before Linux 6.13 that has 512 bytes for all
  * functions that are called inside each other. */
 struct scratch {
-    struct message message; /* of the call that ends */
-    struct message
-        leaving; /* of one that the stream sleeps in: it may be preempted where another one ends */
+    struct message message;   /* of the call that ends */
+    struct message leaving;   /* of a call in which the stream sleeps, or is preempted */
     struct message beginning; /* of a path */
     struct socket_facts facts;
     struct udp_key key;
@@ -497,10 +496,10 @@ struct {
     __uint(max_entries, 1 << 24);
 } data_ring SEC(".maps");
 
-/* That of a stream, the current task's: one call of it ends at a time. `stream`: NULL = what runs belongs to none, the hook of
- * a queue or an iterator: the processor's. Each of those uses parts that no other one does, and on one processor the kernel
- * runs no program twice at a time. It is asked for, though the stream has it, for keys and values of maps must lie in memory of
- * which the verifier knows (before Linux 6.2) that it is a map's. NULL: there is none. */
+/* The scratch memory of the current task's stream, of which one call ends at a time. `stream` is NULL in the hook of a queue and
+ * in iterators: they share their processor's, but no part of it, and the kernel runs no program twice at a time on a processor.
+ * The helper is asked although the stream has the memory: before Linux 6.2 the keys and values of maps must lie where the
+ * verifier knows that the memory is a map's. NULL: there is none. */
 static __always_inline struct scratch *scratch_of(const struct stream *stream)
 {
     uint32_t zero = 0;
@@ -518,8 +517,8 @@ const volatile uint32_t flags_in_force = 0; /* union of all streams' flags */
 const volatile uint32_t first_sequence = 0; /* number of a stream's first record */
 const volatile uint64_t first_lost = 0;     /* what a stream has lost before it; for tests */
 const volatile bool coarse_time = false;    /* CPU time as of the scheduler's last look */
-const volatile bool exit_tells_last =
-    false; /* sched_process_exit's second argument: since Linux 6.16 */
+/* sched_process_exit has a second argument (Linux 6.16) */
+const volatile bool exit_tells_last = false;
 const volatile uint32_t kinds_in_force = 0; /* METER_TCP ...: of the paths that are metered */
 
 #define FLAGS_OF_SWITCH                                                                            \

@@ -35,9 +35,8 @@ struct packet {
     uint16_t destination_port;
     uint8_t source[16];
     uint8_t destination[16];
-    uint32_t bytes; /* payload */
-    uint16_t
-        segment; /* bytes of each datagram but the last, of several in one buffer; 0 = it is one */
+    uint32_t bytes;   /* payload */
+    uint16_t segment; /* bytes of each datagram in the buffer but the last; 0 = there is one */
 };
 
 struct ip4_header {
