@@ -86,8 +86,9 @@ sleep 0.2
 kill -TERM $meter # which is the command's
 wait $meter
 check "the client has told what its connection was like" test -s stays.out
-check_equal "a connection whose process is killed at the end is told of, though it ends later" "$(cat stays.out)" \
-    "$(recorded stays.trace)"
+# (Not the round trip: the acknowledgement of the end itself, which the log does not have, may come before the record.)
+check_equal "a connection whose process is killed at the end is told of, though it ends later" \
+    "$(cut -d ' ' -f 2 stays.out)" "$(recorded stays.trace | cut -d ' ' -f 2)"
 pkill -f "client.py stay $there" 2> kill.err
 
 # What a process that is acquired has in flight already.
