@@ -3,7 +3,7 @@
  * reuse_test.c: of a great many addresses the latest are known, as many as was promised, and no older ones.
  */
 #include "seeded.h"
-#include "statistics/reuse.h"
+#include "analysis/statistics/reuse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

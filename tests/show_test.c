@@ -4,7 +4,7 @@
  *
  * What is printed goes into memory and is read again: JSON by jansson, tables line by line.
  */
-#include "show/matching_face.h"
+#include "show/text/matching_face.h"
 #include "show/show.h"
 
 #include "seeded.h"

@@ -9,9 +9,9 @@
  *               sudo dpm ...; or once ...                 advice
  */
 #include "control/command.h"
-#include "control/ptrace_checks.h"
-#include "meter/meter.h"
-#include "show/json.h"
+#include "check/ptrace_checks.h"
+#include "meter/load/meter.h"
+#include "show/text/json.h"
 #include "show/show.h"
 
 #include <errno.h>

@@ -14,7 +14,7 @@
 #define DPM_PLACEMENTS_H
 
 #include "control/command.h"
-#include "parallelism/parallelism.h"
+#include "analysis/parallelism/parallelism.h"
 #include "show/show.h"
 
 /* A process that --without means, of which nothing is in a result. */

@@ -30,7 +30,7 @@
 #include "base/lookup.h"
 #include "base/mapping.h"
 #include "base/process.h"
-#include "event/caller.h"
+#include "meter/shared/caller.h"
 #include "event/record.h"
 
 #include <errno.h>
