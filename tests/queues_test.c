@@ -7,8 +7,8 @@
  *                                         |
  *                                         '--> a row of the paths, rows of the processes
  */
-#include "meter/shared/message.h"
 #include "analysis/statistics/statistics.h"
+#include "meter/shared/message.h"
 
 #include "seeded.h"
 

@@ -13,8 +13,8 @@
 #ifndef DPM_PLACEMENTS_H
 #define DPM_PLACEMENTS_H
 
-#include "control/command.h"
 #include "analysis/parallelism/parallelism.h"
+#include "control/command.h"
 #include "show/show.h"
 
 /* A process that --without means, of which nothing is in a result. */

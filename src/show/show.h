@@ -18,11 +18,11 @@
 #define DPM_SHOW_H
 
 #include "analysis/causality/causality.h"
-#include "event/event.h"
-#include "history/history.h"
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/parallelism/parallelism.h"
 #include "analysis/statistics/statistics.h"
+#include "event/event.h"
+#include "history/history.h"
 
 #include <stdio.h>
 

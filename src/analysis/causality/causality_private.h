@@ -12,8 +12,8 @@
 #ifndef DPM_CAUSALITY_PRIVATE_H
 #define DPM_CAUSALITY_PRIVATE_H
 
-#include "base/lookup.h"
 #include "analysis/causality/causality.h"
+#include "base/lookup.h"
 #include "meter/shared/message.h"
 
 #define CACHE_LINE 64 /* bytes that the processor fetches from memory at a time */

@@ -11,8 +11,8 @@
 #ifndef DPM_GRAPH_PRIVATE_H
 #define DPM_GRAPH_PRIVATE_H
 
-#include "meter/shared/message.h"
 #include "analysis/parallelism/program_graph.h"
+#include "meter/shared/message.h"
 
 /* ---- graph_chains.c; 0 or an index, or -ENOMEM; stretches also as stretches_add ---- */
 

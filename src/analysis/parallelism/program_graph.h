@@ -16,8 +16,8 @@
 #ifndef DPM_PROGRAM_GRAPH_H
 #define DPM_PROGRAM_GRAPH_H
 
-#include "base/lookup.h"
 #include "analysis/parallelism/parallelism.h"
+#include "base/lookup.h"
 
 /* ---- stretches ---- */
 

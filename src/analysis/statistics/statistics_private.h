@@ -12,12 +12,12 @@
 #ifndef DPM_STATISTICS_PRIVATE_H
 #define DPM_STATISTICS_PRIVATE_H
 
-#include "base/lookup.h"
-#include "meter/shared/message.h"
-#include "ends/joining.h"
 #include "analysis/statistics/reuse.h"
 #include "analysis/statistics/statistics.h"
 #include "analysis/statistics/value_runs.h"
+#include "base/lookup.h"
+#include "ends/joining.h"
+#include "meter/shared/message.h"
 
 /* Another machine's event may be older than the first one's boot, where its clock began: so that no time
  * is negative, all are counted from here. */

@@ -21,9 +21,9 @@
 
 #include "meter/kernel/kernel.bpf.h"
 /* after kernel.bpf.h, which brings the types */
+#include "event/record.h"
 #include "meter/shared/caller.h"
 #include "meter/shared/message.h"
-#include "event/record.h"
 
 /* A send call in progress. TCP sets it where the socket is locked, so that a call that is
  * interleaved with another sender's on the same socket falls into exact pieces. */

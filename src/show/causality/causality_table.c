@@ -6,8 +6,8 @@
  *      the slowest; how it is known
  */
 #include "show/causality/causality_face.h"
-#include "show/text/matching_face.h"
 #include "show/statistics/statistics_words.h"
+#include "show/text/matching_face.h"
 #include "show/text/table.h"
 #include "show/text/terminal.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* parallelism_json.c: how parallel a computation was and would be, for programs: dpm-parallelism(1). */
+#include "show/parallelism/parallelism_face.h"
 #include "show/text/json.h"
 #include "show/text/matching_face.h"
-#include "show/parallelism/parallelism_face.h"
 
 static json_t *waits_json(const struct waits *waits)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* parallelism_table.c: how parallel a computation was and would be, for people. See parallelism_face.h. */
-#include "show/text/matching_face.h"
 #include "show/parallelism/parallelism_face.h"
+#include "show/text/matching_face.h"
 #include "show/text/table.h"
 #include "show/text/terminal.h"
 

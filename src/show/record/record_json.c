@@ -9,8 +9,8 @@
  *      flags    only those that are set
  */
 #include "meter/shared/message.h"
-#include "show/text/json.h"
 #include "show/record/record_face.h"
+#include "show/text/json.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -8,11 +8,11 @@
  *      tables, each with the command that shows all of it
  *      what it rests on
  */
-#include "show/text/json.h"
-#include "show/text/matching_face.h"
 #include "show/report/report_face.h"
 #include "show/statistics/statistics_face.h"
 #include "show/statistics/statistics_words.h"
+#include "show/text/json.h"
+#include "show/text/matching_face.h"
 #include "show/text/terminal.h"
 
 #include <errno.h>

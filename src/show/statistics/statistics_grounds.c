@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* statistics_grounds.c: what was recorded, and what the communication statistics rest on, for people. See
  * statistics_face.h. */
-#include "show/text/matching_face.h"
 #include "show/show.h"
 #include "show/statistics/statistics_face.h"
 #include "show/statistics/statistics_words.h"
+#include "show/text/matching_face.h"
 #include "show/text/terminal.h"
 
 #include <string.h>

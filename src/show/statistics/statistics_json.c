@@ -12,11 +12,11 @@
  *      "late_receivers": [ ... ],
  *      "paths": [ ... ]}
  */
-#include "show/text/json.h"
-#include "show/text/matching_face.h"
 #include "show/show.h"
 #include "show/statistics/statistics_face.h"
 #include "show/statistics/statistics_words.h"
+#include "show/text/json.h"
+#include "show/text/matching_face.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* matching_face.c: what became of messages, and what the recording cost, for people and for programs. See
  * matching_face.h. */
 #include "show/text/matching_face.h"
-#include "show/text/json.h"
 #include "show/show.h"
+#include "show/text/json.h"
 
 static void add_part(FILE *file, uint64_t part, const char *what, const char **separator)
 {
