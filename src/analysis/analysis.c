@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run.c: the loop over a history. See analysis.h. */
+/* analysis.c: the loop over a history. See analysis.h. */
 #include "analysis/analysis.h"
 
 #include <errno.h>
