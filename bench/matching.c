@@ -9,7 +9,7 @@
  *      exact 9000000, ...                                  or: 1000000 requests, ...
  *      anonymous memory 12.3 MiB at most while reading     and: 23.4 MiB with the result
  */
-#include "causality/causality.h"
+#include "analysis/causality/causality.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * analyses_fuzz.c: the input is the records of up to three sources. Whatever they say, the analyses of the history end,
  * and what they find agrees with itself.
  */
-#include "parallelism/critical_path.h"
+#include "analysis/parallelism/critical_path.h"
 #include "records.h"
 
 /* Live tapes pause; the analyses of time read finished traces. */

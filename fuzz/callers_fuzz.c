@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/cdefs.h>
 
-#include "event/caller.h"
+#include "meter/shared/caller.h"
 
 #define BASE 0x10000u
 

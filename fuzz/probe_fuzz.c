@@ -5,7 +5,7 @@
  * text.
  */
 #include "fuzz.h"
-#include "meter/probe.h"
+#include "meter/load/probe.h"
 
 #include <string.h>
 

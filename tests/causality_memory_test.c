@@ -5,7 +5,7 @@
  *
  *      flood: | MACHINE STREAM ... PATH ... | round | round | round ... (made as they are asked for)
  */
-#include "causality/causality.h"
+#include "analysis/causality/causality.h"
 
 #include "tapes.h"
 

@@ -5,7 +5,7 @@
  *
  *      random states and arcs --> diagram_routes_find --> every level or upright part against every state
  */
-#include "show/causality_face.h"
+#include "show/causality/causality_face.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

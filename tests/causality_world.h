@@ -7,7 +7,7 @@
 #ifndef DPM_CAUSALITY_WORLD_H
 #define DPM_CAUSALITY_WORLD_H
 
-#include "causality/causality.h"
+#include "analysis/causality/causality.h"
 
 #include "tapes.h"
 

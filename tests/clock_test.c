@@ -3,7 +3,7 @@
  * clock_test.c: clock offsets against clocks that are known: machines whose clocks drift, are slewed and
  * stand still, and messages between them with random delays.
  */
-#include "history/clock.h"
+#include "clocks/clock.h"
 
 #include "seeded.h"
 

@@ -4,7 +4,7 @@
 #ifndef DPM_COMMUNICATION_LINES_H
 #define DPM_COMMUNICATION_LINES_H
 
-#include "statistics/statistics.h"
+#include "analysis/statistics/statistics.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -10,7 +10,7 @@
 #ifndef DPM_COMPUTATIONS_H
 #define DPM_COMPUTATIONS_H
 
-#include "parallelism/parallelism.h"
+#include "analysis/parallelism/parallelism.h"
 
 #include "tapes.h"
 

@@ -4,7 +4,7 @@
  * answer is known, and of random ones, where every claim is tried out: what has slack may take that much longer
  * and no more; what is twice as slow makes the path as long as it is found to be.
  */
-#include "parallelism/critical_path.h"
+#include "analysis/parallelism/critical_path.h"
 
 #include "computations.h"
 

@@ -8,7 +8,7 @@
  *        +------- no overlap, nothing outside the record
  */
 #include "event/event.h"
-#include "event/message.h"
+#include "meter/shared/message.h"
 #include "seeded.h"
 
 #include <arpa/inet.h>

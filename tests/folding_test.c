@@ -6,7 +6,7 @@
  *        |-- statistics that never fold ------------+
  *        '-- statistics that fold all the time -----+--> the same rows, or the same sums
  */
-#include "statistics/statistics_private.h"
+#include "analysis/statistics/statistics_private.h"
 
 #include "communication_lines.h"
 #include "seeded.h"

@@ -6,7 +6,7 @@
  *      client   PATH SEND DESTROYPATH  PATH SEND DESTROYPATH ...     one connection after the other
  *      server     PATH RECEIVE DESTROYPATH  PATH RECEIVE ...         the same, by a clock that may be apart
  */
-#include "statistics/statistics.h"
+#include "analysis/statistics/statistics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
  *      tape of machine 1 --+--> history --> outcome: events, in their order, with edges
  *      tape of machine 2 --+
  */
-#include "event/message.h"
+#include "meter/shared/message.h"
 #include "tapes.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
  * The world below knows the truth, for its queues remember whose each byte is. The history sees only
  * records, made as the meter makes them.
  */
-#include "event/message.h"
+#include "meter/shared/message.h"
 #include "tapes.h"
 
 #define MOST_SOURCES 6

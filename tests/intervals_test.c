@@ -8,7 +8,7 @@
  *
  * What somebody sends who is not metered is told where it is received.
  */
-#include "statistics/statistics.h"
+#include "analysis/statistics/statistics.h"
 
 #include "seeded.h"
 

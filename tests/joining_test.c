@@ -3,7 +3,7 @@
  * joining_test.c: which ends belong together. The statistics' test compares the joining of TCP and UNIX
  * sockets with a naive one (statistics_test.c); this one has examples of what that does not know.
  */
-#include "history/joining.h"
+#include "ends/joining.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -90,8 +90,20 @@ plant src/trace/reader.c '#include "event/missing.h"'
 finds "an include of nothing" 'src/trace/reader.c:1: there is no src/event/missing.h'
 
 plant src/trace/reader.c '#include "meter.skel.h"'
-finds "a skeleton used in another folder" \
-    'src/trace/reader.c:1: a skeleton is included only beside its meter.bpf.c'
+finds "a skeleton used where its folder may not be" \
+    'src/trace/reader.c:1: trace may not include meter, where meter.bpf.c is (docs/layers)'
+
+plant docs/layers 'trace/index: base'
+plant src/trace/index/index.h '' '#include "trace/trace.h"'
+finds "a folder in a folder that includes the one around it" \
+    'src/trace/index/index.h:2: trace/index may not include trace (docs/layers)'
+
+plant docs/layers 'trace/index: base' 'show: trace trace/index'
+plant src/trace/index/index.h ''
+plant src/trace/index/page.h ''
+plant src/show/show.c '#include "trace/index/index.h"' '#include "trace/index/page.h"'
+finds "a private header of a folder in a folder" \
+    'src/show/show.c:2: trace/index/page.h is private to trace/index: include trace/index/index.h'
 
 plant tests/writer.c ''
 finds "a file name that is there twice" \

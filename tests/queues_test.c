@@ -7,8 +7,8 @@
  *                                         |
  *                                         '--> a row of the paths, rows of the processes
  */
-#include "event/message.h"
-#include "statistics/statistics.h"
+#include "analysis/statistics/statistics.h"
+#include "meter/shared/message.h"
 
 #include "seeded.h"
 

@@ -6,7 +6,7 @@
  *      pairs --> traffic_graph_make --> nodes, a matrix, "others"
  *        '-----> by names ------------> the same?
  */
-#include "show/report_face.h"
+#include "show/report/report_face.h"
 
 #include "seeded.h"
 

@@ -2,8 +2,8 @@
 /*
  * reuse_test.c: of a great many addresses the latest are known, as many as was promised, and no older ones.
  */
+#include "analysis/statistics/reuse.h"
 #include "seeded.h"
-#include "statistics/reuse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

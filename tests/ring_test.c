@@ -4,7 +4,7 @@
  * records as several CPUs do: interleaved, interrupted, out of order, now and then discarded. What
  * is handed out must be in order of time, each record once, and never before it is safe.
  */
-#include "meter/ring.h"
+#include "meter/rings/ring.h"
 #include "seeded.h"
 
 #include <linux/bpf.h>

@@ -4,8 +4,8 @@
  *
  * What is printed goes into memory and is read again: JSON by jansson, tables line by line.
  */
-#include "show/matching_face.h"
 #include "show/show.h"
+#include "show/text/matching_face.h"
 
 #include "seeded.h"
 

@@ -4,7 +4,7 @@
  * away: when it comes by a hook since it is metered, once or again and again. Attached before the meter, and so it runs
  * before the meter's own hook there.
  */
-#include "meter/kernel.bpf.h"
+#include "meter/kernel/kernel.bpf.h"
 
 uint32_t process;
 bool others;       /* its threads but the first, else that one */

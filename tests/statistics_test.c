@@ -9,7 +9,7 @@
  *
  *      the same without a history --> communication_read_counts --> lines, the same but for what follows messages
  */
-#include "statistics/statistics.h"
+#include "analysis/statistics/statistics.h"
 
 #include "communication_lines.h"
 #include "seeded.h"

@@ -6,7 +6,7 @@
  *      usage: wrap TRACE FIRST_SEQUENCE FIRST_LOST FIRST_SKIPPED RING_SIZE READ_EVERY_MS COMMAND [ARGUMENT]...
  */
 #include "launch/launch.h"
-#include "meter/meter.h"
+#include "meter/load/meter.h"
 #include "trace/trace.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
  *      this process  -- message of n bytes -->  a child, or `dpm calibrate --listen` on another machine
  *                    <- message of n bytes --      half of the time there and back; the median of many
  */
-#include "control/calibrate.h"
+#include "calibrate/calibrate.h"
 #include "control/command.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* calibrate_listen.c: `dpm calibrate --listen`, the side that echoes. See calibrate.h. */
-#include "control/calibrate.h"
+#include "calibrate/calibrate.h"
 #include "control/command.h"
 
 #include <errno.h>

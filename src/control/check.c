@@ -8,11 +8,11 @@
  *      missing  CAP_BPF     this process has it not ...   state, name, detail
  *               sudo dpm ...; or once ...                 advice
  */
+#include "check/ptrace_checks.h"
 #include "control/command.h"
-#include "control/ptrace_checks.h"
-#include "meter/meter.h"
-#include "show/json.h"
+#include "meter/load/meter.h"
 #include "show/show.h"
+#include "show/text/json.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -12,7 +12,7 @@
 
 #include "control/command.h"
 
-#include "meter/meter.h"
+#include "meter/load/meter.h"
 
 #include <stdio.h>
 #include <sys/types.h>

@@ -13,8 +13,8 @@
 #ifndef DPM_PLACEMENTS_H
 #define DPM_PLACEMENTS_H
 
+#include "analysis/parallelism/parallelism.h"
 #include "control/command.h"
-#include "parallelism/parallelism.h"
 #include "show/show.h"
 
 /* A process that --without means, of which nothing is in a result. */

@@ -16,7 +16,7 @@
 
 #include "control/metering.h"
 
-#include "statistics/statistics.h"
+#include "analysis/statistics/statistics.h"
 #include "symbols/symbols.h"
 #include "trace/trace.h"
 

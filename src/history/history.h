@@ -162,9 +162,16 @@ int history_next(struct history *history, struct history_event *ret_event, struc
  * the sources say, and clocks. */
 void history_finish(struct history *history);
 
-/* From now on `size` bytes of the caller's are kept with each event of these types (EVENT_FLAG) at which an edge
- * may begin, as long as one may. To be called before the first event is asked for. */
-void history_keep_values(struct history *history, size_t size, uint32_t event_flags);
+/* Keeps `size` bytes of the caller's with each event of these types (EVENT_FLAG) at which an edge may begin, as long
+ * as one may. To be called before the first event is asked for; several analyses of one reading may each call it. Returns
+ * where the caller's bytes begin: see history_value_at. Values are also kept with event types that only others asked for. */
+size_t history_keep_values(struct history *history, size_t size, uint32_t event_flags);
+
+/* The bytes of who was told `offset` by history_keep_values, in the value of an event or an edge. NULL: there is none. */
+static inline void *history_value_at(const void *value, size_t offset)
+{
+    return value == NULL ? NULL : (char *)(uintptr_t)value + offset;
+}
 
 /* From now on there are no edges to the end of a wait for room or for a connection (EDGE_ROOM, EDGE_CONNECTION), for which
  * each end of a path takes memory. To be called before the first event is asked for. */

@@ -33,11 +33,11 @@
 #define DPM_HISTORY_PRIVATE_H
 
 #include "base/lookup.h"
-#include "event/message.h"
-#include "history/clock.h"
+#include "clocks/clock.h"
+#include "ends/joining.h"
 #include "history/history.h"
-#include "history/joining.h"
 #include "history/sends.h"
+#include "meter/shared/message.h"
 
 /* Whatever a stream does in a call is told within this time, ns: either the call ends, or the stream has
  * left the CPU, and SENDCALL tells. */

@@ -13,10 +13,13 @@
 
 #include <errno.h>
 
-void history_keep_values(struct history *history, size_t size, uint32_t event_flags)
+size_t history_keep_values(struct history *history, size_t size, uint32_t event_flags)
 {
-    history->values.size = size;
-    history->value_flags = event_flags;
+    size_t offset = history->values.size;
+
+    history->values.size += (size + 7) / 8 * 8; /* the next one's are aligned */
+    history->value_flags |= event_flags;
+    return offset;
 }
 
 int values_take(struct history *history, uint32_t *index_and_1, struct history_event *event)

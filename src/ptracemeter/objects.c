@@ -5,7 +5,7 @@
  *      descriptor --> device, inode --> object --> paths (paths.c)
  *                                         '-- what it is: socket_facts.c, addresses.c
  */
-#include "event/socket_kind.h"
+#include "meter/shared/socket_kind.h"
 #include "ptracemeter/ptracemeter_private.h"
 
 #include "base/mapping.h"

@@ -30,8 +30,8 @@
 #include "base/lookup.h"
 #include "base/mapping.h"
 #include "base/process.h"
-#include "event/caller.h"
 #include "event/record.h"
+#include "meter/shared/caller.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -25,7 +25,7 @@
 #define DPM_PTRACEMETER_PRIVATE_H
 
 #include "base/lookup.h"
-#include "event/message.h"
+#include "meter/shared/message.h"
 #include "ptracemeter/program_callers.h"
 #include "ptracemeter/ptracemeter.h"
 

@@ -17,12 +17,12 @@
 #ifndef DPM_SHOW_H
 #define DPM_SHOW_H
 
-#include "causality/causality.h"
+#include "analysis/causality/causality.h"
+#include "analysis/parallelism/critical_path.h"
+#include "analysis/parallelism/parallelism.h"
+#include "analysis/statistics/statistics.h"
 #include "event/event.h"
 #include "history/history.h"
-#include "parallelism/critical_path.h"
-#include "parallelism/parallelism.h"
-#include "statistics/statistics.h"
 
 #include <stdio.h>
 

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * critical_parts.c: what the longest path goes through: each event is read again, makes the stretches that it
+ * made the first time, and those that are on the path count for its process, its procedure and its path.
+ *
+ *      event --> graph (replayed) --stretch 17--> on the path? --> process, PC, arc
+ */
+#include "analysis/parallelism/critical_path_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void critical_parts_done(struct critical_parts *parts)
+{
+    intern_done(&parts->pc_keys);
+    intern_done(&parts->arc_keys);
+    free(parts->pcs);
+    free(parts->arcs);
+}
+
+/* ---- counting ---- */
+
+static uint64_t mix(uint64_t key, uint64_t more)
+{
+    return hash_bytes(key, &more, sizeof(more));
+}
+
+#define MOST_PCS  16384 /* of all processes; what is beyond counts for no procedure */
+#define MOST_ARCS 65536
+
+static int count_pc(struct critical_path_reading *reading, const struct chain *chain, uint64_t cpu)
+{
+    struct critical_parts *parts = &reading->parts;
+    uint64_t key =
+        mix(mix(mix(0, chain->pc), (uint64_t)chain->origin << 32 | chain->image), chain->process);
+    uint32_t count = parts->pc_keys.count;
+    int64_t index =
+        count >= MOST_PCS ? intern_find(&parts->pc_keys, key) : intern_add(&parts->pc_keys, key);
+
+    if (index < 0)
+        return index == -ENOMEM ? -ENOMEM : 0;
+    if (array_reserve(&parts->pcs, &parts->pc_room, (size_t)index + 1, sizeof(*parts->pcs)) < 0)
+        return -ENOMEM;
+    if (index == count)
+        parts->pcs[index] = (struct critical_pc){.pc = chain->pc,
+                                                 .origin = chain->origin,
+                                                 .image = chain->image,
+                                                 .process = chain->process};
+    parts->pcs[index].cpu += cpu;
+    return 0;
+}
+
+static int count_arc(struct critical_path_reading *reading, const struct critical_arcs *arc)
+{
+    struct critical_parts *parts = &reading->parts;
+    uint64_t key = mix(mix(0, (uint64_t)arc->from << 32 | arc->to),
+                       (uint64_t)arc->kind << 32 | arc->path_kind);
+    uint32_t count = parts->arc_keys.count;
+    int64_t index =
+        count >= MOST_ARCS ? intern_find(&parts->arc_keys, key) : intern_add(&parts->arc_keys, key);
+
+    if (index < 0)
+        return index == -ENOMEM ? -ENOMEM : 0;
+    if (array_reserve(&parts->arcs, &parts->arc_room, (size_t)index + 1, sizeof(*parts->arcs)) < 0)
+        return -ENOMEM;
+    if (index == count) {
+        parts->arcs[index] = *arc;
+        return 0;
+    }
+    parts->arcs[index].count += arc->count;
+    parts->arcs[index].bytes += arc->bytes;
+    parts->arcs[index].delay += arc->delay;
+    return 0;
+}
+
+/* An arc of the path, to an event. */
+static int count_wait(struct critical_path_reading *reading, const struct stretch *stretch,
+                      const struct history_event *event, const struct history_edge *edge)
+{
+    const struct graph *graph = &reading->graph;
+    struct critical_path *result = reading->result;
+    const struct record *record = (const struct record *)event->event.header;
+    uint64_t delay = critical_delay(reading, NULL, stretch);
+    uint32_t from = graph->starts[graph->stretches.at[stretch->source].chain].process;
+
+    if (stretch->wait == STRETCH_SINCE) {
+        result->outside += delay;
+        /* with an edge it is time of who is at its other end: until he has closed a file */
+        result->processes[edge == NULL ? graph->starts[stretch->chain].process : from].outside +=
+            delay;
+        if (edge == NULL)
+            return 0;
+        delay = 0;
+    }
+    bool message = stretch->wait == STRETCH_MESSAGE;
+    struct critical_arcs arc = {
+        .kind = edge == NULL || message ? EDGE_EXACT : edge->kind,
+        .from = from,
+        .to = graph->starts[stretch->chain].process,
+        .count = 1,
+        .bytes = message ? stretch->weight : 0,
+        .delay = delay,
+    };
+    const struct path_record *path =
+        message ? identities_path(history_identities(graph->history), event->event.origin,
+                                  record->message.path)
+                : NULL;
+    arc.path_kind = path == NULL ? 0 : path->kind;
+    result->delay += delay;
+    return count_arc(reading, &arc);
+}
+
+/* What the event that is replayed has to do with the path. */
+struct seen {
+    struct critical_path_reading *reading;
+    const struct history_event *event;
+    bool critical;
+    uint32_t edge;
+};
+
+/* The graph has come to a stretch again. */
+static int see_stretch(void *context, uint32_t index, const struct chain *chain, uint32_t edge)
+{
+    struct seen *seen = context;
+    struct critical_path_reading *reading = seen->reading;
+    const struct place *place = &reading->places[index];
+    const struct stretch *stretch = &reading->graph.stretches.at[index];
+    struct critical_process *process = &reading->result->processes[chain->process];
+
+    if (!place->critical)
+        return 0;
+    seen->critical = true;
+    if (place->by_wait) {
+        seen->edge = edge;
+        return count_wait(reading, stretch, seen->event,
+                          edge < seen->event->edge_count ? &seen->event->edges[edge] : NULL);
+    }
+    process->cpu += stretch->cpu;
+    reading->result->cpu += stretch->cpu;
+    if (stretch->wait == STRETCH_SLEEP) {
+        process->outside += stretch_time(stretch);
+        reading->result->outside += stretch_time(stretch);
+    }
+    return stretch->cpu == 0 ? 0 : count_pc(reading, chain, stretch->cpu);
+}
+
+/* ---- results ---- */
+
+static int by_cpu(const void *left, const void *right)
+{
+    const struct critical_procedure *a = left, *b = right;
+
+    return a->cpu < b->cpu ? 1 : a->cpu > b->cpu ? -1 : strcmp(a->name, b->name);
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const struct critical_arcs *a = left, *b = right;
+
+    if (a->count != b->count)
+        return a->count < b->count ? 1 : -1;
+    return a->from != b->from ? (a->from < b->from ? -1 : 1) : (a->to < b->to ? -1 : a->to > b->to);
+}
+
+static bool is_same(const struct critical_procedure *a, const struct critical_procedure *b)
+{
+    return a->process == b->process && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->module, b->module) == 0;
+}
+
+static void name_procedure(const struct identities *identities, const struct critical_pc *pc,
+                           struct critical_procedure *row)
+{
+    const struct module_record *module = NULL;
+    const struct procedure_record *procedure =
+        identities_procedure_of(identities, pc->origin, pc->image, pc->pc, &module);
+
+    *row = (struct critical_procedure){.process = pc->process, .cpu = pc->cpu};
+    if (module != NULL)
+        memcpy(row->module, module->name, MODULE_NAME_SIZE);
+    if (procedure != NULL)
+        memcpy(row->name, procedure->name, PROCEDURE_NAME_SIZE);
+}
+
+static int make_procedures(struct critical_path_reading *reading,
+                           const struct identities *identities)
+{
+    struct critical_path *result = reading->result;
+    uint32_t count = reading->parts.pc_keys.count;
+
+    result->procedures = calloc((size_t)count + 1, sizeof(*result->procedures));
+    if (result->procedures == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        struct critical_procedure row;
+        size_t k = 0;
+        name_procedure(identities, &reading->parts.pcs[i], &row);
+        while (k < result->procedure_count && !is_same(&result->procedures[k], &row))
+            k++;
+        if (k == result->procedure_count)
+            result->procedures[result->procedure_count++] = row;
+        else
+            result->procedures[k].cpu += row.cpu;
+    }
+    qsort(result->procedures, result->procedure_count, sizeof(*result->procedures), by_cpu);
+    return 0;
+}
+
+static int say_why(int error, struct problem *problem)
+{
+    return problem_set(problem, error, "%s",
+                       error == -ESTALE ? "the traces have changed while they were read"
+                                        : strerror(-error));
+}
+
+static int replay(struct critical_path_reading *reading, struct history *again,
+                  struct problem *problem)
+{
+    const struct critical_path_options *options = reading->options;
+    struct seen seen = {.reading = reading};
+    struct history_event event;
+    int result = graph_replay(&reading->graph, again, see_stretch, &seen);
+
+    if (result < 0)
+        return problem_set(problem, result, "out of memory");
+    while ((result = history_next(again, &event, problem)) == SOURCE_RECORD) {
+        seen.event = &event;
+        seen.critical = false;
+        seen.edge = UINT32_MAX;
+        int added = graph_add(&reading->graph, &event);
+        if (added == 0 && seen.critical)
+            reading->result->events++;
+        if (added == 0 && options->sees != NULL)
+            added = options->sees(options->context, &event, seen.critical, seen.edge);
+        if (added < 0)
+            return say_why(added, problem);
+    }
+    if (result < 0)
+        return result;
+    result = graph_finish(&reading->graph);
+    return result < 0 ? say_why(result, problem) : 0;
+}
+
+int critical_path_attribute(struct critical_path_reading *reading, struct history *again,
+                            struct critical_path **ret_path, struct problem *problem)
+{
+    struct critical_path *path = reading->result;
+    int result = replay(reading, again, problem);
+
+    if (result < 0)
+        return result;
+    if (make_procedures(reading, history_identities(again)) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    path->arcs = reading->parts.arcs;
+    path->arc_count = reading->parts.arc_keys.count;
+    reading->parts.arcs = NULL;
+    if (path->arc_count > 0)
+        qsort(path->arcs, path->arc_count, sizeof(*path->arcs), by_count);
+    if (reading->options->asked_count == 0 && critical_offer(reading) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    history_counts(again, &path->parallelism->matching);
+    reading->result = NULL;
+    *ret_path = path;
+    return 0;
+}

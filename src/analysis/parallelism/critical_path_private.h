@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* critical_path_private.h: what the files of the critical path share. Private to parallelism/. */
+#ifndef DPM_CRITICAL_PATH_PRIVATE_H
+#define DPM_CRITICAL_PATH_PRIVATE_H
+
+#include "analysis/parallelism/critical_path.h"
+#include "analysis/parallelism/program_graph.h"
+
+/* Of a stretch: */
+struct place {
+    uint64_t end : 62;     /* ns from the beginning */
+    uint64_t by_wait : 1;  /* its wait decided when that is, not its own chain */
+    uint64_t critical : 1; /* it is on the path */
+};
+
+#define PLACE_END_MOST ((1ULL << 62) - 1)
+
+/* A program counter of a process, and what it has used on the path. */
+struct critical_pc {
+    uint64_t pc;
+    uint64_t cpu;
+    uint32_t origin;
+    uint32_t image;
+    uint32_t process;
+};
+
+/* Sums of the second reading. */
+struct critical_parts {
+    struct intern pc_keys;
+    struct critical_pc *pcs;
+    size_t pc_room;
+    struct intern arc_keys;
+    struct critical_arcs *arcs;
+    size_t arc_room;
+};
+
+void critical_parts_done(struct critical_parts *parts);
+
+struct critical_path_reading {
+    const struct critical_path_options *options;
+    struct parallelism_options asked; /* of the graph */
+    bool delays;
+    struct graph graph;
+    struct parallelism *parallelism; /* belongs to the result */
+    struct place *places;            /* [stretches], in a file */
+    uint64_t *tails;                 /* [stretches], in a file */
+    struct stretches place_file;
+    struct stretches tail_file;
+    uint64_t *chains; /* [chains]: how far each has come */
+    struct critical_parts parts;
+    struct critical_path *result;
+};
+
+/* Fills places; returns the length of the longest path. */
+uint64_t critical_forward(struct critical_path_reading *reading, const struct what_if *what_if);
+
+/* How long after the end of its source the wait of a stretch ends. */
+uint64_t critical_delay(const struct critical_path_reading *reading, const struct what_if *what_if,
+                        const struct stretch *stretch);
+
+int critical_what_ifs(struct critical_path_reading *reading, struct problem *problem);
+int critical_offer(struct critical_path_reading *reading);
+
+#endif

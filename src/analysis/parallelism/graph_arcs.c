@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph_arcs.c: what leads to an event besides its own stream's processor time: edges of the history, answers from
+ * outside, and time asleep that nothing metered explains.
+ *
+ *      edges    --+
+ *      outside  --+--> how far along each longest path the event is (graph->arrive), and stretches that wait
+ *      asleep   --+
+ */
+#include "analysis/parallelism/graph_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- arcs ---- */
+
+/* An arc: whatever it makes longer. `bytes`: MESSAGE; `time`: SINCE. */
+static int add_arc(struct graph *graph, struct arrival *arrival, const struct reached *from,
+                   enum stretch_wait wait, uint64_t weight)
+{
+    const struct parallelism_options *options = graph->options;
+    uint64_t most[2] = {from->length[0], 0};
+
+    most[1] = wait == STRETCH_SINCE ? weight : 0;
+    if (most[0] + most[1] > graph->arrive[0])
+        graph->arrive[0] = most[0] + most[1];
+    for (uint32_t i = 1; i < graph->lengths; i++) {
+        const struct placed *placed = &graph->placed[i - 1];
+        uint64_t delay = most[1];
+        if (wait == STRETCH_MESSAGE || wait == STRETCH_SIGNAL)
+            delay = placed_delay(placed, &options->delays,
+                                 graph_machine_of(graph, placed, from->process),
+                                 graph_machine_of(graph, placed, arrival->chain->process),
+                                 wait == STRETCH_MESSAGE ? weight : 0);
+        if (from->length[i] + delay > graph->arrive[i])
+            graph->arrive[i] = from->length[i] + delay;
+    }
+    if (from->stretch == 0)
+        return 0;
+    int64_t added = graph_add_stretch(graph, arrival->chain, wait, from->stretch - 1, weight);
+    return added < 0 ? (int)added : 0;
+}
+
+static int add_message_arc(struct graph *graph, struct arrival *arrival,
+                           const struct history_edge *edge)
+{
+    const struct reached *from = edge->value;
+
+    graph->result->messages++;
+    graph->result->ordered += edge->kind == EDGE_ORDERED;
+    graph->result->inferred += edge->kind == EDGE_INFERRED;
+    return add_arc(graph, arrival, from, STRETCH_MESSAGE, edge->bytes);
+}
+
+/* Who has slept until the end of a file came has waited for what its sender did since its latest event, of which nothing
+ * tells but the time that it took. Where clocks may differ, or other threads of its process are in the same chain, that is not
+ * known either. */
+static uint64_t time_until_end(const struct graph *graph, const struct arrival *arrival,
+                               const struct graph_stream *sender, const struct history_edge *edge)
+{
+    bool alone = graph->options->threads || graph->result->processes[sender->process].streams == 1;
+    uint64_t when = arrival->event->when;
+
+    return alone && arrival->slept && !arrival->woken && edge->origin == arrival->stream->origin &&
+                   when > edge->time
+               ? stretch_whole_time(when - edge->time)
+               : 0;
+}
+
+/* The end of a file, from the latest event of who sent it; the same of a wakeup. */
+static int add_end_arc(struct graph *graph, struct arrival *arrival,
+                       const struct history_edge *edge)
+{
+    struct graph_stream *sender = graph_find_stream(graph, edge->origin, edge->stream);
+    uint64_t time = time_until_end(graph, arrival, sender, edge);
+
+    graph->result->other_arcs++;
+    if (sender->ended)
+        return add_arc(graph, arrival, &sender->at, STRETCH_ORDER, 0);
+    int64_t last = graph_end_here(graph, graph_chain_of(graph, sender));
+    if (last < 0)
+        return (int)last;
+    graph_reach(graph, graph->here, graph_chain_of(graph, sender), (uint32_t)last);
+    graph->result->asleep.count += time > 0;
+    graph->result->asleep.time += time;
+    return add_arc(graph, arrival, graph->here, time == 0 ? STRETCH_ORDER : STRETCH_SINCE, time);
+}
+
+/* The first event of a chain that another one has created: it begins there. */
+static void begin_after(struct graph *graph, const struct arrival *arrival,
+                        const struct reached *from)
+{
+    uint32_t number = arrival->chain->number;
+
+    if (from->stretch == 0 || graph->starts[number].first != NO_STRETCH ||
+        graph->stretches.at[from->stretch - 1].chain == number)
+        return;
+    graph->stretches.at[from->stretch - 1].weight = number + 1;
+    graph->starts[number].created = true;
+}
+
+static void add_creation(struct graph *graph, const struct arrival *arrival,
+                         const struct reached *from)
+{
+    graph->result->other_arcs++;
+    for (uint32_t i = 0; i < graph->lengths; i++)
+        if (from->length[i] > arrival->chain->length[i])
+            arrival->chain->length[i] = from->length[i];
+    if (graph->keeps && graph->see == NULL)
+        begin_after(graph, arrival, from);
+}
+
+static int add_other_arc(struct graph *graph, struct arrival *arrival,
+                         const struct history_edge *edge)
+{
+    bool signal = edge->kind == EDGE_ROOM || edge->kind == EDGE_CONNECTION;
+
+    graph->result->other_arcs++;
+    return add_arc(graph, arrival, edge->value, signal ? STRETCH_SIGNAL : STRETCH_ORDER, 0);
+}
+
+#define SOON 1000000 /* ns; a message may be a little older than the wait that it ends */
+
+/* Whether a wait can have been ended by this: not one for any of several paths by what is older; and none whose stream has
+ * computed for longer since then than has passed: its time was out before, or something else had come. */
+static bool may_have_woken(const struct arrival *arrival, const struct history_edge *edge)
+{
+    const struct graph_stream *stream = arrival->stream;
+
+    if (edge->kind == EDGE_WAKEUP)
+        return true;
+    if (stream->sleeps == AWAKE || edge->origin != stream->origin)
+        return true;
+    return edge->time + arrival->cpu <= arrival->event->event.header->time + SOON &&
+           (stream->sleeps != WAITS_FOR_ANY || edge->time + SOON >= stream->since);
+}
+
+/* Whether it comes from the latest event of a stream, whatever that was: the end of a file, or a wakeup by who had ended. */
+static bool begins_at_end(const struct history_edge *edge)
+{
+    return edge->kind == EDGE_END || (edge->kind == EDGE_WAKEUP && edge->value == NULL);
+}
+
+/* Whether it comes from an event of the graph. */
+static bool is_of_graph(struct graph *graph, const struct arrival *arrival,
+                        const struct history_edge *edge)
+{
+    const struct reached *from = edge->value;
+
+    if (begins_at_end(edge)) {
+        const struct graph_stream *sender = graph_find_stream(graph, edge->origin, edge->stream);
+        return sender != NULL && (sender->chain != 0 || sender->ended) && sender != arrival->stream;
+    }
+    return from != NULL && from->process != NO_PROCESS_NUMBER;
+}
+
+/* Whether it is an arc. */
+static bool counts(struct graph *graph, const struct arrival *arrival,
+                   const struct history_edge *edge)
+{
+    return (edge->kind <= EDGE_INFERRED || !graph->options->messages_only) &&
+           is_of_graph(graph, arrival, edge);
+}
+
+void graph_look_at_edges(struct graph *graph, struct arrival *arrival)
+{
+    const struct history_event *event = arrival->event;
+
+    arrival->answered = arrival->woken = false;
+    for (uint32_t i = 0; i < event->edge_count; i++) {
+        const struct history_edge *edge = &event->edges[i];
+        if (edge->kind == EDGE_CREATION || !is_of_graph(graph, arrival, edge) ||
+            !may_have_woken(arrival, edge))
+            continue;
+        *(edge->kind == EDGE_WAKEUP ? &arrival->woken : &arrival->answered) = true;
+    }
+    arrival->explained = arrival->answered || arrival->woken;
+}
+
+void graph_add_creation(struct graph *graph, const struct arrival *arrival)
+{
+    const struct history_event *event = arrival->event;
+
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        if (event->edges[i].kind == EDGE_CREATION && counts(graph, arrival, &event->edges[i]))
+            add_creation(graph, arrival, event->edges[i].value);
+}
+
+int graph_add_edges(struct graph *graph, struct arrival *arrival)
+{
+    const struct history_event *event = arrival->event;
+    int result = 0;
+
+    for (uint32_t i = 0; i < event->edge_count && result >= 0; i++) {
+        const struct history_edge *edge = &event->edges[i];
+        graph->edge = i;
+        if (edge->kind == EDGE_CREATION || !counts(graph, arrival, edge))
+            continue;
+        if (begins_at_end(edge))
+            result = add_end_arc(graph, arrival, edge);
+        else if (edge->kind <= EDGE_INFERRED)
+            result = add_message_arc(graph, arrival, edge);
+        else
+            result = add_other_arc(graph, arrival, edge);
+    }
+    graph->edge = UINT32_MAX;
+    return result;
+}
+
+/* ---- outside ---- */
+
+static struct request *find_request(const struct graph *graph, uint32_t origin, uint32_t path)
+{
+    uint32_t found = lookup_find(&graph->paths, number_key(origin, path));
+
+    return found == LOOKUP_NONE ? NULL : pool_at(&graph->requests, found);
+}
+
+int graph_note_request(struct graph *graph, const struct arrival *arrival)
+{
+    const struct record *record = (const struct record *)arrival->event->event.header;
+    uint32_t origin = arrival->stream->origin, path = record->message.path;
+    struct request *request = find_request(graph, origin, path);
+    int64_t stretch = graph_end_here(graph, arrival->chain);
+
+    if (stretch < 0)
+        return (int)stretch;
+    if (request == NULL) {
+        int64_t index = pool_take(&graph->requests);
+        if (index < 0 || lookup_set(&graph->paths, number_key(origin, path), (uint32_t)index) < 0)
+            return -ENOMEM;
+        request = pool_at(&graph->requests, (uint32_t)index);
+    }
+    request->time = record->header.time;
+    graph_reach(graph, &request->at, arrival->chain, (uint32_t)stretch);
+    return 0;
+}
+
+void graph_forget_path(struct graph *graph, uint32_t origin, uint32_t path)
+{
+    uint32_t found = lookup_find(&graph->paths, number_key(origin, path));
+
+    if (found == LOOKUP_NONE)
+        return;
+    pool_give(&graph->requests, found);
+    lookup_remove(&graph->paths, number_key(origin, path));
+}
+
+/* A RECEIVE from outside: since the same process has sent something there, this time has passed (thesis,
+ * figure 5.3). */
+int graph_add_outside(struct graph *graph, struct arrival *arrival)
+{
+    const struct record *record = (const struct record *)arrival->event->event.header;
+    const struct request *request =
+        find_request(graph, arrival->stream->origin, record->message.path);
+
+    uint64_t came = arrival->event->came;
+    if (request == NULL || request->at.process != arrival->chain->process || came < request->time)
+        return 0;
+    uint64_t since = record->header.time - request->time;
+    uint64_t awake = arrival->slept ? arrival->cpu : 0; /* comes behind it */
+    since = since > awake ? since - awake : 0;
+    /* in its queue it has waited for its receiver */
+    uint64_t time = stretch_whole_time(since < came - request->time ? since : came - request->time);
+    graph->result->outside.count++;
+    graph->result->outside.time += time;
+    arrival->explained = true;
+    return add_arc(graph, arrival, &request->at, STRETCH_SINCE, time);
+}
+
+/* Nothing explains why it slept: an arc of that time, from where it fell asleep. */
+int graph_add_sleep(struct graph *graph, struct arrival *arrival, uint64_t time)
+{
+    struct graph_stream *stream = arrival->stream;
+    int64_t added = 0;
+
+    graph->result->asleep.count++;
+    graph->result->asleep.time += time;
+    for (uint32_t i = 0; i < graph->lengths; i++)
+        if (stream->at.length[i] + time > graph->arrive[i])
+            graph->arrive[i] = stream->at.length[i] + time;
+    if (stream->at.stretch != 0)
+        added =
+            graph_add_stretch(graph, arrival->chain, STRETCH_SINCE, stream->at.stretch - 1, time);
+    else if (graph->options->threads || arrival->chain->last == 0)
+        added = graph_add_stretch(graph, arrival->chain, STRETCH_SLEEP, NO_STRETCH, time);
+    return added < 0 ? (int)added : 0;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* parallelism.c: P = T / t_max of a history, for several assignments at once. See parallelism.h. */
+#include "analysis/parallelism/program_graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *parallelism_step_name(enum parallelism_step step)
+{
+    static const char *const names[] = {"max", "delay", "sharing"};
+
+    return step < STEP_COUNT ? names[step] : "unknown";
+}
+
+double parallelism_factor(const struct parallelism *parallelism, const struct parallelism_row *row)
+{
+    return row->longest == 0 ? 0 : (double)parallelism->total / (double)row->longest;
+}
+
+static double ratio(double part, double whole)
+{
+    return whole == 0 ? 0 : part / whole;
+}
+
+static uint64_t longest_of(const struct parallelism *parallelism, uint32_t assignment,
+                           enum parallelism_step step)
+{
+    for (size_t i = 0; i < parallelism->row_count; i++)
+        if (parallelism->rows[i].assignment == assignment && parallelism->rows[i].step == step)
+            return parallelism->rows[i].longest;
+    return 0;
+}
+
+void parallelism_efficiency(const struct parallelism *parallelism, uint32_t assignment,
+                            struct parallelism_efficiency *ret_efficiency)
+{
+    double most = (double)longest_of(parallelism, assignment, STEP_MAX);
+    double delayed = (double)longest_of(parallelism, assignment, STEP_DELAY);
+    double largest = (double)parallelism->largest;
+
+    *ret_efficiency = (struct parallelism_efficiency){
+        .load_balance = ratio((double)parallelism->total, parallelism->streams * largest),
+        .serialisation = ratio(largest, most),
+        .transfer = ratio(most, delayed),
+    };
+}
+
+bool parallelism_has_threads(const struct parallelism *parallelism)
+{
+    for (size_t i = 0; i < parallelism->process_count; i++)
+        if (parallelism->processes[i].streams > 1)
+            return true;
+    return false;
+}
+
+void parallelism_free(struct parallelism *parallelism)
+{
+    if (parallelism == NULL)
+        return;
+    for (size_t i = 0; i < parallelism->search_count; i++)
+        free(parallelism->searches[i].machines);
+    free(parallelism->searches);
+    free(parallelism->processes);
+    free(parallelism->paths);
+    free(parallelism->rows);
+    free(parallelism);
+}
+
+static void add_row(struct parallelism *parallelism, size_t assignment, enum parallelism_step step,
+                    uint64_t longest)
+{
+    parallelism->rows[parallelism->row_count++] = (struct parallelism_row){
+        .assignment = (uint32_t)assignment, .step = step, .longest = longest};
+}
+
+static int explain(const struct graph *graph, size_t assignment, int error, struct problem *problem)
+{
+    return problem_set(problem, error, "%s: %s", graph->options->assignments[assignment].name,
+                       error == -EDEADLK ? "the graph has a circle" : strerror(-error));
+}
+
+/* An assignment that has to be found first; its steps are simulated, then. */
+static int add_searched(struct graph *graph, size_t assignment, struct parallelism *parallelism)
+{
+    struct parallelism_search *search = &parallelism->searches[parallelism->search_count];
+    struct placed *placed = &graph->placed[assignment];
+    uint64_t delayed;
+    int result = assignment_search(graph, placed, search);
+
+    if (result < 0)
+        return result;
+    search->assignment = (uint32_t)assignment;
+    parallelism->search_count++;
+    placed->unlimited = true;
+    result = sharing_simulate(graph, placed, &delayed);
+    placed->unlimited = false;
+    if (result < 0)
+        return result;
+    add_row(parallelism, assignment, STEP_MAX, graph->longest[0]);
+    add_row(parallelism, assignment, STEP_DELAY, delayed);
+    add_row(parallelism, assignment, STEP_SHARING, search->longest);
+    return 0;
+}
+
+static int add_given(const struct graph *graph, size_t assignment, struct parallelism *parallelism)
+{
+    uint64_t longest;
+
+    add_row(parallelism, assignment, STEP_MAX, graph->longest[0]);
+    add_row(parallelism, assignment, STEP_DELAY, graph->longest[1 + assignment]);
+    if (!graph->options->sharing)
+        return 0;
+    int result = sharing_simulate(graph, &graph->placed[assignment], &longest);
+    if (result == 0)
+        add_row(parallelism, assignment, STEP_SHARING, longest);
+    return result;
+}
+
+static int make_rows(struct graph *graph, struct parallelism *parallelism, struct problem *problem)
+{
+    const struct parallelism_options *options = graph->options;
+
+    parallelism->rows =
+        calloc(options->assignment_count * STEP_COUNT + 1, sizeof(*parallelism->rows));
+    parallelism->searches = calloc(options->assignment_count + 1, sizeof(*parallelism->searches));
+    if (parallelism->rows == NULL || parallelism->searches == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < options->assignment_count; i++) {
+        int result = options->assignments[i].kind == SEARCHED ? add_searched(graph, i, parallelism)
+                                                              : add_given(graph, i, parallelism);
+        if (result < 0)
+            return explain(graph, i, result, problem);
+    }
+    return 0;
+}
+
+int parallelism_read_history(struct history *history, const struct parallelism_options *options,
+                             struct parallelism **ret_parallelism, struct problem *problem)
+{
+    struct parallelism *parallelism = calloc(1, sizeof(*parallelism));
+    struct graph *graph = calloc(1, sizeof(*graph));
+    int result = -ENOMEM;
+
+    if (parallelism == NULL || graph == NULL) {
+        problem_set(problem, result, "out of memory");
+        free(parallelism);
+        free(graph);
+        return result;
+    }
+    result = graph_init(graph, options, history, parallelism, problem);
+    if (result == 0)
+        result = graph_read(graph, history, problem);
+    if (result == 0)
+        result = make_rows(graph, parallelism, problem);
+    history_counts(history, &parallelism->matching);
+    graph_done(graph);
+    free(graph);
+    if (result < 0)
+        parallelism_free(parallelism);
+    else
+        *ret_parallelism = parallelism;
+    return result;
+}

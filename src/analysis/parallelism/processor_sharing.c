@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * processor_sharing.c: step 3: how long it takes if streams share the processors of their machines.
+ *
+ *      With k chains running on c cores of speed s, each advances s * min(1, c / k) of its processor time in a unit
+ *      of elapsed time. A machine counts what a chain that always ran would have got; so a chain that needs `cpu`
+ *      ends when the count is `cpu` further, however many come and go meanwhile:
+ *
+ *      machine   count ----------> 120     chains by the count at which they end: 125, 140, 300
+ *
+ *      Events in the order of simulated time: the next chain to end on some machine (a heap of machines), or the
+ *      next one whose message comes or whose time has passed (a heap of chains).
+ *
+ * Processor sharing in elapsed time, and not the thesis' appendix A, which lets all machines advance by the
+ * same slice of process time and agrees only on one machine, or with one process to each.
+ */
+#include "analysis/parallelism/program_graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NO_INDEX UINT32_MAX
+
+/* What a heap holds: the least key first. */
+struct entry {
+    double key;
+    uint32_t what;
+};
+
+struct heap {
+    struct entry *at;
+    uint32_t count;
+    size_t room;
+};
+
+struct running {
+    uint32_t stretch;     /* where it is */
+    uint32_t machine;     /* index into the simulation's */
+    uint32_t next_waiter; /* of the same stretch: chain + 1 */
+    bool alive;
+};
+
+struct processors {
+    struct heap chains; /* by the count at which they end */
+    double count;       /* ns that a chain which always ran has got ... */
+    double when;        /* ... at this time */
+    double cores;
+    double speed;
+    uint32_t place; /* in the heap of machines, or NO_INDEX */
+};
+
+/* A stretch that others wait for, until the last has come. */
+struct end {
+    double time; /* when it ended; < 0: it has not */
+    uint32_t users;
+    uint32_t first_waiter; /* chain + 1 */
+    bool kept;             /* nobody knows how many will come */
+};
+
+struct simulation {
+    const struct graph *graph;
+    const struct placed *placed;
+    double now;
+    struct running *chains; /* [graph->chain_count] */
+    struct lookup machine_numbers;
+    struct processors *machines;
+    uint32_t machine_count;
+    size_t machine_room;
+    struct heap next;   /* machines, by when their next chain ends */
+    struct heap timers; /* chains, by when they go on */
+    struct lookup end_numbers;
+    struct pool ends;
+    uint32_t living;
+};
+
+/* ---- heaps ---- */
+
+static void put(struct heap *heap, struct simulation *placing, uint32_t at, struct entry entry)
+{
+    heap->at[at] = entry;
+    if (placing != NULL)
+        placing->machines[entry.what].place = at;
+}
+
+static void rise(struct heap *heap, struct simulation *placing, uint32_t at, struct entry entry)
+{
+    for (; at > 0 && heap->at[(at - 1) / 2].key > entry.key; at = (at - 1) / 2)
+        put(heap, placing, at, heap->at[(at - 1) / 2]);
+    put(heap, placing, at, entry);
+}
+
+static void sink(struct heap *heap, struct simulation *placing, uint32_t at, struct entry entry)
+{
+    for (;;) {
+        uint32_t child = at * 2 + 1;
+        if (child >= heap->count)
+            break;
+        if (child + 1 < heap->count && heap->at[child + 1].key < heap->at[child].key)
+            child++;
+        if (heap->at[child].key >= entry.key)
+            break;
+        put(heap, placing, at, heap->at[child]);
+        at = child;
+    }
+    put(heap, placing, at, entry);
+}
+
+static int push(struct heap *heap, struct simulation *placing, struct entry entry)
+{
+    if (array_reserve(&heap->at, &heap->room, (size_t)heap->count + 1, sizeof(*heap->at)) < 0)
+        return -ENOMEM;
+    rise(heap, placing, heap->count++, entry);
+    return 0;
+}
+
+static struct entry pop(struct heap *heap, struct simulation *placing)
+{
+    struct entry first = heap->at[0], last = heap->at[--heap->count];
+
+    if (placing != NULL)
+        placing->machines[first.what].place = NO_INDEX;
+    if (heap->count > 0)
+        sink(heap, placing, 0, last);
+    return first;
+}
+
+/* ---- machines ---- */
+
+static uint32_t cores_of(const struct simulation *simulation, uint32_t machine)
+{
+    const struct assignment *assignment = simulation->placed->assignment;
+
+    if (simulation->placed->unlimited)
+        return UINT32_MAX;
+    if (assignment->kind == ASSIGNED)
+        return assignment->machines[machine].cores;
+    if (assignment->cores != 0)
+        return assignment->cores;
+    if (assignment->kind == AS_RECORDED && machine < simulation->graph->machine_count &&
+        simulation->graph->machines[machine].cpus != 0)
+        return simulation->graph->machines[machine].cpus;
+    return 1;
+}
+
+/* Index of a machine by its number in the assignment, or -ENOMEM. */
+static int64_t find_machine(struct simulation *simulation, uint32_t number)
+{
+    uint32_t found = lookup_find(&simulation->machine_numbers, number);
+    uint32_t count = simulation->machine_count;
+
+    if (found != LOOKUP_NONE)
+        return found;
+    if (array_reserve(&simulation->machines, &simulation->machine_room, (size_t)count + 1,
+                      sizeof(*simulation->machines)) < 0 ||
+        lookup_set(&simulation->machine_numbers, number, count) < 0)
+        return -ENOMEM;
+    simulation->machines[count] = (struct processors){
+        .cores = cores_of(simulation, number),
+        .speed = placed_speed(simulation->placed, number),
+        .place = NO_INDEX,
+    };
+    return simulation->machine_count++;
+}
+
+static double rate_of(const struct processors *machine)
+{
+    double share = machine->cores / machine->chains.count;
+
+    return machine->speed * (share < 1 ? share : 1);
+}
+
+/* Brings its count up to now; to be called before chains come or go. */
+static void advance(const struct simulation *simulation, struct processors *machine)
+{
+    if (machine->chains.count > 0)
+        machine->count += (simulation->now - machine->when) * rate_of(machine);
+    else
+        machine->count = 0; /* small numbers are exact */
+    machine->when = simulation->now;
+}
+
+/* Chains have come or gone: when the next one ends. */
+static int reckon(struct simulation *simulation, uint32_t index)
+{
+    struct processors *machine = &simulation->machines[index];
+    struct heap *heap = &simulation->next;
+
+    if (machine->chains.count == 0) {
+        uint32_t place = machine->place;
+        if (place == NO_INDEX)
+            return 0;
+        struct entry last = heap->at[--heap->count];
+        machine->place = NO_INDEX;
+        if (place == heap->count)
+            return 0;
+        if (place > 0 && heap->at[(place - 1) / 2].key > last.key)
+            rise(heap, simulation, place, last);
+        else
+            sink(heap, simulation, place, last);
+        return 0;
+    }
+    double left = machine->chains.at[0].key - machine->count;
+    struct entry entry = {machine->when + (left > 0 ? left : 0) / rate_of(machine), index};
+    if (machine->place == NO_INDEX)
+        return push(heap, simulation, entry);
+    if (entry.key < heap->at[machine->place].key)
+        rise(heap, simulation, machine->place, entry);
+    else
+        sink(heap, simulation, machine->place, entry);
+    return 0;
+}
+
+/* ---- ends of stretches ---- */
+
+static struct end *find_end(struct simulation *simulation, uint32_t stretch)
+{
+    uint32_t found = lookup_find(&simulation->end_numbers, stretch);
+
+    return found == LOOKUP_NONE ? NULL : pool_at(&simulation->ends, found);
+}
+
+/* NULL: out of memory. */
+static struct end *add_end(struct simulation *simulation, uint32_t stretch, double time)
+{
+    uint32_t users = simulation->graph->stretches.at[stretch].users;
+    int64_t index = pool_take(&simulation->ends);
+
+    if (index < 0 || lookup_set(&simulation->end_numbers, stretch, (uint32_t)index) < 0)
+        return NULL;
+    struct end *end = pool_at(&simulation->ends, (uint32_t)index);
+    *end = (struct end){.time = time, .users = users, .kept = users == STRETCH_USERS_MOST};
+    return end;
+}
+
+static void leave_end(struct simulation *simulation, struct end *end, uint32_t stretch)
+{
+    if (end->kept || --end->users > 0)
+        return;
+    pool_give(&simulation->ends, lookup_find(&simulation->end_numbers, stretch));
+    lookup_remove(&simulation->end_numbers, stretch);
+}
+
+/* How long after the end of its source a stretch's wait ends, ns. */
+static double delay_after(const struct simulation *simulation, const struct stretch *stretch)
+{
+    const struct graph *graph = simulation->graph;
+    const struct stretch *source = &graph->stretches.at[stretch->source];
+
+    if (stretch->wait == STRETCH_ORDER)
+        return 0;
+    if (stretch->wait == STRETCH_SINCE)
+        return (double)stretch_time(stretch);
+    return (double)placed_delay(
+        simulation->placed, &graph->options->delays,
+        graph_machine_of(graph, simulation->placed, graph->starts[source->chain].process),
+        graph_machine_of(graph, simulation->placed, graph->starts[stretch->chain].process),
+        stretch->wait == STRETCH_SIGNAL ? 0 : stretch->weight);
+}
+
+/* ---- chains ---- */
+
+static int begin_stretch(struct simulation *simulation, uint32_t chain);
+
+static int start_chain(struct simulation *simulation, uint32_t chain)
+{
+    const struct graph *graph = simulation->graph;
+    struct running *running = &simulation->chains[chain];
+
+    if (graph->starts[chain].first == NO_STRETCH || running->alive)
+        return 0;
+    int64_t machine = find_machine(
+        simulation, graph_machine_of(graph, simulation->placed, graph->starts[chain].process));
+    if (machine < 0)
+        return -ENOMEM;
+    running->alive = true;
+    running->stretch = graph->starts[chain].first;
+    running->machine = (uint32_t)machine;
+    simulation->living++;
+    return begin_stretch(simulation, chain);
+}
+
+static int wait_until(struct simulation *simulation, uint32_t chain, double time)
+{
+    return push(&simulation->timers, NULL,
+                (struct entry){time > simulation->now ? time : simulation->now, chain});
+}
+
+/* Who waits for the end of a stretch goes on, when its delay is over. */
+static int wake_waiters(struct simulation *simulation, struct end *end, uint32_t stretch)
+{
+    uint32_t waiter = end->first_waiter;
+
+    end->first_waiter = 0;
+    while (waiter != 0) {
+        struct running *running = &simulation->chains[waiter - 1];
+        uint32_t next = running->next_waiter;
+        running->next_waiter = 0;
+        const struct stretch *waiting = &simulation->graph->stretches.at[running->stretch];
+        if (wait_until(simulation, waiter - 1, end->time + delay_after(simulation, waiting)) < 0)
+            return -ENOMEM;
+        leave_end(simulation, end, stretch);
+        waiter = next;
+    }
+    return 0;
+}
+
+/* A stretch has ended, wait and all: who waits for it is told, and the next one begins. */
+static int end_stretch(struct simulation *simulation, uint32_t chain)
+{
+    struct running *running = &simulation->chains[chain];
+    uint32_t index = running->stretch;
+    const struct stretch *stretch = &simulation->graph->stretches.at[index];
+
+    if (stretch->users > 0) {
+        struct end *end = find_end(simulation, index);
+        if (end != NULL)
+            end->time = simulation->now;
+        else
+            end = add_end(simulation, index, simulation->now);
+        if (end == NULL || wake_waiters(simulation, end, index) < 0)
+            return -ENOMEM;
+    }
+    if (stretch->wait == STRETCH_CREATES && stretch->weight != 0 &&
+        start_chain(simulation, stretch->weight - 1) < 0)
+        return -ENOMEM;
+    if (stretch->next == 0) {
+        simulation->living--;
+        return 0;
+    }
+    running->stretch = index + stretch->next;
+    return begin_stretch(simulation, chain);
+}
+
+/* Its processor time is over: it waits, if it has to. */
+static int begin_wait(struct simulation *simulation, uint32_t chain)
+{
+    struct running *running = &simulation->chains[chain];
+    const struct stretch *stretch = &simulation->graph->stretches.at[running->stretch];
+
+    if (stretch->wait == STRETCH_RUNS || stretch->wait == STRETCH_CREATES)
+        return wait_until(simulation, chain, simulation->now);
+    if (stretch->wait == STRETCH_SLEEP)
+        return wait_until(simulation, chain, simulation->now + (double)stretch_time(stretch));
+    struct end *end = find_end(simulation, stretch->source);
+    if (end == NULL && (end = add_end(simulation, stretch->source, -1)) == NULL)
+        return -ENOMEM;
+    if (end->time < 0) {
+        running->next_waiter = end->first_waiter;
+        end->first_waiter = chain + 1;
+        return 0;
+    }
+    double time = end->time + delay_after(simulation, stretch);
+    leave_end(simulation, end, stretch->source);
+    return wait_until(simulation, chain, time);
+}
+
+static int begin_stretch(struct simulation *simulation, uint32_t chain)
+{
+    struct running *running = &simulation->chains[chain];
+    const struct stretch *stretch = &simulation->graph->stretches.at[running->stretch];
+    struct processors *machine = &simulation->machines[running->machine];
+
+    if (stretch->cpu == 0)
+        return begin_wait(simulation, chain);
+    advance(simulation, machine);
+    if (push(&machine->chains, NULL, (struct entry){machine->count + (double)stretch->cpu, chain}) <
+        0)
+        return -ENOMEM;
+    return reckon(simulation, running->machine);
+}
+
+/* The next chain of this machine has got its processor time. */
+static int end_next(struct simulation *simulation, uint32_t index)
+{
+    struct processors *machine = &simulation->machines[index];
+
+    advance(simulation, machine);
+    struct entry ended = pop(&machine->chains, NULL);
+    if (machine->count < ended.key) /* by rounding */
+        machine->count = ended.key;
+    int result = reckon(simulation, index);
+    return result < 0 ? result : begin_wait(simulation, ended.what);
+}
+
+static int run(struct simulation *simulation)
+{
+    struct heap *next = &simulation->next, *timers = &simulation->timers;
+    int result = 0;
+
+    while (result == 0 && next->count + timers->count > 0) {
+        if (next->count > 0 && (timers->count == 0 || next->at[0].key < timers->at[0].key)) {
+            simulation->now = next->at[0].key;
+            result = end_next(simulation, next->at[0].what);
+        } else {
+            simulation->now = timers->at[0].key;
+            result = end_stretch(simulation, pop(timers, NULL).what);
+        }
+    }
+    return result < 0 ? result : simulation->living > 0 ? -EDEADLK : 0;
+}
+
+int sharing_simulate(const struct graph *graph, const struct placed *placed, uint64_t *ret_longest)
+{
+    struct simulation simulation = {.graph = graph, .placed = placed};
+    int result = 0;
+
+    simulation.ends.size = sizeof(struct end);
+    simulation.chains = calloc((size_t)graph->chain_count + 1, sizeof(*simulation.chains));
+    if (simulation.chains == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < graph->chain_count && result == 0; i++)
+        if (!graph->starts[i].created)
+            result = start_chain(&simulation, i);
+    if (result == 0)
+        result = run(&simulation);
+    if (result == 0)
+        *ret_longest = (uint64_t)(simulation.now + 0.5);
+    for (uint32_t i = 0; i < simulation.machine_count; i++)
+        free(simulation.machines[i].chains.at);
+    free(simulation.machines);
+    free(simulation.chains);
+    free(simulation.next.at);
+    free(simulation.timers.at);
+    lookup_done(&simulation.machine_numbers);
+    lookup_done(&simulation.end_numbers);
+    pool_done(&simulation.ends);
+    return result;
+}

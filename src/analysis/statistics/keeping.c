@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keeping.c: what the rows of a result point to, each kept once, and the end of a result.
+ *
+ *      pairs:   client > {1, 2}   server > {1, 2}   ...
+ *                          \__________ | ___
+ *      pieces:  "client"          {1, 2}        ...       found by the hash of their bytes
+ */
+#include "analysis/statistics/statistics_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of different bytes with the same hash, which hardly ever are, the later ones ask for the next key. */
+const void *communication_keep(struct communication *communication, const void *bytes, size_t size)
+{
+    for (uint64_t key = hash_bytes(size, bytes, size);; key++) {
+        uint32_t count = communication->piece_keys.count;
+        if (array_reserve(&communication->pieces, &communication->piece_capacity, (size_t)count + 1,
+                          sizeof(*communication->pieces)) < 0)
+            return NULL;
+        int64_t index = intern_add(&communication->piece_keys, key);
+        if (index < 0)
+            return NULL;
+        struct communication_piece *piece = &communication->pieces[index];
+        if (piece->bytes == NULL) {
+            piece->size = size;
+            piece->bytes = arena_allocate(&communication->memory, size + 1);
+            if (piece->bytes != NULL && size > 0)
+                memcpy(piece->bytes, bytes, size);
+            return piece->bytes;
+        }
+        if (piece->size == size && memcmp(piece->bytes, bytes, size) == 0)
+            return piece->bytes;
+    }
+}
+
+const char *communication_keep_text(struct communication *communication, const char *text)
+{
+    return communication_keep(communication, text, strlen(text) + 1);
+}
+
+void times_done(struct times *times)
+{
+    for (unsigned kind = 0; kind < TIME_KINDS; kind++)
+        histogram_done(&times->of[kind]);
+}
+
+void communication_drop_processes(struct communication *communication)
+{
+    for (size_t i = 0; i < communication->process_count; i++) {
+        histogram_done(&communication->processes[i].sizes);
+        times_done(&communication->processes[i].times);
+    }
+    free(communication->processes);
+    communication->processes = NULL;
+    communication->process_count = 0;
+}
+
+void communication_drop_pairs(struct communication *communication)
+{
+    for (size_t i = 0; i < communication->pair_count; i++) {
+        histogram_done(&communication->pairs[i].sizes);
+        times_done(&communication->pairs[i].times);
+    }
+    intern_done(&communication->pair_keys);
+    free(communication->pairs);
+    communication->pairs = NULL;
+    communication->pair_count = communication->pair_capacity = 0;
+}
+
+static void drop_paths(struct communication *communication)
+{
+    for (size_t i = 0; i < communication->path_count; i++) {
+        histogram_done(&communication->paths[i].sizes);
+        times_done(&communication->paths[i].times);
+    }
+    free(communication->paths);
+}
+
+void communication_free(struct communication *communication)
+{
+    if (communication == NULL)
+        return;
+    communication_drop_processes(communication);
+    communication_drop_pairs(communication);
+    drop_paths(communication);
+    arena_done(&communication->memory);
+    free(communication->pieces);
+    intern_done(&communication->piece_keys);
+    free(communication->machines);
+    free(communication->intervals);
+    free(communication->procedures);
+    free(communication);
+}

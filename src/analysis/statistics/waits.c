@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waits.c: how long streams wait: receivers for messages, senders for room. See statistics_private.h.
+ *
+ *      RECEIVECALL ----- STOP ... ------------ RECEIVE      a receiver's wait; most other records end it
+ *      SENDCALL -- SENDCALL ------------------ SEND         a sender's, from the first SENDCALL on
+ *
+ * A call may end in vain (its time is out, or there is a signal), which nothing tells. So a wait has ended when the stream
+ * uses another path, or sleeps in another call; and the processor time that it has used since its call is not waiting.
+ * Times are those of the stream's own clock, whatever is known of others.
+ */
+#include "analysis/statistics/statistics_private.h"
+
+static void begin(struct stream_wait *wait, const struct statistics_stream *stream, uint32_t path,
+                  uint64_t time)
+{
+    *wait = (struct stream_wait){.since = time, .proc_time = stream->proc_time, .path = path};
+}
+
+/* A UDP socket has a path for each peer, and may wait on the one without. */
+static bool are_of_one_socket(const struct statistics *statistics, uint32_t origin, uint32_t a,
+                              uint32_t b)
+{
+    const struct path_record *one = identities_path(statistics->identities, origin, a),
+                             *other = identities_path(statistics->identities, origin, b);
+
+    return one != NULL && other != NULL && one->inode != 0 && one->inode == other->inode;
+}
+
+static bool is_for(const struct statistics *statistics, const struct stream_wait *wait,
+                   const struct statistics_stream *stream, uint32_t path)
+{
+    return wait->path == 0 || wait->path == path ||
+           are_of_one_socket(statistics, stream->origin, wait->path, path);
+}
+
+/* A message was received, or sent, on this path: the wait is over. Returns 0 or -ENOMEM. */
+static int end(struct statistics *statistics, const struct stream_wait *wait,
+               const struct statistics_stream *stream, struct statistics_use *use,
+               enum value_kind kind, uint64_t time, uint32_t path)
+{
+    if (wait->since == 0 || use == NULL || !is_for(statistics, wait, stream, path))
+        return 0;
+    uint64_t waited = time_since(wait->since, time);
+    uint64_t used = proc_time_used(wait->proc_time, stream->proc_time);
+    return statistics_add_value(statistics, use, kind, waited > used ? waited - used : 0);
+}
+
+static void forget(struct statistics_stream *stream)
+{
+    stream->waits.since = stream->blocked.since = 0;
+}
+
+/* It has slept for a disk, or for a lock within its call: for so long it has not waited for messages or for room. */
+static void leave_out(struct statistics_stream *stream, uint64_t slept)
+{
+    if (stream->waits.since != 0)
+        stream->waits.since += slept;
+    if (stream->blocked.since != 0)
+        stream->blocked.since += slept;
+}
+
+int waits_follow(struct statistics *statistics, struct statistics_stream *stream,
+                 struct statistics_use *use, const struct record *record)
+{
+    unsigned id = record->header.id;
+    /* a send is over when it is told */
+    uint64_t span = id <= EVENT_RECEIVE && id != EVENT_SEND ? message_span(record) : 0;
+    uint64_t time = record->header.time - span;
+    uint32_t path = id <= EVENT_RECEIVE ? record->message.path : 0;
+    const struct stream_wait waits = stream->waits, blocked = stream->blocked;
+
+    switch (id) {
+    case EVENT_RECEIVECALL:
+        stream->blocked.since = 0; /* that send has ended in vain */
+        begin(&stream->waits, stream, path, time);
+        return 0;
+    case EVENT_RECEIVE:
+        stream->waits.since = 0;
+        if (record->header.flags & RECORD_END_OF_FILE && record->message.bytes == 0)
+            return 0; /* it is no message */
+        return end(statistics, &waits, stream, use, VALUE_RECEIVER_WAIT, time, path);
+    case EVENT_SENDCALL:
+        stream->waits.since = 0;
+        if (blocked.since == 0 || blocked.path != path)
+            begin(&stream->blocked, stream, path, time);
+        return 0;
+    case EVENT_SEND:
+        forget(stream);
+        return end(statistics, &blocked, stream, use, VALUE_SENDER_BLOCKED, time, path);
+    case EVENT_BLOCK:
+        if (record->block.state & 1) /* interruptible */
+            forget(stream);
+        else
+            leave_out(stream, record->block.duration);
+        return 0;
+    case EVENT_STOPPROCESS:
+    case EVENT_STARTPROCESS:
+    case EVENT_CREATEPATH: /* these are told when a path is first used: in the call that receives */
+    case EVENT_CONNECT:
+    case EVENT_ACCEPT:
+    case EVENT_WAKEUP: /* as the call that receives may let somebody go */
+        return 0;
+    default:
+        stream->waits.since = 0;
+        return 0;
+    }
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* calibrate_network.c: addresses and sockets of `dpm calibrate` between machines. See calibrate.h. */
+#include "calibrate/calibrate.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* ---- addresses ---- */
+
+/* Splits "host:port", "[::1]:port"; the text is cut. Returns false if it is none. */
+static bool split_address(char *text, char **ret_host, char **ret_port)
+{
+    char *colon = strrchr(text, ':');
+
+    if (colon == NULL || colon == text || colon[1] == '\0')
+        return false;
+    *colon = '\0';
+    *ret_port = colon + 1;
+    *ret_host = text;
+    size_t length = strlen(text);
+    if (text[0] == '[' && text[length - 1] == ']') {
+        text[length - 1] = '\0';
+        *ret_host = text + 1;
+    }
+    return true;
+}
+
+/* An address that getaddrinfo does not take: -EINVAL if it is no port at all, which is wrong usage. */
+static int no_address(const char *address, int error, struct problem *problem)
+{
+    return error == EAI_SERVICE
+               ? problem_set(problem, -EINVAL, "%s: there is no such port", address)
+               : problem_set(problem, -ENOENT, "%s: %s", address, gai_strerror(error));
+}
+
+/* As getaddrinfo, which takes the lowest 16 bits of any number for a port. */
+static int find_addresses(const char *name, const char *port, const struct addrinfo *wanted,
+                          struct addrinfo **ret_found)
+{
+    char *end;
+    unsigned long number = strtoul(port, &end, 10);
+
+    if (*end == '\0' && (number == 0 || number > UINT16_MAX))
+        return EAI_SERVICE;
+    return getaddrinfo(name, port, wanted, ret_found);
+}
+
+void calibrate_set_patience(int socket)
+{
+    const struct timeval patience = {.tv_sec = CALIBRATE_PATIENCE};
+    int one = 1;
+
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+int calibrate_read_host(const char *address, struct calibrate_host *host, struct problem *problem)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
+    char *name, *port;
+
+    if ((size_t)snprintf(host->text, sizeof(host->text), "%s", address) >= sizeof(host->text) ||
+        !split_address(host->text, &name, &port))
+        return problem_set(problem, -EINVAL, "%s: give HOST:PORT", address);
+    /* words of a line that ends before '#': see --delays */
+    if (*name == '\0' || strlen(name) >= MACHINE_NAME_SIZE || strpbrk(name, " \t\n#") != NULL)
+        return problem_set(problem, -EINVAL, "%s: no name of a machine", address);
+    int error = find_addresses(name, port, &wanted, &host->found);
+    if (error != 0)
+        return no_address(address, error, problem);
+    host->name = name;
+    host->port = port;
+    return 0;
+}
+
+/* A connected socket, or a negative errno with a line in `problem`. */
+static int connect_to(const struct calibrate_host *host, struct problem *problem)
+{
+    int error = 0, file = -1;
+
+    for (const struct addrinfo *at = host->found; at != NULL && file < 0; at = at->ai_next) {
+        file = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, 0);
+        if (file < 0) {
+            error = errno;
+            continue;
+        }
+        calibrate_set_patience(file);
+        if (connect(file, at->ai_addr, at->ai_addrlen) < 0) {
+            error = errno == EINPROGRESS ? ETIMEDOUT : errno;
+            close(file);
+            file = -1;
+        }
+    }
+    return file >= 0 ? file
+                     : problem_set(problem, -error,
+                                   "%s:%s: %s; does `dpm calibrate --listen %s` run there?",
+                                   host->name, host->port, strerror(error), host->port);
+}
+
+int calibrate_remote(const struct calibrate_host *host, uint64_t time,
+                     uint64_t medians[CALIBRATE_SIZES], struct problem *problem)
+{
+    int file = connect_to(host, problem);
+
+    if (file < 0)
+        return file;
+    int result = calibrate_measure((struct link){file, file}, time, medians);
+    close(file);
+    if (result == -ETIMEDOUT)
+        return problem_set(problem, result,
+                           "%s:%s: no answer within %d s: is it busy with another peer?",
+                           host->name, host->port, CALIBRATE_PATIENCE);
+    return result < 0 ? problem_set(problem, result, "%s:%s: %s", host->name, host->port,
+                                    strerror(-result))
+                      : 0;
+}
+
+/* ---- to be connected to ---- */
+
+int calibrate_open_listener(const char *address, struct problem *problem)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    char text[256], *host = NULL, *port = text;
+    struct addrinfo *found = NULL;
+    int one = 1, file = -1;
+
+    snprintf(text, sizeof(text), "%s", address);
+    if (strchr(text, ':') != NULL && !split_address(text, &host, &port))
+        return problem_set(problem, -EINVAL, "--listen %s: give PORT or ADDRESS:PORT", address);
+    int error = find_addresses(host, port, &wanted, &found);
+    if (error != 0)
+        return no_address(address, error, problem);
+    file = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (file >= 0)
+        setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (file < 0 || bind(file, found->ai_addr, found->ai_addrlen) < 0 || listen(file, 4) < 0) {
+        error = errno;
+        if (file >= 0)
+            close(file);
+        file = problem_set(problem, -error, "--listen %s: %s", address, strerror(error));
+    }
+    freeaddrinfo(found);
+    return file;
+}

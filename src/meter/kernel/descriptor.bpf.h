@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * descriptor.bpf.h: what is behind a descriptor: its file, its socket, that socket's path. Of a task that
+ * is about to sleep only the descriptor is known, and what is behind it by its address only.
+ */
+#ifndef DPM_DESCRIPTOR_BPF_H
+#define DPM_DESCRIPTOR_BPF_H
+
+#include "meter/kernel/socket_path.bpf.h"
+
+/* ---- the socket behind a listed descriptor ---- */
+
+/* For iterators over files, whose pointers the kernel trusts. NULL: not a socket. */
+static __always_inline struct sock *sock_of_file(struct file *file)
+{
+    struct socket *socket = bpf_sock_from_file(file);
+
+    return socket == NULL ? NULL : socket->sk;
+}
+
+/* ---- a socket known by a blocked task's descriptor only ---- */
+
+/* The open file behind a descriptor, to be read from; NULL: there is none. */
+static __always_inline struct file *file_of_descriptor(struct task_struct *task,
+                                                       uint32_t descriptor)
+{
+    struct files_struct *files = plain_task(task)->files;
+    struct fdtable *table = files == NULL ? NULL : files->fdt;
+    uint64_t slot = 0;
+
+    if (table == NULL || descriptor >= table->max_fds ||
+        bpf_probe_read_kernel(&slot, sizeof(slot), &table->fd[descriptor]) != 0 || slot == 0)
+        return NULL;
+    return (struct file *)slot;
+}
+
+static __always_inline bool is_socket(struct file *file)
+{
+    struct inode *inode = MEMBER(struct file, file, f_inode);
+
+    return inode != NULL && (MEMBER(struct inode, inode, i_mode) & S_IFMT) == S_IFSOCK;
+}
+
+/* Kind of a socket, given by its address. */
+static __always_inline uint32_t kind_at(struct sock *sk)
+{
+    return kind_of_socket(MEMBER(struct sock, sk, __sk_common.skc_family),
+                          MEMBER(struct sock, sk, sk_type), MEMBER(struct sock, sk, sk_protocol));
+}
+
+/* The socket behind a descriptor, known by its address; NULL: it is none. */
+static __always_inline struct sock *socket_of_descriptor(struct task_struct *task,
+                                                         uint32_t descriptor)
+{
+    struct file *file = file_of_descriptor(task, descriptor);
+    struct socket *socket;
+
+    if (file == NULL || !is_socket(file))
+        return NULL;
+    socket = MEMBER(struct file, file, private_data);
+    return BPF_CORE_READ(socket, sk);
+}
+
+/* Cookie of the socket behind a descriptor; 0: it is none, or nobody has asked for its cookie yet. */
+static __always_inline uint64_t cookie_of_descriptor(struct task_struct *task, uint32_t descriptor)
+{
+    struct sock *sk = socket_of_descriptor(task, descriptor);
+
+    return sk == NULL ? 0 : BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+}
+
+/* Number of the path of a UDP socket: to its peer if it is connected, else that without a peer. */
+static __always_inline uint32_t udp_path_of_socket(struct stream *stream, struct sock *sk)
+{
+    struct scratch *scratch = scratch_of(stream);
+    uint64_t cookie = MEMBER(struct sock, sk, __sk_common.skc_cookie.counter);
+    struct path *path;
+
+    /* nobody has asked for its cookie: it is older than the metering and was not used yet */
+    if (cookie == 0 || scratch == NULL)
+        return 0;
+    __builtin_memset(&scratch->key, 0, sizeof(scratch->key));
+    key_of_socket(&scratch->key, sk, cookie);
+    path = udp_path(stream, NULL, sk, &scratch->key);
+    return path == NULL ? 0 : path->number;
+}
+
+/* Facts and starting positions of a socket, given by its address. */
+static __always_inline void fill_facts_at(struct scratch *scratch, struct sock *sk, uint64_t inode)
+{
+    struct socket_facts *facts = &scratch->facts;
+
+    *facts = (struct socket_facts){
+        .sk = sk,
+        .cookie = MEMBER(struct sock, sk, __sk_common.skc_cookie.counter),
+        .inode = inode,
+        .family = MEMBER(struct sock, sk, __sk_common.skc_family),
+        .kind = kind_at(sk),
+    };
+    __builtin_memset(&scratch->path, 0, sizeof(scratch->path));
+    if (facts->family == AF_UNIX) {
+        struct sock *peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
+
+        facts->peer = BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
+    } else {
+        scratch->path.start_out = BPF_CORE_READ((struct tcp_sock *)sk, write_seq);
+        scratch->path.start_in = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
+    }
+}
+
+/* Tells of the path of a socket of which a blocked call knows the descriptor only. */
+static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, uint64_t inode)
+{
+    struct scratch *scratch = &stream->scratch;
+    struct message *message = &scratch->beginning;
+    uint32_t number;
+
+    fill_facts_at(scratch, sk, inode);
+    *message = (struct message){.path = new_path_number()};
+    number = claim_inode(inode, message->path, true);
+    if (number != message->path)
+        return number; /* another stream was quicker */
+    if (!write_path(&scratch->path, &scratch->facts, NULL, 0, number)) {
+        bpf_map_delete_elem(&path_of_inode, &inode);
+        return 0;
+    }
+    write_message(stream, EVENT_CREATEPATH, message);
+    return number;
+}
+
+/* Number of the path behind descriptor `fd` of the current task (which is about to sleep), told if
+ * it is new; 0: not a socket of a kind we meter. */
+__noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
+{
+    struct file *file = file_of_descriptor(bpf_get_current_task_btf(), fd);
+    struct inode_path *known;
+    uint64_t inode;
+    struct sock *sk;
+    uint8_t kind;
+    void *data;
+
+    if (stream == NULL || file == NULL || !is_socket(file))
+        return 0;
+    data = MEMBER(struct file, file, f_inode);
+    inode = MEMBER(struct inode, data, i_ino);
+    data = MEMBER(struct file, file, private_data);
+    sk = MEMBER(struct socket, data, sk);
+    kind = sk == NULL ? 0 : kind_at(sk);
+    if (kind == PATH_UDP)
+        return udp_path_of_socket(stream, sk);
+    known = bpf_map_lookup_elem(&path_of_inode, &inode);
+    if (known != NULL)
+        return known->number;
+    return kind == 0 ? 0 : make_path_at(stream, sk, inode);
+}
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * mark.bpf.h: taking over processes that run already: iterators that mark tasks and find the
+ * sockets they hold.
+ *
+ *      mark_tasks      again and again until a pass marks nobody new; the marked are silent: their
+ *                      positions are followed, nothing is told. What they are doing with a UNIX socket is noted
+ *      survey_files    again and again until all positions are settled; lists each path once
+ *      begun = N       one store, and all of them tell; a path that was used since it was listed
+ *                      is told again when it is used next (path.bpf.h, moved)
+ *      begun = 0       one store, and all of them are silent: it is over
+ */
+#ifndef DPM_MARK_BPF_H
+#define DPM_MARK_BPF_H
+
+#include "meter/kernel/call.bpf.h"
+#include "meter/kernel/pipe.bpf.h"
+#include "meter/kernel/schedule.bpf.h"
+#include "meter/kernel/settle.bpf.h"
+#include "meter/kernel/udp_inbox.bpf.h"
+
+/* after these, which bring the types */
+#include "meter/shared/survey.h"
+
+/* ---- marking ---- */
+
+/* The iterator runs for the recorder, which is not to meter itself. */
+static __always_inline bool to_be_marked(struct task_struct *task)
+{
+    return (task->flags & (PF_KTHREAD | PF_EXITING)) == 0 &&
+           task->tgid != bpf_get_current_task_btf()->tgid;
+}
+
+/* A call that sleeps already: its RECEIVE has not found its data at once. */
+static __always_inline bool sleeps_in_receive(struct task_struct *task)
+{
+    struct pt_regs *registers = registers_of(task);
+
+    return (task->__state & TASK_INTERRUPTIBLE) != 0 && is_receive(call_of(task, registers));
+}
+
+/* What a task is doing with a UNIX socket when it is marked. */
+static __always_inline void note_older_calls(struct stream *stream, struct task_struct *task)
+{
+    struct pt_regs *registers = registers_of(task);
+    uint32_t call = call_of(task, registers), nothing = 0, *count;
+    bool sends = is_send(call) || call == CALL_SPLICE;
+    struct sock *sk;
+    uint64_t key;
+
+    stream->older_send = 1;
+    if (!sends && !is_receive(call))
+        return;
+    sk = socket_of_descriptor(task, sends ? sending_descriptor(call, registers) : registers->di);
+    if (sk == NULL || BPF_CORE_READ(sk, __sk_common.skc_family) != AF_UNIX)
+        return;
+    key = (uint64_t)sk;
+    if (!sends) {
+        stream->older_receive = key;
+        return;
+    }
+    if (BPF_CORE_READ(sk, sk_type) != SOCK_STREAM || (mark_flags & FLAGS_OF_UNIX_SEND) == 0)
+        return;
+    bpf_map_update_elem(&older_sends, &key, &nothing, BPF_NOEXIST);
+    count = bpf_map_lookup_elem(&older_sends, &key);
+    if (count == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return;
+    }
+    __sync_fetch_and_add(count, 1);
+    stream->older_socket = key;
+}
+
+/* What the threads of a process have in common, kept with its first thread, whether that still runs
+ * or not: the number of the process and of its image. */
+static __always_inline void join_process(struct stream *stream, struct task_struct *task)
+{
+    struct stream *leader = storage_of_task(task->group_leader);
+
+    if (leader == NULL)
+        leader = stream;
+    if (leader->image == 0)
+        __sync_val_compare_and_swap(&leader->image, 0, __sync_fetch_and_add(&last_image, 1) + 1);
+    stream->process = number_of(leader);
+    stream->image = leader->image;
+}
+
+SEC("iter/task")
+int mark_tasks(struct bpf_iter__task *context)
+{
+    struct task_struct *task = context->task;
+    struct stream *stream;
+
+    if (task == NULL || !to_be_marked(task))
+        return 0;
+    stream = storage_of_task(task);
+    if (stream == NULL) {
+        __sync_fetch_and_add(&unmarkable, 1);
+        return 0;
+    }
+    if (!claim(stream))
+        return 0;
+    if (mark_from_exec) {
+        stream->process = stream->number;
+    } else {
+        join_process(stream, task);
+        stream->receivecall = sleeps_in_receive(task);
+        note_older_calls(stream, task);
+    }
+    stream->from_exec = mark_from_exec;
+    stream->mark = mark_generation;
+    look_whether_silent(stream);
+    enliven(stream, mark_flags);
+    if (task->flags & PF_EXITING)
+        end_stream(stream); /* the hook that ends it may have come before it was alive */
+    __sync_fetch_and_add(&marked, 1);
+    return 0;
+}
+
+/* ---- the sockets and pipes they hold ---- */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct path_record);
+} path_line SEC(".maps");
+
+/* Lists a path that has no number yet: its PATH record, of which header.stream is one that holds it. */
+static __noinline int list_path(struct seq_file *file, struct path *path,
+                                const struct socket_facts *facts, uint32_t holder)
+{
+    struct inode_path entry = {};
+    struct path_record *line;
+    uint64_t inode = facts->inode;
+    uint32_t zero = 0;
+
+    line = bpf_map_lookup_elem(&path_line, &zero);
+    if (line == NULL || path->number != 0)
+        return 0;
+    entry.number = new_path_number();
+    if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0) {
+        __sync_fetch_and_add(&unsettled, 1); /* no memory just now: the next pass tries again */
+        return 0;
+    }
+    path->moved = 0;
+    path->number = entry.number;
+    fill_path(line, path, facts, NULL, RECORD_OLDER, bpf_ktime_get_ns());
+    line->header.stream = holder;
+    bpf_seq_write(file, line, sizeof(*line));
+    return 0;
+}
+
+static __always_inline bool is_connected(uint32_t state)
+{
+    return state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2 ||
+           state == TCP_CLOSE_WAIT || state == TCP_LAST_ACK || state == TCP_CLOSING;
+}
+
+static __always_inline int survey_tcp(struct seq_file *file, struct sock *sk, uint64_t inode,
+                                      uint32_t holder)
+{
+    uint32_t state = sk->__sk_common.skc_state;
+    struct path *path = storage_of(sk);
+    struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+    struct socket_facts facts = {};
+
+    if (path == NULL || tcp == NULL)
+        return 0;
+    if (state == TCP_LISTEN && path->number == 0) {
+        path->role = PATH_ROLE_ACCEPTED; /* inherited by the connections it will hand out */
+        return 0;
+    }
+    if (path->number != 0 || !is_connected(state))
+        return 0;
+    take_positions(path, tcp);
+    path->arrived = tcp->rcv_nxt;
+    path->state |= PATH_ARRIVING;
+    facts.sk = sk;
+    facts.cookie = bpf_get_socket_cookie(sk);
+    facts.inode = inode;
+    facts.family = sk->__sk_common.skc_family;
+    facts.kind = PATH_TCP;
+    return list_path(file, path, &facts, holder);
+}
+
+/* Both directions of a connected UNIX stream or seqpacket socket; told when both are settled. */
+static __always_inline int survey_unix(struct seq_file *file, struct sock *sk, uint64_t inode,
+                                       uint32_t kind, uint32_t holder)
+{
+    struct unix_sock *own = bpf_skc_to_unix_sock(sk), *other;
+    struct path *path, *peer_path;
+    struct socket_facts facts = {};
+    struct taken *taken;
+    struct sock *peer;
+
+    if (own == NULL || sk->__sk_common.skc_state == TCP_LISTEN)
+        return 0;
+    peer = own->peer;
+    if (peer == NULL)
+        return 0;
+    path = storage_of(sk);
+    peer_path = storage_of(peer);
+    other = bpf_skc_to_unix_sock(peer);
+    if (path == NULL || peer_path == NULL || other == NULL || path->number != 0)
+        return 0;
+    facts.sk = sk;
+    facts.cookie = bpf_get_socket_cookie(sk);
+    facts.peer = bpf_get_socket_cookie(peer);
+    facts.inode = inode;
+    facts.family = AF_UNIX;
+    facts.kind = kind;
+    settle(path, sk, facts.cookie, other, kind);
+    settle(peer_path, peer, facts.peer, own, kind);
+    if ((path->state & peer_path->state & PATH_SETTLED) == 0)
+        return 0;
+    path->start_out = path->out;
+    taken = bpf_map_lookup_elem(&incoming, &facts.peer);
+    path->start_in = taken == NULL ? 0 : taken->in;
+    return list_path(file, path, &facts, holder);
+}
+
+/* A UDP socket has a path for each peer, told when it is used; what comes is noted from now on. */
+static __always_inline int survey_udp(struct sock *sk)
+{
+    struct path *socket = storage_of(sk);
+
+    bpf_get_socket_cookie(sk);
+    if (socket != NULL)
+        open_inbox(socket, sk);
+    return 0;
+}
+
+/* From now on it is counted. */
+static __always_inline int survey_pipe(struct file *file)
+{
+    struct pipe_file found = {};
+
+    if ((kinds_in_force & METER_PIPE) && look_at_file(file, &found) && known_pipe(&found) == NULL)
+        make_pipe(NULL, &found, MEETING_OLDER);
+    return 0;
+}
+
+SEC("iter/task_file")
+int survey_files(struct bpf_iter__task_file *context)
+{
+    struct task_struct *task = context->task;
+    struct file *file = context->file;
+    struct stream *stream;
+    struct sock *sk;
+    uint64_t inode;
+    uint32_t kind;
+
+    if (task == NULL || file == NULL)
+        return 0;
+    stream = bpf_task_storage_get(&streams, task, NULL, 0);
+    if (stream == NULL || stream->flags == 0)
+        return 0;
+    sk = sock_of_file(file);
+    if (sk == NULL)
+        return survey_pipe(file);
+    inode = BPF_CORE_READ(file, f_inode, i_ino);
+    kind = kind_of_socket(sk->__sk_common.skc_family, sk->sk_type, sk->sk_protocol);
+    switch (kind) {
+    case PATH_TCP:
+        return survey_tcp(context->meta->seq, sk, inode, stream->number);
+    case PATH_UNIX_STREAM:
+    case PATH_UNIX_SEQPACKET:
+        return survey_unix(context->meta->seq, sk, inode, kind, stream->number);
+    case PATH_UNIX_DATAGRAM:
+        return survey_datagrams(sk);
+    case PATH_UDP:
+        return survey_udp(sk);
+    default:
+        return 0;
+    }
+}
+
+#endif

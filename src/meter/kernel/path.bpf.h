@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * path.bpf.h: paths: met for the first time, told with all that is known of them, found again.
+ *
+ * A path's PATH, CREATEPATH and CONNECT or ACCEPT records are made when a metered stream first
+ * uses the socket, so that a path costs nothing before and always stands before its first message.
+ * What happened earlier (the connection's beginning) was noted in the socket's storage.
+ */
+#ifndef DPM_PATH_BPF_H
+#define DPM_PATH_BPF_H
+
+#include "meter/kernel/write.bpf.h"
+
+#include "meter/shared/socket_kind.h"
+
+/* `sk` may be known by its address only. */
+static __always_inline uint64_t inode_of_socket(struct sock *sk)
+{
+    struct socket_alloc *socket = (struct socket_alloc *)BPF_CORE_READ(sk, sk_socket);
+
+    return socket == NULL ? 0 : BPF_CORE_READ(socket, vfs_inode.i_ino);
+}
+
+/* 0: of a kind that is not metered. */
+static __always_inline uint8_t kind_of_socket(uint32_t family, uint32_t type, uint32_t protocol)
+{
+    return socket_kind(kinds_in_force, family, type, protocol);
+}
+
+/* ---- addresses; `sk` may be a socket known by its address only, so everything is probed ---- */
+
+static __always_inline bool is_mapped(const uint8_t address[16])
+{
+    const uint32_t *word = (const uint32_t *)address;
+
+    return word[0] == 0 && word[1] == 0 && word[2] == __builtin_bswap32(0xffff);
+}
+
+static __always_inline void fill_internet(struct path_record *record, struct sock *sk)
+{
+    record->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+    record->remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+    if (record->family == AF_INET6) {
+        BPF_CORE_READ_INTO(&record->local, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
+        BPF_CORE_READ_INTO(&record->remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
+        if (!is_mapped(record->remote))
+            return;
+        /* IPv4 spoken through an IPv6 socket: its other end says IPv4, so do we */
+        record->family = AF_INET;
+        __builtin_memset(record->local, 0, sizeof(record->local));
+        __builtin_memset(record->remote, 0, sizeof(record->remote));
+    }
+    *(uint32_t *)record->local = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+    *(uint32_t *)record->remote = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+}
+
+static __always_inline void fill_udp(struct path_record *record, const struct udp_key *key)
+{
+    record->family = key->family;
+    record->local_port = key->local_port;
+    record->remote_port = key->remote_port;
+    __builtin_memcpy(record->local, key->local, sizeof(record->local));
+    __builtin_memcpy(record->remote, key->remote, sizeof(record->remote));
+}
+
+/* An abstract name begins with a NUL and may hold more: '@' stands for all but the last ones, which
+ * a program that gives the whole array as its name does not mean. (A function of its own: the
+ * verifier then looks at it once.) */
+__noinline int show_abstract(struct path_record *record)
+{
+    uint32_t seen = 0;
+
+    if (record == NULL)
+        return 0;
+    for (int i = sizeof(((struct sockaddr_un *)0)->sun_path) - 1; i >= 0; i--) {
+        uint32_t byte = (uint8_t)record->name[i];
+
+        /* without a branch, of which the verifier would follow every combination */
+        seen |= byte;
+        record->name[i] = byte | ('@' & ((byte - 1) >> 8) & (0 - seen) >> 8);
+    }
+    record->name[0] = '@';
+    return 0;
+}
+
+/* Copies the address a UNIX socket is bound to; false if it is bound to none. */
+static __always_inline bool fill_unix_name(struct path_record *record, struct unix_sock *sk)
+{
+    struct unix_address *address = BPF_CORE_READ(sk, addr);
+    uint32_t length;
+
+    if (address == NULL)
+        return false;
+    length = BPF_CORE_READ(address, len) - sizeof(unsigned short);
+    /* keeps clang from comparing something else than it then uses: the verifier must see it */
+    asm volatile("" : "+r"(length));
+    if (length > sizeof(((struct sockaddr_un *)0)->sun_path))
+        return false;
+    /* nor make one comparison of both, which the verifier before Linux 7.0 does not see through */
+    asm volatile("" : "+r"(length));
+    if (length == 0)
+        return false;
+    bpf_core_read(record->name, length, &address->name[0].sun_path);
+    if (record->name[0] == '\0')
+        show_abstract(record);
+    return true;
+}
+
+/* Name and, where nothing told it yet, role of a UNIX socket. Only an accepted socket shares its
+ * address with another (its listener); connecting clients are usually bound to none. */
+static __always_inline void fill_unix(struct path_record *record, struct unix_sock *sk)
+{
+    struct unix_sock *peer = (struct unix_sock *)BPF_CORE_READ(sk, peer);
+    struct unix_address *own = BPF_CORE_READ(sk, addr);
+    struct unix_address *others = peer == NULL ? NULL : BPF_CORE_READ(peer, addr);
+
+    if (fill_unix_name(record, sk))
+        record->name_end = PATH_NAME_LOCAL;
+    else if (peer != NULL && fill_unix_name(record, peer))
+        record->name_end = PATH_NAME_REMOTE;
+    if (record->kind == PATH_UNIX_DATAGRAM || (own == NULL && others == NULL))
+        return;
+    if (others == NULL)
+        record->role = PATH_ROLE_ACCEPTED;
+    else if (own == NULL)
+        record->role = PATH_ROLE_CONNECTED;
+    else if (BPF_CORE_READ(own, refcnt.refs.counter) > 1)
+        record->role = PATH_ROLE_ACCEPTED;
+    else if (BPF_CORE_READ(others, refcnt.refs.counter) > 1)
+        record->role = PATH_ROLE_CONNECTED;
+    /* both are bound and the listener is gone: nothing tells */
+}
+
+static __always_inline uint32_t new_path_number(void)
+{
+    return __sync_fetch_and_add(&last_path, 1) + 1;
+}
+
+static __always_inline void fill_path(struct path_record *record, struct path *path,
+                                      const struct socket_facts *facts, const struct udp_key *udp,
+                                      uint32_t flags, uint64_t time)
+{
+    struct sock *sk = facts->sk;
+
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = time;
+    record->header.id = EVENT_PATH;
+    record->header.flags = RECORD_NO_STREAM | flags;
+    record->path = path->number;
+    record->kind = facts->kind;
+    record->family = facts->family;
+    record->role = path->role;
+    record->cookie = facts->cookie;
+    record->peer = facts->peer;
+    record->inode = facts->inode;
+    record->network = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+    record->start_out = path->start_out;
+    record->start_in = path->start_in;
+    if (facts->family == AF_UNIX)
+        fill_unix(record, (struct unix_sock *)sk);
+    else if (udp != NULL)
+        fill_udp(record, udp);
+    else
+        fill_internet(record, sk);
+    path->role = record->role;
+    path->kind = facts->kind;
+    path->inode = facts->inode;
+}
+
+/* Writes the PATH record of `path` (`udp`: the addresses of a UDP path, else NULL); with `number`
+ * that is its number from now on. The record's time is taken before: whoever finds the number on
+ * another CPU has a later one. Returns false if there is no room, or if another stream has given it
+ * a number first and tells. */
+__noinline bool write_path(struct path *path, const struct socket_facts *facts,
+                           const struct udp_key *udp, uint32_t flags, uint32_t number)
+{
+    struct path_record *record;
+    uint64_t time;
+
+    if (path == NULL || facts == NULL)
+        return false;
+    record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
+    time = bpf_ktime_get_ns();
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return false;
+    }
+    if (number != 0 && __sync_val_compare_and_swap(&path->number, 0, number) != 0) {
+        bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+        return false;
+    }
+    path->moved = 0;
+    fill_path(record, path, facts, udp, flags, time);
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return true;
+}
+
+/* A silent stream has sent or taken (which of the two, `moved` says) what comes before `next`: what
+ * is told of the path begins there. */
+static __always_inline void begin_behind(struct path *path, enum path_moved moved, uint32_t next)
+{
+    uint32_t *start = moved == PATH_MOVED_OUT ? &path->start_out : &path->start_in;
+
+    if ((path->number == 0 && (path->moved & moved) == 0) || (int32_t)(next - *start) > 0)
+        *start = next;
+    __sync_fetch_and_or(&path->moved, moved);
+}
+
+/* Of a path whose PATH record has just been made. */
+static __always_inline void tell_beginning(struct stream *stream, struct path *path, bool created,
+                                           uint32_t role)
+{
+    struct message *message = &stream->scratch.beginning;
+
+    *message = (struct message){.path = path->number};
+    if (created)
+        write_message(stream, EVENT_CREATEPATH, message);
+    message->begin = path->established;
+    if (role == PATH_ROLE_CONNECTED)
+        write_message(stream, EVENT_CONNECT, message);
+    else if (role == PATH_ROLE_ACCEPTED)
+        write_message(stream, EVENT_ACCEPT, message);
+}
+
+/* The same where PATH was made ahead of the first use, which is now. */
+__noinline int tell_beginning_now(struct stream *stream, struct path *path, bool created)
+{
+    if (stream != NULL && path != NULL)
+        tell_beginning(stream, path, created, path->role);
+    return 0;
+}
+
+/* ---- paths told ahead of their first use ---- */
+
+/* Whoever finds such a path's number must find that it is, too: so that is noted first, as the number it
+ * is to have. Where its first use comes in between the path gets another one, and is not. Returns the
+ * number to give it: two that tell of it at once agree on one. */
+static __always_inline uint32_t tell_ahead(struct path *path, uint32_t number)
+{
+    uint32_t others = __sync_val_compare_and_swap(&path->ahead, 0, number);
+
+    return others != 0 ? others : number;
+}
+
+static __always_inline void not_told_ahead(struct path *path, uint32_t number)
+{
+    if (path->number != number)
+        __sync_val_compare_and_swap(&path->ahead, number, 0);
+}
+
+static __always_inline bool is_told_ahead(const struct path *path)
+{
+    return path->ahead != 0 && path->ahead == path->number;
+}
+
+/* Whether the caller is the one to tell its beginning. */
+static __always_inline bool begins_now(struct path *path)
+{
+    uint32_t number = path->number;
+
+    return is_told_ahead(path) && __sync_val_compare_and_swap(&path->ahead, number, 0) == number;
+}
+
+/* What number a path has of which the socket's inode is known: that which a blocked call gave it
+ * (`any`: or somebody else), else `number`, provisional if `any`. */
+__noinline uint32_t claim_inode(uint64_t inode, uint32_t number, bool any)
+{
+    struct inode_path entry = {.number = number, .provisional = any}, *known;
+
+    if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_NOEXIST) == 0)
+        return number;
+    known = bpf_map_lookup_elem(&path_of_inode, &inode);
+    if (known == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return number;
+    }
+    return any || known->provisional ? known->number : number;
+}
+
+/* From now on its descriptor alone leads to it. */
+__noinline int find_by_inode(struct path *path)
+{
+    struct inode_path entry = {};
+    uint64_t inode;
+
+    if (path == NULL)
+        return 0;
+    entry.number = path->number;
+    inode = path->inode;
+    if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0)
+        __sync_fetch_and_add(&lost_paths, 1);
+    return 0;
+}
+
+/* PATH again, of a connection that was `moved`, if its time has come. The scratch facts say of which socket: in memory the
+ * verifier lets a pointer through, as a number. */
+__noinline int tell_again(struct stream *stream, struct path *path)
+{
+    struct socket_facts *facts;
+    struct sock *sk;
+    uint32_t moved;
+    bool begins;
+
+    if (stream == NULL || path == NULL || silent(stream))
+        return 0;
+    facts = &stream->scratch.facts;
+    sk = facts->sk;
+    begins = begins_now(path);
+    moved = __sync_fetch_and_and(&path->moved, ~PATH_CREATED);
+    facts->connected = false;
+    facts->peer = 0;
+    facts->cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+    facts->inode = begins ? inode_of_socket(sk) : path->inode;
+    facts->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+    facts->kind = path->kind;
+    if (facts->family == AF_UNIX) {
+        struct sock *peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
+
+        facts->peer = peer == NULL ? 0 : BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
+    }
+    write_path(path, facts, NULL, moved & (PATH_MOVED_OUT | PATH_MOVED_IN) ? RECORD_OLDER : 0, 0);
+    if (begins) {
+        find_by_inode(path);
+        tell_beginning(stream, path, (moved & PATH_CREATED) == 0, path->role);
+    }
+    return 0;
+}
+
+/* Tells of a path that `stream` uses for the first time; NULL: that something was queued for, ahead of its
+ * use. A number that a blocked call already gave the socket's inode (`provisional`) is taken over. */
+__noinline uint32_t make_path(struct stream *stream, struct path *path,
+                              const struct socket_facts *facts, const struct udp_key *udp)
+{
+    uint32_t number = new_path_number(), given = number, role, flags = 0;
+    bool created;
+
+    if (path == NULL || facts == NULL || (stream != NULL && silent(stream)))
+        return 0; /* told at its next use */
+    if (facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0)
+        flags = RECORD_OLDER;
+    if (facts->family == AF_UNIX) {
+        /* it may have been used while nothing was told; a datagram of a stream that tells may have its
+         * number already */
+        path->start_out = path->out;
+        if (facts->kind != PATH_UNIX_DATAGRAM)
+            path->start_in = path->in;
+        flags = (path->start_out | path->start_in) != 0 ? RECORD_OLDER : 0;
+    }
+    if (facts->connected && facts->inode != 0)
+        number = claim_inode(facts->inode, given, false);
+    created = number == given;
+    if (stream == NULL)
+        number = tell_ahead(path, number);
+    /* of two streams that use the socket for the first time at once, one tells; what found no room
+     * is tried again at its next use */
+    if (!write_path(path, facts, udp, flags, number)) {
+        if (stream == NULL)
+            not_told_ahead(path, number);
+        return path->number;
+    }
+    /* connected or accepted before anything was told? */
+    role = flags != 0 && path->established < begun_at ? PATH_ROLE_UNKNOWN : path->role;
+    if (stream != NULL)
+        tell_beginning(stream, path, created, role);
+    else if (!created)
+        __sync_fetch_and_or(&path->moved, PATH_CREATED);
+    if (facts->connected && facts->inode != 0)
+        find_by_inode(path);
+    return path->number;
+}
+
+/* How the network has served a connection. */
+static __always_inline void fill_network(struct record *record, uint32_t path, struct tcp_sock *tcp)
+{
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = EVENT_NETWORK;
+    record->header.flags = RECORD_NO_STREAM;
+    record->network.path = path;
+    record->network.retransmitted = tcp->total_retrans;
+    record->network.round_trip = tcp->srtt_us >> 3;
+    record->network.unacknowledged = tcp->snd_nxt - tcp->snd_una;
+}
+
+#endif

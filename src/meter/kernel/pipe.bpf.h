@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * pipe.bpf.h: pipes and FIFOs: which are known, what is in them, their paths and their end. (The calls on them:
+ * pipe_call.bpf.h.)
+ *
+ *      read so far         in the kernel's buffers   calls that have not ended
+ *      |------------------|-------------------------|- - - - -
+ *                         ^ pipe->in                ^ pipe->out       struct pipe, by the file's inode (state.bpf.h)
+ *
+ * The two ends of a pipe are two paths, each told when it is first used.
+ *
+ * A pipe that was made while its maker was metered is known from its beginning. Others may be used by
+ * somebody who is not metered: while there are such pipes everybody's calls on them are counted.
+ */
+#ifndef DPM_PIPE_BPF_H
+#define DPM_PIPE_BPF_H
+
+#include "meter/kernel/call.bpf.h"
+
+/* A descriptor's file that is a pipe. */
+struct pipe_file {
+    struct pipe_key key;
+    uint64_t address; /* of the kernel's pipe */
+    uint64_t inode;   /* address */
+    uint64_t file;    /* address */
+    uint32_t mode;    /* FMODE_ */
+};
+
+/* `file` may be known by its address only. False: it is no pipe. */
+static __always_inline bool look_at_file(struct file *file, struct pipe_file *found)
+{
+    struct inode *inode = MEMBER(struct file, file, f_inode);
+    struct super_block *block;
+
+    if (inode == NULL || (MEMBER(struct inode, inode, i_mode) & S_IFMT) != S_IFIFO)
+        return false;
+    found->key.inode = MEMBER(struct inode, inode, i_ino);
+    block = MEMBER(struct inode, inode, i_sb);
+    found->key.device = MEMBER(struct super_block, block, s_dev);
+    found->address = (uint64_t)MEMBER(struct file, file, private_data);
+    found->inode = (uint64_t)inode;
+    found->file = (uint64_t)file;
+    found->mode = MEMBER(struct file, file, f_mode);
+    return found->address != 0;
+}
+
+/* Asked for where a pipe is made and told only. */
+static __always_inline const void *name_of_file(const struct pipe_file *file)
+{
+    struct file *opened = (struct file *)file->file;
+
+    return BPF_CORE_READ(opened, f_path.dentry, d_name.name);
+}
+
+static __always_inline uint32_t flags_of_file(const struct pipe_file *file)
+{
+    struct file *opened = (struct file *)file->file;
+
+    return BPF_CORE_READ(opened, f_flags);
+}
+
+/* Of the current task. Returns 1 if the descriptor is a pipe, else 0. */
+__noinline int look_at_pipe(uint32_t descriptor, struct pipe_file *found)
+{
+    struct file *file = file_of_descriptor(bpf_get_current_task_btf(), descriptor);
+
+    return found != NULL && file != NULL && look_at_file(file, found);
+}
+
+/* ---- what is in a pipe ---- */
+
+#define MOST_BUFFERS 65536
+
+struct buffer_walk {
+    uint64_t buffers; /* address */
+    uint32_t next, mask;
+    uint32_t bytes;
+};
+
+static long add_buffer(uint32_t index, struct buffer_walk *walk)
+{
+    struct pipe_buffer *buffer =
+        (struct pipe_buffer *)(walk->buffers + (uint64_t)(walk->next & walk->mask) *
+                                                   bpf_core_type_size(struct pipe_buffer));
+
+    walk->bytes += BPF_CORE_READ(buffer, len);
+    walk->next++;
+    return 0;
+}
+
+/* Bytes that wait in the kernel's pipe at `address`. */
+static __always_inline uint32_t bytes_in_pipe(uint64_t address)
+{
+    struct pipe_inode_info *pipe = (struct pipe_inode_info *)address;
+    uint32_t head = BPF_CORE_READ(pipe, head);
+    struct buffer_walk walk = {
+        .buffers = (uint64_t)BPF_CORE_READ(pipe, bufs),
+        .next = BPF_CORE_READ(pipe, tail),
+        .mask = BPF_CORE_READ(pipe, ring_size) - 1,
+    };
+
+    if (head - walk.next <= MOST_BUFFERS)
+        bpf_loop(head - walk.next, add_buffer, &walk, 0);
+    return walk.bytes;
+}
+
+/* How many bytes have been written in all, calls in progress included. A reader between its steps makes it
+ * seem less: so it is the most of several looks. */
+#define LOOKS_AT_PIPE  64
+#define LOOKS_IN_DOUBT 1000
+
+struct pipe_look {
+    struct pipe *pipe;
+    uint64_t address;
+    uint32_t end;
+    uint32_t enough; /* what it is asked for: if it is that, or more */
+};
+
+static long look_into_pipe(uint32_t index, struct pipe_look *look)
+{
+    /* before what is in the pipe: of what is read meanwhile nothing is found twice */
+    uint32_t in = *(volatile uint32_t *)&look->pipe->in;
+    uint32_t end = in + bytes_in_pipe(look->address);
+
+    if ((int32_t)(end - look->end) > 0)
+        look->end = end;
+    return (int32_t)(look->end - look->enough) >= 0;
+}
+
+static __always_inline bool is_full(uint64_t address)
+{
+    struct pipe_inode_info *pipe = (struct pipe_inode_info *)address;
+
+    return BPF_CORE_READ(pipe, head) - BPF_CORE_READ(pipe, tail) >= BPF_CORE_READ(pipe, max_usage);
+}
+
+#define NEVER_ENOUGH(pipe) ((pipe)->in + 0x7fffffff)
+
+static __always_inline uint32_t written_in_all(struct pipe *pipe, uint64_t address, uint32_t looks,
+                                               uint32_t enough)
+{
+    struct pipe_look look = {.pipe = pipe, .address = address, .enough = enough};
+
+    look.end = *(volatile uint32_t *)&pipe->in;
+    bpf_loop(looks, look_into_pipe, &look, 0);
+    return look.end;
+}
+
+/* ---- pipes that are known ---- */
+
+/* Nobody holds the pipe any more that had this serial when it was looked at. Several may find that at the
+ * same time: one of them ends it. */
+static __always_inline void end_pipe(const struct pipe_key *key, struct pipe *pipe, uint32_t serial)
+{
+    if (serial == 0 || __sync_val_compare_and_swap(&pipe->alive, serial, 0) != serial)
+        return;
+    for (int end = 0; end < PIPE_ENDS; end++)
+        if (pipe->paths[end] != 0 && (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
+            write_unowned(EVENT_DESTROYPATH, pipe->paths[end], 0);
+    if (pipe->watched)
+        __sync_fetch_and_add(&watched_pipes, -1);
+    bpf_map_delete_elem(&pipes, key);
+}
+
+/* NULL: it is not known. */
+static __always_inline struct pipe *known_pipe(const struct pipe_file *file)
+{
+    struct pipe *pipe = bpf_map_lookup_elem(&pipes, &file->key);
+    uint32_t alive;
+
+    if (pipe == NULL)
+        return NULL;
+    alive = *(volatile uint32_t *)&pipe->alive; /* before its address */
+    if (pipe->address == file->address)
+        return alive == 0 ? NULL : pipe;
+    end_pipe(&file->key, pipe, alive); /* a FIFO that was closed and opened again */
+    return NULL;
+}
+
+/* The kernel makes the names of pipes without a file itself: they have none. */
+static __always_inline uint32_t kind_of_pipe(const struct pipe_file *file)
+{
+    char first = 0;
+
+    bpf_probe_read_kernel(&first, 1, name_of_file(file));
+    return first == '\0' ? PATH_PIPE : PATH_FIFO;
+}
+
+/* Where an older pipe begins to count: what a call in progress had written before has numbers, too. */
+#define OLDER_BEGIN (1 << 30)
+
+/* What is known of a pipe when it is met. */
+enum meeting {
+    MEETING_BORN,   /* it has just been made, by a metered stream */
+    MEETING_OPENED, /* a FIFO that nobody has used yet */
+    MEETING_OLDER,
+};
+
+#define LOOKS_FOR_PLACE 1000
+
+struct placing {
+    const struct pipe_file *file;
+    const struct pipe *fresh;
+};
+
+/* Where a pipe was ended, whoever did it takes it out in a moment. */
+static long place_pipe(uint32_t index, struct placing *placing)
+{
+    struct pipe *found;
+    long result = bpf_map_update_elem(&pipes, &placing->file->key, placing->fresh, BPF_NOEXIST);
+
+    if (result == 0 && placing->fresh->watched)
+        __sync_fetch_and_add(&watched_pipes, 1);
+    if (result != -EEXIST)
+        return 1;
+    found = bpf_map_lookup_elem(&pipes, &placing->file->key);
+    return found != NULL && *(volatile uint32_t *)&found->alive != 0;
+}
+
+/* Notes a pipe, of which `stream` has learned; NULL: no memory (counted). */
+static __noinline struct pipe *make_pipe(struct stream *stream, const struct pipe_file *file,
+                                         enum meeting meeting)
+{
+    struct scratch *scratch = scratch_of(stream);
+    struct placing placing = {.file = file};
+    struct pipe *fresh, *pipe;
+
+    if (scratch == NULL)
+        return NULL;
+    fresh = &scratch->pipe;
+    placing.fresh = fresh;
+    *fresh = (struct pipe){
+        .address = file->address,
+        .inode = file->inode,
+        .met = bpf_ktime_get_ns(),
+        .serial = __sync_fetch_and_add(&last_pipe, 1) + 1,
+        .kind = kind_of_pipe(file),
+        .older = meeting == MEETING_OLDER,
+        .in_doubt = meeting == MEETING_OLDER,
+        .watched = meeting != MEETING_BORN,
+    };
+    fresh->alive = fresh->serial;
+    if (fresh->older) {
+        fresh->in = OLDER_BEGIN;
+        fresh->out = OLDER_BEGIN + bytes_in_pipe(file->address);
+    }
+    bpf_loop(LOOKS_FOR_PLACE, place_pipe, &placing, 0);
+    pipe = known_pipe(file);
+    if (pipe == NULL)
+        __sync_fetch_and_add(&lost_paths, 1);
+    return pipe;
+}
+
+/* ---- paths ---- */
+
+/* Of what came before its metering nothing is told. */
+static __always_inline bool begins_later(const struct pipe *pipe)
+{
+    return pipe->older || pipe->met < begun_at;
+}
+
+static __noinline int fill_pipe(struct path_record *record, const struct pipe *pipe,
+                                const struct pipe_file *file, uint32_t end, uint32_t first)
+{
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.id = EVENT_PATH;
+    record->header.flags = RECORD_NO_STREAM | (begins_later(pipe) ? RECORD_OLDER : 0) |
+                           (pipe->packets ? RECORD_PACKETS : 0);
+    record->kind = pipe->kind;
+    record->role = end == PIPE_WRITTEN ? PATH_ROLE_WRITES : PATH_ROLE_READS;
+    record->cookie = (uint64_t)pipe->serial << 1 | end;
+    record->peer = record->cookie ^ 1;
+    record->inode = file->key.inode;
+    if (begins_later(pipe))
+        *(end == PIPE_WRITTEN ? &record->start_out : &record->start_in) = first;
+    if (pipe->kind == PATH_FIFO) {
+        record->network = file->key.device;
+        record->name_end = PATH_NAME_LOCAL;
+        bpf_probe_read_kernel_str(record->name, sizeof(record->name), name_of_file(file));
+    }
+    return 0;
+}
+
+/* Number of the path that is this end of a pipe, told if it is new: then `first` is where what is told of it
+ * begins. 0: there is no room. `stream`: who uses it, NULL: nobody knows. (Not static: the verifier then looks at it
+ * once.) */
+__noinline uint32_t pipe_path(struct stream *stream, struct pipe *pipe,
+                              const struct pipe_file *file, uint32_t end, uint32_t first)
+{
+    struct path_record *record;
+    uint32_t number;
+    uint64_t time;
+
+    if (pipe == NULL || file == NULL)
+        return 0;
+    end &= 1;
+    if (pipe->paths[end] != 0)
+        return pipe->paths[end];
+    record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
+    time = bpf_ktime_get_ns();
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return 0;
+    }
+    number = new_path_number();
+    if (__sync_val_compare_and_swap(&pipe->paths[end], 0, number) != 0) {
+        bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+        return pipe->paths[end];
+    }
+    fill_pipe(record, pipe, file, end, first);
+    record->header.time = time;
+    record->path = number;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    if (stream != NULL) {
+        stream->scratch.beginning = (struct message){.path = number};
+        write_message(stream, EVENT_CREATEPATH, &stream->scratch.beginning);
+    }
+    return number;
+}
+
+/* ---- pipes end ---- */
+
+static __always_inline bool is_pipe_alive(const struct pipe_key *key, const struct pipe *pipe)
+{
+    struct inode *inode = (struct inode *)pipe->inode;
+
+    /* its place may be another's since: then it is not this one */
+    return BPF_CORE_READ(inode, i_ino) == key->inode &&
+           (uint64_t)BPF_CORE_READ(inode, i_pipe) == pipe->address;
+}
+
+/* Bytes have gone through this end of a pipe, from `first` on, that nobody had counted. */
+static __always_inline void tell_uncounted(struct pipe *pipe, const struct pipe_file *file,
+                                           uint32_t end, uint32_t first, uint32_t bytes)
+{
+    uint32_t path = pipe_path(NULL, pipe, file, end, first);
+
+    pipe->has_uncounted = true;
+    if (path == 0) {
+        count_lost(NULL, RING_DATA);
+        return;
+    }
+    write_unseen(end == PIPE_WRITTEN ? EVENT_SEND : EVENT_RECEIVE, path, first, bytes);
+}
+
+/* Whoever is not metered and got hold of a pipe that was made while its maker was (SCM_RIGHTS, pidfd_getfd,
+ * /proc/PID/fd) is not counted, nor is io_uring: what lies in it is then not what the counts say.
+ * Nor is it while calls are in progress; but of these only one that waits for room stays so from one
+ * sweep to the next. From there on the counts agree again, and all calls are counted. What went through both ends
+ * uncounted is not found. */
+static __always_inline void find_uncounted(struct pipe *pipe, const struct pipe_key *key)
+{
+    const struct pipe_file file = {.key = *key, .address = pipe->address, .inode = pipe->inode};
+    uint32_t in = *(volatile uint32_t *)&pipe->in, out = *(volatile uint32_t *)&pipe->out;
+    uint32_t uncounted = in + bytes_in_pipe(pipe->address) - out;
+    bool same = pipe->swept_in == in && pipe->swept_out == out && pipe->uncounted == uncounted;
+
+    pipe->swept_in = in;
+    pipe->swept_out = out;
+    pipe->uncounted = uncounted;
+    if (uncounted == 0 || !same || is_full(pipe->address))
+        return;
+    if ((int32_t)uncounted > 0) {
+        if (__sync_val_compare_and_swap(&pipe->out, out, out + uncounted) == out)
+            tell_uncounted(pipe, &file, PIPE_WRITTEN, out, uncounted);
+    } else if (__sync_val_compare_and_swap(&pipe->in, in, in - uncounted) == in) {
+        tell_uncounted(pipe, &file, PIPE_READ, in, -uncounted);
+    }
+    pipe->in_doubt = true; /* until what is in it has been read */
+    if (!pipe->watched)
+        __sync_fetch_and_add(&watched_pipes, 1);
+    pipe->watched = true;
+}
+
+static long sweep_pipe(void *map, struct pipe_key *key, struct pipe *pipe, void *context)
+{
+    uint32_t alive = *(volatile uint32_t *)&pipe->alive; /* before the rest */
+
+    if (!is_pipe_alive(key, pipe))
+        end_pipe(key, pipe, alive);
+    else if ((!pipe->in_doubt || pipe->has_uncounted) && alive != 0 &&
+             (flags_in_force & FLAGS_OF_SEND) && (flags_in_force & FLAGS_OF_RECEIVE))
+        find_uncounted(pipe, key);
+    return 0;
+}
+
+/* No hook tells that a pipe was closed: about once a second those that are known are looked at. */
+SEC("syscall")
+int sweep_pipes(void *context)
+{
+    bpf_for_each_map_elem(&pipes, sweep_pipe, NULL, 0);
+    return 0;
+}
+
+#endif

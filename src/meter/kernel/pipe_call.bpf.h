@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * pipe_call.bpf.h: what is written into pipes and FIFOs, and what is read.
+ *
+ *      write ... sys_exit (result)  --> out += result: SEND
+ *      read .... sys_exit (result)  --> in += result: RECEIVE
+ *
+ * The kernel has no hook on pipes, so the end of every system call is looked at. Positions are counted when
+ * calls end: of several streams that write at once, or read at once, the order may be another one by as
+ * much as their calls overlap.
+ */
+#ifndef DPM_PIPE_CALL_BPF_H
+#define DPM_PIPE_CALL_BPF_H
+
+#include "meter/kernel/pipe.bpf.h"
+#include "meter/kernel/room.bpf.h"
+
+/* ---- messages ---- */
+
+/* Of a path that found no room to be told nothing can be told. */
+static __always_inline void tell_pipe_message(struct stream *stream, uint32_t id,
+                                              const struct message *message)
+{
+    if (message->path != 0)
+        write_message(stream, id, message);
+    else
+        lose_message(stream, id);
+}
+
+/* A write that may have been in progress when the pipe was met. */
+static __always_inline bool is_first_since_met(const struct stream *stream, const struct pipe *pipe)
+{
+    return pipe->older && pipe->met > stream->written_at;
+}
+
+/* Of a pipe in doubt: whether nobody else has ended a call on this end of it since. */
+static __always_inline bool is_only_user(struct pipe *pipe, uint32_t end)
+{
+    uint32_t user = bpf_get_current_pid_tgid(); /* the thread */
+    uint32_t before = __sync_val_compare_and_swap(&pipe->users[end], 0, user);
+
+    if (before != 0 && before != user)
+        pipe->several[end] = true;
+    return !pipe->several[end];
+}
+
+/* Of a write that may have been in progress when the pipe was met, part is counted as having been in the
+ * pipe: it ends where the pipe's bytes end. And what several were writing then may be counted twice.
+ *
+ *      read, as counted    a reader between its steps   in the pipe
+ *      |------------------|- - - - - - - - - - - - - - |------------|
+ *                                                         the end ^  is found too low by what he has taken
+ *
+ * So what is found may be less than the end, never more, and that makes good what the count of the only writer
+ * lacks. Whether a count is too high the writer cannot know: the reader will (lower_count). */
+static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pipe *pipe,
+                                               uint64_t address, uint32_t bytes)
+{
+    bool first_since_met = is_first_since_met(stream, pipe);
+    bool only = is_only_user(pipe, PIPE_WRITTEN);
+    uint32_t end, found;
+
+    if (first_since_met)
+        stream->written_at = bpf_ktime_get_ns();
+    if (first_since_met && pipe->in_doubt) {
+        pipe->out = end = written_in_all(pipe, address, LOOKS_IN_DOUBT, NEVER_ENOUGH(pipe));
+        return end - bytes;
+    }
+    end = __sync_fetch_and_add(&pipe->out, bytes) + bytes;
+    found = written_in_all(pipe, address, LOOKS_IN_DOUBT, end);
+    if ((int32_t)(found - end) >= 0) {
+        if (only && pipe->in_doubt && __sync_val_compare_and_swap(&pipe->out, end, found) == end)
+            end = found;
+        return end - bytes;
+    }
+    if (only && !first_since_met)
+        return end - bytes;
+    pipe->in_doubt = true; /* again, if the write has lasted longer than the doubt */
+    return found - bytes;
+}
+
+/* A read has ended, and nobody else reads: what is taken is counted, and never can more have been written than
+ * that and what is in the pipe. Whether more was counted. */
+static __always_inline bool lower_count(struct pipe *pipe, uint64_t address)
+{
+    /* before what is in the pipe, which may become more */
+    uint32_t out = *(volatile uint32_t *)&pipe->out;
+    uint32_t end;
+
+    if (!is_only_user(pipe, PIPE_READ) || (int32_t)(out - pipe->in) <= 0)
+        return false;
+    end = pipe->in + bytes_in_pipe(address);
+    if ((int32_t)(out - end) <= 0 || __sync_val_compare_and_swap(&pipe->out, out, end) != out)
+        return false;
+    pipe->lowered = pipe->in;
+    return true;
+}
+
+#define LOOKS_THAT_SETTLE 4
+#define TIME_TO_SETTLE    100000000 /* ns: a call in progress goes on, and waits again */
+
+/* Whether a call that was in progress when the pipe was met, or when its stream was silent, has had time to go on. */
+static __always_inline bool is_told_for_long(const struct pipe *pipe)
+{
+    uint64_t since = pipe->met > begun_at ? pipe->met : begun_at;
+
+    return begun >= mark_generation && bpf_ktime_get_ns() - since >= TIME_TO_SETTLE;
+}
+
+/* Its reader finds it empty: then as much was written as was read, but for what calls that have not ended
+ * yet will count, which is seldom the same several times. A reader that does not wait may look again while
+ * one and the same call ends: it must find the counts agree (`waits`), and not because they were made to
+ * when as much had been read as now. */
+static __noinline int end_doubt_of_pipe(struct pipe *pipe, uint64_t address, bool waits)
+{
+    uint32_t out = *(volatile uint32_t *)&pipe->out;
+
+    uint32_t missing = pipe->in - out;
+
+    if ((missing != 0 && !waits) || (pipe->lowered == pipe->in && !waits) ||
+        bytes_in_pipe(address) != 0)
+        return 0;
+    pipe->agreed = missing == pipe->missing ? pipe->agreed + 1 : 1;
+    pipe->missing = missing;
+    /* what somebody uncounted has written the next sweep will find, and tell */
+    if ((int32_t)missing > 0 && (pipe->has_uncounted || pipe->agreed < LOOKS_THAT_SETTLE))
+        return 0;
+    if (__sync_val_compare_and_swap(&pipe->out, out, out + missing) == out)
+        /* calls that have not ended may hide in it */
+        pipe->in_doubt = (int32_t)missing < 0 || !is_told_for_long(pipe);
+    return 0;
+}
+
+/* A read of a pipe in doubt has ended. */
+static __always_inline void look_after_read(struct pipe *pipe, uint64_t address)
+{
+    if (!lower_count(pipe, address))
+        end_doubt_of_pipe(pipe, address, false);
+}
+
+static __always_inline void pipe_written(struct stream *stream, struct pipe *pipe,
+                                         const struct pipe_file *file, uint32_t bytes)
+{
+    struct send_call *call = &stream->send;
+    struct message *message = &stream->scratch.message;
+    /* before it is counted: a reader that finds it counted takes its own time later */
+    uint64_t begin = call->socket == file->address ? call->begin : bpf_ktime_get_ns();
+
+    *message = (struct message){.bytes = bytes};
+    if (flags_of_file(file) & O_DIRECT)
+        pipe->packets = true;
+    message->offset = pipe->in_doubt || is_first_since_met(stream, pipe)
+                          ? count_in_doubt(stream, pipe, file->address, bytes)
+                          : __sync_fetch_and_add(&pipe->out, bytes);
+    message->begin = visible_since(&pipe->early, message->offset, begin);
+    pass_early(&pipe->early, message->offset, bytes);
+    if (silent(stream)) {
+        pipe->in_doubt = true; /* others may be in progress, and silent */
+        return;
+    }
+    message->path = pipe_path(stream, pipe, file, PIPE_WRITTEN, message->offset);
+    message->flags = pipe->in_doubt ? RECORD_OLDER : 0;
+    tell_pipe_message(stream, EVENT_SEND, message);
+}
+
+/* What a read leaves of a packet (O_DIRECT) is gone. */
+static __always_inline void skip_rest_of_packet(struct pipe *pipe, uint64_t address)
+{
+    uint32_t in = *(volatile uint32_t *)&pipe->in, out = *(volatile uint32_t *)&pipe->out;
+    uint32_t left = out - bytes_in_pipe(address) - in;
+
+    if ((int32_t)left > 0)
+        __sync_val_compare_and_swap(&pipe->in, in, in + left);
+}
+
+/* Returns the offset of what was read. */
+static __always_inline uint32_t count_read(struct pipe *pipe, uint64_t address, uint32_t bytes)
+{
+    uint32_t first = __sync_fetch_and_add(&pipe->in, bytes);
+
+    note_early(&pipe->early, first + bytes, pipe->out);
+    if (pipe->packets)
+        skip_rest_of_packet(pipe, address);
+    return first;
+}
+
+static __always_inline void pipe_read(struct stream *stream, struct pipe *pipe,
+                                      const struct pipe_file *file, uint32_t bytes)
+{
+    struct message *message = &stream->scratch.message;
+
+    *message = (struct message){.bytes = bytes};
+
+    message->offset = count_read(pipe, file->address, bytes);
+    if (silent(stream)) {
+        pipe->in_doubt = true;
+        return;
+    }
+    message->path = pipe_path(stream, pipe, file, PIPE_READ, message->offset);
+    message->flags = (bytes == 0 ? RECORD_END_OF_FILE : 0) | (pipe->in_doubt ? RECORD_OLDER : 0);
+    if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
+        message->flags |= RECORD_CALL_IMPLIED;
+    tell_pipe_message(stream, EVENT_RECEIVE, message);
+}
+
+/* Which calls end with 0 at the end of file only: those that have asked for something. */
+static __always_inline bool tells_end(uint32_t call, const struct pt_regs *registers)
+{
+    switch (call) {
+    case CALL_READ:
+        return registers->dx != 0;
+    case CALL_SPLICE:
+        return registers->r8 != 0;
+    case CALL_READV:
+    case CALL_PREADV2:
+    case CALL_VMSPLICE:
+        return room_in_vectors(registers->si, registers->dx) != 0;
+    default:
+        return false;
+    }
+}
+
+static __always_inline void count_failed_on_pipe(struct stream *stream, uint32_t end, int result)
+{
+    if (!restarts(result))
+        count_failed(stream, end == PIPE_READ ? &stream->failed_receives : &stream->failed_sends);
+}
+
+/* The current task's call on a descriptor has ended; does nothing if that is not this end of a pipe.
+ * `ends`: a result of 0 is a message, too. */
+__noinline int pipe_used(struct stream *stream, uint32_t descriptor, uint32_t end, int64_t result,
+                         bool ends)
+{
+    struct pipe_file file = {};
+    struct pipe *pipe;
+
+    if (stream == NULL || !look_at_pipe(descriptor, &file) ||
+        (file.mode & (end == PIPE_READ ? FMODE_READ : FMODE_WRITE)) == 0)
+        return 0;
+    if (result < 0)
+        count_failed_on_pipe(stream, end, result);
+    pipe = known_pipe(&file);
+    if (pipe == NULL && !silent(stream))
+        pipe = make_pipe(stream, &file, MEETING_OLDER);
+    if (pipe != NULL && (result > 0 || (result == 0 && ends))) {
+        if (end == PIPE_READ)
+            pipe_read(stream, pipe, &file, result);
+        else
+            pipe_written(stream, pipe, &file, result);
+    }
+    if (end == PIPE_READ) {
+        stream->receivecall = 0;
+        if (pipe != NULL && pipe->in_doubt)
+            look_after_read(pipe, file.address);
+        return 0;
+    }
+    if (stream->send.socket == file.address)
+        stream->send.socket = 0;
+    return 0;
+}
+
+/* The same where nothing is told of it: of a stream that is not metered, or a program of 32 bits. */
+__noinline int pipe_passed_over(uint32_t descriptor, uint32_t end, int64_t result)
+{
+    struct pipe_file file = {};
+    struct pipe *pipe;
+
+    if (result <= 0 || !look_at_pipe(descriptor, &file))
+        return 0;
+    pipe = bpf_map_lookup_elem(&pipes, &file.key);
+    if (pipe == NULL || pipe->address != file.address)
+        return 0;
+    if (end == PIPE_READ) {
+        count_read(pipe, file.address, result);
+        if (pipe->in_doubt)
+            look_after_read(pipe, file.address);
+    } else {
+        if (pipe->in_doubt)
+            is_only_user(pipe, PIPE_WRITTEN);
+        pass_early(&pipe->early, __sync_fetch_and_add(&pipe->out, result), result);
+    }
+    return 0;
+}
+
+/* ---- pipes begin ---- */
+
+/* A file may be opened as both ends of a FIFO at once: the kernel counts that as two. */
+static __always_inline uint32_t ends_of_file(const struct pipe_file *file)
+{
+    return (file->mode & FMODE_READ) && (file->mode & FMODE_WRITE) ? 2 : 1;
+}
+
+static __always_inline void pipe_made(struct stream *stream, const int *descriptors)
+{
+    struct pipe_file file = {};
+    int descriptor = -1;
+
+    bpf_probe_read_user(&descriptor, sizeof(descriptor), descriptors);
+    if (look_at_pipe(descriptor, &file) && known_pipe(&file) == NULL)
+        make_pipe(stream, &file, MEETING_BORN);
+}
+
+/* A FIFO's pipe is another one after all had closed it, maybe in the same place: then fewer calls of
+ * open have made it than were seen, this one included. */
+static __always_inline void fifo_opened(struct stream *stream, uint32_t descriptor)
+{
+    struct pipe_inode_info *info;
+    struct pipe_file file = {};
+    struct pipe *pipe;
+    uint32_t alive, seen, opens;
+
+    if (!look_at_pipe(descriptor, &file))
+        return;
+    info = (struct pipe_inode_info *)file.address;
+    pipe = known_pipe(&file);
+    alive = pipe == NULL ? 0 : *(volatile uint32_t *)&pipe->alive;
+    /* before the kernel's: others may be opening it */
+    seen = pipe == NULL ? 0 : *(volatile uint32_t *)&pipe->opens;
+    seen += ends_of_file(&file);
+    opens = BPF_CORE_READ(info, r_counter) + BPF_CORE_READ(info, w_counter) - 2;
+    if (pipe != NULL && seen > opens) {
+        end_pipe(&file.key, pipe, alive);
+        pipe = NULL;
+    }
+    if (pipe == NULL)
+        pipe = make_pipe(stream, &file,
+                         opens <= 2 && bytes_in_pipe(file.address) == 0 ? MEETING_OPENED
+                                                                        : MEETING_OLDER);
+    if (pipe != NULL)
+        __sync_fetch_and_add(&pipe->opens, ends_of_file(&file));
+}
+
+/* ---- the hook ---- */
+
+#define CALL_BIT(call) (1ULL << (call))
+
+/* Calls that read, write or make pipes. */
+static __always_inline bool is_pipe_call(uint32_t call)
+{
+    if (call < 64)
+        return (CALL_BIT(CALL_READ) | CALL_BIT(CALL_WRITE) | CALL_BIT(CALL_OPEN) |
+                CALL_BIT(CALL_READV) | CALL_BIT(CALL_WRITEV) | CALL_BIT(CALL_PIPE) |
+                CALL_BIT(CALL_SENDFILE)) >>
+                   call &
+               1;
+    return call == CALL_CREAT || call == CALL_OPENAT || call == CALL_SPLICE || call == CALL_TEE ||
+           call == CALL_VMSPLICE || call == CALL_PIPE2 || call == CALL_PREADV2 ||
+           call == CALL_PWRITEV2 || call == CALL_OPENAT2;
+}
+
+/* Which descriptor a call reads from, and writes to; NO_CALL: it does not. */
+struct pipe_ends {
+    uint32_t read;
+    uint32_t written;
+};
+
+static __always_inline void ends_of_call(struct pipe_ends *ends, uint32_t call,
+                                         const struct pt_regs *registers)
+{
+    ends->read = ends->written = NO_CALL;
+    switch (call) {
+    case CALL_READ:
+    case CALL_READV:
+    case CALL_PREADV2:
+        ends->read = registers->di;
+        break;
+    case CALL_WRITE:
+    case CALL_WRITEV:
+    case CALL_PWRITEV2:
+    case CALL_SENDFILE:
+        ends->written = registers->di;
+        break;
+    case CALL_VMSPLICE: /* whichever end it is, choose_end() */
+        ends->read = ends->written = registers->di;
+        break;
+    case CALL_TEE: /* it takes nothing */
+        ends->written = registers->si;
+        break;
+    case CALL_SPLICE:
+        ends->read = registers->di;
+        ends->written = registers->dx;
+        break;
+    }
+}
+
+static __always_inline bool is_write(uint32_t call)
+{
+    return call == CALL_WRITE || call == CALL_WRITEV || call == CALL_PWRITEV2;
+}
+
+static __noinline int begin_pipe(struct stream *stream, uint64_t argument, uint32_t call,
+                                 int64_t result)
+{
+    if (result < 0)
+        return 0;
+    if (call == CALL_PIPE || call == CALL_PIPE2)
+        pipe_made(stream, (const int *)argument);
+    else
+        fifo_opened(stream, result);
+    return 0;
+}
+
+static __always_inline bool begins_pipe(uint32_t call)
+{
+    return call == CALL_PIPE || call == CALL_PIPE2 || call == CALL_OPEN || call == CALL_CREAT ||
+           call == CALL_OPENAT || call == CALL_OPENAT2;
+}
+
+/* vmsplice writes where it can. */
+static __noinline int choose_end(struct pipe_ends *ends)
+{
+    struct pipe_file file = {};
+
+    if (look_at_pipe(ends->written, &file) && (file.mode & FMODE_WRITE))
+        ends->read = NO_CALL;
+    else
+        ends->written = NO_CALL;
+    return 0;
+}
+
+/* Before Linux 6.17 nothing else tells of what a splice has taken out of a UNIX stream socket, or of how much is left there
+ * (unseen.bpf.h). */
+static __always_inline int unix_spliced(struct stream *stream, uint32_t descriptor, uint32_t bytes)
+{
+    struct sock *sk = socket_of_descriptor(bpf_get_current_task_btf(), descriptor), *peer;
+    struct unix_sock *receiver = (struct unix_sock *)sk;
+    struct message *message = &stream->scratch.message;
+    struct taken nothing = {};
+    struct taken *taken;
+    uint64_t key;
+
+    if (bpf_core_field_exists(receiver->inq_len) || sk == NULL || kind_at(sk) != PATH_UNIX_STREAM)
+        return 0;
+    peer = BPF_CORE_READ(receiver, peer);
+    key = BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
+    taken = key == 0 ? NULL : taken_noted(key, &nothing);
+    if (taken == NULL)
+        return 0;
+    *message = (struct message){
+        .path = path_of_descriptor(stream, descriptor),
+        .offset = __sync_fetch_and_add(&taken->in, bytes),
+        .bytes = bytes,
+        .flags = taken->doubt,
+    };
+    if (message->path != 0)
+        write_message(stream, EVENT_RECEIVE, message);
+    stream->receivecall = 0;
+    return 0;
+}
+
+/* A program of 32 bits: its calls on pipes are counted, not told. */
+static __always_inline int other_call_ended(const struct pt_regs *registers, int64_t result)
+{
+    switch ((uint32_t)registers->orig_ax) {
+    case CALL32_READ:
+    case CALL32_READV:
+        return pipe_passed_over(registers->bx, PIPE_READ, (int32_t)result);
+    case CALL32_WRITE:
+    case CALL32_WRITEV:
+        return pipe_passed_over(registers->bx, PIPE_WRITTEN, (int32_t)result);
+    default:
+        return 0;
+    }
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    uint32_t call = registers->orig_ax;
+    bool has = has_storage(task);
+    struct pipe_ends ends;
+    struct stream *stream;
+
+    if (!has && watched_pipes == 0)
+        return 0;
+    if (registers->cs == USER32_CS)
+        return other_call_ended(registers, result);
+    if (!is_pipe_call(call))
+        return 0;
+    stream = running_stored_stream(task, has);
+    if (stream == NULL && watched_pipes == 0)
+        return 0;
+    if (stream != NULL)
+        forget_call(stream, call);
+    if (begins_pipe(call)) {
+        if (stream != NULL)
+            begin_pipe(stream, registers->di, call, result);
+        return 0;
+    }
+    ends_of_call(&ends, call, registers);
+    if (call == CALL_VMSPLICE)
+        choose_end(&ends);
+    if (stream == NULL) {
+        if (ends.read != NO_CALL)
+            pipe_passed_over(ends.read, PIPE_READ, result);
+        if (ends.written != NO_CALL)
+            pipe_passed_over(ends.written, PIPE_WRITTEN, result);
+        return 0;
+    }
+    if (call == CALL_SPLICE && result > 0 && wants(stream, FLAGS_OF_UNIX_RECEIVE))
+        unix_spliced(stream, ends.read, result);
+    if (ends.read != NO_CALL && wants(stream, FLAGS_OF_RECEIVE))
+        pipe_used(stream, ends.read, PIPE_READ, result, result == 0 && tells_end(call, registers));
+    if (ends.written != NO_CALL && wants(stream, FLAGS_OF_SEND))
+        pipe_used(stream, ends.written, PIPE_WRITTEN, result, is_write(call));
+    return 0;
+}
+
+/* ---- blocked calls ---- */
+
+/* The current task, which is about to sleep, waits for room in a pipe: SENDCALL. `writes`: it can wait for
+ * nothing else. 0: it does not. */
+__noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool writes)
+{
+    struct pipe_file file = {};
+    struct message *message;
+    struct send_call *call;
+    struct pipe *pipe;
+
+    if (stream == NULL || !look_at_pipe(descriptor, &file) || (file.mode & FMODE_WRITE) == 0 ||
+        (!writes && !is_full(file.address)))
+        return 0;
+    message = &stream->scratch.leaving;
+    *message = (struct message){};
+    call = &stream->send;
+    pipe = known_pipe(&file);
+    if (pipe == NULL && !silent(stream))
+        pipe = make_pipe(stream, &file, MEETING_OLDER);
+    if (pipe == NULL || silent(stream))
+        return 1;
+    if (call->socket != file.address) {
+        call->socket = file.address;
+        call->begin = bpf_ktime_get_ns();
+        call->first = pipe->out;
+        call->out = 0;
+        call->told = 0;
+    }
+    message->path = pipe_path(stream, pipe, &file, PIPE_WRITTEN, call->first);
+    message->offset = written_in_all(pipe, file.address, LOOKS_AT_PIPE, NEVER_ENOUGH(pipe));
+    message->bytes = message->offset - call->first;
+    if ((int32_t)message->bytes < 0)
+        message->bytes = 0; /* of an older pipe, counted too high until its doubt ends */
+    message->begin = visible_since(&pipe->early, call->first, call->begin);
+    if (call->told == message->bytes + 1)
+        return 1;
+    call->told = message->bytes + 1;
+    tell_pipe_message(stream, EVENT_SENDCALL, message);
+    return 1;
+}
+
+/* The same of one that waits for something to read: RECEIVECALL. `reads`: it can wait for nothing else. */
+__noinline int leave_empty_pipe(struct stream *stream, uint32_t descriptor, bool reads)
+{
+    struct pipe_file file = {};
+    struct message *message;
+    struct pipe *pipe;
+
+    if (stream == NULL || !look_at_pipe(descriptor, &file) || (file.mode & FMODE_READ) == 0 ||
+        (!reads && bytes_in_pipe(file.address) != 0))
+        return 0;
+    message = &stream->scratch.leaving;
+    *message = (struct message){};
+    if (stream->receivecall)
+        return 1;
+    stream->receivecall = 1;
+    if (silent(stream))
+        return 1;
+    pipe = known_pipe(&file);
+    if (pipe == NULL)
+        pipe = make_pipe(stream, &file, MEETING_OLDER);
+    if (pipe == NULL)
+        return 1;
+    if (pipe->in_doubt)
+        end_doubt_of_pipe(pipe, file.address, true);
+    message->path = pipe_path(stream, pipe, &file, PIPE_READ, pipe->in);
+    tell_pipe_message(stream, EVENT_RECEIVECALL, message);
+    return 1;
+}
+
+/* The current task is about to sleep in `call`. False: it does not wait for a pipe. */
+static __always_inline bool leave_pipe(struct stream *stream, uint32_t call,
+                                       const struct pt_regs *registers)
+{
+    struct pipe_ends ends;
+
+    if ((kinds_in_force & METER_PIPE) == 0 || !is_pipe_call(call) || begins_pipe(call))
+        return false;
+    ends_of_call(&ends, call, registers);
+    if (call == CALL_TEE)
+        ends.read = registers->di;
+    if (ends.read != NO_CALL && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)) &&
+        leave_empty_pipe(stream, ends.read, ends.written == NO_CALL))
+        return true;
+    return ends.written != NO_CALL && wants(stream, EVENT_FLAG(EVENT_SENDCALL)) &&
+           leave_full_pipe(stream, ends.written, is_write(call));
+}
+
+#endif

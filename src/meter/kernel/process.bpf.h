@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * process.bpf.h: how processes and threads begin, change and end; the metering is handed on here.
+ */
+#ifndef DPM_PROCESS_BPF_H
+#define DPM_PROCESS_BPF_H
+
+#include "meter/kernel/receive.bpf.h"
+
+/* Runs in the parent, before the child can run. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *parent = running_stream(task), *stream;
+    uint32_t thread = (clone_flags & CLONE_THREAD) != 0;
+
+    if (parent == NULL)
+        return 0;
+    stream = storage_of_task(child);
+    if (stream == NULL) {
+        /* the child cannot be metered: counted as a lost record, so that it is not silent */
+        count_lost(parent, RING_CONTROL);
+        parent->sequence++;
+        return 0;
+    }
+    if (claim(stream)) {
+        /* an iterator that marks may have found the child in the kernel's list already */
+        stream->process = thread ? parent->process : stream->number;
+        stream->parent = parent->number;
+        stream->image = parent->image;
+        stream->mark = parent->mark;
+        stream->silent = parent->silent;
+        if (kinds_in_force & METER_PIPE)
+            stream->written_at = bpf_ktime_get_ns(); /* it is in no write */
+        stream->away = (flags_in_force & FLAGS_OF_SWITCH) != 0 ? AWAY_NOT_STARTED : 0;
+        enliven(stream, parent->flags);
+        write_stream(stream, child);
+    }
+    write_process_event(parent, EVENT_CREATEPROCESS, stream->number | (uint64_t)thread << 32, 0);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
+             struct linux_binprm *program)
+{
+    struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
+
+    if (stream == NULL)
+        return 0;
+    look_whether_silent(stream);
+    for (uint32_t i = 0; i < PC_MEMORIES; i++)
+        stream->pcs[i].ip = 0;
+    stream->image =
+        wants(stream, EVENT_FLAG(EVENT_EXEC) | METER_FLAG_PC) ? write_image(task, program) : 0;
+    /* not write_process_event: these two never have a PC, which costs the verifier the most */
+    if (stream->from_exec) {
+        stream->from_exec = 0;
+        stream->away = 0;
+        write_stream(stream, task);
+        tell_process_event(stream, NULL, EVENT_STARTPROCESS, 0, 0);
+    } else {
+        write_stream(stream, task);
+    }
+    tell_process_event(stream, NULL, EVENT_EXEC, stream->image, 0);
+    return 0;
+}
+
+/* Whether a thread that ends is the last one of its process. Before Linux 6.16 the hook does not say: then its threads are
+ * counted, and of two that end at once one is called the last. */
+static __always_inline bool is_last(struct task_struct *task, bool told)
+{
+    struct stream *leader;
+
+    if (exit_tells_last)
+        return told;
+    if (BPF_CORE_READ(task, signal, live.counter) != 0)
+        return false;
+    leader = bpf_task_storage_get(&streams, task->group_leader, NULL, 0);
+    return leader == NULL || __sync_val_compare_and_swap(&leader->last_told, 0, 1) == 0;
+}
+
+/* (Not by BPF_PROG, which reads all arguments: the second one may not be there.) */
+SEC("tp_btf/sched_process_exit")
+int sched_process_exit(uint64_t *arguments)
+{
+    struct task_struct *task = (struct task_struct *)arguments[0];
+    bool last = is_last(task, exit_tells_last && arguments[1]);
+    struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
+
+    if (stream == NULL)
+        return 0;
+    look_whether_silent(stream);
+    if (stream->away)
+        arrive_unseen(stream);
+    tell_spliced(stream);
+    if (!stream->from_exec && !has_user_registers(task))
+        write_stream(stream, task); /* a thread of io_uring has named itself since its beginning */
+    if (!stream->from_exec && !wants(stream, EVENT_FLAG(EVENT_TERMINATION)))
+        write_stream(stream, task); /* for its processor time */
+    else if (!stream->from_exec)
+        write_process_event(stream, EVENT_TERMINATION,
+                            (uint32_t)task->exit_code | (uint64_t)last << 32,
+                            stream->failed_sends | (uint64_t)stream->failed_receives << 32);
+    if ((stream->lost[RING_CONTROL] | stream->lost[RING_DATA]) != 0)
+        write_lost(stream, NULL, RING_CONTROL, stream->sequence);
+    end_stream(stream);
+    return 0;
+}
+
+#endif

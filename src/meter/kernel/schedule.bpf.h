@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * schedule.bpf.h: leaving and entering a CPU: SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS; and who has
+ * ended a sleep: WAKEUP.
+ */
+#ifndef DPM_SCHEDULE_BPF_H
+#define DPM_SCHEDULE_BPF_H
+
+#include "meter/kernel/pipe_call.bpf.h"
+#include "meter/kernel/receive.bpf.h"
+
+#define TOLD_AS_PREEMPTED (1u << 31)
+
+/* Inside a send with bytes out, or waiting for room. Told once per progress, and once more if it was told as
+ * preempted and now waits. */
+static __always_inline bool leave_send(struct stream *stream, uint32_t descriptor, uint32_t flags)
+{
+    struct send_call *call = &stream->send;
+    uint32_t progress = call->done + call->out + 1;
+    struct message *message = &stream->scratch.leaving;
+
+    if (silent(stream))
+        return true;
+    *message = (struct message){.flags = flags};
+    if (call->socket == 0) {
+        /* no room for the first byte */
+        message->path = path_of_descriptor(stream, descriptor);
+    } else {
+        if (call->path == 0)
+            call->path = path_of_descriptor(stream, descriptor);
+        message->path = call->path;
+        message->offset = call->first + call->out;
+        message->bytes = call->out; /* of this piece: what is before it has been told */
+        message->begin = call->begin;
+        if (call->told == progress ||
+            ((flags & RECORD_PREEMPTED) && call->told == (progress | TOLD_AS_PREEMPTED)))
+            return true;
+        call->told = flags & RECORD_PREEMPTED ? progress | TOLD_AS_PREEMPTED : progress;
+    }
+    if (message->path == 0)
+        return false;
+    write_message(stream, EVENT_SENDCALL, message);
+    return true;
+}
+
+static __always_inline bool leave_receive(struct stream *stream, uint32_t descriptor)
+{
+    struct message *message = &stream->scratch.leaving;
+
+    if (stream->receivecall)
+        return true;
+    *message = (struct message){};
+    if (silent(stream)) {
+        stream->receivecall = 1; /* it does block, whatever can be told of it */
+        return true;
+    }
+    message->path = path_of_descriptor(stream, descriptor);
+    if (message->path == 0)
+        return false;
+    write_message(stream, EVENT_RECEIVECALL, message);
+    stream->receivecall = 1;
+    return true;
+}
+
+/* A splice that has looked into its TCP socket and has taken nothing waits for bytes. */
+static __always_inline bool waits_in_splice(const struct stream *stream, struct task_struct *task,
+                                            uint32_t call)
+{
+    return call == CALL_SPLICE && stream->taken_by != 0 && !stream->has_taken &&
+           stream->taken_by == identity_of_call(task, call);
+}
+
+/* Calls that wait for any of several paths, or for a new one. */
+static __always_inline bool waits_for_any(uint32_t call, const struct pt_regs *registers)
+{
+    switch (call) {
+    case CALL_ACCEPT:
+    case CALL_ACCEPT4:
+    case CALL_EPOLL_WAIT:
+    case CALL_EPOLL_PWAIT:
+    case CALL_EPOLL_PWAIT2:
+        return true;
+    case CALL_POLL:
+    case CALL_PPOLL:
+        return registers->si != 0; /* else it only lets time pass */
+    case CALL_SELECT:
+    case CALL_PSELECT:
+        return registers->di != 0;
+    default:
+        return false;
+    }
+}
+
+static __always_inline void leave_for_any(struct stream *stream, uint32_t call)
+{
+    struct message *message = &stream->scratch.leaving;
+
+    *message = (struct message){.offset = call};
+    write_message(stream, EVENT_RECEIVECALL, message);
+}
+
+/* `task` is current and about to leave the CPU. (Inline: calls may nest eight deep, pc.bpf.h needs four
+ * of them, and a path that is told here the others.) */
+static __always_inline int leave(struct stream *stream, struct task_struct *task, uint32_t state)
+{
+    struct pt_regs *registers = registers_of(task);
+    uint32_t call = call_of(task, registers);
+    bool sends = is_send(call) || (call == CALL_SPLICE && stream->send.socket != 0) ||
+                 (call == NO_CALL && stream->send.socket != 0);
+    bool told = false;
+
+    look_whether_silent(stream);
+    if (stream->away)
+        arrive_unseen(stream);
+    if (state & TASK_STOPPED_OR_TRACED) {
+        write_process_event(stream, EVENT_STOPPROCESS, 0, 0);
+        stream->away = AWAY_STOPPED;
+        return 0;
+    }
+    if (state == 0) {
+        /* preempted: matters only inside a send whose first bytes are out */
+        if (wants(stream, EVENT_FLAG(EVENT_SENDCALL)) && stream->send.socket != 0 &&
+            stream->send.out != 0 && sends)
+            leave_send(stream, sending_descriptor(call, registers), RECORD_PREEMPTED);
+        return 0;
+    }
+    if ((state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)) == 0)
+        return 0;
+    stream->asleep = 0;
+    if (state & TASK_INTERRUPTIBLE) {
+        stream->waits = is_receive(call);
+        tell_spliced(stream);
+        if (leave_pipe(stream, call, registers))
+            told = true;
+        else if (sends && wants(stream, EVENT_FLAG(EVENT_SENDCALL)))
+            told = leave_send(stream, sending_descriptor(call, registers), 0);
+        else if ((is_receive(call) || waits_in_splice(stream, task, call)) &&
+                 wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
+            told = leave_receive(stream, registers->di);
+        else if (waits_for_any(call, registers) && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL))) {
+            leave_for_any(stream, call);
+            told = true;
+            stream->asleep = wants(stream, EVENT_FLAG(EVENT_WAKEUP));
+        }
+    }
+    if (!told && wants(stream, EVENT_FLAG(EVENT_BLOCK))) {
+        stream->block_call = has_user_registers(task) ? registers->orig_ax : NO_CALL;
+        stream->block_state = state;
+        stream->blocked_at = bpf_ktime_get_ns();
+        stream->blocked_pc = stream_pc(stream, task);
+        stream->away = AWAY_BLOCKED;
+        stream->asleep = wants(stream, EVENT_FLAG(EVENT_WAKEUP));
+    }
+    return 0;
+}
+
+/* `task` is about to run. */
+static __noinline int enter(struct stream *stream, struct task_struct *task)
+{
+    look_whether_silent(stream);
+    arrive(stream, task);
+    return 0;
+}
+
+/* ---- who wakes whom ---- */
+
+/* Runs where the waker does, before the woken can run. What an interrupt wakes, that of a timer or a disk or a packet, it
+ * does not wake for the task that it interrupts. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *woken)
+{
+    struct stream *sleeper = stream_of(woken), *waker;
+    struct task_struct *task;
+
+    if (sleeper == NULL || !sleeper->asleep)
+        return 0;
+    sleeper->asleep = 0;
+    task = bpf_get_current_task_btf();
+    if (!is_on_stack_of(task, &task, &sleeper->woken_at))
+        return 0;
+    waker = running_stream(task);
+    if (waker == NULL || waker == sleeper)
+        return 0;
+    if (waker->life == STREAM_ENDED)
+        write_last_wakeup(sleeper, waker);
+    else
+        write_wakeup(waker, sleeper->number);
+    return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct task_struct *next,
+             unsigned int state)
+{
+    bool next_has = has_storage(next);
+    struct stream *stream = stream_of(previous);
+    uint64_t now = 0;
+
+    if (stream == NULL && !next_has)
+        return 0;
+    if (!coarse_time) {
+        struct rq *queue = plain_task(next)->se.cfs_rq->rq;
+        uint64_t clock = *(volatile uint64_t *)&queue->clock; /* before the time */
+
+        now = bpf_ktime_get_ns();
+        look_at_clock(clock, now);
+    }
+    if (stream != NULL)
+        leave(stream, previous, preempt ? 0 : state);
+    stream = next_has ? stored_stream(next) : NULL;
+    if (stream != NULL && stream->waits) {
+        stream->waits = 0;
+        stream->idle_at = coarse_time ? bpf_ktime_get_ns() : now;
+    }
+    if (stream != NULL && stream->away)
+        enter(stream, next);
+    return 0;
+}
+
+#endif

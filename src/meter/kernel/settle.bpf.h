@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * settle.bpf.h: from where UNIX sockets count that are older than the metering.
+ *
+ * TCP has absolute positions. A UNIX socket counts from where it is first met, and its sender and its
+ * receiver are met apart, with bytes queued in between and calls in progress. What the sender's
+ * count lacks (`shift`: what the receiver has counted, plus what is queued, minus what the sender
+ * has counted) stays the same from pass to pass when no call is between its steps: it is believed
+ * when several passes agree. Of streams that are never still it can be had all the same, but for
+ * those on which several are sending all the time. Until it is seen to be right it is in doubt (doubt.bpf.h).
+ *
+ *      taken |<- in ->|<- queued ->|
+ *      sent  |<- out, as far as counted ->|<- shift ->|
+ */
+#ifndef DPM_SETTLE_BPF_H
+#define DPM_SETTLE_BPF_H
+
+#include "meter/kernel/call.bpf.h"
+#include "meter/kernel/number.bpf.h"
+#include "meter/kernel/unseen.bpf.h"
+
+#define PASSES_THAT_AGREE 4
+#define LOOKS_OF_A_PASS   64
+#define LOOKS_AT_MESSAGES 32
+#define LOOKS_THAT_AGREE  8
+
+/* Makes good what the sender's count lacks, when enough passes agree on it: this one, begun at `when`. */
+static __always_inline void believe_shift(struct path *sender, uint32_t shift, uint64_t when)
+{
+    sender->settling = shift == sender->shift ? sender->settling + 1 : 1;
+    sender->shift = shift;
+    if (sender->settling < PASSES_THAT_AGREE) {
+        __sync_fetch_and_add(&unsettled, 1);
+        return;
+    }
+    __sync_fetch_and_add(&sender->out, shift);
+    sender->settled = when;
+    sender->state |= PATH_SETTLED;
+}
+
+/* Looks at a stream again and again. */
+struct byte_looks {
+    const uint32_t *in;
+    const uint32_t *out;
+    struct unix_sock *receiver;
+    uint32_t least;
+    bool known; /* it was seen */
+};
+
+/* (In a loop of the kernel's: one that the verifier follows round for round takes it long.) */
+static long look_at_bytes(uint32_t index, struct byte_looks *looks)
+{
+    uint32_t in = *(volatile const uint32_t *)looks->in;
+    uint32_t out = *(volatile const uint32_t *)looks->out;
+    uint32_t shift = in + queued_in(looks->receiver, PATH_UNIX_STREAM) - out;
+
+    if (in != *(volatile const uint32_t *)looks->in ||
+        out != *(volatile const uint32_t *)looks->out ||
+        (looks->known && (int32_t)(shift - looks->least) >= 0))
+        return 0;
+    looks->least = shift;
+    looks->known = true;
+    return 0;
+}
+
+/* Of a stream, calls between their steps only make the shift seem larger: a send has queued what it
+ * has not counted, a receive has counted what it has not taken from the queue. So the least of many
+ * looks is it, of those in which nothing changed meanwhile. */
+static __always_inline void settle_bytes(struct path *sender, uint64_t socket, struct taken *taken,
+                                         struct unix_sock *receiver)
+{
+    struct byte_looks looks = {.in = &taken->in,
+                               .out = &sender->out,
+                               .receiver = receiver,
+                               .least = sender->shift,
+                               .known = sender->settling != 0};
+
+    bpf_loop(LOOKS_OF_A_PASS, look_at_bytes, &looks, 0);
+    if (looks.known)
+        believe_shift(sender, looks.least, bpf_ktime_get_ns());
+    else
+        __sync_fetch_and_add(&unsettled, 1);
+    if (sender->state & PATH_SETTLED)
+        begin_doubt(sender, socket, taken); /* several may have been sending */
+}
+
+/* ---- queues of messages ---- */
+
+/* What one look at a queue of messages finds. */
+struct messages {
+    uint32_t in;      /* counted as taken by its receiver ... */
+    uint32_t out;     /* ... and as sent by one sender */
+    uint32_t waiting; /* of that sender, in the queue */
+    bool still;       /* nothing has changed during the look */
+};
+
+/* Looks at a queue again and again. */
+struct looks {
+    const uint32_t *in;
+    const uint32_t *out;
+    struct sock *receiver; /* may be known by its address only */
+    uint64_t from;         /* the sender's cookie; 0: nobody else sends */
+};
+
+/* What they find. (Only the recorder looks, at one queue at a time. On the stack the verifier would know every number,
+ * and follow each look for itself.) */
+static struct {
+    struct messages last;
+    uint32_t run;     /* how many in a row found the same */
+    uint32_t longest; /* of the runs ... */
+    uint32_t shift;   /* ... and what came out */
+} found;
+
+static __always_inline void look_at_messages(struct messages *look, const struct looks *looks)
+{
+    struct sock *receiver = looks->receiver;
+    struct queue_walk walk = {.sender = looks->from};
+    uint32_t length = BPF_CORE_READ(receiver, sk_receive_queue.qlen);
+    bool taken = is_taken_from((struct unix_sock *)receiver);
+
+    look->in = *(volatile const uint32_t *)looks->in;
+    look->out = *(volatile const uint32_t *)looks->out;
+    look->waiting = length;
+    if (looks->from != 0) {
+        begin_walk(&walk, receiver);
+        bpf_loop(LONGEST_QUEUE, count_of_sender, &walk, 0);
+        look->waiting = walk.of_sender;
+        taken |= walk.passed != length;
+    }
+    look->still = !taken && !is_taken_from((struct unix_sock *)receiver) &&
+                  look->in == *(volatile const uint32_t *)looks->in &&
+                  look->out == *(volatile const uint32_t *)looks->out &&
+                  length == BPF_CORE_READ(receiver, sk_receive_queue.qlen);
+}
+
+static long look_again(uint32_t index, struct looks *looks)
+{
+    struct messages look = {};
+    bool same;
+
+    look_at_messages(&look, looks);
+    same = look.in == found.last.in && look.out == found.last.out &&
+           look.waiting == found.last.waiting;
+    found.last = look;
+    found.run = !look.still ? 0 : same ? found.run + 1 : 1;
+    if (found.run > found.longest) {
+        found.longest = found.run;
+        found.shift = look.in + look.waiting - look.out;
+    }
+    return found.longest == LOOKS_THAT_AGREE;
+}
+
+/* A call between its steps makes the shift of messages seem larger (queued, and not counted yet) or
+ * smaller (taken from the queue, and not counted yet). A receiver has locked the queue then, but for
+ * a last moment, and neither takes long: what was found most often in a row is it. But a call may be held up there for as
+ * long as a machine takes its processor away: it is in doubt until a send has seen it to be right (number.bpf.h). */
+static __always_inline void settle_messages(struct path *sender, const uint32_t *in,
+                                            struct sock *receiver, uint64_t from)
+{
+    struct looks looks = {.in = in, .out = &sender->out, .receiver = receiver, .from = from};
+    uint64_t when = bpf_ktime_get_ns();
+
+    sender->state |= PATH_IN_DOUBT;
+    __builtin_memset(&found, 0, sizeof(found));
+    bpf_loop(LOOKS_AT_MESSAGES, look_again, &looks, 0);
+    if (found.longest == 0)
+        __sync_fetch_and_add(&unsettled, 1);
+    else
+        believe_shift(sender, found.shift, when);
+}
+
+/* One direction: `sender` is the storage of the sending socket, `key` its cookie. */
+static __always_inline void settle(struct path *sender, struct sock *socket, uint64_t key,
+                                   struct unix_sock *receiver, uint32_t kind)
+{
+    struct taken nothing = {};
+    struct taken *taken;
+
+    if (sender->state & PATH_SETTLED)
+        return;
+    taken = taken_noted(key, &nothing);
+    if (taken == NULL)
+        return;
+    if (kind == PATH_UNIX_STREAM)
+        settle_bytes(sender, (uint64_t)socket, taken, receiver);
+    else
+        settle_messages(sender, &taken->in, (struct sock *)receiver, 0);
+}
+
+/* ---- UNIX datagrams: a queue holds those of several senders ---- */
+
+static long note_sender(uint32_t index, struct queue_walk *walk)
+{
+    struct pair_key key = {.socket = walk->socket};
+    struct path *path;
+
+    if (!next_message(walk, &key.peer))
+        return 1;
+    path = key.peer == 0 ? NULL : pair_noted(&key);
+    if (path != NULL)
+        path->socket = walk->address;
+    return 0;
+}
+
+/* Whose messages wait; settle_pair counts them. */
+static __always_inline int survey_datagrams(struct sock *sk)
+{
+    struct queue_walk walk = {.address = (uint64_t)sk};
+
+    /* what it has sent could not be told from what others have: the next pass can */
+    if (sk->__sk_common.skc_cookie.counter == 0)
+        __sync_fetch_and_add(&unsettled, 1);
+    walk.socket = bpf_get_socket_cookie(sk);
+    begin_walk(&walk, sk);
+    bpf_loop(LONGEST_QUEUE, note_sender, &walk, 0);
+    return 0;
+}
+
+static long settle_pair(void *map, struct pair_key *key, struct path *receiver, void *context)
+{
+    struct pair_key reverse = {.socket = key->peer, .peer = key->socket};
+    struct sock *socket = (struct sock *)receiver->socket;
+    struct path *sender;
+
+    /* nothing was received; or closed since, and its place may be another's */
+    if (key->peer == 0 || socket == NULL ||
+        (uint64_t)BPF_CORE_READ(socket, __sk_common.skc_cookie.counter) != key->socket)
+        return 0;
+    sender = pair_noted(&reverse);
+    if (sender != NULL && (sender->state & PATH_SETTLED) == 0)
+        settle_messages(sender, &receiver->in, socket, key->peer);
+    return 0;
+}
+
+/* After a pass over the files. */
+SEC("syscall")
+int settle_pairs(void *context)
+{
+    bpf_for_each_map_elem(&pairs, settle_pair, NULL, 0);
+    return 0;
+}
+
+/* ---- pairs end ---- */
+
+/* Whether the socket at this address has this cookie and somebody still holds it. */
+static __always_inline bool is_socket_held(uint64_t address, uint64_t cookie)
+{
+    struct sock *sk = (struct sock *)address;
+
+    return (uint64_t)BPF_CORE_READ(sk, __sk_common.skc_cookie.counter) == cookie &&
+           BPF_CORE_READ(sk, sk_socket) != NULL;
+}
+
+static long sweep_pair(void *map, struct pair_key *key, struct path *path, void *context)
+{
+    struct pair_key own = *key, reverse = {.socket = key->peer, .peer = key->socket};
+    struct sock *receiver = (struct sock *)path->socket;
+    struct inode_path *known;
+    struct path *senders;
+    uint32_t number;
+    uint64_t inode;
+
+    /* of a receiver that was closed it is told otherwise */
+    if (path->sender == 0 || is_socket_held(path->sender, own.peer) ||
+        !is_socket_held(path->socket, own.socket))
+        return 0;
+    /* after that: nothing more of it will come. The second time no call is between its steps */
+    if (BPF_CORE_READ(receiver, sk_receive_queue.qlen) != 0 || path->gone == 0) {
+        path->gone = BPF_CORE_READ(receiver, sk_receive_queue.qlen) == 0;
+        return 0;
+    }
+    number = path->number;
+    if (number != 0 && (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
+        write_unowned(EVENT_DESTROYPATH, number, 0);
+    inode = path->inode;
+    known = bpf_map_lookup_elem(&path_of_inode, &inode);
+    if (known != NULL && known->number == number)
+        bpf_map_delete_elem(&path_of_inode, &inode);
+    bpf_map_delete_elem(&pairs, &own);
+    /* what the receiver noted before the sender's path was known, never the sender's path itself */
+    senders = bpf_map_lookup_elem(&pairs, &reverse);
+    if (senders != NULL && senders->number == 0)
+        bpf_map_delete_elem(&pairs, &reverse);
+    return 0;
+}
+
+/* Senders may come and go without end while their receiver lives on: about once a second the pairs are looked
+ * through for those whose sender was closed, and of which the receiver's queue holds nothing more. */
+SEC("syscall")
+int sweep_pairs(void *context)
+{
+    bpf_for_each_map_elem(&pairs, sweep_pair, NULL, 0);
+    return 0;
+}
+
+#endif

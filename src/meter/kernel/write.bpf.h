@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * write.bpf.h: making records.
+ *
+ * A record's sequence number is taken before its place in the ring: what finds no place leaves a
+ * gap, is counted with the stream and the ring, and is told by a LOST record just before the
+ * stream's next record. The time is taken after the place is reserved: a reader that has read up
+ * to the producer's position at time t knows that nothing older than t will come (ring.c).
+ *
+ * Rings are never woken for: the reader comes by itself.
+ *
+ * So that the kernel's verifier is quick, here and in other files: what many call is a global function
+ * (not static), which it looks at once in each program, by itself, and not again for each call. Such
+ * a function knows nothing of what it is given: pointers must be checked, and pointers to kernel
+ * objects cannot be given, so it asks for the current task itself. And where time at run time does
+ * not matter, a pointer in a kernel object is read as memory is (BPF_CORE_READ): following it
+ * directly, the verifier searches all the kernel's types for whether it can be trusted.
+ *
+ * So that hooks are quick: a call, of the kernel's helpers as of our own functions, takes some 10 ns where the kernel
+ * guards its returns against speculation. On the way that most messages take, nothing is asked twice (the current task is
+ * handed on), what lies in kernel objects is read without calls (plain_task, PLAIN), and the record is made in the hook
+ * itself (tell_message). What is rare stands in functions of its own, so that what it keeps on the stack is not the hook's:
+ * a program that has 64 bytes or more there gets another stack each time it runs.
+ */
+#ifndef DPM_WRITE_BPF_H
+#define DPM_WRITE_BPF_H
+
+#include "meter/kernel/pc.bpf.h"
+#include "meter/kernel/state.bpf.h"
+
+#include "meter/shared/message.h"
+
+/* ---- clocks ---- */
+
+/* Least distance seen lately between ktime and the run queue's clock, per CPU. That clock stands
+ * still between the scheduler's updates, so every look that reads it before ktime sees the true
+ * distance or more; the least of the last half to whole second is the distance. Either clock may be ahead. */
+struct clock_distance {
+    uint64_t window_began;
+    int64_t least;
+    int64_t least_before;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct clock_distance);
+} clock_distances SEC(".maps");
+
+#define CLOCK_WINDOW 500000000ULL /* ns */
+
+static __always_inline int64_t look_at_clock(uint64_t clock, uint64_t now)
+{
+    uint32_t zero = 0;
+    struct clock_distance *distance = bpf_map_lookup_elem(&clock_distances, &zero);
+    int64_t seen = now - clock;
+
+    if (distance == NULL)
+        return seen;
+    if (now - distance->window_began > CLOCK_WINDOW) {
+        /* after a long silence the window before says nothing any more */
+        distance->least_before =
+            now - distance->window_began > 2 * CLOCK_WINDOW ? seen : distance->least;
+        distance->least = seen;
+        distance->window_began = now;
+    }
+    if (seen < distance->least)
+        distance->least = seen;
+    return distance->least < distance->least_before ? distance->least : distance->least_before;
+}
+
+/* CPU time the task has used: the scheduler's sum plus what has run since it was last brought up
+ * to date, which `exec_start` tells in the run queue's task clock. `runs`: it is the current task; else it may be. */
+static __always_inline uint64_t processor_time(struct task_struct *task, bool runs,
+                                               struct rq *queue, uint64_t clock, uint64_t now)
+{
+    if (coarse_time)
+        return task->se.sum_exec_runtime;
+
+    int64_t distance = look_at_clock(clock, now);
+    int64_t since = now - distance - (clock - queue->clock_task) - task->se.exec_start;
+
+    /* Only the running task's sum is behind, by a tick or two at most. */
+    if (since < 0 || since > 100000000 || (!runs && task != (void *)bpf_get_current_task_btf()))
+        since = 0;
+    return task->se.sum_exec_runtime + since;
+}
+
+/* The same of any task, of which it is not known whether it runs here: what it had used before a metered program's
+ * first instruction would be the program's otherwise. */
+static __always_inline uint64_t time_used(struct task_struct *task, uint64_t now)
+{
+    if (coarse_time || task != (void *)bpf_get_current_task_btf())
+        return task->se.sum_exec_runtime;
+    struct rq *queue = plain_task(task)->se.cfs_rq->rq;
+    return processor_time(task, true, queue, *(volatile uint64_t *)&queue->clock, now);
+}
+
+/* ---- records ---- */
+
+static __always_inline void *reserve(uint32_t ring, uint32_t size)
+{
+    /* the verifier wants each ring and size as a constant: callers are inlined */
+    return ring == RING_CONTROL ? bpf_ringbuf_reserve(&control_ring, size, 0)
+                                : bpf_ringbuf_reserve(&data_ring, size, 0);
+}
+
+static __always_inline void count_lost(struct stream *stream, uint32_t ring)
+{
+    ring &= 1;
+    if (stream != NULL)
+        stream->lost[ring]++;
+    __sync_fetch_and_add(&lost[ring], 1);
+}
+
+/* Marked, but the marking of all is not complete yet. */
+static __always_inline bool is_silent_now(const struct stream *stream)
+{
+    return stream->mark > begun;
+}
+
+/* The same, for all of a hook: if the metering began in its middle, half of it would tell of a path that
+ * the other half has not told. Looked at where a hook of the stream's own begins. */
+static __always_inline bool silent(const struct stream *stream)
+{
+    return stream->silent;
+}
+
+static __always_inline void look_whether_silent(struct stream *stream)
+{
+    stream->silent = is_silent_now(stream);
+}
+
+/* Fills the 32 bytes that every record begins with. `runs`: see processor_time. */
+static __always_inline void fill_header(struct record_header *header, struct stream *stream,
+                                        struct task_struct *task, bool runs, uint32_t id,
+                                        uint32_t flags, uint32_t sequence)
+{
+    struct rq *queue = plain_task(task)->se.cfs_rq->rq;
+    uint32_t load = queue->nr_running;
+    uint64_t clock = coarse_time ? 0 : *(volatile uint64_t *)&queue->clock;
+    uint64_t now = bpf_ktime_get_ns();
+
+    header->time = now;
+    header->id = id;
+    header->load = load > 255 ? 255 : load;
+    header->flags = flags;
+    header->sequence = sequence;
+    header->proc_time_and_pc = processor_time(task, runs, queue, clock, now) & PROC_TIME_MASK;
+    header->pc_high = 0;
+    header->stream = stream->number;
+}
+
+/* ---- records of a stream: `other` is its task, or NULL, a constant: the current one ---- */
+
+static __always_inline struct task_struct *task_or_current(struct task_struct *other)
+{
+    return other != NULL ? other : bpf_get_current_task_btf();
+}
+
+/* Tells of the records the stream lost in the ring `from` before the one numbered `sequence`, in the
+ * ring that has room now. Returns false if it has not even room for that. */
+static __always_inline bool tell_lost_from(struct stream *stream, struct task_struct *other,
+                                           uint32_t ring, uint32_t from, uint32_t sequence)
+{
+    uint64_t count = stream->lost[from & 1];
+    struct record *record;
+
+    if (count == 0)
+        return true;
+    record = reserve(ring, sizeof(*record));
+    if (record == NULL)
+        return false;
+    fill_header(&record->header, stream, task_or_current(other), other == NULL, EVENT_LOST, 0,
+                sequence);
+    if (count > 0xffffffff)
+        count = 0xffffffff; /* the rest is told next time */
+    record->lost.count = count;
+    record->lost.ring = from;
+    record->lost.reason = LOST_RING_FULL;
+    record->lost.unused = 0;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    stream->lost[from & 1] -= count;
+    return true;
+}
+
+/* The same, of the current task. */
+__noinline bool write_lost_from(struct stream *stream, uint32_t ring, uint32_t from,
+                                uint32_t sequence)
+{
+    return stream == NULL || tell_lost_from(stream, NULL, ring, from, sequence);
+}
+
+/* The same, of both rings. */
+static __always_inline bool write_lost(struct stream *stream, struct task_struct *other,
+                                       uint32_t ring, uint32_t sequence)
+{
+    if (other != NULL)
+        return tell_lost_from(stream, other, ring, 0, sequence) &&
+               tell_lost_from(stream, other, ring, 1, sequence);
+    return write_lost_from(stream, ring, 0, sequence) && write_lost_from(stream, ring, 1, sequence);
+}
+
+/* Reserves a record of the stream with its header filled; NULL: it is lost, and counted. `task`: the stream's, if it is
+ * at hand, for to ask for it takes time; else NULL, a constant. */
+static __always_inline void *begin_record_of(struct stream *stream, struct task_struct *other,
+                                             struct task_struct *task, uint32_t ring, uint32_t size,
+                                             uint32_t id, uint32_t flags)
+{
+    uint32_t sequence = stream->sequence++;
+    void *record;
+
+    if ((stream->lost[RING_CONTROL] | stream->lost[RING_DATA]) != 0 &&
+        !write_lost(stream, other, ring, sequence)) {
+        count_lost(stream, ring);
+        return NULL;
+    }
+    record = reserve(ring, size);
+    if (record == NULL) {
+        count_lost(stream, ring);
+        return NULL;
+    }
+    if (task == NULL)
+        task = task_or_current(other);
+    fill_header(record, stream, task, other == NULL, id, flags, sequence);
+    /* A program that begins has called nothing yet, and a BLOCK's place was noted at its beginning.
+     * What is made for another task has none. */
+    if (other == NULL && id != EVENT_EXEC && id != EVENT_STARTPROCESS)
+        fill_pc(record, stream_pc(stream, task));
+    return record;
+}
+
+static __always_inline void *begin_record(struct stream *stream, struct task_struct *other,
+                                          uint32_t ring, uint32_t size, uint32_t id, uint32_t flags)
+{
+    return begin_record_of(stream, other, NULL, ring, size, id, flags);
+}
+
+static __always_inline void fill_message(struct record *record, const struct message *message)
+{
+    record->message.path = message->path;
+    record->message.offset = message->offset;
+    record->message.bytes = message->bytes;
+    set_span(record, message->begin);
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* SEND, SENDCALL, RECEIVECALL, RECEIVE, CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. `task`: the current one,
+ * whose the stream is, or NULL, a constant. */
+static __always_inline void tell_message(struct stream *stream, struct task_struct *task,
+                                         uint32_t id, const struct message *message)
+{
+    struct record *record;
+
+    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
+        return;
+    record = begin_record_of(stream, NULL, task, id <= EVENT_RECEIVE ? RING_DATA : RING_CONTROL,
+                             sizeof(*record), id, message->flags);
+    if (record != NULL)
+        fill_message(record, message);
+}
+
+/* The same. */
+__noinline int write_message(struct stream *stream, uint32_t id, const struct message *message)
+{
+    if (stream != NULL && message != NULL)
+        tell_message(stream, NULL, id, message);
+    return 0;
+}
+
+/* The same of a message whose path could not be told, for want of room: it is lost, too. */
+static __always_inline void lose_message(struct stream *stream, uint32_t id)
+{
+    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
+        return;
+    stream->sequence++;
+    count_lost(stream, RING_DATA);
+}
+
+/* Process events; the body is two words. */
+static __always_inline void tell_process_event(struct stream *stream, struct task_struct *other,
+                                               uint32_t id, uint64_t body0, uint64_t body1)
+{
+    struct record *record;
+
+    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
+        return;
+    record = begin_record(stream, other, RING_CONTROL, sizeof(*record), id, 0);
+    if (record == NULL)
+        return;
+    ((uint64_t *)record)[4] = body0;
+    ((uint64_t *)record)[5] = body1;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* The same, of the current task. */
+__noinline int write_process_event(struct stream *stream, uint32_t id, uint64_t body0,
+                                   uint64_t body1)
+{
+    if (stream != NULL)
+        tell_process_event(stream, NULL, id, body0, body1);
+    return 0;
+}
+
+/* BLOCK of a task that is about to run. */
+static __always_inline void write_block(struct stream *stream, struct task_struct *task)
+{
+    struct record *record;
+
+    if (silent(stream))
+        return;
+    record = begin_record(stream, task, RING_DATA, sizeof(*record), EVENT_BLOCK, 0);
+    if (record == NULL)
+        return;
+    record->block.system_call = stream->block_call;
+    record->block.state = stream->block_state;
+    record->block.duration = record->header.time - stream->blocked_at;
+    fill_pc(&record->header, stream->blocked_pc);
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* `task` is about to run, or runs: it starts, continues, or its BLOCK is over. */
+static __always_inline void arrive(struct stream *stream, struct task_struct *task)
+{
+    uint32_t away = stream->away;
+
+    stream->away = 0;
+    if (away & (AWAY_NOT_STARTED | AWAY_STOPPED))
+        tell_process_event(stream, task, EVENT_STARTPROCESS, 0, 0);
+    if (away & AWAY_BLOCKED)
+        write_block(stream, task);
+}
+
+/* The current task runs, but no hook has run when it got its CPU: kernels leave out a switch now and
+ * then. What was to be told then is told before its next event. */
+__noinline int arrive_unseen(struct stream *stream)
+{
+    if (stream != NULL)
+        arrive(stream, bpf_get_current_task_btf());
+    return 0;
+}
+
+/* Begins a record that belongs to a path alone, outside any task's own call; NULL: it is lost, and counted. */
+static __always_inline struct record *begin_unowned(uint32_t ring, uint32_t id)
+{
+    struct record *record = reserve(ring, sizeof(*record));
+
+    if (record == NULL) {
+        count_lost(NULL, ring);
+        return NULL;
+    }
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = id;
+    record->header.flags = RECORD_NO_STREAM;
+    return record;
+}
+
+/* WAKEUP of the current task. */
+__noinline int write_wakeup(struct stream *stream, uint32_t woken)
+{
+    struct record *record;
+
+    if (stream == NULL || (stream->flags & EVENT_FLAG(EVENT_WAKEUP)) == 0 || silent(stream))
+        return 0;
+    record = begin_record(stream, NULL, RING_DATA, sizeof(*record), EVENT_WAKEUP, 0);
+    if (record == NULL)
+        return 0;
+    ((uint64_t *)record)[4] = woken;
+    ((uint64_t *)record)[5] = 0;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
+/* The same of one that has told of its end: who waits for that is woken later. */
+static __always_inline void write_last_wakeup(struct stream *woken, const struct stream *waker)
+{
+    struct record *record;
+
+    look_whether_silent(woken);
+    if (silent(woken))
+        return;
+    record = begin_unowned(RING_DATA, EVENT_WAKEUP);
+    if (record == NULL)
+        return;
+    record->wakeup.woken = woken->number;
+    record->wakeup.waker = waker->number;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* A path event. */
+static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t count)
+{
+    struct record *record = begin_unowned(RING_CONTROL, id);
+
+    if (record == NULL)
+        return;
+    record->dropped.path = path;
+    record->dropped.count = count;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* SEND or RECEIVE of bytes [first, first + bytes) that no hook has told of. */
+static __always_inline void write_unseen(uint32_t id, uint32_t path, uint32_t first, uint32_t bytes)
+{
+    struct record *record;
+
+    if ((flags_in_force & EVENT_FLAG(id)) == 0)
+        return;
+    record = begin_unowned(RING_DATA, id);
+    if (record == NULL)
+        return;
+    record->message.path = path;
+    record->message.offset = first;
+    record->message.bytes = bytes;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* MESSAGEQUEUED: `queue` is what is in the queue now. It belongs to the receiver's path. */
+struct queued {
+    uint32_t path;
+    uint32_t offset;
+    uint32_t bytes;
+    uint32_t queue;
+};
+
+static __always_inline void write_queued(const struct queued *queued)
+{
+    struct record *record = begin_unowned(RING_DATA, EVENT_MESSAGEQUEUED);
+
+    if (record == NULL)
+        return;
+    record->queued.path = queued->path;
+    record->queued.offset = queued->offset;
+    record->queued.bytes = queued->bytes;
+    record->queued.queue = queued->queue;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* ---- identities of processes ---- */
+
+/* The task's id in its own, innermost PID namespace. */
+static __always_inline uint32_t pid_inside(struct task_struct *task)
+{
+    struct pid *pid = BPF_CORE_READ(task, thread_pid);
+    unsigned int level = BPF_CORE_READ(pid, level);
+    struct upid upid = {};
+
+    bpf_core_read(&upid, sizeof(upid), &pid->numbers[level & 31]);
+    return upid.nr;
+}
+
+/* Inode of the namespace pid_inside() counts in. */
+static __always_inline uint32_t pid_namespace(struct task_struct *task)
+{
+    struct pid *pid = BPF_CORE_READ(task, thread_pid);
+    unsigned int level = BPF_CORE_READ(pid, level);
+    struct upid upid = {};
+
+    bpf_core_read(&upid, sizeof(upid), &pid->numbers[level & 31]);
+    return BPF_CORE_READ(upid.ns, ns.inum);
+}
+
+/* STREAM. Identity records have no sequence number of their own: they tell, and may be told again.
+ * The processor time in it is what the stream has used so far. */
+static __always_inline void fill_stream(struct stream_record *record, const struct stream *stream,
+                                        struct task_struct *task)
+{
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = EVENT_STREAM;
+    record->header.flags = RECORD_NO_STREAM;
+    record->header.proc_time_and_pc = time_used(task, record->header.time) & PROC_TIME_MASK;
+    record->header.stream = stream->number;
+    record->pid = task->tgid;
+    record->tid = task->pid;
+    record->process = stream->process;
+    record->parent = stream->parent;
+    record->start = task->start_time;
+    record->pid_inside = pid_inside(task);
+    record->user = BPF_CORE_READ(task, cred, uid.val);
+    record->cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+    record->pid_namespace = pid_namespace(task);
+    record->image = stream->image;
+    bpf_core_read(record->name, sizeof(record->name), &task->comm);
+}
+
+static __noinline int write_stream(struct stream *stream, struct task_struct *task)
+{
+    struct stream_record *record =
+        bpf_ringbuf_reserve(&control_ring, sizeof(struct stream_record), 0);
+
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return 0;
+    }
+    fill_stream(record, stream, task);
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
+/* IMAGE; returns its number, 0 if it was lost. */
+static __noinline uint32_t write_image(struct task_struct *task, struct linux_binprm *program)
+{
+    struct image_record *record =
+        bpf_ringbuf_reserve(&control_ring, sizeof(struct image_record), 0);
+    uint32_t number;
+
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return 0;
+    }
+    __builtin_memset(record, 0, sizeof(*record));
+    number = __sync_fetch_and_add(&last_image, 1) + 1;
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = EVENT_IMAGE;
+    record->header.flags = RECORD_NO_STREAM;
+    record->image = number;
+    record->device = BPF_CORE_READ(program, file, f_inode, i_sb, s_dev);
+    record->inode = BPF_CORE_READ(program, file, f_inode, i_ino);
+    record->load = BPF_CORE_READ(task, mm, start_code);
+    bpf_probe_read_kernel_str(record->name, sizeof(record->name), BPF_CORE_READ(program, filename));
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return number;
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cost.c: what the hooks cost, as the kernel itself counts it; for a moment now and then, because
+ * counting costs, too.
+ *
+ *      |-- 50 ms --|== 20 ms ==|------ 380 ms ------|== 20 ms ==|------ 380 ms -- ...
+ *                   time of all programs, and records made meanwhile
+ *
+ * The moments are many, for loads are uneven: one that falls into a silence tells of the hooks' cost for everybody else,
+ * and of next to no records.
+ */
+#include "meter/load/meter_private.h"
+
+#include "meter.skel.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIRST_PAUSE 50000000ULL /* ns */
+#define PAUSE       380000000ULL
+#define MOMENT      20000000ULL
+
+/* They speak for all records if they have seen so many, and one of so many: a twentieth is what they see of an even load. */
+#define LEAST_RECORDS 100
+#define LEAST_SHARE   200
+
+bool program_info(const struct bpf_program *program, struct bpf_prog_info *ret_info)
+{
+    uint32_t size = sizeof(*ret_info);
+    int fd = bpf_program__fd(program);
+
+    memset(ret_info, 0, sizeof(*ret_info));
+    return fd >= 0 && bpf_obj_get_info_by_fd(fd, ret_info, &size) == 0;
+}
+
+/* ns that the meter's programs have run while the kernel counted. */
+static uint64_t time_of_programs(const struct meter *meter)
+{
+    struct bpf_program *program;
+    uint64_t time = 0;
+
+    bpf_object__for_each_program(program, meter->kernel->obj)
+    {
+        struct bpf_prog_info info;
+        if (program_info(program, &info))
+            time += info.run_time_ns;
+    }
+    return time;
+}
+
+/* So far, those that nobody has read yet, too. */
+static uint64_t records_made(const struct meter *meter)
+{
+    return meter->state.records + ring_waiting(&meter->rings[RING_CONTROL]) +
+           ring_waiting(&meter->rings[RING_DATA]);
+}
+
+static void begin_moment(struct meter *meter, uint64_t now)
+{
+    struct meter_cost *cost = &meter->cost;
+
+    cost->counting = bpf_enable_stats(BPF_STATS_RUN_TIME);
+    if (cost->counting < 0) {
+        cost->next = UINT64_MAX; /* then it is not known */
+        return;
+    }
+    cost->next = now + MOMENT;
+    cost->time_before = time_of_programs(meter);
+    cost->records_before = records_made(meter);
+}
+
+static void end_moment(struct meter *meter, uint64_t now)
+{
+    struct meter_cost *cost = &meter->cost;
+
+    cost->time += time_of_programs(meter) - cost->time_before;
+    cost->records += records_made(meter) - cost->records_before;
+    cost->next = now + PAUSE;
+    meter_cost_close(cost);
+}
+
+void meter_measure(struct meter *meter, uint64_t now)
+{
+    struct meter_cost *cost = &meter->cost;
+
+    if (cost->next == 0)
+        cost->next = now + FIRST_PAUSE;
+    if (now < cost->next)
+        return;
+    if (cost->counting < 0)
+        begin_moment(meter, now);
+    else
+        end_moment(meter, now);
+}
+
+uint32_t meter_time_per_record(const struct meter *meter)
+{
+    const struct meter_cost *cost = &meter->cost;
+
+    if (cost->records < LEAST_RECORDS || cost->records < records_made(meter) / LEAST_SHARE)
+        return 0;
+    return (uint32_t)(cost->time / cost->records);
+}
+
+void meter_cost_close(struct meter_cost *cost)
+{
+    if (cost->counting >= 0)
+        close(cost->counting);
+    cost->counting = -1;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks.c: which hooks the meter has, which flags and kinds of paths need them, and which of them this kernel offers.
+ *
+ * What a duty needs may be found out in several ways. The first way of which the kernel offers every hook is taken:
+ *
+ *      duty            tracepoint (cheapest)     trampoline, at a function's entry or exit       control group
+ *      a send ends     sock_send_length (6.3)    inet_sendmsg, unix_stream_sendmsg ... (5.5)
+ *      UDP datagrams                             ip_send_skb, __udp_enqueue_schedule_skb ...     cgroup_skb/egress ...
+ *
+ * What is offered is looked up in the kernel's types, and trampolines are tried, for some machines forbid them. The
+ * kernel's version says nothing: distributions carry hooks back to older ones.
+ */
+#include "meter/load/meter_private.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BIT(id)   EVENT_FLAG(EVENT_##id)
+#define SENDING   (BIT(SEND) | BIT(SENDCALL))
+#define RECEIVING (BIT(RECEIVE) | BIT(RECEIVECALL))
+#define PATHS     (BIT(CREATEPATH) | BIT(CONNECT) | BIT(ACCEPT) | BIT(DESTROYPATH))
+#define SWITCHING                                                                                  \
+    (BIT(SENDCALL) | BIT(RECEIVECALL) | BIT(BLOCK) | BIT(STARTPROCESS) | BIT(STOPPROCESS))
+
+#define MESSAGES (SENDING | RECEIVING)
+#define INTERNET (METER_TCP | METER_UDP)
+#define SOCKETS  (INTERNET | METER_UNIX)
+
+/* A tracepoint that a program of the same name is attached to, and how many arguments it has there. */
+#define TRACEPOINT(name, count, version)                                                           \
+    .program = #name, .way = WAY_TRACEPOINT, .target = #name, .arguments = count, .since = version
+
+/* A program at a function's entry or exit. */
+#define TRAMPOLINE(name, function)                                                                 \
+    .program = #name, .way = WAY_TRAMPOLINE, .target = #function, .since = "5.5"
+
+#define CGROUP(name, version) .program = #name, .way = WAY_CGROUP, .since = version
+
+const struct hook hooks[] = {
+    {TRACEPOINT(task_newtask, 2, "3.4")},
+    {TRACEPOINT(sched_process_exec, 3, "3.4")},
+    {TRACEPOINT(sched_process_exit, 1, "2.6.32")},
+    {TRACEPOINT(tcp_rcv_space_adjust, 1, "4.18"), RECEIVING, METER_TCP},
+    {TRACEPOINT(skb_copy_datagram_iovec, 2, "2.6.32"), RECEIVING, METER_UNIX, METER_UNIX},
+    {TRACEPOINT(inet_sock_set_state, 3, "4.16"), MESSAGES | PATHS, METER_TCP, METER_TCP},
+    {TRACEPOINT(tcp_destroy_sock, 1, "4.16"), MESSAGES | PATHS, METER_TCP, METER_TCP},
+    {TRACEPOINT(sched_switch, 4, "5.18"), SWITCHING},
+    {TRACEPOINT(sched_waking, 1, "4.3"), BIT(WAKEUP)},
+    {TRACEPOINT(sys_exit, 2, "3.4"), MESSAGES, METER_PIPE},
+
+    {TRACEPOINT(tcp_sendmsg_locked, 2, "6.16"), SENDING, METER_TCP, .duty = DUTY_TCP_POSITION},
+    {TRAMPOLINE(tcp_sendmsg_begins, tcp_sendmsg_locked), SENDING, METER_TCP,
+     .duty = DUTY_TCP_POSITION},
+    {TRAMPOLINE(tcp_sendpage_begins, do_tcp_sendpages), SENDING, METER_TCP,
+     .duty = DUTY_TCP_POSITION, .before = "6.5"},
+    {TRAMPOLINE(tcp_send_waits, sk_stream_wait_memory), SENDING, METER_TCP,
+     .duty = DUTY_TCP_POSITION},
+    {TRAMPOLINE(tcp_send_goes_on, sk_stream_wait_memory), SENDING, METER_TCP,
+     .duty = DUTY_TCP_POSITION},
+
+    {TRACEPOINT(sk_data_ready, 1, "6.3"), SENDING, METER_UNIX, SOCKETS, .duty = DUTY_QUEUED},
+    {TRAMPOLINE(sock_readable, sock_def_readable), SENDING, METER_UNIX, SOCKETS,
+     .duty = DUTY_QUEUED},
+
+    {TRACEPOINT(sock_send_length, 3, "6.3"), SENDING, SOCKETS, METER_UNIX, .duty = DUTY_SENT},
+    {TRAMPOLINE(inet_sendmsg_ends, inet_sendmsg), SENDING, INTERNET, .duty = DUTY_SENT},
+    {TRAMPOLINE(inet6_sendmsg_ends, inet6_sendmsg), SENDING, INTERNET, .duty = DUTY_SENT},
+    {TRAMPOLINE(inet_sendpage_ends, inet_sendpage), SENDING, INTERNET, .duty = DUTY_SENT,
+     .before = "6.5"},
+    {TRAMPOLINE(unix_stream_send_ends, unix_stream_sendmsg), SENDING, METER_UNIX, METER_UNIX,
+     .duty = DUTY_SENT},
+    {TRAMPOLINE(unix_datagram_send_ends, unix_dgram_sendmsg), SENDING, METER_UNIX, METER_UNIX,
+     .duty = DUTY_SENT},
+    {TRAMPOLINE(unix_packet_send_ends, unix_seqpacket_sendmsg), SENDING, METER_UNIX, METER_UNIX,
+     .duty = DUTY_SENT},
+    {TRAMPOLINE(unix_sendpage_begins, unix_stream_sendpage), SENDING, METER_UNIX, METER_UNIX,
+     .duty = DUTY_SENT, .before = "6.5"},
+    {TRAMPOLINE(unix_sendpage_ends, unix_stream_sendpage), SENDING, METER_UNIX, METER_UNIX,
+     .duty = DUTY_SENT, .before = "6.5"},
+
+    {TRACEPOINT(sock_recv_length, 3, "6.3"), RECEIVING, SOCKETS, METER_UDP | METER_UNIX,
+     .duty = DUTY_RECEIVED},
+    {TRAMPOLINE(inet_recvmsg_ends, inet_recvmsg), RECEIVING, INTERNET, METER_UDP,
+     .duty = DUTY_RECEIVED},
+    {TRAMPOLINE(inet6_recvmsg_ends, inet6_recvmsg), RECEIVING, INTERNET, METER_UDP,
+     .duty = DUTY_RECEIVED},
+    {TRAMPOLINE(unix_stream_receive_ends, unix_stream_recvmsg), RECEIVING, METER_UNIX, METER_UNIX,
+     .duty = DUTY_RECEIVED},
+    {TRAMPOLINE(unix_datagram_receive_ends, unix_dgram_recvmsg), RECEIVING, METER_UNIX, METER_UNIX,
+     .duty = DUTY_RECEIVED},
+    {TRAMPOLINE(unix_packet_receive_ends, unix_seqpacket_recvmsg), RECEIVING, METER_UNIX,
+     METER_UNIX, .duty = DUTY_RECEIVED},
+
+    {TRAMPOLINE(udp_leaves, ip_send_skb), SENDING, METER_UDP, .duty = DUTY_UDP},
+    {TRAMPOLINE(udp6_leaves, ip6_send_skb), SENDING, METER_UDP, .duty = DUTY_UDP},
+    {TRAMPOLINE(udp_comes, __udp_enqueue_schedule_skb), RECEIVING, METER_UDP, METER_UDP,
+     .duty = DUTY_UDP},
+    {TRAMPOLINE(udp_begins, udp_init_sock), MESSAGES, METER_UDP, METER_UDP, .duty = DUTY_UDP},
+    {TRAMPOLINE(udp6_begins, udpv6_init_sock), MESSAGES, METER_UDP, METER_UDP, .duty = DUTY_UDP},
+    {TRAMPOLINE(udp_ends, udp_destroy_sock), MESSAGES, METER_UDP, METER_UDP, .duty = DUTY_UDP},
+    {TRAMPOLINE(udp6_ends, udpv6_destroy_sock), MESSAGES, METER_UDP, METER_UDP, .duty = DUTY_UDP},
+    {CGROUP(udp_egress, "6.16"), SENDING, METER_UDP, .duty = DUTY_UDP},
+    {CGROUP(udp_ingress, "6.16"), RECEIVING, METER_UDP, METER_UDP, .duty = DUTY_UDP},
+    {CGROUP(udp_create, "6.16"), MESSAGES, METER_UDP, METER_UDP, .duty = DUTY_UDP},
+    {CGROUP(udp_release, "6.16"), MESSAGES, METER_UDP, METER_UDP, .duty = DUTY_UDP},
+
+    {TRACEPOINT(kfree_skb, 4, "6.11"), RECEIVING, METER_UDP, METER_UDP, .duty = DUTY_UDP_DROPPED},
+    {TRAMPOLINE(udp_refused, __udp_enqueue_schedule_skb), RECEIVING, METER_UDP, METER_UDP,
+     .duty = DUTY_UDP_DROPPED},
+};
+const size_t hook_count = ARRAY_SIZE(hooks);
+
+_Static_assert(ARRAY_SIZE(hooks) <= HOOKS_MOST, "a meter has room for all links");
+
+/* ---- what the kernel offers ---- */
+
+int tracepoint_arguments(const struct btf *types, const char *name)
+{
+    char text[128];
+    int id;
+
+    snprintf(text, sizeof(text), "btf_trace_%s", name);
+    id = btf__find_by_name_kind(types, text, BTF_KIND_TYPEDEF);
+    const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(types, (uint32_t)id);
+    if (type != NULL) /* a pointer to a function, whose first argument is not the tracepoint's */
+        type = btf__type_by_id(types, type->type);
+    if (type != NULL && btf_is_ptr(type))
+        type = btf__type_by_id(types, type->type);
+    return type != NULL && btf_is_func_proto(type) ? (int)btf_vlen(type) - 1 : -1;
+}
+
+bool iterator_exists(const struct btf *types, const char *name)
+{
+    char function[128];
+
+    snprintf(function, sizeof(function), "bpf_iter_%s", name);
+    return btf__find_by_name_kind(types, function, BTF_KIND_FUNC) >= 0;
+}
+
+static bool function_exists(const struct btf *types, const char *name)
+{
+    return btf__find_by_name_kind(types, name, BTF_KIND_FUNC) >= 0;
+}
+
+/* Whether a program may be put at a function's entry: tried with one that does nothing. */
+static bool may_use_trampolines(const struct btf *types)
+{
+    const struct bpf_insn nothing[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    int function = btf__find_by_name_kind(types, "ip_send_skb", BTF_KIND_FUNC);
+    LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY,
+                .attach_btf_id = function < 0 ? 0 : (uint32_t)function);
+
+    if (function < 0 || getenv("DPM_NO_TRAMPOLINES") != NULL)
+        return false;
+    int program = bpf_prog_load(BPF_PROG_TYPE_TRACING, "trial", "GPL", nothing, ARRAY_SIZE(nothing),
+                                &options);
+    if (program >= 0)
+        close(program);
+    return program >= 0;
+}
+
+int offers_look(struct offers *ret_offers, bool try)
+{
+    *ret_offers = (struct offers){.trampolines = true, .cgroups = true};
+    ret_offers->types = btf__load_vmlinux_btf();
+    if (ret_offers->types == NULL)
+        return -errno;
+    ret_offers->casts = function_exists(ret_offers->types, "bpf_rdonly_cast");
+    if (!try)
+        return 0;
+    ret_offers->trampolines = may_use_trampolines(ret_offers->types);
+    /* of a packet a program of a control group must know whose call has sent it */
+    ret_offers->cgroups =
+        libbpf_probe_bpf_helper(BPF_PROG_TYPE_CGROUP_SKB, BPF_FUNC_task_storage_get, NULL) != 0;
+    return 0;
+}
+
+void offers_done(struct offers *offers)
+{
+    btf__free(offers->types);
+}
+
+static bool is_offered(const struct offers *offers, const struct hook *hook)
+{
+    switch (hook->way) {
+    case WAY_TRACEPOINT:
+        return tracepoint_arguments(offers->types, hook->target) >= (int)hook->arguments;
+    case WAY_TRAMPOLINE:
+        return offers->trampolines && function_exists(offers->types, hook->target);
+    default:
+        return offers->cgroups;
+    }
+}
+
+/* ---- which are taken ---- */
+
+static bool is_of(const struct hook *hook, enum hook_duty duty, enum hook_way way)
+{
+    return hook->duty == duty && hook->way == way;
+}
+
+/* Whether there is such a way and the kernel offers all hooks of it that are needed. Those that only older kernels need may
+ * be lacking. */
+static bool way_is_offered(const struct offers *offers, enum hook_duty duty, enum hook_way way,
+                           uint32_t flags, uint32_t kinds)
+{
+    bool exists = false;
+
+    for (size_t i = 0; i < hook_count; i++) {
+        if (!is_of(&hooks[i], duty, way) || !hook_needed(&hooks[i], flags, kinds))
+            continue;
+        exists = true;
+        if (hooks[i].before == NULL && !is_offered(offers, &hooks[i]))
+            return false;
+    }
+    return exists;
+}
+
+enum hook_way hook_way_of(const struct offers *offers, enum hook_duty duty, uint32_t flags,
+                          uint32_t kinds)
+{
+    for (enum hook_way way = 0; way < WAY_NONE; way++)
+        if (way_is_offered(offers, duty, way, flags, kinds))
+            return way;
+    return WAY_NONE;
+}
+
+/* What counts as missing if the kernel offers no way. */
+static enum hook_way first_way_of(enum hook_duty duty)
+{
+    size_t i = 0;
+
+    while (hooks[i].duty != duty)
+        i++;
+    return hooks[i].way;
+}
+
+void hooks_choose(const struct offers *offers, uint32_t flags, uint32_t kinds,
+                  enum hook_choice ret_choices[HOOKS_MOST])
+{
+    enum hook_way ways[DUTY_COUNT];
+
+    for (enum hook_duty duty = DUTY_OWN + 1; duty < DUTY_COUNT; duty++)
+        ways[duty] = hook_way_of(offers, duty, flags, kinds);
+    for (size_t i = 0; i < hook_count; i++) {
+        const struct hook *hook = &hooks[i];
+        enum hook_way way = hook->duty == DUTY_OWN ? hook->way : ways[hook->duty];
+
+        ret_choices[i] = HOOK_UNUSED;
+        if (!hook_needed(hook, flags, kinds))
+            continue;
+        if (hook->way == way && is_offered(offers, hook))
+            ret_choices[i] = HOOK_CHOSEN;
+        else if (hook->before == NULL &&
+                 hook->way == (way == WAY_NONE ? first_way_of(hook->duty) : way))
+            ret_choices[i] = HOOK_MISSING;
+    }
+}
+
+/* ---- what is wrong ---- */
+
+int hooks_missing(const struct offers *offers, const enum hook_choice choices[HOOKS_MOST],
+                  struct problem *problem)
+{
+    char kind[METER_KINDS_TEXT_SIZE], others[64] = "";
+    const struct hook *first = NULL;
+    unsigned missing = 0;
+
+    for (size_t i = 0; i < hook_count; i++) {
+        if (choices[i] != HOOK_MISSING)
+            continue;
+        first = first == NULL ? &hooks[i] : first;
+        missing++;
+    }
+    if (first == NULL)
+        return 0;
+    meter_kinds_text(first->kinds, kind);
+    if (missing > 1)
+        snprintf(others, sizeof(others), ", and lacks %u more", missing - 1);
+    return problem_set(
+        problem, -ENOTSUP,
+        "the kernel meter does not run here: this kernel has no tracepoint %s (Linux "
+        "%s and later have it)%s, which the flags asked for need%s%s%s (dpm check "
+        "tells more)",
+        first->program, first->since,
+        first->duty == DUTY_OWN ? ""
+        : offers->trampolines   ? ", nor the functions that could replace it"
+                                : ", and refuses the trampolines that could replace it",
+        kind[0] == '\0' ? "" : " for paths of the kind ", kind, others);
+}
+
+int hooks_explain_no_types(struct problem *problem)
+{
+    static const char path[] = "/sys/kernel/btf/vmlinux";
+    int file = open(path, O_RDONLY | O_CLOEXEC), error = file < 0 ? errno : ENOENT;
+
+    if (file >= 0)
+        close(file);
+    if (error != ENOENT)
+        return problem_set(problem, -error, "the kernel meter does not run here: %s: %s", path,
+                           strerror(error));
+    return problem_set(
+        problem, -ENOTSUP,
+        "the kernel meter does not run here: this kernel has no BTF type information "
+        "(%s); use one built with CONFIG_DEBUG_INFO_BTF=y (dpm check tells more)",
+        path);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mark.c: marks processes as metered: before they begin (`dpm run`), or while they run.
+ *
+ *      meter_mark     a suspended process: what it has inherited is listed; tells from its next
+ *                     exec on
+ *      meter_acquire  running processes: marked, silent   \  as often as it takes until
+ *      meter_begin    their identities and paths listed,  /   nobody new is found
+ *                     then all of them tell at once
+ */
+#include "meter/load/meter_private.h"
+
+#include "base/process.h"
+
+#include "meter.skel.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- marking ---- */
+
+static int no_line(const void *line, void *context)
+{
+    (void)line;
+    (void)context;
+    return 0;
+}
+
+/* A thread that is being created during a pass may be missed by it and not inherit yet: repeats
+ * until a pass finds none. Returns how many were marked, or a negative errno. */
+static int mark(struct meter *meter, pid_t pid)
+{
+    uint32_t before, all = 0;
+
+    do {
+        before = meter->kernel->bss->marked;
+        int result = iterate(meter->kernel->progs.mark_tasks, pid, 1, no_line, NULL);
+        if (result < 0)
+            return result;
+        all += meter->kernel->bss->marked - before;
+    } while (meter->kernel->bss->marked != before);
+    return (int)all;
+}
+
+/* Of whom the files are to be looked at. */
+static void note_acquired(struct meter *meter, pid_t pid)
+{
+    if (pid == 0)
+        meter->acquired_count = FEW_PROCESSES;
+    if (meter->acquired_count < FEW_PROCESSES)
+        meter->acquired[meter->acquired_count] = pid;
+    meter->acquired_count++;
+}
+
+int meter_acquire(struct meter *meter, pid_t pid, struct problem *problem)
+{
+    if (meter->generation == meter->kernel->bss->begun)
+        meter->generation++;
+    meter->kernel->bss->mark_flags = meter->flags;
+    meter->kernel->bss->mark_from_exec = false;
+    meter->kernel->bss->mark_generation = meter->generation;
+    int marked = mark(meter, pid);
+    if (marked == -ESRCH)
+        return 0; /* it has ended */
+    if (marked < 0)
+        return problem_set(problem, marked, "cannot meter process %d: %s", pid, strerror(-marked));
+    if (meter->kernel->bss->unmarkable != 0)
+        return problem_set(problem, -ENOMEM, "the kernel has no memory to meter so many threads");
+    if (marked == 0)
+        return 0;
+    note_acquired(meter, pid);
+    return marked;
+}
+
+/* ---- what they are and hold ---- */
+
+struct beginning {
+    struct meter *meter;
+    uint64_t time;
+    struct intern processes;
+};
+
+/* IMAGE of a process that was not seen to begin. Where it has ended meanwhile its name is lost. */
+static int tell_image(struct beginning *beginning, const struct survey_stream *stream)
+{
+    struct image_record image = {
+        .header = {.time = beginning->time, .id = EVENT_IMAGE, .flags = RECORD_NO_STREAM},
+        .image = stream->identity.image,
+        .device = stream->device,
+        .inode = stream->inode,
+        .load = stream->load,
+    };
+    char name[PATH_MAX];
+
+    process_program((pid_t)stream->identity.pid, name, sizeof(name));
+    memcpy(image.name, name, strnlen(name, sizeof(image.name)));
+    return own_records_add(&beginning->meter->own, &image.header);
+}
+
+static int tell_stream(const void *line, void *context)
+{
+    const struct survey_stream *stream = line;
+    struct beginning *beginning = context;
+    struct stream_record identity = stream->identity;
+
+    if (!stream->silent)
+        return 0;
+    uint32_t known = beginning->processes.count;
+    int64_t index = intern_add(&beginning->processes, identity.pid);
+    int result = index < 0 ? (int)index : 0;
+    if (result == 0 && (uint32_t)index == known)
+        result = tell_image(beginning, stream);
+    identity.header.time = beginning->time;
+    return result < 0 ? result : own_records_add(&beginning->meter->own, &identity.header);
+}
+
+static int tell_path(const void *line, void *context)
+{
+    struct beginning *beginning = context;
+    struct path_record path = *(const struct path_record *)line;
+    /* at the time it was listed: its holder may have been created since the others were */
+    struct record creation = {
+        .header = {.time = path.header.time,
+                   .id = EVENT_CREATEPATH,
+                   .flags = RECORD_NO_STREAM | RECORD_OLDER,
+                   .stream = path.header.stream},
+        .message = {.path = path.path},
+    };
+
+    path.header.stream = 0;
+    int result = own_records_add(&beginning->meter->own, &path.header);
+    if (result < 0 || (beginning->meter->flags & EVENT_FLAG(EVENT_CREATEPATH)) == 0)
+        return result;
+    return own_records_add(&beginning->meter->own, &creation.header);
+}
+
+/* One pass over the files of the acquired processes. */
+static int survey_files(struct beginning *beginning)
+{
+    struct meter *meter = beginning->meter;
+    const struct bpf_program *program = meter->kernel->progs.survey_files;
+    int result = 0;
+
+    if (meter->acquired_count > FEW_PROCESSES)
+        return iterate(program, 0, sizeof(struct path_record), tell_path, beginning);
+    for (size_t i = 0; i < meter->acquired_count && result == 0; i++) {
+        result =
+            iterate(program, meter->acquired[i], sizeof(struct path_record), tell_path, beginning);
+        if (result == -ESRCH)
+            result = 0;
+    }
+    return result;
+}
+
+/* Passes until the positions of all paths are settled. What is still in motion after that is
+ * told all the same when it is first used, counting from there. */
+#define LONGEST_SURVEY  500000000ULL /* ns */
+#define PASSES_INTERVAL 2000         /* us */
+
+static int tell_paths(struct beginning *beginning)
+{
+    struct meter *meter = beginning->meter;
+
+    for (;;) {
+        meter->kernel->bss->unsettled = 0;
+        int result = survey_files(beginning);
+        if (result == 0)
+            result = run_once(meter->kernel->progs.settle_pairs);
+        if (result < 0 || meter->kernel->bss->unsettled == 0 ||
+            clock_now(CLOCK_MONOTONIC) - beginning->time > LONGEST_SURVEY)
+            return result;
+        usleep(PASSES_INTERVAL);
+    }
+}
+
+/* ---- beginning ---- */
+
+int meter_mark(struct meter *meter, pid_t pid, struct problem *problem)
+{
+    struct beginning beginning = {.meter = meter, .time = clock_now(CLOCK_MONOTONIC)};
+
+    meter->kernel->bss->mark_flags = meter->flags;
+    meter->kernel->bss->mark_from_exec = true;
+    int result = mark(meter, pid);
+    if (result == 0)
+        result = -ESRCH;
+    note_acquired(meter, pid);
+    if (result > 0)
+        result = tell_paths(&beginning);
+    meter->acquired_count = 0;
+    return result < 0
+               ? problem_set(problem, result, "cannot meter process %d: %s", pid, strerror(-result))
+               : 0;
+}
+
+uint32_t meter_unsettled(const struct meter *meter)
+{
+    return meter->kernel->bss->unsettled;
+}
+
+uint32_t meter_resettled(const struct meter *meter)
+{
+    return __atomic_load_n(&meter->kernel->bss->resettled, __ATOMIC_RELAXED);
+}
+
+int meter_begin(struct meter *meter, size_t *ret_processes, struct problem *problem)
+{
+    struct beginning beginning = {.meter = meter, .time = clock_now(CLOCK_MONOTONIC)};
+    int result = iterate(meter->kernel->progs.survey_streams, 0, sizeof(struct survey_stream),
+                         tell_stream, &beginning);
+
+    if (result == 0)
+        result = tell_paths(&beginning);
+    *ret_processes = beginning.processes.count;
+    intern_done(&beginning.processes);
+    if (result < 0)
+        return problem_set(problem, result, "cannot list what the acquired processes hold: %s",
+                           strerror(-result));
+    meter->acquired_count = 0;
+    meter->kernel->bss->begun_at = clock_now(CLOCK_MONOTONIC);
+    __atomic_store_n(&meter->kernel->bss->begun, meter->generation, __ATOMIC_SEQ_CST);
+    return 0;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* meter.c: loads the kernel meter, attaches what is needed, says who is metered. See meter.h. */
+#include "meter/load/meter.h"
+
+#include "meter/load/meter_private.h"
+
+#include "meter.skel.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_RING_SIZE       (16u << 20)
+#define LEAST_CONTROL_RING_SIZE (1u << 20)
+
+/* libbpf tells on standard error what goes wrong; libraries do not print. DPM_DEBUG=1 shows it. */
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+    if (level == LIBBPF_DEBUG || getenv("DPM_DEBUG") == NULL)
+        return 0;
+    return vfprintf(stderr, format, arguments);
+}
+
+void quiet_libbpf(void)
+{
+    libbpf_set_print(print_libbpf);
+}
+
+/* BPF rings are powers of two and at least a page. */
+static uint32_t ring_size(uint32_t asked)
+{
+    uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
+
+    while (size < asked && size < 1u << 30)
+        size *= 2;
+    return size;
+}
+
+void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
+{
+    uint32_t data = ring_size(asked == 0 ? DEFAULT_RING_SIZE : asked);
+
+    ret_sizes[RING_DATA] = data;
+    ret_sizes[RING_CONTROL] =
+        data / 4 < LEAST_CONTROL_RING_SIZE ? LEAST_CONTROL_RING_SIZE : data / 4;
+}
+
+bool have_capability(unsigned capability)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {0};
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return false;
+    return (data[capability / 32].effective & 1u << capability % 32) != 0;
+}
+
+const char *types_to_read(void)
+{
+    return have_capability(CAP_SYS_ADMIN) ? NULL : "/sys/kernel/btf/vmlinux";
+}
+
+static bool may_load(void)
+{
+    return have_capability(CAP_SYS_ADMIN) ||
+           (have_capability(CAP_BPF) && have_capability(CAP_PERFMON));
+}
+
+static int cannot_load(int error, struct problem *problem)
+{
+    /* without privilege it is the one or the other; with it, EACCES is the verifier's word */
+    if (error == -EPERM ||
+        (error == -EACCES && !have_capability(CAP_BPF) && !have_capability(CAP_SYS_ADMIN)))
+        return problem_set(problem, -EPERM,
+                           "the kernel meter needs the capabilities CAP_BPF and CAP_PERFMON; run "
+                           "as root, e.g. with sudo (dpm check tells more)");
+    return problem_set(problem, error,
+                       "the kernel refused the meter: %s; DPM_DEBUG=1 shows its reasons (dpm check "
+                       "tells more)",
+                       strerror(-error));
+}
+
+static struct bpf_program *program_of(const struct meter *meter, const struct hook *hook)
+{
+    return bpf_object__find_program_by_name(meter->kernel->obj, hook->program);
+}
+
+static int attach_hooks(struct meter *meter, struct problem *problem)
+{
+    for (size_t i = 0; i < hook_count; i++) {
+        if (meter->choices[i] != HOOK_CHOSEN)
+            continue;
+        struct bpf_program *program = program_of(meter, &hooks[i]);
+        struct bpf_link *link = hooks[i].way == WAY_CGROUP
+                                    ? bpf_program__attach_cgroup(program, meter->cgroup)
+                                    : bpf_program__attach(program);
+        if (link == NULL)
+            return problem_set(problem, -errno,
+                               "cannot attach to the hook %s: %s (dpm check tells more)",
+                               hooks[i].program, strerror(errno));
+        meter->links[meter->link_count++] = link;
+    }
+    return 0;
+}
+
+/* ---- which hooks ---- */
+
+static void leave_out_udp(struct meter *meter, const char *need, const char *why)
+{
+    meter->kinds &= ~METER_UDP;
+    snprintf(meter->left_out, sizeof(meter->left_out), "UDP is not metered: its hooks need %s%s",
+             need, why);
+}
+
+/* UDP may need hooks of the control groups, which need more than the rest of the meter. */
+static void open_cgroup(struct meter *meter)
+{
+    if (!have_capability(CAP_NET_ADMIN)) {
+        leave_out_udp(meter, "the capability CAP_NET_ADMIN", "");
+        return;
+    }
+    meter->cgroup = cgroup_root_open();
+    if (meter->cgroup < 0)
+        leave_out_udp(meter, "the cgroup2 hierarchy: ", strerror(-meter->cgroup));
+}
+
+static bool needs_udp(const struct meter *meter)
+{
+    bool needed = false;
+
+    for (size_t i = 0; i < hook_count; i++)
+        needed = needed ||
+                 (hooks[i].duty == DUTY_UDP && hook_needed(&hooks[i], meter->flags, meter->kinds));
+    return needed;
+}
+
+/* Chooses the hooks, and what is to be done without. */
+static int choose_hooks(struct meter *meter, struct problem *problem)
+{
+    struct offers offers;
+
+    if (!may_load())
+        return cannot_load(-EPERM, problem);
+    if (offers_look(&offers, true) < 0)
+        return hooks_explain_no_types(problem);
+    if (!offers.casts && !have_capability(CAP_SYS_ADMIN)) {
+        offers_done(&offers);
+        return problem_set(
+            problem, -EPERM,
+            "before Linux 6.2 the kernel meter needs the capability CAP_SYS_ADMIN; run "
+            "as root, e.g. with sudo (dpm check tells more)");
+    }
+    if (needs_udp(meter)) {
+        enum hook_way way = hook_way_of(&offers, DUTY_UDP, meter->flags, meter->kinds);
+        if (way == WAY_CGROUP)
+            open_cgroup(meter);
+        else if (way == WAY_NONE)
+            leave_out_udp(meter, "BPF trampolines, or Linux 6.16", "");
+    }
+    hooks_choose(&offers, meter->flags, meter->kinds, meter->choices);
+    int result = hooks_missing(&offers, meter->choices, problem);
+    meter->exit_tells_last = tracepoint_arguments(offers.types, "sched_process_exit") > 1;
+    offers_done(&offers);
+    if (result == 0 && meter->kinds == 0)
+        return problem_set(problem, -EPERM, "%s, and nothing else is asked for", meter->left_out);
+    return result;
+}
+
+/* ---- loading ---- */
+
+static int open_rings(struct meter *meter)
+{
+    const struct bpf_map *maps[RING_COUNT] = {
+        [RING_CONTROL] = meter->kernel->maps.control_ring,
+        [RING_DATA] = meter->kernel->maps.data_ring,
+    };
+    int result = 0;
+
+    for (size_t i = 0; i < RING_COUNT && result == 0; i++)
+        result = ring_open(&meter->rings[i], bpf_map__fd(maps[i]), bpf_map__max_entries(maps[i]));
+    return result;
+}
+
+/* The kernel sets up a table of each map's size: those of a kind of paths that is not metered stay empty. */
+static void make_unused_maps_small(struct meter_bpf *kernel, uint32_t kinds)
+{
+    const struct {
+        struct bpf_map *map;
+        uint32_t kind;
+    } of_one_kind[] = {
+        {kernel->maps.pairs, METER_UNIX},    {kernel->maps.incoming, METER_UNIX},
+        {kernel->maps.pipes, METER_PIPE},    {kernel->maps.udp_paths, METER_UDP},
+        {kernel->maps.udp_peers, METER_UDP}, {kernel->maps.inbox, METER_UDP},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(of_one_kind); i++)
+        if ((kinds & of_one_kind[i].kind) == 0)
+            bpf_map__set_max_entries(of_one_kind[i].map, 1);
+}
+
+static int load(struct meter *meter, const struct meter_options *options, struct problem *problem)
+{
+    LIBBPF_OPTS(bpf_object_open_opts, opening, .btf_custom_path = types_to_read());
+    uint32_t sizes[RING_COUNT];
+
+    meter->kernel = meter_bpf__open_opts(&opening);
+    if (meter->kernel == NULL)
+        return cannot_load(-errno, problem);
+    meter->generation = meter->kernel->bss->mark_generation = meter->kernel->bss->begun = 1;
+    meter->kernel->rodata->flags_in_force = options->flags;
+    meter->kernel->rodata->coarse_time = options->coarse_time;
+    meter->kernel->rodata->first_sequence = options->first_sequence;
+    meter->kernel->rodata->first_lost = options->first_lost;
+    ring_sizes(options->ring_size, sizes);
+    bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
+    bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
+    meter->kernel->rodata->kinds_in_force =
+        needs_udp(meter) ? meter->kinds : meter->kinds & ~METER_UDP;
+    meter->kernel->rodata->exit_tells_last = meter->exit_tells_last;
+    make_unused_maps_small(meter->kernel, meter->kernel->rodata->kinds_in_force);
+    for (size_t i = 0; i < hook_count; i++)
+        bpf_program__set_autoload(program_of(meter, &hooks[i]), meter->choices[i] == HOOK_CHOSEN);
+    int result = meter_bpf__load(meter->kernel);
+    if (result < 0)
+        return cannot_load(result, problem);
+    result = open_rings(meter);
+    if (result < 0)
+        return problem_set(problem, result, "cannot map the meter's rings: %s", strerror(-result));
+    return 0;
+}
+
+int meter_open(const struct meter_options *options, struct meter **ret_meter,
+               struct problem *problem)
+{
+    struct meter *meter = calloc(1, sizeof(*meter));
+
+    if (meter == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    meter->cost.counting = -1;
+    meter->skipped.before = options->first_skipped;
+    meter->flags = options->flags;
+    meter->kinds = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
+    meter->source = (struct source){meter_next, 1, &meter->state};
+    meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
+    open_sockets_init(&meter->sockets);
+    meter->cgroup = -1;
+    quiet_libbpf();
+    int result = choose_hooks(meter, problem);
+    if (result == 0)
+        result = load(meter, options, problem);
+    if (result == 0)
+        result = attach_hooks(meter, problem);
+    if (result < 0) {
+        meter_close(meter);
+        return result;
+    }
+    *ret_meter = meter;
+    return 0;
+}
+
+uint32_t meter_live(const struct meter *meter)
+{
+    return skipped_ends(meter) ? 0 : meter->kernel->bss->live;
+}
+
+uint64_t ring_lost(const struct meter *meter, enum ring_id ring)
+{
+    return __atomic_load_n(&meter->kernel->bss->lost[ring], __ATOMIC_RELAXED);
+}
+
+uint64_t meter_lost(const struct meter *meter, enum ring_id ring)
+{
+    return ring_lost(meter, ring) + (ring == RING_DATA ? meter->skipped.reported : 0);
+}
+
+uint64_t meter_lost_paths(const struct meter *meter)
+{
+    return __atomic_load_n(&meter->kernel->bss->lost_paths, __ATOMIC_RELAXED);
+}
+
+uint64_t meter_lost_datagrams(const struct meter *meter)
+{
+    return __atomic_load_n(&meter->kernel->bss->lost_datagrams, __ATOMIC_RELAXED);
+}
+
+uint32_t meter_kinds(const struct meter *meter)
+{
+    return meter->kinds;
+}
+
+const char *meter_left_out(const struct meter *meter)
+{
+    return meter->left_out[0] == '\0' ? NULL : meter->left_out;
+}
+
+struct source *meter_source(struct meter *meter)
+{
+    return &meter->source;
+}
+
+/* ---- who is alive ---- */
+
+struct process_list {
+    struct meter_process *list;
+    size_t count;
+    size_t capacity;
+    struct intern seen;
+};
+
+static int add_process(const void *line, void *context)
+{
+    const struct survey_stream *stream = line;
+    struct process_list *processes = context;
+    int64_t index = intern_add(&processes->seen, stream->identity.pid);
+
+    if (index < 0)
+        return (int)index;
+    if ((size_t)index < processes->count)
+        return 0;
+    int result = array_reserve(&processes->list, &processes->capacity, processes->count + 1,
+                               sizeof(*processes->list));
+    if (result < 0)
+        return result;
+    struct meter_process *process = &processes->list[processes->count++];
+    process->pid = (pid_t)stream->identity.pid;
+    memcpy(process->name, stream->identity.name, sizeof(process->name));
+    process->name[sizeof(process->name) - 1] = '\0';
+    return 0;
+}
+
+int meter_processes(struct meter *meter, struct meter_process **ret_list, size_t *ret_count,
+                    struct problem *problem)
+{
+    struct process_list processes = {0};
+    int result = iterate(meter->kernel->progs.survey_streams, 0, sizeof(struct survey_stream),
+                         add_process, &processes);
+
+    intern_done(&processes.seen);
+    if (result < 0) {
+        free(processes.list);
+        return problem_set(problem, result, "cannot list the metered processes: %s",
+                           strerror(-result));
+    }
+    *ret_list = processes.list;
+    *ret_count = processes.count;
+    return 0;
+}
+
+/* ---- the end ---- */
+
+void meter_detach(struct meter *meter)
+{
+    if (meter->detached)
+        return;
+    /* hooks are taken out one after the other, some milliseconds each: those that are left would tell the half of
+     * what happens, and take it for the whole */
+    __atomic_store_n(&meter->kernel->bss->begun, 0, __ATOMIC_SEQ_CST);
+    for (size_t i = 0; i < meter->link_count; i++)
+        bpf_link__destroy(meter->links[i]);
+    meter->link_count = 0;
+    meter->detached = true;
+    meter->collected = false;
+    /* a program that was running on another CPU finishes its record */
+    usleep(2000);
+}
+
+void meter_close(struct meter *meter)
+{
+    if (meter == NULL)
+        return;
+    if (meter->kernel != NULL) {
+        meter_detach(meter);
+        for (size_t i = 0; i < RING_COUNT; i++)
+            ring_close(&meter->rings[i]);
+        meter_bpf__destroy(meter->kernel);
+    }
+    if (meter->cgroup >= 0)
+        close(meter->cgroup);
+    meter_cost_close(&meter->cost);
+    open_sockets_done(&meter->sockets);
+    free(meter->own.bytes);
+    free(meter);
+}

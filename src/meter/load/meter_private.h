@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* meter_private.h: what the files of meter/ share. */
+#ifndef DPM_METER_PRIVATE_H
+#define DPM_METER_PRIVATE_H
+
+#include "meter/load/meter.h"
+#include "meter/rings/ring.h"
+#include "meter/shared/survey.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+/* ---- hooks.c: which kernel programs are needed for which flags and kinds of paths, and which this kernel can have ---- */
+
+/* What hooks are for, where there are several ways. */
+enum hook_duty {
+    DUTY_OWN,          /* there is one way only */
+    DUTY_TCP_POSITION, /* where in its stream a send on TCP begins, and goes on */
+    DUTY_QUEUED,       /* something has entered a socket's queue */
+    DUTY_SENT,         /* a send ends: its result */
+    DUTY_RECEIVED,     /* a receive ends */
+    DUTY_UDP,          /* datagrams leave and come; their sockets begin and end */
+    DUTY_UDP_DROPPED,  /* a datagram finds the queue full */
+    DUTY_COUNT,
+};
+
+/* The first is tried first. */
+enum hook_way {
+    WAY_TRACEPOINT,
+    WAY_TRAMPOLINE, /* BPF trampoline: at the entry or exit of one of the kernel's functions */
+    WAY_CGROUP,     /* of the root of the control groups: needs CAP_NET_ADMIN */
+    WAY_NONE,
+};
+
+struct hook {
+    const char *program; /* its name on the kernel side */
+    enum hook_way way;
+    const char *target;   /* the tracepoint, or the kernel's function */
+    unsigned arguments;   /* ... of the tracepoint: so many at least */
+    const char *since;    /* first kernel that has it */
+    uint32_t flags;       /* attached if any of these is in force; 0 = always */
+    uint32_t kinds;       /* ... and any of these is metered; 0 = whatever is */
+    uint32_t queue_kinds; /* also attached for MESSAGEQUEUED of these kinds: it rests on what the
+                             program finds out, whatever that tells itself */
+    enum hook_duty duty;
+    const char *before; /* the first kernel without this function, which needs none; else NULL */
+};
+
+#define HOOKS_MOST 64
+
+extern const struct hook hooks[];
+extern const size_t hook_count;
+
+static inline bool hook_needed(const struct hook *hook, uint32_t flags, uint32_t kinds)
+{
+    if ((flags & EVENT_FLAG(EVENT_MESSAGEQUEUED)) != 0 && (hook->queue_kinds & kinds) != 0)
+        return true;
+    return (hook->flags == 0 || (hook->flags & flags) != 0) &&
+           (hook->kinds == 0 || (hook->kinds & kinds) != 0);
+}
+
+struct btf;
+
+/* What this kernel has. */
+struct offers {
+    struct btf *types;
+    bool trampolines; /* are allowed */
+    bool cgroups;     /* programs of control groups may ask whose call it is */
+    /* pointers can be cast (6.2); if not, libbpf searches modules, which needs CAP_SYS_ADMIN */
+    bool casts;
+};
+
+/* Looks at the kernel's types, and tries what they do not tell; not `try`: that is taken to be offered, and bpf() is not
+ * called. Returns 0, or a negative errno: the types cannot be read (hooks_explain_no_types). */
+int offers_look(struct offers *ret_offers, bool try);
+void offers_done(struct offers *offers);
+
+enum hook_choice {
+    HOOK_UNUSED, /* not needed, or another way is taken */
+    HOOK_CHOSEN,
+    HOOK_MISSING, /* needed, and the kernel offers neither it nor another way */
+};
+
+/* Chooses among the hooks, by their places in the table, for these flags and kinds. */
+void hooks_choose(const struct offers *offers, uint32_t flags, uint32_t kinds,
+                  enum hook_choice ret_choices[HOOKS_MOST]);
+
+/* The way in which a duty is done; WAY_NONE: in none. */
+enum hook_way hook_way_of(const struct offers *offers, enum hook_duty duty, uint32_t flags,
+                          uint32_t kinds);
+
+/* 0; or -ENOTSUP and a line in `problem`, if any is missing. */
+int hooks_missing(const struct offers *offers, const enum hook_choice choices[HOOKS_MOST],
+                  struct problem *problem);
+
+/* Says why the kernel's types cannot be read, which libbpf does not. */
+int hooks_explain_no_types(struct problem *problem);
+
+/* How many arguments a tracepoint of the kernel with these types has; -1: there is none of this name. */
+int tracepoint_arguments(const struct btf *types, const char *name);
+
+/* Whether it has an iterator of this name. */
+bool iterator_exists(const struct btf *types, const char *name);
+
+/* ---- iterate.c: running a kernel iterator and reading what it lists ---- */
+
+/* Runs `program` over all tasks, or over the threads of `pid` if it is not 0, and calls `line`
+ * with each line of `size` bytes it writes. Returns 0 or a negative errno (line's, if negative). */
+int iterate(const struct bpf_program *program, pid_t pid, size_t size,
+            int (*line)(const void *line, void *context), void *context);
+
+/* Runs a program that is attached to nothing. Returns 0 or a negative errno. */
+int run_once(const struct bpf_program *program);
+
+/* ---- sockets.c: UNIX sockets the trace speaks of, until they are closed ---- */
+
+struct open_socket {
+    uint32_t path;
+    uint64_t cookie;
+    uint64_t peer;
+    uint64_t inode;
+    bool datagram;
+    bool ended; /* its end was told */
+};
+
+struct open_sockets {
+    struct open_socket *list;
+    size_t count;
+    size_t capacity;
+    struct intern places; /* in the list, by number of the path */
+    uint32_t network; /* inode of our network namespace: the only one whose sockets can be listed */
+};
+
+void open_sockets_init(struct open_sockets *sockets);
+void open_sockets_done(struct open_sockets *sockets);
+
+/* Notes a PATH record of a UNIX socket. Returns 0 or -ENOMEM. */
+int open_sockets_add(struct open_sockets *sockets, const struct path_record *path);
+
+/* Notes that a path's end was told by the kernel side. */
+void open_sockets_end(struct open_sockets *sockets, uint32_t path);
+
+/* ---- the meter itself ---- */
+
+struct meter_bpf;
+
+/* Records the reader makes itself, in order of time, one behind the other: DESTROYPATH of UNIX
+ * sockets, LOST, what was acquired, and at the end STREAM of those that live on. */
+struct own_records {
+    char *bytes;
+    size_t first;
+    size_t end;
+    size_t capacity;
+};
+
+/* The most processes of which the files are looked at one by one, not those of the whole machine. */
+#define FEW_PROCESSES 16
+
+#define LEFT_OUT_SIZE 128
+
+/* cost.c: what the programs cost while the kernel counted. */
+struct meter_cost {
+    int counting;  /* the kernel counts as long as this is open; -1: it does not */
+    uint64_t next; /* when to begin or end; 0: not begun yet */
+    uint64_t time_before, records_before;
+    uint64_t time, records; /* of all moments */
+};
+
+void meter_cost_close(struct meter_cost *cost);
+
+/* What the kernel says of a program; false: it is not loaded. */
+bool program_info(const struct bpf_program *program, struct bpf_prog_info *ret_info);
+
+/* skipped.c: hooks that the kernel skipped. */
+struct skipped_hooks {
+    uint64_t before;   /* counted before the first; for tests */
+    uint64_t reported; /* in LOST records */
+    uint64_t next;     /* when to look again */
+    /* of the last count of living streams, if any was skipped: */
+    uint64_t next_count;
+    uint32_t live; /* what the hooks had counted then ... */
+    bool all_dead; /* ... and none was alive */
+};
+
+/* Adds what the kernel has skipped since the last look to the reader's own records; does nothing if that was a moment
+ * ago, unless the meter is detached. To be called before the rings are read: a record that it adds is no newer than they
+ * are complete for. Returns 0 or -ENOMEM. */
+int skipped_look(struct meter *meter);
+
+/* Whether the hooks count living streams though all have ended: hooks at their ends were skipped. */
+bool skipped_ends(const struct meter *meter);
+
+struct meter {
+    struct source source; /* first: a source is a meter */
+    struct source_state state;
+    struct meter_bpf *kernel;
+    enum hook_choice choices[HOOKS_MOST];
+    struct bpf_link *links[HOOKS_MOST];
+    size_t link_count;
+    struct ring rings[RING_COUNT];
+    struct own_records own;
+    struct meter_cost cost;
+    struct skipped_hooks skipped;
+    struct open_sockets sockets;
+    pid_t acquired[FEW_PROCESSES];
+    size_t acquired_count;
+    uint32_t generation;            /* of the marks that have not begun yet */
+    uint64_t told_lost[RING_COUNT]; /* by the LOST records handed out, of full rings */
+    int64_t wall_offset;
+    uint32_t flags;
+    uint32_t kinds;
+    int cgroup; /* the root of the hierarchy; negative: no hook of it is needed, or allowed */
+    bool exit_tells_last; /* the hook of a thread's end says whether it is its process's last */
+    char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */
+    bool collected;               /* since next() last said "none yet" */
+    bool detached;
+    bool finished; /* after detaching: the last records have been made */
+};
+
+/* Records that found this ring full so far. */
+uint64_t ring_lost(const struct meter *meter, enum ring_id ring);
+
+/* Bytes of each ring, if the user asked for a data ring of this size (0 = the default). */
+void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT]);
+
+/* Has libbpf print nothing, unless DPM_DEBUG is set. */
+void quiet_libbpf(void);
+
+/* Whether this process has a capability (a number of linux/capability.h). */
+bool have_capability(unsigned capability);
+
+/* Where libbpf is to look for the kernel's types: NULL, wherever it likes; without CAP_SYS_ADMIN it must not look into
+ * modules, for a type that the kernel itself lacks. */
+const char *types_to_read(void);
+
+/* Appends a copy of a record of the reader's own. Returns 0 or -ENOMEM. */
+int own_records_add(struct own_records *own, const struct record_header *record);
+
+/* The oldest, or NULL; takes it away (it stays valid until the next is added). */
+const struct record_header *own_records_peek(const struct own_records *own);
+void own_records_take(struct own_records *own);
+
+/* ---- source.c ---- */
+
+int meter_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+               struct problem *problem);
+
+#endif

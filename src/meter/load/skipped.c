@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * skipped.c: reports hooks that the kernel skipped.
+ *
+ *      CPU 1    a task's call:   sk_data_ready [ program runs ........ goes on ]
+ *               an interrupt:                           sk_data_ready: skipped, recursion_misses + 1
+ *
+ * The kernel does not run a program that is already running on that processor, and counts that. Interrupts nest hooks so
+ * on every kernel, preemption on those whose tracepoints may be preempted. A skipped hook may be that of a process which
+ * is not metered, so the count is an upper bound of the records that are missing. LOST tells it up to PAUSE late.
+ */
+#include "meter/load/meter_private.h"
+
+#include "meter.skel.h"
+
+#define PAUSE       100000000ULL /* ns */
+#define COUNT_PAUSE 1000000000ULL
+
+/* The other programs run only when we ask for it. */
+static bool is_hook(const struct bpf_program *program)
+{
+    return bpf_program__type(program) != BPF_PROG_TYPE_SYSCALL &&
+           bpf_program__expected_attach_type(program) != BPF_TRACE_ITER;
+}
+
+static uint64_t skips_of_programs(const struct meter *meter)
+{
+    struct bpf_program *program;
+    uint64_t skips = 0;
+
+    bpf_object__for_each_program(program, meter->kernel->obj)
+    {
+        struct bpf_prog_info info;
+        if (is_hook(program) && program_info(program, &info))
+            skips += info.recursion_misses;
+    }
+    return skips;
+}
+
+/* ---- streams whose end was skipped ---- */
+
+static int count_stream(const void *line, void *context)
+{
+    (void)line;
+    ++*(uint32_t *)context;
+    return 0;
+}
+
+/* Once a second the tasks themselves are looked at: what waits for the end of all would wait for ever. */
+static void count_living(struct meter *meter, uint64_t now)
+{
+    struct skipped_hooks *skipped = &meter->skipped;
+    uint32_t live = meter->kernel->bss->live, count = 0;
+
+    if (now < skipped->next_count || live == 0 || meter->detached)
+        return;
+    skipped->next_count = now + COUNT_PAUSE;
+    skipped->live = live;
+    skipped->all_dead = iterate(meter->kernel->progs.survey_streams, 0,
+                                sizeof(struct survey_stream), count_stream, &count) == 0 &&
+                        count == 0;
+}
+
+bool skipped_ends(const struct meter *meter)
+{
+    return meter->skipped.all_dead && meter->kernel->bss->live == meter->skipped.live;
+}
+
+/* ---- all of them ---- */
+
+int skipped_look(struct meter *meter)
+{
+    struct skipped_hooks *skipped = &meter->skipped;
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    int result = 0;
+
+    if (now < skipped->next && !meter->detached)
+        return 0;
+    skipped->next = now + PAUSE;
+    if (skipped->reported > 0)
+        count_living(meter, now);
+    uint64_t all = skipped->before + skips_of_programs(meter);
+    while (skipped->reported < all && result == 0) {
+        uint64_t count = all - skipped->reported;
+        struct record record = {
+            .header = {.time = now, .id = EVENT_LOST, .flags = RECORD_NO_STREAM},
+            .lost = {.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
+                     .ring = RING_DATA,
+                     .reason = LOST_SKIPPED},
+        };
+        skipped->reported += record.lost.count;
+        result = own_records_add(&meter->own, &record.header);
+    }
+    return result;
+}
+
+uint64_t meter_skipped(const struct meter *meter)
+{
+    return meter->skipped.reported;
+}

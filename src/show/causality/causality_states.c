@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * causality_states.c: the states that requests go through, found in the transitions; and their
+ * words. See causality_face.h. (B. P. Miller, figure 5.19: "the state of a request: the transition
+ * arcs represent message deliveries, and the states represent the process currently performing the
+ * request".)
+ *
+ *      (requestor) A --> B, so often        the state "A after requestor" and an arc to "B after A"
+ */
+#include "show/causality/causality_face.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_ARCS 100
+
+/* ---- states ---- */
+
+static bool is_context(const struct causality_state *state, const char *const *context,
+                       unsigned length)
+{
+    if (state->length != length)
+        return false;
+    for (unsigned i = 0; i < length; i++)
+        if (strcmp(state->context[i], context[i]) != 0)
+            return false;
+    return true;
+}
+
+/* The index of a state, which is added if it is new. Diagrams are small: they are looked through.
+ * */
+static size_t find_state(struct causality_diagram *diagram, const char *const *context,
+                         unsigned length)
+{
+    for (size_t i = 0; i < diagram->state_count; i++)
+        if (is_context(&diagram->states[i], context, length))
+            return i;
+    diagram->states[diagram->state_count] =
+        (struct causality_state){.context = context, .length = length};
+    return diagram->state_count++;
+}
+
+/* The context behind a transition: its letters and the next, as many as a context has. `room` is
+ * for one more than that. */
+static unsigned next_context(const struct causality *causality,
+                             const struct causality_transition *transition, const char **room)
+{
+    unsigned length = transition->length;
+
+    memcpy(room, transition->context, length * sizeof(*room));
+    room[length++] = transition->next;
+    if (length <= causality->context)
+        return length;
+    memmove(room, room + 1, (length - 1) * sizeof(*room));
+    return length - 1;
+}
+
+static void add_arc(struct causality_diagram *diagram, size_t from, size_t to, uint64_t count,
+                    uint64_t of)
+{
+    diagram->arcs[diagram->arc_count++] = (struct causality_arc){from, to, count, of};
+}
+
+/* ---- which are drawn ---- */
+
+static int compare_counts(const void *left, const void *right)
+{
+    const struct causality_transition *a = *(const struct causality_transition *const *)left;
+    const struct causality_transition *b = *(const struct causality_transition *const *)right;
+
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static const struct causality_transition **largest(const struct causality *causality)
+{
+    const struct causality_transition **rows =
+        calloc(causality->transition_count + 1, sizeof(struct causality_transition *));
+
+    for (size_t i = 0; rows != NULL && i < causality->transition_count; i++)
+        rows[i] = &causality->transitions[i];
+    if (rows != NULL)
+        qsort(rows, causality->transition_count, sizeof(*rows), compare_counts);
+    return rows;
+}
+
+static void add_transition(struct causality_diagram *diagram,
+                           const struct causality_transition *row, const char **room)
+{
+    size_t from = find_state(diagram, row->context, row->length);
+
+    if (row->next == NULL) {
+        add_arc(diagram, from, 0, row->count, 0);
+        return;
+    }
+    unsigned length = next_context(diagram->causality, row, room);
+    add_arc(diagram, from, find_state(diagram, room, length), row->count, row->of);
+}
+
+/* How many requests come to a process: as many as strings begin with its letter, roots of trees. */
+static void add_request_arcs(struct causality_diagram *diagram)
+{
+    for (size_t i = 0; i < diagram->causality->entry_count; i++) {
+        const struct causality_entry *entry = &diagram->causality->entries[i];
+        size_t state = diagram->causality->context == 1 ? find_state(diagram, entry->context + 1, 1)
+                                                        : find_state(diagram, entry->context, 2);
+        add_arc(diagram, 0, state, entry->requests, diagram->causality->requests);
+    }
+}
+
+/* ---- layers ---- */
+
+static void place_states(struct causality_diagram *diagram)
+{
+    bool changed = true;
+
+    for (size_t i = 1; i < diagram->state_count; i++)
+        diagram->states[i].layer = UINT32_MAX;
+    while (changed) {
+        changed = false;
+        for (size_t i = 0; i < diagram->arc_count; i++) {
+            const struct causality_state *from = &diagram->states[diagram->arcs[i].from];
+            struct causality_state *to = &diagram->states[diagram->arcs[i].to];
+            if (from->layer != UINT32_MAX && to->layer > from->layer + 1) {
+                to->layer = from->layer + 1;
+                changed = true;
+            }
+        }
+    }
+    for (size_t i = 0; i < diagram->state_count; i++) {
+        struct causality_state *state = &diagram->states[i];
+        if (state->layer == UINT32_MAX)
+            state->layer = 1; /* what leads to it is not drawn */
+        for (size_t k = 0; k < i; k++)
+            state->place += diagram->states[k].layer == state->layer;
+        if (state->layer + 1 > diagram->layers)
+            diagram->layers = state->layer + 1;
+    }
+}
+
+static int find_states(struct causality_diagram *diagram, size_t most, const char **room)
+{
+    const struct causality *causality = diagram->causality;
+    const struct causality_transition **rows = largest(causality);
+
+    if (rows == NULL)
+        return -ENOMEM;
+    diagram->state_count = 1; /* the requestor */
+    add_request_arcs(diagram);
+    for (size_t i = 0; i < causality->transition_count; i++) {
+        if (i < most) {
+            add_transition(diagram, rows[i], room + i * (CAUSALITY_LENGTH_MOST + 1));
+            continue;
+        }
+        diagram->left_out_arcs++;
+        diagram->left_out += rows[i]->count;
+    }
+    free(rows);
+    place_states(diagram);
+    return 0;
+}
+
+int show_causality_diagram(const struct causality *causality, enum graph_format format, size_t most,
+                           FILE *file)
+{
+    struct causality_diagram diagram = {.causality = causality};
+    size_t shown = most == 0 ? MOST_ARCS : most;
+    int result = -ENOMEM;
+
+    if (shown > causality->transition_count)
+        shown = causality->transition_count;
+    size_t entries = causality->entry_count;
+    const char **room = calloc((shown + 1) * (CAUSALITY_LENGTH_MOST + 1), sizeof(*room));
+    diagram.states = calloc(2 * shown + entries + 2, sizeof(*diagram.states));
+    diagram.arcs = calloc(shown + entries + 1, sizeof(*diagram.arcs));
+    if (room != NULL && diagram.states != NULL && diagram.arcs != NULL)
+        result = find_states(&diagram, shown, room);
+    if (result == 0)
+        result = format == GRAPH_SVG ? causality_diagram_svg(&diagram, file)
+                                     : causality_diagram_dot(&diagram, file);
+    free(room);
+    free(diagram.states);
+    free(diagram.arcs);
+    return result;
+}
+
+int show_causality(const struct causality *causality, FILE *file, const struct causality_face *face)
+{
+    return face->json ? show_causality_json(causality, file)
+                      : show_causality_tables(causality, file, face);
+}
+
+/* ---- words ---- */
+
+void letter_name(const struct causality *causality, const char *letter, char text[STATE_TEXT_SIZE])
+{
+    const struct causality_process *first = NULL;
+    char name[STREAM_NAME_SIZE + 1], who[PROCESS_NAME_SIZE];
+    size_t others = 0;
+
+    for (size_t i = 0; i < causality->process_count; i++) {
+        if (strcmp(causality->processes[i].letter, letter) != 0)
+            continue;
+        others += first != NULL;
+        first = first == NULL ? &causality->processes[i] : first;
+    }
+    text[0] = '\0';
+    if (first == NULL)
+        return;
+    show_text(first->name, STREAM_NAME_SIZE, name);
+    show_process(first->name, first->pid, who);
+    if (causality->by_program)
+        snprintf(text, STATE_TEXT_SIZE, "%s (%zu)", name, others + 1);
+    else if (others > 0)
+        snprintf(text, STATE_TEXT_SIZE, "%s and %zu others", who, others);
+    else
+        snprintf(text, STATE_TEXT_SIZE, "%s", who);
+}
+
+void state_text(const struct causality_state *state, char letter[STATE_TEXT_SIZE],
+                char after[STATE_TEXT_SIZE])
+{
+    size_t used = 0;
+
+    after[0] = '\0';
+    if (state->length == 0) {
+        strcpy(letter, "requestors");
+        return;
+    }
+    snprintf(letter, STATE_TEXT_SIZE, "%s", state->context[state->length - 1]);
+    for (unsigned i = 0; i + 1 < state->length; i++)
+        used += (size_t)snprintf(after + used, STATE_TEXT_SIZE - used, "%s%s",
+                                 i == 0 ? "after " : "", state->context[i]);
+}
+
+void arc_text(const struct causality_arc *arc, char text[STATE_TEXT_SIZE])
+{
+    char count[UNIT_SIZE], share[UNIT_SIZE];
+
+    show_count(arc->count, count);
+    show_percent(arc->count, arc->of, share);
+    if (arc->of == 0)
+        snprintf(text, STATE_TEXT_SIZE, "%s", count);
+    else
+        snprintf(text, STATE_TEXT_SIZE, "%s %% (%s)", share, count);
+}
+
+void diagram_title(const struct causality_diagram *diagram, char text[STATE_TEXT_SIZE])
+{
+    char counts[4][UNIT_SIZE];
+    size_t used;
+
+    show_count(diagram->causality->requests, counts[0]);
+    show_count(diagram->causality->events, counts[1]);
+    show_count(diagram->causality->lost, counts[2]);
+    used = (size_t)snprintf(text, STATE_TEXT_SIZE,
+                            "Paths of causality: %s requests; %s events, %s lost", counts[0],
+                            counts[1], counts[2]);
+    if (diagram->left_out_arcs == 0)
+        return;
+    show_count(diagram->left_out, counts[3]);
+    snprintf(text + used, STATE_TEXT_SIZE - used, "; %zu ways with %s messages are left out",
+             diagram->left_out_arcs, counts[3]);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* history_graph.c: which events, arcs and waits are in the picture of a program history. See show.h and
+ * history_graph.h. */
+#include "show/graph/history_graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- collecting ---- */
+
+int history_graph_new(const struct graph_choice *choice, const struct identities *identities,
+                      struct history_graph **ret_graph)
+{
+    struct history_graph *graph = calloc(1, sizeof(*graph));
+
+    if (graph == NULL)
+        return -ENOMEM;
+    graph->choice = *choice;
+    if (graph->choice.most == 0)
+        graph->choice.most = GRAPH_EVENTS;
+    graph->identities = identities;
+    *ret_graph = graph;
+    return 0;
+}
+
+void history_graph_free(struct history_graph *graph)
+{
+    if (graph == NULL)
+        return;
+    intern_done(&graph->column_keys);
+    intern_done(&graph->line_keys);
+    free(graph->columns);
+    free(graph->lines);
+    free(graph->events);
+    free(graph->edges);
+    free(graph->waits);
+    free(graph);
+}
+
+/* Things that streams do, and what of that is not known; what is known of a ring, a path or the recording itself stands
+ * nowhere. */
+static bool is_drawn(const struct record_header *header)
+{
+    bool is_gap = header->id == EVENT_LOST || header->id == EVENT_DISCARDED;
+
+    return (event_is_metered(header->id) || is_gap) && header->stream != 0 &&
+           !(header->flags & RECORD_NO_STREAM);
+}
+
+static int64_t find_column(struct history_graph *graph, uint32_t origin, uint32_t number)
+{
+    const struct stream_record *stream = identities_stream(graph->identities, origin, number);
+    uint32_t process = stream == NULL || stream->process == 0 ? number : stream->process;
+    int64_t index = intern_add(&graph->column_keys, number_key(origin, process));
+
+    if (index < 0 || array_reserve(&graph->columns, &graph->column_capacity, (size_t)index + 1,
+                                   sizeof(*graph->columns)) < 0)
+        return -ENOMEM;
+    graph->columns[index].origin = origin;
+    graph->columns[index].process = process;
+    graph->machines |= origin != graph->columns[0].origin;
+    return index;
+}
+
+static int64_t find_line(struct history_graph *graph, uint32_t origin, uint32_t number)
+{
+    uint32_t known = graph->line_keys.count;
+    int64_t index = intern_add(&graph->line_keys, number_key(origin, number));
+
+    if (index < 0 || array_reserve(&graph->lines, &graph->line_capacity, (size_t)index + 1,
+                                   sizeof(*graph->lines)) < 0)
+        return -ENOMEM;
+    if (index < known)
+        return index;
+    int64_t column = find_column(graph, origin, number);
+    if (column < 0)
+        return column;
+    graph->lines[index] = (struct graph_line){
+        .column = (size_t)column,
+        .place = graph->columns[column].line_count++,
+        .origin = origin,
+        .stream = number,
+        .last = GRAPH_NONE,
+        .call = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE},
+    };
+    return index;
+}
+
+static int add_wait(struct history_graph *graph, enum wait_kind kind, int64_t begin, int64_t end)
+{
+    size_t index = graph->event_count - 1;
+    struct graph_event *event = &graph->events[index];
+
+    if (begin >= end)
+        return 0;
+    if (array_reserve(&graph->waits, &graph->wait_capacity, graph->wait_count + 1,
+                      sizeof(*graph->waits)) < 0)
+        return -ENOMEM;
+    event->wait = graph->wait_count;
+    graph->waits[graph->wait_count++] = (struct graph_wait){kind, event->line, index, begin, end};
+    return 0;
+}
+
+/* The latest event ends what its line's call began, if it speaks of the same path. */
+static int end_call(struct history_graph *graph, enum wait_kind kind, int64_t end)
+{
+    const struct graph_event *event = &graph->events[graph->event_count - 1];
+    size_t *call = &graph->lines[event->line].call[kind];
+    const struct graph_event *begin = *call == GRAPH_NONE ? NULL : &graph->events[*call];
+
+    if (begin == NULL ||
+        (kind != WAIT_STOPPED && begin->record.message.path != event->record.message.path))
+        return 0;
+    *call = GRAPH_NONE;
+    return add_wait(graph, kind, begin->time, end);
+}
+
+/* `end`: when its record was made. */
+static int find_waits(struct history_graph *graph, int64_t end)
+{
+    size_t index = graph->event_count - 1;
+    const struct graph_event *event = &graph->events[index];
+    struct graph_line *line = &graph->lines[event->line];
+    const struct record *record = &event->record;
+
+    switch (record->header.id) {
+    case EVENT_RECEIVECALL:
+        line->call[WAIT_RECEIVE] = index;
+        return 0;
+    case EVENT_SENDCALL:
+        if (line->call[WAIT_SEND] == GRAPH_NONE)
+            line->call[WAIT_SEND] = index;
+        return 0;
+    case EVENT_STOPPROCESS:
+        line->call[WAIT_STOPPED] = index;
+        return 0;
+    case EVENT_RECEIVE:
+        return end_call(graph, WAIT_RECEIVE, event->time);
+    case EVENT_SEND:
+        return end_call(graph, WAIT_SEND, end);
+    case EVENT_STARTPROCESS:
+        return end_call(graph, WAIT_STOPPED, event->time);
+    case EVENT_BLOCK:
+        return record->block.duration > INT64_MAX / 4
+                   ? 0
+                   : add_wait(graph, WAIT_BLOCKED, end - (int64_t)record->block.duration, end);
+    default:
+        return 0;
+    }
+}
+
+/* Times so far away are damage; within these limits they can be subtracted. */
+#define MOST_TIME (1LL << 61)
+
+/* ns after the first event. */
+static int64_t wall_time(const struct history_graph *graph, const struct history_event *event,
+                         uint64_t time)
+{
+    int64_t wall = (int64_t)(time + (uint64_t)event->event.wall_offset - (uint64_t)graph->first);
+
+    return wall > MOST_TIME ? MOST_TIME : wall < -MOST_TIME ? -MOST_TIME : wall;
+}
+
+static bool is_wanted(const struct history_graph *graph, const struct event *event, int64_t time)
+{
+    const struct graph_choice *choice = &graph->choice;
+
+    return (choice->from == 0 || time >= choice->from) && (choice->to == 0 || time < choice->to) &&
+           is_drawn(event->header) &&
+           (choice->accepts == NULL || choice->accepts(choice->context, event));
+}
+
+int history_graph_add(struct history_graph *graph, const struct history_event *event)
+{
+    const struct record_header *header = event->event.header;
+
+    if (!graph->begun) {
+        graph->begun = true;
+        graph->first = wall_time(graph, event, event->when);
+    }
+    int64_t time = wall_time(graph, event, event->when);
+    if (!is_wanted(graph, &event->event, time))
+        return 0;
+    if (graph->event_count >= graph->choice.most) {
+        graph->left_out++;
+        return 0;
+    }
+    int64_t line = find_line(graph, event->event.origin, header->stream);
+    if (line < 0 ||
+        array_reserve(&graph->events, &graph->event_capacity, graph->event_count + 1,
+                      sizeof(*graph->events)) < 0 ||
+        array_reserve(&graph->edges, &graph->edge_capacity, graph->edge_count + event->edge_count,
+                      sizeof(*graph->edges)) < 0)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        graph->edges[graph->edge_count + i] = event->edges[i];
+    graph->events[graph->event_count] = (struct graph_event){
+        .number = event->number,
+        .time = time,
+        .proc_time = event->proc_time,
+        .line = (size_t)line,
+        .previous = graph->lines[line].last,
+        .wait = GRAPH_NONE,
+        .edges = graph->edge_count,
+        .edge_count = event->edge_count,
+        .rest_bytes = event->rest_bytes,
+        .rest = event->rest,
+        .record = *(const struct record *)header,
+    };
+    graph->edge_count += event->edge_count;
+    graph->lines[line].last = graph->event_count++;
+    return find_waits(graph, wall_time(graph, event, header->time));
+}
+
+int history_graph_add_critical(struct history_graph *graph, const struct history_event *event,
+                               uint32_t edge)
+{
+    size_t before = graph->event_count;
+    int result = history_graph_add(graph, event);
+
+    if (graph->event_count == before)
+        return result;
+    graph->events[before].critical = true;
+    graph->events[before].by_edge = edge != UINT32_MAX;
+    graph->events[before].edge = edge;
+    return result;
+}
+
+size_t history_graph_events(const struct history_graph *graph)
+{
+    return graph->event_count;
+}
+
+uint64_t history_graph_left_out(const struct history_graph *graph)
+{
+    return graph->left_out;
+}
+
+int history_graph_write(const struct history_graph *graph, enum graph_format format, FILE *file)
+{
+    return format == GRAPH_SVG ? history_graph_svg(graph, file) : history_graph_dot(graph, file);
+}
+
+/* ---- finding ---- */
+
+/* Events are numbered as they come. */
+size_t graph_find_event(const struct history_graph *graph, uint64_t number)
+{
+    size_t low = 0;
+    size_t high = graph->event_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (graph->events[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < graph->event_count && graph->events[low].number == number ? low : GRAPH_NONE;
+}
+
+void graph_extent(const struct history_graph *graph, int64_t *ret_begin, int64_t *ret_end)
+{
+    int64_t begin = graph->event_count == 0 ? 0 : INT64_MAX;
+    int64_t end = graph->event_count == 0 ? 0 : INT64_MIN;
+
+    for (size_t i = 0; i < graph->event_count; i++) {
+        begin = graph->events[i].time < begin ? graph->events[i].time : begin;
+        end = graph->events[i].time > end ? graph->events[i].time : end;
+    }
+    for (size_t i = 0; i < graph->wait_count; i++)
+        end = graph->waits[i].end > end ? graph->waits[i].end : end;
+    *ret_begin = begin;
+    *ret_end = end;
+}

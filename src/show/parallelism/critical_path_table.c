@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/* critical_path_table.c: the longest path for people, and as folded stacks. See critical_path_face.h. */
+#include "show/parallelism/critical_path_face.h"
+#include "show/text/matching_face.h"
+#include "show/text/table.h"
+#include "show/text/terminal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void critical_process_text(const struct critical_path *path, uint32_t process,
+                           char text[PROCESS_NAME_SIZE])
+{
+    const struct parallelism_process *is = &path->parallelism->processes[process];
+
+    show_process(is->name, is->pid, text);
+}
+
+#define FEW_ROWS 100
+
+static size_t rows_of(size_t count, const struct show_options *options)
+{
+    return options->all || count <= FEW_ROWS ? count : FEW_ROWS;
+}
+
+static void print_left_out(size_t count, size_t shown, FILE *file)
+{
+    if (shown < count)
+        fprintf(file, "(%zu more: --all)\n", count - shown);
+}
+
+/* ---- processes ---- */
+
+static uint64_t on_path(const struct critical_process *process)
+{
+    return process->cpu + process->outside;
+}
+
+uint32_t *critical_order_processes(const struct critical_path *path)
+{
+    size_t count = path->parallelism->process_count;
+    uint32_t *order = calloc(count + 1, sizeof(*order));
+
+    for (uint32_t i = 0; order != NULL && i < count; i++) {
+        const struct critical_process *is = &path->processes[i];
+        uint32_t at = i;
+        for (; at > 0; at--) {
+            const struct critical_process *before = &path->processes[order[at - 1]];
+            if (on_path(before) > on_path(is) ||
+                (on_path(before) == on_path(is) && before->slack <= is->slack))
+                break;
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
+    return order;
+}
+
+static int add_process_row(struct table *table, const struct critical_path *path, uint32_t index)
+{
+    const struct critical_process *process = &path->processes[index];
+    char name[PROCESS_NAME_SIZE];
+    char cells[5][UNIT_SIZE];
+
+    critical_process_text(path, index, name);
+    show_duration(process->cpu, cells[0]);
+    show_percent(process->cpu, path->longest, cells[1]);
+    show_duration(process->outside, cells[2]);
+    show_percent(process->cpu, path->parallelism->processes[index].cpu, cells[3]);
+    if (process->has_slack)
+        show_duration(process->slack, cells[4]);
+    else
+        strcpy(cells[4], "-");
+    return table_add(table,
+                     (const char *[]){name, cells[0], cells[1], cells[2], cells[3], cells[4]});
+}
+
+static int print_processes(const struct critical_path *path, FILE *file,
+                           const struct show_options *options)
+{
+    static const struct table_column columns[] = {
+        {"PROCESS", false},    {"CPU ON PATH", true},  {"% OF PATH", true},
+        {"WAITS ON IT", true}, {"% OF ITS CPU", true}, {"SLACK", true},
+    };
+    size_t count = path->parallelism->process_count, shown = rows_of(count, options);
+    uint32_t *order = critical_order_processes(path);
+    struct table table;
+
+    if (order == NULL)
+        return -ENOMEM;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    for (size_t i = 0; result == 0 && i < shown; i++)
+        result = add_process_row(&table, path, order[i]);
+    if (result == 0)
+        result = table_print(&table, file);
+    print_left_out(count, shown, file);
+    table_done(&table);
+    free(order);
+    return result;
+}
+
+/* ---- arcs ---- */
+
+static const char *arc_name(const struct critical_arcs *arc)
+{
+    return arc->kind != EDGE_EXACT ? edge_kind_name(arc->kind)
+           : arc->path_kind == 0   ? "message"
+                                   : path_kind_name(arc->path_kind);
+}
+
+static int add_arc_row(struct table *table, const struct critical_path *path,
+                       const struct critical_arcs *arc)
+{
+    char from[PROCESS_NAME_SIZE], to[PROCESS_NAME_SIZE];
+    char cells[3][UNIT_SIZE];
+
+    critical_process_text(path, arc->from, from);
+    critical_process_text(path, arc->to, to);
+    show_count(arc->count, cells[0]);
+    if (arc->kind == EDGE_EXACT)
+        show_bytes(arc->bytes, cells[1]);
+    else
+        strcpy(cells[1], "-");
+    show_duration(arc->delay, cells[2]);
+    return table_add(table,
+                     (const char *[]){from, to, arc_name(arc), cells[0], cells[1], cells[2]});
+}
+
+static int print_arcs(const struct critical_path *path, FILE *file,
+                      const struct show_options *options)
+{
+    static const struct table_column columns[] = {
+        {"FROM", false}, {"TO", false},   {"BY", false},
+        {"TIMES", true}, {"BYTES", true}, {"DELAY", true},
+    };
+    size_t shown = rows_of(path->arc_count, options);
+    struct table table;
+
+    if (path->arc_count == 0)
+        return 0;
+    fputs("\nWhere it goes from process to process\n", file);
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    for (size_t i = 0; result == 0 && i < shown; i++)
+        result = add_arc_row(&table, path, &path->arcs[i]);
+    if (result == 0)
+        result = table_print(&table, file);
+    print_left_out(path->arc_count, shown, file);
+    table_done(&table);
+    return result;
+}
+
+/* ---- procedures ---- */
+
+void critical_procedure_text(const struct critical_procedure *procedure, char *text, size_t size)
+{
+    const char *slash = strrchr(procedure->module, '/');
+    const char *module = slash == NULL ? procedure->module : slash + 1;
+    char name[PROCEDURE_NAME_SIZE + 1], file[MODULE_NAME_SIZE + 1];
+
+    show_text(procedure->name, PROCEDURE_NAME_SIZE, name);
+    show_text(module, MODULE_NAME_SIZE, file);
+    if (name[0] != '\0')
+        snprintf(text, size, "%s", name);
+    else
+        snprintf(text, size, "[%s]", file[0] == '\0' ? "unknown" : file);
+}
+
+static int add_procedure_row(struct table *table, const struct critical_path *path,
+                             const struct critical_procedure *procedure)
+{
+    char process[PROCESS_NAME_SIZE], name[CRITICAL_PROCEDURE_TEXT];
+    char cells[2][UNIT_SIZE];
+
+    critical_process_text(path, procedure->process, process);
+    critical_procedure_text(procedure, name, sizeof(name));
+    show_duration(procedure->cpu, cells[0]);
+    show_percent(procedure->cpu, path->longest, cells[1]);
+    return table_add(table, (const char *[]){process, name, cells[0], cells[1]});
+}
+
+static int print_procedures(const struct critical_path *path, FILE *file,
+                            const struct show_options *options)
+{
+    static const struct table_column columns[] = {
+        {"PROCESS", false}, {"UP TO A CALL IN", false}, {"CPU ON PATH", true}, {"% OF PATH", true}};
+    size_t shown = rows_of(path->procedure_count, options);
+    struct table table;
+
+    if (path->procedure_count == 0)
+        return 0;
+    fputs("\nProcedures on it\n", file);
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    for (size_t i = 0; result == 0 && i < shown; i++)
+        result = add_procedure_row(&table, path, &path->procedures[i]);
+    if (result == 0)
+        result = table_print(&table, file);
+    print_left_out(path->procedure_count, shown, file);
+    table_done(&table);
+    return result;
+}
+
+/* ---- what if ---- */
+
+/* Of the path's length; what has become longer is negative. */
+static void show_shorter(uint64_t longest, uint64_t becomes, char text[UNIT_SIZE])
+{
+    char percent[UNIT_SIZE];
+    bool longer = becomes > longest;
+
+    show_percent(longer ? becomes - longest : longest - becomes, longest, percent);
+    snprintf(text, UNIT_SIZE, "%s%.*s", longer ? "-" : "", UNIT_SIZE - 2, percent);
+}
+
+static int add_what_if_row(struct table *table, const struct critical_path *path,
+                           const struct what_if *what_if)
+{
+    const struct parallelism_process *processes = path->parallelism->processes;
+    char what[128], from[STREAM_NAME_SIZE + 1], to[STREAM_NAME_SIZE + 1];
+    char cells[3][UNIT_SIZE];
+
+    show_text(processes[what_if->process].name, STREAM_NAME_SIZE, from);
+    show_text(processes[what_if->to].name, STREAM_NAME_SIZE, to);
+    if (what_if->speed > 0)
+        snprintf(what, sizeof(what), "%s %.4g times as fast", from, what_if->speed);
+    else
+        snprintf(what, sizeof(what), "no delay from %s to %s", from, to);
+    show_duration(what_if->longest, cells[0]);
+    snprintf(cells[1], UNIT_SIZE, "%.2f",
+             what_if->longest == 0 ? 0
+                                   : (double)path->parallelism->total / (double)what_if->longest);
+    show_shorter(path->longest, what_if->longest, cells[2]);
+    return table_add(table, (const char *[]){what, cells[0], cells[1], cells[2]});
+}
+
+static int print_what_ifs(const struct critical_path *path, FILE *file)
+{
+    static const struct table_column columns[] = {
+        {"WITH", false}, {"T_MAX", true}, {"P", true}, {"% SHORTER", true}};
+    struct table table;
+
+    if (path->what_if_count == 0)
+        return 0;
+    fputs("\nWhat it would be\n", file);
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    for (size_t i = 0; result == 0 && i < path->what_if_count; i++)
+        result = add_what_if_row(&table, path, &path->what_ifs[i]);
+    if (result == 0)
+        result = table_print(&table, file);
+    table_done(&table);
+    return result;
+}
+
+/* ---- all of it ---- */
+
+static void print_heading(const struct critical_path *path, FILE *file)
+{
+    char texts[4][UNIT_SIZE];
+
+    show_duration(path->longest, texts[0]);
+    show_duration(path->cpu, texts[1]);
+    show_duration(path->delay, texts[2]);
+    show_duration(path->outside, texts[3]);
+    fprintf(
+        file,
+        "The longest path takes %s: %s of processor time, %s of messages under way, %s of waits "
+        "for outside, timers, disks; P = %.2f.\n\n",
+        texts[0], texts[1], texts[2], texts[3],
+        path->longest == 0 ? 0 : (double)path->parallelism->total / (double)path->longest);
+}
+
+static void print_grounds(const struct critical_path *path, const struct recorded *recorded,
+                          FILE *file)
+{
+    char events[UNIT_SIZE], all[UNIT_SIZE], missing[UNIT_SIZE];
+
+    show_count(path->events, events);
+    show_count(path->parallelism->matching.events, all);
+    show_count(recorded->lost, missing);
+    print_matching(&path->parallelism->matching, file);
+    fprintf(file,
+            "\n%s of %s events are on it, %s lost. It is assumed that events would stand in "
+            "the same order.\n",
+            events, all, missing);
+    print_own_cost(&path->parallelism->matching.own_cost, path->parallelism->duration, file);
+}
+
+int show_critical_path_tables(const struct critical_path *path, const struct recorded *recorded,
+                              FILE *file, const struct show_options *options)
+{
+    struct folding folding;
+
+    print_heading(path, folding_begin(&folding, file));
+    folding_end(&folding);
+    int result = print_processes(path, file, options);
+    if (result == 0 && !ferror(file))
+        result = print_arcs(path, file, options);
+    if (result == 0 && !ferror(file))
+        result = print_procedures(path, file, options);
+    if (result == 0 && !ferror(file))
+        result = print_what_ifs(path, file);
+    if (result == 0 && !ferror(file)) {
+        print_grounds(path, recorded, folding_begin(&folding, file));
+        folding_end(&folding);
+    }
+    return result;
+}
+
+int show_critical_path(const struct critical_path *path, const struct recorded *recorded,
+                       FILE *file, const struct show_options *options)
+{
+    return options->json ? show_critical_path_json(path, recorded, file)
+                         : show_critical_path_tables(path, recorded, file, options);
+}
+
+/* ---- folded stacks ---- */
+
+/* A frame: what separates frames and counts may not be in it. */
+static void put_frame(const char *text, FILE *file)
+{
+    for (; *text != '\0'; text++)
+        fputc(*text == ';' || *text == ' ' ? '_' : *text, file);
+}
+
+void show_critical_path_folded(const struct critical_path *path, FILE *file)
+{
+    char process[PROCESS_NAME_SIZE], name[CRITICAL_PROCEDURE_TEXT];
+
+    for (size_t i = 0; i < path->procedure_count; i++) {
+        if (path->procedures[i].cpu < 1000)
+            continue;
+        critical_process_text(path, path->procedures[i].process, process);
+        critical_procedure_text(&path->procedures[i], name, sizeof(name));
+        put_frame(process, file);
+        fputc(';', file);
+        put_frame(name, file);
+        fprintf(file, " %" PRIu64 "\n", path->procedures[i].cpu / 1000);
+    }
+    for (uint32_t i = 0; i < path->parallelism->process_count; i++) {
+        if (path->processes[i].outside < 1000)
+            continue;
+        critical_process_text(path, i, process);
+        put_frame(process, file);
+        fprintf(file, ";(waits_outside) %" PRIu64 "\n", path->processes[i].outside / 1000);
+    }
+    for (size_t i = 0; i < path->arc_count; i++) {
+        if (path->arcs[i].delay < 1000)
+            continue;
+        critical_process_text(path, path->arcs[i].to, process);
+        put_frame(process, file);
+        critical_process_text(path, path->arcs[i].from, process);
+        fputs(";(message_from_", file);
+        put_frame(process, file);
+        fprintf(file, ") %" PRIu64 "\n", path->arcs[i].delay / 1000);
+    }
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_text.c: the report of a recording for people, and for programs. See show.h.
+ *
+ *      heading
+ *      TOPIC        a sentence, in lines of 78 columns or fewer,
+ *                   of findings
+ *      tables, each with the command that shows all of it
+ *      what it rests on
+ */
+#include "show/report/report_face.h"
+#include "show/statistics/statistics_face.h"
+#include "show/statistics/statistics_words.h"
+#include "show/text/json.h"
+#include "show/text/matching_face.h"
+#include "show/text/terminal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- sentences ---- */
+
+#define TOPIC_WIDTH 13
+#define LINE_WIDTH  78
+
+/* Columns of a text, one for each character. */
+static size_t width_of(const char *text, size_t size)
+{
+    size_t width = 0;
+
+    for (size_t i = 0; i < size; i++)
+        width += (text[i] & 0xc0) != 0x80;
+    return width;
+}
+
+/* The next word; a figure and its unit are one. */
+static size_t word_size(const char *text)
+{
+    size_t size = strcspn(text, " ");
+
+    if (text[0] >= '0' && text[0] <= '9' && text[size] == ' ')
+        size += 1 + strcspn(text + size + 1, " ");
+    return size;
+}
+
+static void print_wrapped(const char *text, FILE *file)
+{
+    size_t column = TOPIC_WIDTH, width_of_line = terminal_width(file);
+
+    if (width_of_line == 0 || width_of_line > LINE_WIDTH)
+        width_of_line = LINE_WIDTH;
+
+    while (*text != '\0') {
+        size_t size = word_size(text);
+        size_t width = width_of(text, size);
+        if (column > TOPIC_WIDTH && column + 1 + width > width_of_line) {
+            fprintf(file, "\n%*s", TOPIC_WIDTH, "");
+            column = TOPIC_WIDTH;
+        } else if (column > TOPIC_WIDTH) {
+            fputc(' ', file);
+            column++;
+        }
+        fwrite(text, 1, size, file);
+        column += width;
+        text += size + strspn(text + size, " ");
+    }
+    fputc('\n', file);
+}
+
+static void print_findings(const struct report_content *content, FILE *file)
+{
+    const char *before = "";
+
+    for (size_t i = 0; i < content->finding_count; i++) {
+        const struct report_finding *finding = &content->findings[i];
+        bool same = strcmp(before, finding->topic) == 0;
+        fprintf(file, "%-*s", TOPIC_WIDTH, same ? "" : finding->topic);
+        print_wrapped(finding->text, file);
+        before = finding->topic;
+    }
+}
+
+int show_report_findings(const struct report *report, FILE *file)
+{
+    struct report_content content = {0};
+    int result = report_find(report, &content);
+
+    if (result == 0) {
+        print_findings(&content, file);
+        result = strcmp(content.findings[0].topic, FOUND_NOTHING) != 0;
+    }
+    report_content_done(&content);
+    return result;
+}
+
+/* ---- tables ---- */
+
+static int print_table(const struct report_table *from, const char *traces, FILE *file)
+{
+    char words[UNIT_SIZE] = "more of it";
+    struct table table;
+    int result = table_init(&table, file, from->columns, from->column_count);
+
+    for (size_t i = 0; result == 0 && i < from->row_count; i++)
+        result = table_add(&table, from->rows[i].cells);
+    if (result == 0) {
+        print_title(file, from->title);
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    if (from->left_out > 0)
+        snprintf(words, sizeof(words), "%zu more", from->left_out);
+    print_where_more_is(file, words, from->command, traces);
+    return result;
+}
+
+int show_report_text(const struct report *report, FILE *file)
+{
+    struct report_content content = {.most = REPORT_ROWS};
+    int result = report_find(report, &content);
+
+    if (result == 0)
+        result = report_tabulate(report, &content);
+    if (result == 0) {
+        print_statistics_heading(report->communication, file, &(struct show_options){0});
+        print_title(file, "What was found");
+        print_findings(&content, file);
+    }
+    for (size_t i = 0; i < content.table_count && result == 0 && !ferror(file); i++)
+        result = print_table(&content.tables[i], report->traces, file);
+    if (result == 0)
+        print_statistics_grounds(report->communication, file);
+    report_content_done(&content);
+    return result;
+}
+
+/* ---- JSON ---- */
+
+static json_t *findings_json(const struct report_content *content)
+{
+    json_t *list = json_array();
+    int result = list == NULL ? -1 : 0;
+
+    for (size_t i = 0; i < content->finding_count && result == 0; i++)
+        result =
+            json_array_append_new(list, json_pack("{s:s, s:s}", "topic", content->findings[i].topic,
+                                                  "text", content->findings[i].text));
+    if (result == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static int print_findings_json(const struct report *report, FILE *file)
+{
+    struct report_content content = {0};
+    int result = report_find(report, &content);
+    json_t *list = result == 0 ? findings_json(&content) : NULL;
+
+    fputs("{\"findings\": ", file);
+    if (result == 0)
+        result = json_print(list, JSON_INDENT(1), file);
+    report_content_done(&content);
+    return result;
+}
+
+int show_report_json(const struct report *report, FILE *file)
+{
+    const struct show_options options = {.json = true};
+    int result = print_findings_json(report, file);
+
+    fputs(",\n\"statistics\": ", file);
+    if (result == 0)
+        result = show_statistics(report->communication, file, &options);
+    if (result == 0 && report->parallelism != NULL) {
+        fputs(",\n\"parallelism\": ", file);
+        result = show_parallelism(report->parallelism, file, &options);
+    }
+    if (result == 0 && report->path != NULL) {
+        fputs(",\n\"path\": ", file);
+        result = show_critical_path(report->path, &report->recorded, file, &options);
+    }
+    if (result == 0 && report->causality != NULL) {
+        fputs(",\n\"causality\": ", file);
+        result = show_causality(report->causality, file, &(struct causality_face){.json = true});
+    }
+    fputs("}\n", file);
+    return result;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* statistics_grounds.c: what was recorded, and what the communication statistics rest on, for people. See
+ * statistics_face.h. */
+#include "show/show.h"
+#include "show/statistics/statistics_face.h"
+#include "show/statistics/statistics_words.h"
+#include "show/text/matching_face.h"
+#include "show/text/terminal.h"
+
+#include <string.h>
+
+/* ---- the heading ---- */
+
+void print_statistics_heading(const struct communication *communication, FILE *file,
+                              const struct show_options *options)
+{
+    struct folding folding;
+    FILE *into = folding_begin(&folding, file);
+    char machine[MACHINE_TEXT_SIZE];
+    char text[3][UNIT_SIZE];
+
+    show_duration(communication->duration, text[0]);
+    show_count(communication->events, text[1]);
+    show_count(communication->lost, text[2]);
+    fprintf(into, "%u %s, machine%s", communication->traces,
+            communication->traces == 1 ? "trace" : "traces",
+            communication->machine_count == 1 ? "" : "s");
+    for (uint32_t i = 0; i < communication->machine_count; i++) {
+        machine_text(communication, i, machine);
+        fprintf(into, "%s %s", i == 0 ? "" : ",", machine);
+    }
+    fprintf(into, ", %s, %s events, %s lost%s\n", text[0], text[1], text[2],
+            options->live             ? ", so far"
+            : communication->complete ? ""
+                                      : ", not complete");
+    folding_end(&folding);
+}
+
+/* ---- what it rests on ---- */
+
+static void print_where(const struct communication *communication, FILE *file)
+{
+    char messages[2][COUNTED_SIZE], bytes[2][UNIT_SIZE];
+
+    if (communication->remote.messages == 0)
+        return;
+    show_counted(communication->local.messages, "message", messages[0]);
+    show_bytes(communication->local.bytes, bytes[0]);
+    show_counted(communication->remote.messages, "message", messages[1]);
+    show_bytes(communication->remote.bytes, bytes[1]);
+    fprintf(file, "\nLocal: %s, %s; remote: %s, %s.\n", messages[0], bytes[0], messages[1],
+            bytes[1]);
+}
+
+/* A row may be many connections, and what has ended looks like what lives. */
+static void print_connections(const struct communication *communication, FILE *file)
+{
+    char all[COUNTED_SIZE], text[2][UNIT_SIZE];
+
+    if (communication->ended == 0 && communication->reused == 0)
+        return;
+    show_counted(communication->connections, "connection", all);
+    show_count(communication->ended, text[0]);
+    show_count(communication->reused, text[1]);
+    fprintf(file, "\n%s, %s of them ended", all, text[0]);
+    if (communication->reused > 0)
+        fprintf(file, ", %s with addresses and ports that an earlier one had", text[1]);
+    fputs(".\n", file);
+}
+
+/* What is left out is no sign that there was none of it. */
+static void print_counts_only(const struct communication *communication, FILE *file)
+{
+    char text[COUNTED_SIZE];
+
+    if (!communication->counts_only)
+        return;
+    fputs(
+        "\nOnly what is counted at each end (--quick, or large traces): queues, how long messages "
+        "waited, and who of two was late are not known. --waits tells them, too.\n",
+        file);
+    if (communication->split == 0)
+        return;
+    show_counted(communication->split, "connection", text);
+    fprintf(file,
+            "\n%s counted twice, as with somebody who is not metered: clocks of machines are too "
+            "far apart to "
+            "read them side by side; with --waits they are not needed.\n",
+            text);
+}
+
+static void print_unknown(FILE *file, uint64_t count, const char *what, const char *consequence)
+{
+    char text[COUNTED_SIZE];
+
+    if (count == 0)
+        return;
+    show_counted(count, "message", text);
+    fprintf(file, "\n%s of %s whose identity was lost: %s.\n", text, what, consequence);
+}
+
+static void print_dropped(FILE *file, uint64_t count)
+{
+    char text[COUNTED_SIZE];
+
+    if (count == 0)
+        return;
+    show_counted(count, "datagram", text);
+    fprintf(file, "\n%s found the receiver's queue full and %s dropped.\n", text,
+            count == 1 ? "was" : "were");
+}
+
+static void print_duplicates(FILE *file, uint64_t count)
+{
+    char text[COUNTED_SIZE];
+
+    if (count == 0)
+        return;
+    show_counted(count, "datagram", text);
+    fprintf(file, "\n%s %s received once more, doubled by the network.\n", text,
+            count == 1 ? "was" : "were");
+}
+
+/* Bytes that no hook has seen. */
+static void print_unseen(FILE *file, uint64_t bytes, const char *what)
+{
+    char text[UNIT_SIZE];
+
+    if (bytes == 0)
+        return;
+    show_bytes(bytes, text);
+    fprintf(file, "\n%s were %s.\n", text, what);
+}
+
+static void print_left_out(const struct communication *communication, const char *what,
+                           uint32_t flags, uint32_t kinds, FILE *file)
+{
+    char words[LEFT_OUT_TEXT_SIZE];
+
+    left_out_text(flags, kinds, words);
+    if (words[0] != '\0')
+        fprintf(file, "\n%s of these kinds were not metered%s: %s.\n", what,
+                communication->traces > 1 ? " in a part of the traces" : "", words);
+}
+
+/* What the ptrace meter cannot know, it does not tell of: that is no sign that there was none of it. */
+static void print_meter(const struct communication *communication, FILE *file)
+{
+    if (communication->traces_of_ptrace > 0)
+        fprintf(
+            file,
+            "\n%setered with ptrace: when messages came to their receivers, and who ended other "
+            "waits, is not known, and nothing of io_uring.\n",
+            communication->traces_of_ptrace < communication->traces ? "In a part of the traces m"
+                                                                    : "M");
+}
+
+/* How far the clock of a machine is from the first one's. */
+static void print_clock(const struct communication *communication, uint32_t index, FILE *file)
+{
+    const struct communication_machine *machine = &communication->machines[index];
+    uint64_t apart = machine->clock_ahead < 0 ? 0 - (uint64_t)machine->clock_ahead
+                                              : (uint64_t)machine->clock_ahead;
+    char text[2][UNIT_SIZE];
+
+    char names[2][sizeof(machine->name) * 4];
+
+    show_text(machine->name, strlen(machine->name), names[0]);
+    show_text(communication->machines[0].name, strlen(communication->machines[0].name), names[1]);
+    if (machine->clock_error == UINT64_MAX) {
+        fprintf(file, "How far the clock of %s is from that of %s no messages tell.\n", names[0],
+                names[1]);
+        return;
+    }
+    show_duration(apart, text[0]);
+    show_duration(machine->clock_error, text[1]);
+    fprintf(file, "The clock of %s is %s %s that of %s, to within %s.\n", names[0], text[0],
+            machine->clock_ahead < 0 ? "behind" : "ahead of", names[1], text[1]);
+}
+
+static void print_clocks(const struct communication *communication, FILE *file)
+{
+    if (communication->machine_count > 1)
+        fputc('\n', file);
+    for (uint32_t i = 1; i < communication->machine_count; i++)
+        print_clock(communication, i, file);
+}
+
+void print_statistics_grounds(const struct communication *communication, FILE *file)
+{
+    struct folding folding;
+    FILE *into = folding_begin(&folding, file);
+
+    print_where(communication, into);
+    print_connections(communication, into);
+    if (communication->matched)
+        print_matching(&communication->matching, into);
+    if (communication->matched)
+        print_clocks(communication, into);
+    print_counts_only(communication, into);
+    print_dropped(into, communication->dropped);
+    print_duplicates(into, communication->duplicates);
+    print_unknown(into, communication->unknown_streams, "streams",
+                  "they count for processes named unknown");
+    print_unknown(into, communication->unknown_paths, "paths",
+                  "they count for their processes only");
+    print_unseen(
+        into, communication->unseen_bytes,
+        "taken unseen, by splice(2) from UNIX sockets, or by io_uring(7) or somebody who is not "
+        "metered from pipes: they count as received by no process");
+    print_unseen(
+        into, communication->unseen_sent_bytes,
+        "written into pipes unseen, by io_uring(7) or somebody who is not metered: they count as "
+        "sent by no process");
+    print_left_out(communication, "Paths", 0, communication->kinds_left_out, into);
+    print_left_out(communication, "Events", communication->flags_left_out, 0, into);
+    print_meter(communication, into);
+    print_own_cost(&communication->matching.own_cost, communication->duration, into);
+    folding_end(&folding);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* matching_face.c: what became of messages, and what the recording cost, for people and for programs. See
+ * matching_face.h. */
+#include "show/text/matching_face.h"
+#include "show/show.h"
+#include "show/text/json.h"
+
+static void add_part(FILE *file, uint64_t part, const char *what, const char **separator)
+{
+    char count[UNIT_SIZE];
+
+    if (part == 0)
+        return;
+    show_count(part, count);
+    fprintf(file, "%s%s %s", *separator, count, what);
+    *separator = ", ";
+}
+
+/* What was too much to be kept, of paths that very many use at once. */
+static void print_forgotten(const struct history_counts *counts, FILE *file)
+{
+    char count[UNIT_SIZE];
+
+    if (counts->forgotten_streams > 0) {
+        show_count(counts->forgotten_streams, count);
+        fprintf(file,
+                "More than 4,096 use one path at once: not waited for were %s messages' senders.\n",
+                count);
+    }
+    if (counts->forgotten_ranges > 0) {
+        show_count(counts->forgotten_ranges, count);
+        fprintf(file,
+                "More than 256 ranges of a path received before their sends were told: %s were "
+                "forgotten.\n",
+                count);
+    }
+}
+
+void print_matching(const struct history_counts *counts, FILE *file)
+{
+    const char *separator = "\nReceives were matched with sends: ";
+
+    add_part(file, counts->exact, "exactly", &separator);
+    add_part(file, counts->ordered, "up to the order of concurrent calls", &separator);
+    add_part(file, counts->inferred, "inferred", &separator);
+    add_part(file, counts->unselected, "with what was not selected", &separator);
+    add_part(file, counts->external, "with an end that nobody metered has used", &separator);
+    add_part(file, counts->unmatched_receives, "not at all", &separator);
+    add_part(file, counts->unmatched_sends,
+             counts->unmatched_sends == 1 ? "send never received" : "sends never received",
+             &separator);
+    if (*separator == ',')
+        fputs(".\n", file);
+    print_forgotten(counts, file);
+}
+
+json_t *matching_json(const struct history_counts *counts)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "exact",
+                     json_count(counts->exact), "ordered", json_count(counts->ordered), "inferred",
+                     json_count(counts->inferred), "external", json_count(counts->external),
+                     "unselected", json_count(counts->unselected), "unmatched_sends",
+                     json_count(counts->unmatched_sends), "unmatched_receives",
+                     json_count(counts->unmatched_receives), "forgotten_streams",
+                     json_count(counts->forgotten_streams), "forgotten_ranges",
+                     json_count(counts->forgotten_ranges));
+}
+
+/* Of a shorter recording the share would be that of its beginning and end, which cost some 0.3 s. (And several were
+ * recorded at other times.) */
+#define SHARE_SINCE 5000000000 /* ns */
+
+void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file)
+{
+    char cpu[UNIT_SIZE];
+    char share[UNIT_SIZE];
+    char hook[UNIT_SIZE];
+
+    if (cost->recordings == 0)
+        return;
+    show_duration(cost->cpu, cpu);
+    fprintf(file, "\nDPM itself: %s of CPU time", cpu);
+    if (cost->recordings == 1 && duration >= SHARE_SINCE) {
+        show_percent(cost->cpu, duration, share);
+        fprintf(file, " (%s %% of one CPU)", share);
+    }
+    if (cost->wakeups > 0)
+        fprintf(file, ", %.0f records a wakeup", (double)cost->records / (double)cost->wakeups);
+    if (cost->hook_records > 0) {
+        show_duration(cost->hook / cost->hook_records, hook);
+        fprintf(file, ", %s in the kernel for each record", hook);
+    }
+    fputs(".\n", file);
+}
+
+json_t *own_cost_json(const struct own_cost *from)
+{
+    if (from->recordings == 0)
+        return json_null();
+    return json_pack(
+        "{s:o, s:f, s:o}", "cpu_ns", json_count(from->cpu), "records_per_wakeup",
+        from->wakeups == 0 ? 0 : (double)from->records / (double)from->wakeups, "bpf_ns_per_record",
+        from->hook_records == 0 ? json_null()
+                                : json_real((double)from->hook / (double)from->hook_records));
+}
