@@ -9,7 +9,6 @@
 
 /* Stream 1 waits for buffer space from 20 on, and again from 40 on; at 70 it merely left the CPU. */
 #define WAITS_THAT_NO_MESSAGE_ENDS                                                                 \
-    "STREAM s1, s2 / PATH p1>p2 unix-stream\n"                                                     \
     "@5      s1#1 CONNECT  p1\n"                                                                   \
     "@8      s2#1 ACCEPT   p2            <- s1#1 connection\n"                                     \
     "@10     s1#2 SEND     p1 [0,60)\n"                                                            \
@@ -41,11 +40,11 @@
     "@20     s4#1 TERMINATION       <- s1#2 creation\n" end
 
 static const char *const cases[] = {
-    "waits that no message ends: for space, a connection, the end of a "
-    "file\n" WAITS_THAT_NO_MESSAGE_ENDS,
+    "waits that no message ends: for buffer space, for a connection, for the end of a file\n"
+    "STREAM s1, s2 / PATH p1>p2 unix-stream\n" WAITS_THAT_NO_MESSAGE_ENDS,
 
     "waits for room are left out: without these edges all else is the same\n"
-    "without rooms\n" WAITS_THAT_NO_MESSAGE_ENDS,
+    "STREAM s1, s2 / PATH p1>p2 unix-stream / without rooms\n" WAITS_THAT_NO_MESSAGE_ENDS,
 
     "parents and children: a child begins with its creation; its end ends its parent's wait\n"
     "STREAM s1\n"
