@@ -98,6 +98,18 @@ static const char *const cases[] = {
     "@7s     s1#4 SEND     p1 [30,40)\n"
     "then 3 unmatched-sends\n",
 
+    "call in progress begun later: the same, but the later call has put bytes and goes on\n"
+    "STREAM s1, s2 / PATH p1>p2 unix-stream\n"
+    "@10     s1#1 SEND     p1 [0,10)\n"
+    "@20     s3#1 SEND     p1 [10,20)\n"
+    "@21     s1#2 EXEC\n"
+    "@25     s1#3 SENDCALL p1 [20,30)\n"
+    "@30     s2#1 RECEIVE  p2 [20,30)  <- s1#3:10 ordered\n"
+    "@40     s3#2 EXEC\n"
+    "@50     s3#3 SENDCALL p1 [20,25)\n"
+    "@3s     s4#1 EXEC\n"
+    "then 2 unmatched-sends\n",
+
     "blocked in a pipe: SENDCALL also counts bytes of a call that ended while it slept\n"
     "STREAM s1, s2 / PATH p1>p2 pipe\n"
     "@10     s3#1 SEND     p1 [0,40)\n"
@@ -136,6 +148,14 @@ static const char *const cases[] = {
     "@5      s4#1 SEND    p1 [10,20)  <- s3#2 creation\n"
     "@6      s2#2 RECEIVE p2 [10,20)  <- s4#1:10\n",
 
+    "not sent before birth, in flight: what was sent before is still there\n"
+    "STREAM s1, s2, s3 / PATH p1>p2 pipe\n"
+    "@1      s1#1 SEND    p1 [0,10)\n"
+    "@2      s3#1 CREATEPROCESS s4\n"
+    "@3      s4#1 SEND    p1 [10,20)  <- s3#1 creation\n"
+    "@4      s2#1 RECEIVE p2 [0,10)   <- s1#1:10\n"
+    "@5      s2#2 RECEIVE p2 [10,20)  <- s4#1:10\n",
+
     /* ---- who sends, who receives ---- */
 
     "several receivers of one send: each has an edge of the bytes that it took\n"
@@ -157,6 +177,14 @@ static const char *const cases[] = {
     "@34     s4#2 SEND    p1 [30,40)\n"
     "@40     s2#3 RECEIVE p2 [20,30)  <- s1#2:10 ordered, s4#2:10 ordered\n"
     "@50     s3#4 RECEIVE p2 [30,40)  <- s1#2:10 ordered, s4#2:10 ordered\n",
+
+    "a receiver before: a pipe's other receiver took what comes before, and is recorded later\n"
+    "STREAM s1, s2, s3, s4 / PATH p1>p2 pipe\n"
+    "@10     s1#1 SEND    p1 [0,10)\n"
+    "@11     s4#1 EXEC\n"
+    "@12     s4#2 SEND    p1 [10,20)\n"
+    "@20     s2#1 RECEIVE p2 [10,20)  <- s1#1:10 ordered, s4#2:10 ordered\n"
+    "@30     s3#1 RECEIVE p2 [0,10)   <- s1#1:10 ordered, s4#2:10 ordered\n",
 
     "marked as concurrent: the meter has seen the calls overlap\n"
     "STREAM s1, s2, s3 / PATH p1>p2 unix-stream\n"
@@ -232,6 +260,18 @@ static const char *const cases[] = {
     "MACHINE B ahead 9900s / PATH B.p1 tcp 2:80 to 1:4000 out 5\n"
     "@5    B.s1#1 SEND    p1 [5,25)\n",
 
+    "lost on the way: between machines a later SEND proves, after a second, that one is missing\n"
+    "PATH p1 tcp 1:4000 to 2:80\n"
+    "@20       s1#1 RECEIVE p1 [0,40)  <- B.s1#1:10, B.s1#2:10, 20 unmatched\n"
+    "MACHINE B ahead 9900s / PATH B.p1 tcp 2:80 to 1:4000\n"
+    "@10     B.s1#1 SEND    p1 [0,10)\n"
+    "@30     B.s1#2 SEND    p1 [30,40)\n"
+    "@1s     B.s1#3 EXEC\n"
+    "@1s+31  B.s1#4 EXEC\n"
+    "@1s+32  B.s1#5 EXEC\n"
+    "order B.s1#3 s1#1 B.s1#5\n"
+    "then 1 unmatched-receives\n",
+
     "sent long ago, SENDCALL: a call of 10 s, received at its beginning, relates the clocks\n"
     "PATH p1 tcp 1:4000 to 2:80 / PATH p2 tcp 1:4001 to 2:80\n"
     "MACHINE B ahead 9900s / PATH B.p1 tcp 2:80 to 1:4000 / PATH B.p2 tcp 2:80 to 1:4001\n"
@@ -300,6 +340,15 @@ static const char *const cases[] = {
     "@21     s1#3 SEND    p1 [30,40)\n"
     "@22     s2#2 RECEIVE p2 [10,40)  <- s1#3:10, 20 unmatched\n"
     "then 1 unmatched-receives, 1 lost\n",
+
+    "silence: after a second of it the sender counts as unmetered, and the next RECEIVE goes on\n"
+    "STREAM s1, s2 / PATH p1>p2 unix-stream\n"
+    "@10     s2#1 RECEIVE p2 [0,10)   <- 10 external\n"
+    "@2s     s3#1 EXEC\n"
+    "@2s+20  s2#2 RECEIVE p2 [10,20)  <- 10 external\n"
+    "@2s+30  s3#2 EXEC\n"
+    "order s3#1 s2#2 s3#2\n"
+    "then 2 external\n",
 
     "silence is explained: a silent sender counts as unmetered until LOST explains it\n"
     "STREAM s1, s2 / PATH p1>p2 unix-stream\n"

@@ -46,6 +46,27 @@ static const char *const cases[] = {
     "waits for room are left out: without these edges all else is the same\n"
     "STREAM s1, s2 / PATH p1>p2 unix-stream / without rooms\n" WAITS_THAT_NO_MESSAGE_ENDS,
 
+    "a wait for room is given up: a signal has ended the call, and the stream did something else\n"
+    "STREAM s1, s2 / PATH p1>p2 unix-stream\n"
+    "@10     s1#1 SEND     p1 [0,60)\n"
+    "@20     s1#2 SENDCALL p1 [60,60)\n"
+    "@30     s2#1 RECEIVE  p2 [0,60)   <- s1#1:60\n"
+    "@35     s2#2 SEND     p2 [0,10)\n"
+    "@40     s1#3 RECEIVE  p1 [0,10)   <- s2#2:10\n"
+    "@50     s1#4 SEND     p1 [60,70)\n"
+    "then 1 unmatched-sends\n",
+
+    "room in two recordings: of one machine, whose clock says what was received meanwhile\n"
+    "not live / MACHINE B is A / PATH p1 tcp 1:4000 to 1:80 / PATH B.p1 tcp 1:80 to 1:4000\n"
+    "@10     s1#1 SEND     p1 [0,20)\n"
+    "@15   B.s1#1 RECEIVE  p1 [0,10)   <- s1#1:10\n"
+    "@20     s1#2 SENDCALL p1 [20,20)\n"
+    "@30     s1#3 SEND     p1 [20,30)\n" /* nothing was received meanwhile */
+    "@40     s1#4 SENDCALL p1 [30,30)\n"
+    "@45   B.s1#2 RECEIVE  p1 [10,20)  <- s1#1:10\n"
+    "@50     s1#5 SEND     p1 [30,40)  <- B.s1#2 room\n"
+    "then 2 unmatched-sends\n",
+
     "parents and children: a child begins with its creation; its end ends its parent's wait\n"
     "STREAM s1\n"
     "@5      STREAM s2 created by s1\n"
@@ -154,6 +175,16 @@ static const char *const cases[] = {
     "@17     s2#4 TERMINATION\n"
     "@18     kernel WAKEUP s3 by s2\n"
     "@18..19 s3#3 BLOCK nanosleep    <- s2#4 wakeup\n"
+    "@5..40  s1#1 SEND    p1 [0,60)\n",
+
+    "wakeups of who is held, several: the last before its record counts, though all are held\n"
+    "STREAM s1, s2, s3 / PATH p1>p2 unix-stream\n"
+    "@10     s2#1 RECEIVE p2 [0,60)  <- s1#1:60\n"
+    "@12     s2#2 WAKEUP s3\n"
+    "@8..14  s3#1 BLOCK nanosleep    <- s2#2 wakeup\n"
+    "@15     s2#3 WAKEUP s3\n"
+    "@16     s2#4 WAKEUP s3\n"
+    "@15..17 s3#2 BLOCK nanosleep    <- s2#4 wakeup\n"
     "@5..40  s1#1 SEND    p1 [0,60)\n",
 
     "wakeups after an end that is not told: the latest event stands for the TERMINATION\n"
