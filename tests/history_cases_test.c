@@ -59,6 +59,16 @@ static const char *const cases[] = {
     "@30     s1#2 SEND     p1 [0,300)    <- s2#1 room\n"
     "@40     s2#2 RECEIVE  p2 [150,300)  <- s1#2:150\n",
 
+    "blocked twice: each call has a SENDCALL of its own\n"
+    "STREAM s1, s2 / PATH p1>p2 unix-stream\n"
+    "@10     s1#1 SENDCALL p1 [0,50)\n"
+    "@20     s2#1 RECEIVE  p2 [0,50)   <- s1#1:50\n"
+    "@30     s1#2 SEND     p1 [0,60)   <- s2#1 room\n"
+    "@40     s1#3 SENDCALL p1 [60,100)\n"
+    "@50     s2#2 RECEIVE  p2 [50,90)  <- s1#2:10, s1#3:30\n"
+    "@60     s1#4 SEND     p1 [60,110) <- s2#2 room\n"
+    "then 1 unmatched-sends\n",
+
     "concurrent senders: two calls overlap in time; which wrote its bytes first is unknown\n"
     "STREAM s1, s2 / PATH p1>p2 pipe\n"
     "@10     s1#1  SEND    p1 [0,10)\n"
@@ -179,12 +189,19 @@ static const char *const cases[] = {
     "@50     s3#4 RECEIVE p2 [30,40)  <- s1#2:10 ordered, s4#2:10 ordered\n",
 
     "a receiver before: a pipe's other receiver took what comes before, and is recorded later\n"
-    "STREAM s1, s2, s3, s4 / PATH p1>p2 pipe\n"
+    "STREAM s1, s2, s3 / PATH p1>p2 pipe\n"
     "@10     s1#1 SEND    p1 [0,10)\n"
-    "@11     s4#1 EXEC\n"
-    "@12     s4#2 SEND    p1 [10,20)\n"
-    "@20     s2#1 RECEIVE p2 [10,20)  <- s1#1:10 ordered, s4#2:10 ordered\n"
-    "@30     s3#1 RECEIVE p2 [0,10)   <- s1#1:10 ordered, s4#2:10 ordered\n",
+    "@12     s1#2 SEND    p1 [10,20)\n"
+    "@20     s2#1 RECEIVE p2 [10,20)  <- s1#1:10 ordered, s1#2:10 ordered\n"
+    "@30     s3#1 RECEIVE p2 [0,10)   <- s1#1:10 ordered, s1#2:10 ordered\n",
+
+    "datagrams of several: an edge has no more bytes than were received\n"
+    "STREAM s1, s2, s3 / PATH p1>p2 unix-datagram\n"
+    "@5      s1#1 EXEC / @6 s3#1 EXEC\n"
+    "@7..10  s1#2 SEND    p1 d0:500\n"
+    "@7..11  s3#2 SEND    p1 d1:600 CONCURRENT\n"
+    "@20     s2#1 RECEIVE p2 d0:100  <- s1#2:100 ordered, s3#2:100 ordered\n"
+    "@30     s2#2 RECEIVE p2 d1:600  <- s1#2:500 ordered, s3#2:600 ordered\n",
 
     "marked as concurrent: the meter has seen the calls overlap\n"
     "STREAM s1, s2, s3 / PATH p1>p2 unix-stream\n"
@@ -270,6 +287,16 @@ static const char *const cases[] = {
     "@1s+31  B.s1#4 EXEC\n"
     "@1s+32  B.s1#5 EXEC\n"
     "order B.s1#3 s1#1 B.s1#5\n"
+    "then 1 unmatched-receives\n",
+
+    "a moment in two recordings: of one machine, so that a second of the other proves it, too\n"
+    "MACHINE B is A / PATH p1 tcp 1:4000 to 1:80 / PATH B.p1 tcp 1:80 to 1:4000\n"
+    "@5        s1#1 SEND    p1 [0,10)\n"
+    "@10     B.s1#1 RECEIVE p1 [0,30)  <- s1#1:10, 20 unmatched\n"
+    "@1s       s1#2 EXEC\n"
+    "@1s+20    s1#3 EXEC\n"
+    "@1s+30    s1#4 EXEC\n"
+    "order s1#2 B.s1#1 s1#4\n"
     "then 1 unmatched-receives\n",
 
     "sent long ago, SENDCALL: a call of 10 s, received at its beginning, relates the clocks\n"
