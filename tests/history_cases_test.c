@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_cases_test.c: what the history does with few records of messages, one case each. history_text.h explains how they
- * are written. (Waits: history_waits_test.c. Random histories: history_test.c.)
+ * history_cases_test.c: what the history does with a few records of messages, one case each. history_text.h explains how
+ * they are written. (Waits: history_waits_test.c. Random histories: history_test.c.)
  */
 #include "history_text.h"
 
@@ -142,7 +142,8 @@ static const char *const cases[] = {
     "@5s     s4#1 EXEC\n"
     "@6s     s4#2 EXEC\n",
 
-    "more than was told: bytes behind those of a SENDCALL are likely its call's, not certainly\n"
+    "more than was reported: bytes behind those of a SENDCALL are likely its call's, not "
+    "certainly\n"
     "STREAM s1, s2 / PATH p1>p2 unix-stream\n"
     "@10     s1#1 SENDCALL p1 [0,50)\n"
     "@20     s2#1 RECEIVE  p2 [0,40)   <- s1#1:40\n"
@@ -466,7 +467,7 @@ static void skipped_hooks(void **state)
     }
 }
 
-/* Arrivals that are recorded while RECEIVEs wait come out between them, in order of time, whatever ends they are at. */
+/* Arrivals that are recorded while RECEIVEs wait come out between them, in order of time, at whatever end. */
 static void arrivals_keep_their_place(void **state)
 {
     const unsigned rounds = 20;
@@ -592,7 +593,7 @@ static void more_than_is_kept(void **state)
     }
 }
 
-/* Each SEND lies before all others: from the 1,025th behind it on, one is left out, and no order is certain any more. */
+/* Each SEND lies before all others. From the 1,025th behind it on one is left out, and no order is certain. */
 static void far_out_of_order(void **state)
 {
     const unsigned sends = 1030;

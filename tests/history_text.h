@@ -3,9 +3,13 @@
  * history_text.h: what the history makes of a few records, as a text that is run.
  *
  *      time  10         20         30         40         50
- *      s1    SEND               (------------SEND                  a pipe: written at its end p1 by s1 and s3,
- *             \                        (----------SEND  s3         read at p2 by s2. ( a call begins
- *      s2      '-------RECEIVE                   `-`---RECEIVE
+ *      s1    SEND            (----------------SEND
+ *              \                                 \
+ *      s2       '-------RECEIVE                   '------RECEIVE
+ *                                                      /
+ *      s3                          (---------------SEND
+ *
+ *      A pipe is written at its end p1 and read at p2; "(" is where a call begins.
  *
  *      "the example: two writers, whose calls overlap, of one pipe\n"
  *      "STREAM s1, s2, s3 / PATH p1>p2 pipe\n"
@@ -16,12 +20,14 @@
  *      "@50      s2#2 RECEIVE p2 [10,35)  <- s1#2:10 ordered, s3#1:10 ordered, 5 unmatched\n"
  *      "then 1 unmatched-receives\n"
  *
- * At 50 the second record of stream s2 is made: a RECEIVE of the bytes at positions 10 to 34. The history is to give it
- * an edge from each overlapping SEND, of 10 bytes; 5 bytes have none, for nothing recorded has sent them. At the end the
- * history has counted one such RECEIVE, and nothing lost or stalled: **what is not written is not there**. A record
- * without "<-" has no edge, and a count that is not named is 0. All else is checked of every case: each record comes out
- * once and behind its causes, an edge says of its sender what that said of itself, edges add up to the counts; and a
- * second run, from live sources that have nothing now and then, gives the same edges.
+ * At 50 the second record of stream s2 is made: a RECEIVE of the bytes at positions 10 to 34. The history must give it
+ * an edge from each SEND, of 10 bytes. Which came first is unknown, for the calls overlap: the edges are "ordered". 5 bytes
+ * have no edge, as no record says who sent them. At the end the history must have counted one such RECEIVE.
+ *
+ * What is not written must not be there: a record without "<-" has no edge, and a count that is not named is 0. Each case
+ * is also held to what is always true: each record comes out once and behind its causes; an edge says of its sender what
+ * that said of itself; edges add up to the counts; and live sources, which have no record now and then, give the same
+ * edges.
  *
  * Statements stand on lines of their own, or between " / ":
  *
@@ -29,15 +35,17 @@
  *
  *      @30 s1#2 TYPE ...                       a record of stream 1, sequence number 2, made 30 ns after the start
  *      @25..30 s1#2 TYPE ...                   ... of what began at 25: a message, a sleep (BLOCK)
- *      @2s+5ms+30 B.s1#2 TYPE ...              ... of machine B. Numbers of streams and paths are a machine's own
+ *      @2s+5ms+30 B.s1#2 TYPE ...              ... of machine B (A. is left out); numbers are a machine's own
  *      @30 kernel TYPE ...                     ... of no stream
  *          SEND p1 [0,10)                      10 bytes from position 0 on; -5 is 2^32 - 5
  *          SENDCALL p1 [0,10)                  ... have been put into the path; the call goes on
  *          RECEIVE p2 d3:10                    the datagram number 3, of 10 bytes
- *          RECEIVE p2 END_OF_FILE              flags of a record follow: CONTINUED, CONCURRENT, OLDER, PREEMPTED ...
+ *          RECEIVE p2 END_OF_FILE              flags of the record follow: CONTINUED, CONCURRENT,
+ *                                              OLDER, PREEMPTED, CALL_IMPLIED, SAME_CALL
  *          RECEIVECALL p0                      it waits for any of several paths
  *          MESSAGEQUEUED, CONNECT, ACCEPT, CREATEPATH, DESTROYPATH p1
- *          BLOCK wait4 [uninterruptible]       a sleep in this system call
+ *          BLOCK wait4 [uninterruptible]       a sleep in this system call; read, write, pause, nanosleep, futex,
+ *                                              sigtimedwait, sigsuspend
  *          CREATEPROCESS s2 [without STREAM]   its STREAM is announced, too
  *          TERMINATION [thread] [cpu 5ms]      of the process, or of one thread; CPU time it has used
  *          WAKEUP s2 [by s1]                   by a stream that has ended: of the kernel's records
@@ -76,8 +84,8 @@
 
 #include <cmocka.h>
 
-/* NULL: the case holds. Else a text for the caller to free: where it is malformed, or what is expected and what was found,
- * in the same language. */
+/* NULL: the case holds. Else a text for the caller to free: where it is malformed; or what is expected and what was
+ * found, in the same language. */
 char *history_text_check(const char *text);
 
 /* A test for each case, named by what is before its first colon. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_waits_test.c: what ends a wait other than bytes: a child, a wakeup, buffer space, a connection, the end of a file.
- * One case each; history_text.h explains how they are written. (Messages: history_cases_test.c.)
+ * history_waits_test.c: what ends a wait, other than bytes: a child, a wakeup, buffer space, a connection, the end of a
+ * file. One case each; history_text.h explains how they are written. (Messages: history_cases_test.c.)
  */
 #include "history_text.h"
 
@@ -29,7 +29,7 @@
 
 /* Stream 2 waits for the end of a file, at whose other end nothing was sent; 3 and 4 end meanwhile. */
 #define SILENT_FILE(name, path, end)                                                               \
-    "a file that nobody wrote, " name "\n"                                                         \
+    "a file that was never written, " name "\n"                                                    \
     "STREAM s1\n"                                                                                  \
     "@1      s1#1 CREATEPROCESS s2\n"                                                              \
     "@2      s1#2 CREATEPROCESS s4\n"                                                              \
@@ -106,7 +106,7 @@ static const char *const cases[] = {
     "@5..50  s1#2 BLOCK wait4       <- s5#1 termination\n"
     "@35..55 s2#3 BLOCK wait4\n", /* one end ends one wait */
 
-    "nobody is his own ancestor: a damaged trace has a process created by its descendant\n"
+    "no process is its own ancestor: a damaged trace has a process created by its descendant\n"
     "STREAM s1 / STREAM s2 created by s1 / STREAM s3 created by s2 / STREAM s1 created by s3\n"
     "@10     s1#1 SENDCALL p0 [0,0)\n"
     "@20     s2#1 TERMINATION\n"
@@ -165,7 +165,7 @@ static const char *const cases[] = {
     "@24     s1#6 EXEC\n"
     "@25     s2#4 CREATEPATH p2    <- s1#3 wakeup\n",
 
-    "wakeups of who is held: the woken stream comes out behind its waker, which waits for a SEND\n"
+    "woken by a held stream: the woken stream comes out behind it, though it waits for a SEND\n"
     "STREAM s1, s2, s3 / PATH p1>p2 unix-stream\n"
     "@10     s2#1 RECEIVE p2 [0,60)  <- s1#1:60\n"
     "@12     s2#2 WAKEUP s3\n"
@@ -177,7 +177,7 @@ static const char *const cases[] = {
     "@18..19 s3#3 BLOCK nanosleep    <- s2#4 wakeup\n"
     "@5..40  s1#1 SEND    p1 [0,60)\n",
 
-    "wakeups of who is held, several: the last before its record counts, though all are held\n"
+    "woken by a held stream, several: the last before its record counts, though all are held\n"
     "STREAM s1, s2, s3 / PATH p1>p2 unix-stream\n"
     "@10     s2#1 RECEIVE p2 [0,60)  <- s1#1:60\n"
     "@12     s2#2 WAKEUP s3\n"
@@ -187,7 +187,7 @@ static const char *const cases[] = {
     "@15..17 s3#2 BLOCK nanosleep    <- s2#4 wakeup\n"
     "@5..40  s1#1 SEND    p1 [0,60)\n",
 
-    "wakeups after an end that is not told: the latest event stands for the TERMINATION\n"
+    "woken after an end that is not recorded: the latest event stands for the TERMINATION\n"
     "MACHINE A without TERMINATION / STREAM s1 / STREAM s2 of process s1 created by s1\n"
     "@5      s2#1 EXEC\n"
     "@10     kernel WAKEUP s1 by s2\n"
