@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_cases_test.c: what the history does with a few records of messages, one case each. history_text.h explains how
- * they are written. (Waits: history_waits_test.c. Random histories: history_test.c.)
+ * history_cases_test.c: what the history does with a few records of messages, one case each. history_text.h explains
+ * how they are written. (Waits: history_waits_test.c. Random histories: history_test.c.)
  */
 #include "history_text.h"
 
@@ -435,8 +435,8 @@ static const char *const cases[] = {
     "order s3#1 s1#1 s2#1 kernel@20\n",
 };
 
-/* Once hooks were skipped, positions that hooks count may be wrong; those of TCP are the kernel's. A full ring, of which
- * the first LOST speaks, does no harm. */
+/* Once hooks were skipped, positions that hooks count may be wrong; those of TCP are the kernel's. A full ring, which
+ * is the reason of the first LOST, does no harm. */
 static void skipped_hooks(void **state)
 {
     static const struct {

@@ -21,13 +21,13 @@
  *      "then 1 unmatched-receives\n"
  *
  * At 50 the second record of stream s2 is made: a RECEIVE of the bytes at positions 10 to 34. The history must give it
- * an edge from each SEND, of 10 bytes. Which came first is unknown, for the calls overlap: the edges are "ordered". 5 bytes
- * have no edge, as no record says who sent them. At the end the history must have counted one such RECEIVE.
+ * an edge from each SEND, of 10 bytes. The calls overlap, so which came first is unknown: the edges are "ordered". 5
+ * bytes have no edge, as no record says who sent them. At the end the history must have counted one such RECEIVE.
  *
- * What is not written must not be there: a record without "<-" has no edge, and a count that is not named is 0. Each case
- * is also held to what is always true: each record comes out once and behind its causes; an edge says of its sender what
- * that said of itself; edges add up to the counts; and live sources, which have no record now and then, give the same
- * edges.
+ * What is not written must not be there: a record without "<-" has no edge, and a count that is not named is 0. Each
+ * case is also held to what is always true: each record comes out once and behind its causes; an edge says of its
+ * sender what that said of itself; edges add up to the counts; and live sources, which have no record now and then,
+ * give the same edges.
  *
  * Statements stand on lines of their own, or between " / ":
  *
