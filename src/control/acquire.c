@@ -7,7 +7,7 @@
  *      recording --> TRACE --> report
  */
 #include "control/process_choice.h"
-#include "control/recording.h"
+#include "control/recording_report.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,6 @@
 /* recording.c: a recording in progress. See recording.h. */
 #include "control/recording.h"
 
-#include "control/readings.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -487,93 +486,6 @@ int recording_end(struct recording *recording, const char *name_the_rest, struct
     closed = trace_writer_close(recording->writer, recording->reason, problem);
     recording->writer = NULL;
     return closed;
-}
-
-static void say(const char *sentence, void *messages)
-{
-    command_say_to(messages, "%s", sentence);
-}
-
-/* Why program counters have no names: these are written when all else is. */
-static const char *why_unnamed(enum end_reason reason)
-{
-    switch (reason) {
-    case END_SIZE:
-        return "these are written last, and the trace had reached its largest size";
-    case END_DISK:
-        return "these are written last, and the trace could not be written any more";
-    default:
-        return "the program's file had gone or cannot be read";
-    }
-}
-
-/* What became of the recording, in figures of the trace itself. */
-static void tell_result(const struct recording *recording, const struct source_state *state)
-{
-    uint64_t noted = 0, unnamed = symbols_unnamed(recording->symbols, &noted);
-
-    command_say_to(recording->messages, "%" PRIu64 " records, %" PRIu64 " lost, in %s",
-                   state->records, state->lost, recording->path);
-    if (unnamed > 0)
-        command_say_to(recording->messages,
-                       "%" PRIu64 " of %" PRIu64 " program counters have no name: %s", unnamed,
-                       noted, why_unnamed(recording->reason));
-    recording->metering.operations->report(recording->metering.meter, say, recording->messages);
-}
-
-/* So many take half a second; of more the report waits until it is asked for. */
-#define ANALYSED_MOST 500000
-
-/* The analyses besides the statistics: they read the trace three times, the path in a scratch file. If one of them
- * cannot be made, that is said, and is no reason not to report the others. */
-static void analyse(const struct recording *recording, const struct trace_names *names,
-                    struct critical_path **path, struct causality **causality)
-{
-    struct path_picture no_picture = {0};
-    struct problem problem = {""};
-
-    if (recording->records > ANALYSED_MOST)
-        return;
-    if (read_longest_path(names, &no_picture, path, &problem) < 0)
-        command_say_to(recording->messages, "the longest path: %s", problem.text);
-    if (read_requests(names, causality, &problem) < 0)
-        command_say_to(recording->messages, "requests: %s", problem.text);
-}
-
-static int report(struct recording *recording, const struct report *found, struct problem *problem)
-{
-    const char *paths[] = {recording->path};
-    struct show_options options = {.findings = found};
-    struct source *source;
-    int result = trace_open(paths, 1, &source, problem);
-
-    if (result < 0)
-        return result;
-    result = show_report(source, recording->messages, &options, problem);
-    if (result >= 0)
-        tell_result(recording, &source->states[0]);
-    trace_close(source);
-    if (result >= 0 && (fflush(recording->messages) == EOF || ferror(recording->messages)))
-        return problem_set(problem, -EIO, "the report could not be written: %s", strerror(errno));
-    return result;
-}
-
-int recording_report(struct recording *recording, struct problem *problem)
-{
-    const char *paths[] = {recording->path};
-    const struct trace_names names = {.at = paths, .count = 1, .quiet = true};
-    struct critical_path *path = NULL;
-    struct causality *causality = NULL;
-    char *quoted = trace_names_quoted(&names);
-
-    analyse(recording, &names, &path, &causality);
-    const struct report found = {
-        .path = path, .causality = causality, .traces = quoted == NULL ? "" : quoted};
-    int result = report(recording, &found, problem);
-    critical_path_free(path);
-    causality_free(causality);
-    free(quoted);
-    return result;
 }
 
 void recording_discard(struct recording *recording)

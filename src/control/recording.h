@@ -8,7 +8,7 @@
  *      recording_begin    from now on there is something to record
  *      recording_step     empties the rings: at least every RECORDING_INTERVAL ms
  *      recording_end      the rest of the records, END
- *      recording_report   what the trace says
+ *      recording_report   what the trace says (recording_report.h)
  *      recording_close
  */
 #ifndef DPM_RECORDING_H
@@ -112,9 +112,6 @@ void recording_catch_up(struct recording *recording);
  * metered that run on, if `name_the_rest` says why they may be of interest.
  * Errors: a line in `problem`. */
 int recording_end(struct recording *recording, const char *name_the_rest, struct problem *problem);
-
-/* Prints what the trace says, and what became of the recording. */
-int recording_report(struct recording *recording, struct problem *problem);
 
 /* Removes the trace of a recording that did not begin. */
 void recording_discard(struct recording *recording);

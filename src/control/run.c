@@ -10,7 +10,7 @@
  * One loop serves three descriptors: the signals, the command's end, and a timer that empties the
  * rings (which never wake anybody).
  */
-#include "control/recording.h"
+#include "control/recording_report.h"
 
 #include "launch/launch.h"
 #include "ptracemeter/ptracemeter.h"
