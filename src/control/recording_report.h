@@ -3,10 +3,10 @@
 #ifndef DPM_RECORDING_REPORT_H
 #define DPM_RECORDING_REPORT_H
 
-#include "control/recording.h"
+#include "control/recording_command.h"
 
 /* Prints what the trace says, and what became of the recording. Returns 0, or a negative errno with a line in
  * `problem`. */
-int recording_report(struct recording *recording, struct problem *problem);
+int recording_report(struct recording_command *command, struct problem *problem);
 
 #endif

@@ -218,7 +218,7 @@ void filter_free(struct ptracemeter *meter)
     free(meter->filter.filter);
 }
 
-int ptracemeter_enter(void *context)
+int filter_enter(void *context)
 {
     struct ptracemeter *meter = context;
 

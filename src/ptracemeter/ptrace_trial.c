@@ -37,7 +37,7 @@ static const char known_text[] = "what the subject has in its memory";
 static void be_subject(const int gate[2])
 {
     const struct ptracemeter_options options = {.flags = METER_ALL_FLAGS};
-    struct ptracemeter *meter;
+    struct meter_interface *meter;
     struct problem problem;
     char byte;
 
@@ -45,7 +45,7 @@ static void be_subject(const int gate[2])
         _exit(0);
     int result = ptracemeter_open(&options, &meter, &problem);
     if (result == 0)
-        result = ptracemeter_enter(meter);
+        result = meter->enter(meter);
     if (result < 0)
         _exit(-result);
     _exit(write(gate[1], &byte, 1) == 1 ? 0 : EPIPE);

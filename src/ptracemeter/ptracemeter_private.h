@@ -234,8 +234,7 @@ struct shortfalls {
 };
 
 struct ptracemeter {
-    struct source source; /* first: it is cast */
-    struct source_state state;
+    struct meter_interface interface; /* first: it is cast, and so is its source */
     struct ptracemeter_options options;
     struct sock_fprog filter;
     int64_t wall_offset;
@@ -247,9 +246,9 @@ struct ptracemeter {
     bool finished;         /* no more records will come */
     bool seized;           /* or failed */
     int seize_error;
-    atomic_uint phase;                /* enum phase */
-    atomic_bool kills;                /* whoever is left */
-    struct ptracemeter_process *left; /* let go of */
+    atomic_uint phase;          /* enum phase */
+    atomic_bool kills;          /* whoever is left */
+    struct meter_process *left; /* let go of */
     size_t left_count, left_capacity;
     atomic_bool command_ended;
     atomic_bool command_stopped;
@@ -285,6 +284,11 @@ struct ptracemeter {
     struct shortfalls shortfalls;
 };
 
+static inline struct ptracemeter *ptracemeter_of(const struct meter_interface *interface)
+{
+    return (struct ptracemeter *)(uintptr_t)interface;
+}
+
 /* ---- telling.c ---- */
 
 static inline bool wants(const struct ptracemeter *meter, uint32_t id)
@@ -309,6 +313,8 @@ int tell_next(struct source *source, struct event *ret_event, uint64_t *ret_comp
               struct problem *problem);
 
 /* ---- call_filter.c ---- */
+
+int filter_enter(void *meter);
 
 int filter_make(struct ptracemeter *meter, struct problem *problem);
 void filter_free(struct ptracemeter *meter);

@@ -613,7 +613,7 @@ static void note_left(struct ptracemeter *meter, const struct tracee *tracee)
                       sizeof(meter->left[0])) < 0)
         return;
     process_read(pid, "comm", name, sizeof(name));
-    struct ptracemeter_process *left = &meter->left[meter->left_count++];
+    struct meter_process *left = &meter->left[meter->left_count++];
     left->pid = pid;
     memcpy(left->name, name, strcspn(name, "\n"));
 }

@@ -52,7 +52,7 @@ static uint64_t time_of_programs(const struct meter *meter)
 /* So far, those that nobody has read yet, too. */
 static uint64_t records_made(const struct meter *meter)
 {
-    return meter->state.records + ring_waiting(&meter->rings[RING_CONTROL]) +
+    return meter->interface.state.records + ring_waiting(&meter->rings[RING_CONTROL]) +
            ring_waiting(&meter->rings[RING_DATA]);
 }
 
@@ -80,8 +80,9 @@ static void end_moment(struct meter *meter, uint64_t now)
     meter_cost_close(cost);
 }
 
-void meter_measure(struct meter *meter, uint64_t now)
+void meter_measure(struct meter_interface *interface, uint64_t now)
 {
+    struct meter *meter = meter_of(interface);
     struct meter_cost *cost = &meter->cost;
 
     if (cost->next == 0)
@@ -94,8 +95,9 @@ void meter_measure(struct meter *meter, uint64_t now)
         end_moment(meter, now);
 }
 
-uint32_t meter_time_per_record(const struct meter *meter)
+uint32_t meter_time_per_record(const struct meter_interface *interface)
 {
+    const struct meter *meter = meter_of(interface);
     const struct meter_cost *cost = &meter->cost;
 
     if (cost->records < LEAST_RECORDS || cost->records < records_made(meter) / LEAST_SHARE)

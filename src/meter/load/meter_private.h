@@ -3,6 +3,7 @@
 #ifndef DPM_METER_PRIVATE_H
 #define DPM_METER_PRIVATE_H
 
+#include "event/record_queue.h"
 #include "meter/load/meter.h"
 #include "meter/rings/ring.h"
 #include "meter/shared/survey.h"
@@ -142,16 +143,8 @@ void open_sockets_end(struct open_sockets *sockets, uint32_t path);
 
 /* ---- the meter itself ---- */
 
+struct meter;
 struct meter_bpf;
-
-/* Records the reader makes itself, in order of time, one behind the other: DESTROYPATH of UNIX
- * sockets, LOST, what was acquired, and at the end STREAM of those that live on. */
-struct own_records {
-    char *bytes;
-    size_t first;
-    size_t end;
-    size_t capacity;
-};
 
 /* The most processes of which the files are looked at one by one, not those of the whole machine. */
 #define FEW_PROCESSES 16
@@ -191,14 +184,15 @@ int skipped_look(struct meter *meter);
 bool skipped_ends(const struct meter *meter);
 
 struct meter {
-    struct source source; /* first: a source is a meter */
-    struct source_state state;
+    struct meter_interface interface; /* first: it is cast, and so is its source */
     struct meter_bpf *kernel;
     enum hook_choice choices[HOOKS_MOST];
     struct bpf_link *links[HOOKS_MOST];
     size_t link_count;
     struct ring rings[RING_COUNT];
-    struct own_records own;
+    /* that the reader makes itself, in order of time: DESTROYPATH of UNIX sockets, LOST, what was acquired, and at the end
+     * STREAM of those that live on */
+    struct record_queue own;
     struct meter_cost cost;
     struct skipped_hooks skipped;
     struct open_sockets sockets;
@@ -208,7 +202,6 @@ struct meter {
     uint64_t told_lost[RING_COUNT]; /* by the LOST records handed out, of full rings */
     int64_t wall_offset;
     uint32_t flags;
-    uint32_t kinds;
     int cgroup; /* the root of the hierarchy; negative: no hook of it is needed, or allowed */
     bool exit_tells_last; /* the hook of a thread's end says whether it is its process's last */
     char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */
@@ -216,6 +209,22 @@ struct meter {
     bool detached;
     bool finished; /* after detaching: the last records have been made */
 };
+
+static inline struct meter *meter_of(const struct meter_interface *interface)
+{
+    return (struct meter *)(uintptr_t)interface;
+}
+
+/* ---- what the interface needs of each file ---- */
+
+int meter_mark(struct meter_interface *interface, pid_t pid, struct problem *problem);
+int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *problem);
+int meter_begin(struct meter_interface *interface, struct meter_begun *ret_begun,
+                struct problem *problem);
+int meter_sweep(struct meter_interface *interface, struct problem *problem);
+void meter_measure(struct meter_interface *interface, uint64_t now);
+uint32_t meter_time_per_record(const struct meter_interface *interface);
+uint64_t meter_lost(const struct meter_interface *interface, enum ring_id ring);
 
 /* Records that found this ring full so far. */
 uint64_t ring_lost(const struct meter *meter, enum ring_id ring);
@@ -232,13 +241,6 @@ bool have_capability(unsigned capability);
 /* Where libbpf is to look for the kernel's types: NULL, wherever it likes; without CAP_SYS_ADMIN it must not look into
  * modules, for a type that the kernel itself lacks. */
 const char *types_to_read(void);
-
-/* Appends a copy of a record of the reader's own. Returns 0 or -ENOMEM. */
-int own_records_add(struct own_records *own, const struct record_header *record);
-
-/* The oldest, or NULL; takes it away (it stays valid until the next is added). */
-const struct record_header *own_records_peek(const struct own_records *own);
-void own_records_take(struct own_records *own);
 
 /* ---- source.c ---- */
 

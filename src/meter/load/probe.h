@@ -89,7 +89,7 @@ void probe_parse_mounts(const char *text, struct probe_mounts *ret_mounts);
 void trial_kernel(struct probe *probe);
 
 /* Loads the meter with these flags, attaches it, opens its iterators, and takes it out again. Nothing
- * is marked, so nothing is recorded. Returns 0 and what it would do without (meter_left_out(), or ""),
+ * is marked, so nothing is recorded. Returns 0 and what it would do without (meter_interface.left_out, or ""),
  * or a negative errno with a line in `problem`. */
 int trial_whole(uint32_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct problem *problem);
 

@@ -89,12 +89,7 @@ int skipped_look(struct meter *meter)
                      .reason = LOST_SKIPPED},
         };
         skipped->reported += record.lost.count;
-        result = own_records_add(&meter->own, &record.header);
+        result = record_queue_add(&meter->own, &record.header);
     }
     return result;
-}
-
-uint64_t meter_skipped(const struct meter *meter)
-{
-    return meter->skipped.reported;
 }

@@ -12,30 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-int own_records_add(struct own_records *own, const struct record_header *record)
-{
-    size_t size = event_size(record->id);
-
-    if (own->first == own->end)
-        own->first = own->end = 0;
-    int result = array_reserve(&own->bytes, &own->capacity, own->end + size, 1);
-    if (result < 0)
-        return result;
-    memcpy(own->bytes + own->end, record, size);
-    own->end += size;
-    return 0;
-}
-
-const struct record_header *own_records_peek(const struct own_records *own)
-{
-    return own->first == own->end ? NULL : (const struct record_header *)(own->bytes + own->first);
-}
-
-void own_records_take(struct own_records *own)
-{
-    own->first += event_size(own_records_peek(own)->id);
-}
-
 static uint64_t complete_up_to(const struct meter *meter)
 {
     uint64_t control = meter->rings[RING_CONTROL].complete;
@@ -49,7 +25,7 @@ static const struct record_header *take_oldest(struct meter *meter)
 {
     const struct record_header *control = ring_peek(&meter->rings[RING_CONTROL]);
     const struct record_header *data = ring_peek(&meter->rings[RING_DATA]);
-    const struct record_header *own = own_records_peek(&meter->own);
+    const struct record_header *own = record_queue_peek(&meter->own);
     const struct record_header *oldest = control;
 
     if (oldest == NULL || (own != NULL && own->time < oldest->time))
@@ -59,7 +35,7 @@ static const struct record_header *take_oldest(struct meter *meter)
     if (oldest == NULL || oldest->time > complete_up_to(meter))
         return NULL;
     if (oldest == own)
-        own_records_take(&meter->own);
+        record_queue_take(&meter->own);
     else
         ring_take(&meter->rings[oldest == control ? RING_CONTROL : RING_DATA]);
     return oldest;
@@ -90,7 +66,7 @@ static int tell_lost(struct rest *rest, uint32_t stream, uint32_t sequence, uint
     while (count > 0 && result == 0) {
         record.lost.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
         count -= record.lost.count;
-        result = own_records_add(&rest->meter->own, &record.header);
+        result = record_queue_add(&rest->meter->own, &record.header);
     }
     return result;
 }
@@ -106,7 +82,7 @@ static int tell_of_stream(const void *line, void *context)
         result = tell_lost(rest, stream->identity.header.stream, stream->sequence, ring,
                            stream->lost[ring]);
     identity.header.time = rest->time;
-    return result < 0 ? result : own_records_add(&rest->meter->own, &identity.header);
+    return result < 0 ? result : record_queue_add(&rest->meter->own, &identity.header);
 }
 
 /* DROPPED of UDP sockets that live on. */
@@ -132,7 +108,7 @@ static int tell_dropped(struct rest *rest)
             .header = {.time = rest->time, .id = EVENT_DROPPED, .flags = RECORD_NO_STREAM},
             .dropped = {.path = path.number, .count = path.dropped},
         };
-        result = own_records_add(&rest->meter->own, &record.header);
+        result = record_queue_add(&rest->meter->own, &record.header);
     }
     return result;
 }
@@ -144,7 +120,7 @@ static int tell_network(const void *line, void *context)
     struct record record = *(const struct record *)line;
 
     record.header.time = rest->time;
-    return own_records_add(&rest->meter->own, &record.header);
+    return record_queue_add(&rest->meter->own, &record.header);
 }
 
 /* For streams that live on: STREAM with their CPU time so far, and LOST for losses untold; and one
@@ -180,8 +156,9 @@ static int collect(struct meter *meter)
     for (size_t i = 0; i < RING_COUNT && result == 0; i++)
         result = ring_collect(&meter->rings[i]);
     meter->collected = true;
-    meter->state.skipped = meter_skipped(meter);
-    meter->state.lost = meter_lost(meter, RING_CONTROL) + meter_lost(meter, RING_DATA);
+    meter->interface.state.skipped = meter->skipped.reported;
+    meter->interface.state.lost =
+        meter_lost(&meter->interface, RING_CONTROL) + meter_lost(&meter->interface, RING_DATA);
     return result;
 }
 
@@ -200,7 +177,7 @@ static int hand_out(struct meter *meter, const struct record_header *record,
     }
     if (record->id == EVENT_DESTROYPATH)
         open_sockets_end(&meter->sockets, ((const struct record *)record)->message.path);
-    meter->state.records++;
+    meter->interface.state.records++;
     *ret_event = (struct event){record, 0, meter->wall_offset};
     return SOURCE_RECORD;
 }
@@ -226,11 +203,11 @@ int meter_next(struct source *source, struct event *ret_event, uint64_t *ret_com
                                strerror(-result));
     }
     meter->collected = false;
-    if (meter->finished && own_records_peek(&meter->own) == NULL &&
+    if (meter->finished && record_queue_peek(&meter->own) == NULL &&
         ring_peek(&meter->rings[RING_CONTROL]) == NULL &&
         ring_peek(&meter->rings[RING_DATA]) == NULL) {
-        meter->state.complete = true;
-        meter->state.end_reason = END_COMPLETE;
+        meter->interface.state.complete = true;
+        meter->interface.state.end_reason = END_COMPLETE;
         return SOURCE_END;
     }
     *ret_complete = complete_up_to(meter);

@@ -41,15 +41,15 @@ int trial_whole(uint32_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct pro
 {
     const struct meter_options options = {.flags = flags};
     struct bpf_program *program;
-    struct meter *meter;
+    struct meter_interface *meter;
     int result = meter_open(&options, &meter, problem);
 
     ret_left_out[0] = '\0';
     if (result < 0)
         return result;
-    if (meter_left_out(meter) != NULL)
-        snprintf(ret_left_out, TRIAL_REASON_SIZE, "%s", meter_left_out(meter));
-    bpf_object__for_each_program(program, meter->kernel->obj)
+    if (meter->left_out != NULL)
+        snprintf(ret_left_out, TRIAL_REASON_SIZE, "%s", meter->left_out);
+    bpf_object__for_each_program(program, meter_of(meter)->kernel->obj)
     {
         if (result < 0 || !is_iterator(program))
             continue;
@@ -58,7 +58,7 @@ int trial_whole(uint32_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct pro
             problem_set(problem, result, "cannot open the iterator %s: %s",
                         bpf_program__name(program), strerror(-result));
     }
-    meter_close(meter);
+    meter->close(meter);
     return result;
 }
 

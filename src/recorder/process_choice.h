@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_choice.h: which running processes a command speaks of: by pid, name, cgroup, systemd unit,
- * or all. Private to control/.
+ * process_choice.h: which running processes are meant: by pid, name, cgroup or systemd unit.
  */
 #ifndef DPM_PROCESS_CHOICE_H
 #define DPM_PROCESS_CHOICE_H
 
-#include "control/command.h"
+#include "base/base.h"
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* process_choice.c: chosen processes, found in /proc. See process_choice.h. */
-#include "control/process_choice.h"
+#include "recorder/process_choice.h"
 #include "base/process.h"
 
 #include <ctype.h>
