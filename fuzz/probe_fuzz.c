@@ -5,7 +5,7 @@
  * text.
  */
 #include "fuzz.h"
-#include "meter/load/probe.h"
+#include "check/probe.h"
 
 #include <string.h>
 

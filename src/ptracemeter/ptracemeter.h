@@ -19,8 +19,6 @@
 
 #include "meter/shared/meter_interface.h"
 
-#include <limits.h>
-
 struct ptracemeter_options {
     uint32_t flags; /* EVENT_FLAG bits and METER_FLAG_PC */
     uint32_t kinds; /* METER_TCP ...: other paths are let through; 0 = all */
@@ -41,27 +39,8 @@ int ptracemeter_refuses(const char *command, struct problem *problem);
 int ptracemeter_open(const struct ptracemeter_options *options, struct meter_interface **ret_meter,
                      struct problem *problem);
 
-/* ---- what works on this machine ---- */
-
-#define PTRACEMETER_KILLED INT_MIN /* whoever asks is ended, or was before it came so far */
-
-/* What came of each, tried in this order: 0, a negative errno, or PTRACEMETER_KILLED. */
-struct ptracemeter_trial {
-    int trace;       /* PTRACE_SEIZE of a child */
-    int filter;      /* the meter's own filter stops it at its call */
-    int information; /* PTRACE_GET_SYSCALL_INFO */
-    int memory;      /* process_vm_readv() */
-    int files;       /* /proc/PID/fd */
-    int descriptors; /* pidfd_getfd(): without it pipes are metered, sockets are not */
-    int schedule; /* /proc/PID/schedstat: without it there are no CPU times; -ENODATA: it does not count */
-    int scope; /* Yama's ptrace_scope, 0 to 3, or a negative errno: there is no Yama */
-};
-
-/* Tries the meter on a process of its own, which takes some milliseconds. Errors: it could not be tried, with a line in
- * `problem`. */
-int ptracemeter_try(struct ptracemeter_trial *ret_trial, struct problem *problem);
-
-/* Whether all is there that it cannot do without. */
-bool ptracemeter_works(const struct ptracemeter_trial *trial);
+/* Makes children of this process that have not executed anything yet traceable for us, also if our program has
+ * capabilities of its own (setcap). Whoever has fewer than we have may not trace us nor them for that. */
+void ptracemeter_allow_tracing(void);
 
 #endif

@@ -342,10 +342,6 @@ struct tracee *tracee_executes(struct ptracemeter *meter, struct tracee *tracee,
 void tracee_ends(struct ptracemeter *meter, struct tracee *tracee, int status);
 /* It is let go of, and runs on. */
 void tracee_leaves(struct ptracemeter *meter, struct tracee *tracee);
-/* Makes children of this process that have not executed anything yet traceable for us, also if our program has
- * capabilities of its own (setcap). Whoever has fewer than we have may not trace us nor them for that. */
-void ptracemeter_allow_tracing(void);
-
 /* Its CPU time and so on, as of now; it is stopped. */
 void tracee_look(struct ptracemeter *meter, struct tracee *tracee);
 /* How often it was preempted, ever. */

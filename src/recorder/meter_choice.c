@@ -2,6 +2,7 @@
 /* meter_choice.c: opens the meter that is wished for, or the one that works here. See recorder.h. */
 #include "recorder/recorder.h"
 
+#include "check/check.h"
 #include "ptracemeter/ptracemeter.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ static bool try_kernel(const struct meter_choice *choice, struct meter_interface
     char missing[METER_REFUSED_SIZE / 2];
     struct problem problem;
 
-    if (meter_hindered(missing, sizeof(missing)))
+    if (check_hinders_kernel_meter(missing, sizeof(missing)))
         snprintf(refused, METER_REFUSED_SIZE, "missing: %s; dpm check tells more", missing);
     else if (meter_open(&choice->options, ret_meter, &problem) < 0)
         snprintf(refused, METER_REFUSED_SIZE, "%s", problem.text);

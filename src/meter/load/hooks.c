@@ -170,6 +170,7 @@ static bool may_use_trampolines(const struct btf *types)
 
 int offers_look(struct offers *ret_offers, bool try)
 {
+    quiet_libbpf();
     *ret_offers = (struct offers){.trampolines = true, .cgroups = true};
     ret_offers->types = btf__load_vmlinux_btf();
     if (ret_offers->types == NULL)

@@ -44,13 +44,25 @@ static uint32_t ring_size(uint32_t asked)
     return size;
 }
 
-void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
+/* Bytes of each ring, if the user asked for a data ring of this size (0 = the default). */
+static void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
 {
     uint32_t data = ring_size(asked == 0 ? DEFAULT_RING_SIZE : asked);
 
     ret_sizes[RING_DATA] = data;
     ret_sizes[RING_CONTROL] =
         data / 4 < LEAST_CONTROL_RING_SIZE ? LEAST_CONTROL_RING_SIZE : data / 4;
+}
+
+uint64_t meter_default_rings(void)
+{
+    uint32_t sizes[RING_COUNT];
+    uint64_t all = 0;
+
+    ring_sizes(0, sizes);
+    for (size_t i = 0; i < RING_COUNT; i++)
+        all += sizes[i];
+    return all;
 }
 
 bool have_capability(unsigned capability)

@@ -31,31 +31,7 @@ struct meter_options {
 int meter_open(const struct meter_options *options, struct meter_interface **ret_meter,
                struct problem *problem);
 
-/* ---- what works on this machine ---- */
-
-enum meter_check_state {
-    METER_CHECK_OK,
-    METER_CHECK_LIMITED, /* metering works, with less comfort */
-    METER_CHECK_MISSING, /* some flags, or all, cannot be metered */
-    METER_CHECK_UNKNOWN, /* could not be found out */
-};
-
-struct meter_check {
-    const char *group; /* what it is about, in a word: "Kernel", "Hooks" ... */
-    char name[64];
-    enum meter_check_state state;
-    char detail[512];
-    char advice[1024]; /* what to do; "" if there is nothing to do */
-};
-
-/* Finds out what works here for this process, and calls `tell` for each thing that matters. Where
- * nothing speaks against it the meter is truly loaded and attached, with no process marked, and
- * taken out again. Texts may hold any byte that files and paths hold.
- * Returns the flags that can be metered, 0 if none. */
-uint32_t meter_check(void (*tell)(const struct meter_check *check, void *context), void *context);
-
-/* Whether something plainly speaks against the meter here; names it, as meter_check does: "CAP_BPF, CAP_PERFMON". It is
- * quick, and safe where a filter kills whoever calls bpf(). Whether the meter works indeed only meter_open tells. */
-bool meter_hindered(char *ret_missing, size_t size);
+/* Bytes of all rings if no size is asked for. */
+uint64_t meter_default_rings(void);
 
 #endif

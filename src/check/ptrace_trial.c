@@ -10,9 +10,11 @@
  *                         '--> facts, in memory shared with the caller
  *
  * The tester is a process of its own, for a filter of system calls may end whoever calls ptrace: what it was about to
- * find out is then known to be PTRACEMETER_KILLED.
+ * find out is then known to be PTRACE_KILLED.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "check/ptrace_trial.h"
+
+#include "ptracemeter/ptracemeter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,7 +115,7 @@ static int await_call(pid_t pid)
         if (WIFEXITED(status))
             return WEXITSTATUS(status) == 0 ? -EPROTO : -WEXITSTATUS(status);
         if (WIFSIGNALED(status))
-            return PTRACEMETER_KILLED;
+            return PTRACE_KILLED;
         if (status >> 8 == (SIGTRAP | PTRACE_EVENT_SECCOMP << 8))
             return 0;
         ptrace(PTRACE_CONT, pid, NULL, NULL);
@@ -121,7 +123,7 @@ static int await_call(pid_t pid)
     return -errno;
 }
 
-static void look_at(pid_t pid, const int gate[2], struct ptracemeter_trial *trial)
+static void look_at(pid_t pid, const int gate[2], struct ptrace_trial *trial)
 {
     trial->information = look_at_call(pid);
     trial->memory = look_at_memory(pid);
@@ -130,8 +132,8 @@ static void look_at(pid_t pid, const int gate[2], struct ptracemeter_trial *tria
     trial->schedule = look_at_schedule(pid);
 }
 
-/* All facts are PTRACEMETER_KILLED when it begins. */
-static void test(struct ptracemeter_trial *trial)
+/* All facts are PTRACE_KILLED when it begins. */
+static void test(struct ptrace_trial *trial)
 {
     long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
     struct rlimit none = {0, 0};
@@ -173,15 +175,14 @@ static int read_scope(void)
     return length < 0 ? -error : atoi(text);
 }
 
-int ptracemeter_try(struct ptracemeter_trial *ret_trial, struct problem *problem)
+int ptrace_try(struct ptrace_trial *ret_trial, struct problem *problem)
 {
-    struct ptracemeter_trial *trial =
+    struct ptrace_trial *trial =
         mmap(NULL, sizeof(*trial), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t tester = -1;
     if (trial != MAP_FAILED) {
-        *trial = (struct ptracemeter_trial){
-            PTRACEMETER_KILLED, PTRACEMETER_KILLED, PTRACEMETER_KILLED, PTRACEMETER_KILLED,
-            PTRACEMETER_KILLED, PTRACEMETER_KILLED, PTRACEMETER_KILLED};
+        *trial = (struct ptrace_trial){PTRACE_KILLED, PTRACE_KILLED, PTRACE_KILLED, PTRACE_KILLED,
+                                       PTRACE_KILLED, PTRACE_KILLED, PTRACE_KILLED};
         tester = fork();
     }
     if (tester == 0)
@@ -200,7 +201,7 @@ int ptracemeter_try(struct ptracemeter_trial *ret_trial, struct problem *problem
     return 0;
 }
 
-bool ptracemeter_works(const struct ptracemeter_trial *trial)
+bool ptrace_works(const struct ptrace_trial *trial)
 {
     return trial->trace == 0 && trial->filter == 0 && trial->information == 0 &&
            trial->memory == 0 && trial->files == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* probe.c: facts about the machine, from files and calls. See probe.h. */
-#include "meter/load/probe.h"
+#include "check/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>

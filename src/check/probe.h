@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.h: what this machine offers the meter, and what to think of it. Private to meter/.
+ * probe.h: what this machine offers the meter, and what to think of it. Private to check/.
  *
  *      files of /proc and /sys --probe_files--+
  *      bpf() --------------------probe_calls--+--> struct probe --> checks.c --> struct meter_check
@@ -11,7 +11,8 @@
 #ifndef DPM_PROBE_H
 #define DPM_PROBE_H
 
-#include "meter/load/meter.h"
+#include "check/check.h"
+#include "event/event.h"
 
 #include <limits.h>
 

@@ -7,8 +7,10 @@
  * programs need capabilities whatever kernel.unprivileged_bpf_disabled and perf_event_paranoid say,
  * and since Linux 5.11, older than anything the meter needs, RLIMIT_MEMLOCK does not count its maps.
  */
-#include "meter/load/meter_private.h"
-#include "meter/load/probe.h"
+#include "check/probe.h"
+
+#include "meter/load/hooks.h"
+#include "meter/load/meter.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -341,17 +343,6 @@ static void check_cap_ptrace(const struct probe *probe, struct meter_check *chec
 
 /* ---- memory ---- */
 
-static uint64_t default_rings(void)
-{
-    uint32_t sizes[RING_COUNT];
-    uint64_t all = 0;
-
-    ring_sizes(0, sizes);
-    for (size_t i = 0; i < RING_COUNT; i++)
-        all += sizes[i];
-    return all;
-}
-
 static unsigned mebibytes(uint64_t bytes)
 {
     return (unsigned)(bytes >> 20);
@@ -360,7 +351,7 @@ static unsigned mebibytes(uint64_t bytes)
 /* The rings take what the user asked for; half of what there is leaves room for the rest. */
 static void judge_memory(uint64_t there, const char *where, struct meter_check *check)
 {
-    uint64_t need = default_rings();
+    uint64_t need = meter_default_rings();
     unsigned ring = 1; /* MiB; a quarter more for the control ring */
 
     judge(check, METER_CHECK_OK, "%u MiB %s; the default ring takes %u", mebibytes(there), where,
@@ -593,7 +584,7 @@ static void add_missing(const struct meter_check *check, void *context)
                  check->name);
 }
 
-bool meter_hindered(char *ret_missing, size_t size)
+bool check_hinders_kernel_meter(char *ret_missing, size_t size)
 {
     struct missing missing = {ret_missing, size};
     struct probe probe;
@@ -675,7 +666,8 @@ static uint32_t check_hooks(const struct probe *probe,
     return allowed && result >= 0 ? flags : 0;
 }
 
-uint32_t meter_check(void (*tell)(const struct meter_check *check, void *context), void *context)
+uint32_t check_kernel_meter(void (*tell)(const struct meter_check *check, void *context),
+                            void *context)
 {
     struct probe probe;
 
