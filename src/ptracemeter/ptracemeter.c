@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* ptracemeter.c: the meter as others' threads see it. See ptracemeter.h. */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/ptracemeter.h"
+
+#include "ptracemeter/call_filter.h"
+#include "ptracemeter/objects.h"
+#include "ptracemeter/telling.h"
+#include "ptracemeter/tracer.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -6,7 +6,9 @@
  *
  * Nothing is lost: a tracer that finds its buffer full waits, and who is traced with it.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/telling.h"
+
+#include "meter/shared/message.h"
 
 #include <string.h>
 

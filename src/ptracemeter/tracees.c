@@ -6,7 +6,12 @@
  *
  * The creator's stop and the child's first one come in any order: a child that comes first is held.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/tracees.h"
+
+#include "ptracemeter/calls.h"
+#include "ptracemeter/descriptors.h"
+#include "ptracemeter/telling.h"
+#include "ptracemeter/tracer.h"
 
 #include "base/mapping.h"
 #include "base/process.h"
@@ -20,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
