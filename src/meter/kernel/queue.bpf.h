@@ -14,7 +14,8 @@
 #define DPM_QUEUE_BPF_H
 
 #include "meter/kernel/receive.bpf.h"
-#include "meter/kernel/send.bpf.h"
+#include "meter/kernel/udp_taken.bpf.h"
+#include "meter/kernel/unix_send.bpf.h"
 
 /* Of a path that found no room to be told nothing can be told. */
 static __always_inline void tell_queued(const struct queued *queued)
