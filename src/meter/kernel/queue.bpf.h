@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * queue.bpf.h: what has come into a receiver's queue: MESSAGEQUEUED of TCP and UDP. (Of UNIX sockets it is the
- * beginning of a SEND, and the sender's own call tells it, send.bpf.h.)
+ * beginning of a SEND, and the sender's own call tells it, unix_send.bpf.h.)
  *
  *      TCP   taken |--- in the queue ---| what this segment, and those it joined, brought |
  *                                       ^ path->arrived                           rcv_nxt ^
