@@ -9,7 +9,9 @@
  * The moments are many, for loads are uneven: one that falls into a silence tells of the hooks' cost for everybody else,
  * and of next to no records.
  */
-#include "meter/load/meter_private.h"
+#include "meter/load/cost.h"
+
+#include "meter/load/meter_types.h"
 
 #include "meter.skel.h"
 
@@ -52,8 +54,7 @@ static uint64_t time_of_programs(const struct meter *meter)
 /* So far, those that nobody has read yet, too. */
 static uint64_t records_made(const struct meter *meter)
 {
-    return meter->interface.state.records + ring_waiting(&meter->rings[RING_CONTROL]) +
-           ring_waiting(&meter->rings[RING_DATA]);
+    return ring_reader_made(&meter->reader);
 }
 
 static void begin_moment(struct meter *meter, uint64_t now)

@@ -11,9 +11,13 @@
  * What is offered is looked up in the kernel's types, and trampolines are tried, for some machines forbid them. The
  * kernel's version says nothing: distributions carry hooks back to older ones.
  */
-#include "meter/load/meter_private.h"
+#include "meter/load/hooks.h"
 
+#include "meter/load/libbpf_ways.h"
+
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

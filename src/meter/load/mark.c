@@ -8,7 +8,11 @@
  *      meter_begin    their identities and paths listed,  /   nobody new is found
  *                     then all of them tell at once
  */
-#include "meter/load/meter_private.h"
+#include "meter/load/mark.h"
+
+#include "meter/load/iterate.h"
+#include "meter/load/meter_types.h"
+#include "meter/shared/survey.h"
 
 #include "base/process.h"
 
@@ -100,7 +104,7 @@ static int tell_image(struct beginning *beginning, const struct survey_stream *s
 
     process_program((pid_t)stream->identity.pid, name, sizeof(name));
     memcpy(image.name, name, strnlen(name, sizeof(image.name)));
-    return record_queue_add(&beginning->meter->own, &image.header);
+    return ring_reader_add(&beginning->meter->reader, &image.header);
 }
 
 static int tell_stream(const void *line, void *context)
@@ -117,7 +121,7 @@ static int tell_stream(const void *line, void *context)
     if (result == 0 && (uint32_t)index == known)
         result = tell_image(beginning, stream);
     identity.header.time = beginning->time;
-    return result < 0 ? result : record_queue_add(&beginning->meter->own, &identity.header);
+    return result < 0 ? result : ring_reader_add(&beginning->meter->reader, &identity.header);
 }
 
 static int tell_path(const void *line, void *context)
@@ -134,10 +138,10 @@ static int tell_path(const void *line, void *context)
     };
 
     path.header.stream = 0;
-    int result = record_queue_add(&beginning->meter->own, &path.header);
+    int result = ring_reader_add(&beginning->meter->reader, &path.header);
     if (result < 0 || (beginning->meter->flags & EVENT_FLAG(EVENT_CREATEPATH)) == 0)
         return result;
-    return record_queue_add(&beginning->meter->own, &creation.header);
+    return ring_reader_add(&beginning->meter->reader, &creation.header);
 }
 
 /* One pass over the files of the acquired processes. */

@@ -2,37 +2,27 @@
 /* meter.c: loads the kernel meter, attaches what is needed, says who is metered. See meter.h. */
 #include "meter/load/meter.h"
 
-#include "meter/load/meter_private.h"
+#include "meter/load/iterate.h"
+#include "meter/load/last_records.h"
+#include "meter/load/libbpf_ways.h"
+#include "meter/load/mark.h"
+#include "meter/load/meter_types.h"
+#include "meter/shared/survey.h"
 
 #include "meter.skel.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_RING_SIZE       (16u << 20)
 #define LEAST_CONTROL_RING_SIZE (1u << 20)
-
-/* libbpf tells on standard error what goes wrong; libraries do not print. DPM_DEBUG=1 shows it. */
-static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-    if (level == LIBBPF_DEBUG || getenv("DPM_DEBUG") == NULL)
-        return 0;
-    return vfprintf(stderr, format, arguments);
-}
-
-void quiet_libbpf(void)
-{
-    libbpf_set_print(print_libbpf);
-}
 
 /* BPF rings are powers of two and at least a page. */
 static uint32_t ring_size(uint32_t asked)
@@ -63,21 +53,6 @@ uint64_t meter_default_rings(void)
     for (size_t i = 0; i < RING_COUNT; i++)
         all += sizes[i];
     return all;
-}
-
-bool have_capability(unsigned capability)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2] = {0};
-
-    if (syscall(SYS_capget, &header, data) < 0)
-        return false;
-    return (data[capability / 32].effective & 1u << capability % 32) != 0;
-}
-
-const char *types_to_read(void)
-{
-    return have_capability(CAP_SYS_ADMIN) ? NULL : "/sys/kernel/btf/vmlinux";
 }
 
 static bool may_load(void)
@@ -197,7 +172,8 @@ static int open_rings(struct meter *meter)
     int result = 0;
 
     for (size_t i = 0; i < RING_COUNT && result == 0; i++)
-        result = ring_open(&meter->rings[i], bpf_map__fd(maps[i]), bpf_map__max_entries(maps[i]));
+        result = ring_reader_open(&meter->reader, (enum ring_id)i, bpf_map__fd(maps[i]),
+                                  bpf_map__max_entries(maps[i]));
     return result;
 }
 
@@ -254,7 +230,7 @@ uint64_t ring_lost(const struct meter *meter, enum ring_id ring)
     return __atomic_load_n(&meter->kernel->bss->lost[ring], __ATOMIC_RELAXED);
 }
 
-uint64_t meter_lost(const struct meter_interface *interface, enum ring_id ring)
+static uint64_t meter_lost(const struct meter_interface *interface, enum ring_id ring)
 {
     const struct meter *meter = meter_of(interface);
 
@@ -345,7 +321,7 @@ static void detach(struct meter_interface *interface)
         bpf_link__destroy(meter->links[i]);
     meter->link_count = 0;
     meter->detached = true;
-    meter->collected = false;
+    ring_reader_end(&meter->reader);
     /* a program that was running on another CPU finishes its record */
     usleep(2000);
 }
@@ -356,15 +332,13 @@ static void close_meter(struct meter_interface *interface)
 
     if (meter->kernel != NULL) {
         detach(interface);
-        for (size_t i = 0; i < RING_COUNT; i++)
-            ring_close(&meter->rings[i]);
+        ring_reader_close(&meter->reader);
         meter_bpf__destroy(meter->kernel);
     }
     if (meter->cgroup >= 0)
         close(meter->cgroup);
     meter_cost_close(&meter->cost);
     open_sockets_done(&meter->sockets);
-    record_queue_done(&meter->own);
     free(meter);
 }
 
@@ -402,6 +376,50 @@ static void report(const struct meter_interface *interface,
                  line, context);
 }
 
+/* ---- its records ---- */
+
+static int look(void *loader)
+{
+    return skipped_look(loader);
+}
+
+/* What the sweep looks for. */
+static int note(void *loader, const struct record_header *record)
+{
+    struct open_sockets *sockets = &((struct meter *)loader)->sockets;
+
+    if (record->id == EVENT_PATH)
+        return open_sockets_add(sockets, (const struct path_record *)record);
+    if (record->id == EVENT_DESTROYPATH)
+        open_sockets_end(sockets, ((const struct record *)record)->message.path);
+    return 0;
+}
+
+static int last_records(void *loader, uint64_t time, const uint64_t told_lost[RING_COUNT])
+{
+    return last_records_add(loader, time, told_lost);
+}
+
+static int next_record(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                       struct problem *problem)
+{
+    struct meter *meter = (struct meter *)source;
+    struct source_state *state = &meter->interface.state;
+    int result = ring_reader_next(&meter->reader, ret_event, ret_complete, problem);
+
+    state->records = meter->reader.records;
+    if (result == SOURCE_RECORD)
+        return result;
+    state->skipped = meter->skipped.reported;
+    state->lost =
+        meter_lost(&meter->interface, RING_CONTROL) + meter_lost(&meter->interface, RING_DATA);
+    if (result == SOURCE_END) {
+        state->complete = true;
+        state->end_reason = END_COMPLETE;
+    }
+    return result;
+}
+
 /* ---- all of it ---- */
 
 static const struct meter_interface kernel_meter = {
@@ -435,9 +453,9 @@ int meter_open(const struct meter_options *options, struct meter_interface **ret
     meter->skipped.before = options->first_skipped;
     meter->flags = options->flags;
     meter->interface = kernel_meter;
-    meter->interface.source = (struct source){meter_next, 1, &meter->interface.state};
+    meter->interface.source = (struct source){next_record, 1, &meter->interface.state};
     meter->interface.kinds = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
-    meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
+    meter->reader.extra = (struct ring_extra){meter, look, note, last_records};
     open_sockets_init(&meter->sockets);
     meter->cgroup = -1;
     quiet_libbpf();

@@ -2,7 +2,8 @@
 /* programs.c: the programs of the kernel side one by one. See programs.h. */
 #include "meter/load/programs.h"
 
-#include "meter/load/meter_private.h"
+#include "meter/load/libbpf_ways.h"
+#include "meter/load/meter_types.h"
 
 #include "meter.skel.h"
 

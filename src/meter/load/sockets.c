@@ -10,7 +10,11 @@
  * The kernel lists the sockets of one network namespace, the reader's own: a socket of another one
  * is never swept, and its path stays open in the trace.
  */
-#include "meter/load/meter_private.h"
+#include "meter/load/sockets.h"
+
+#include "meter/load/iterate.h"
+#include "meter/load/meter_types.h"
+#include "meter/shared/survey.h"
 
 #include "meter.skel.h"
 
@@ -111,7 +115,7 @@ static int tell_closed(struct meter *meter, const struct open_socket *socket, ui
 
     if ((meter->flags & EVENT_FLAG(EVENT_DESTROYPATH)) == 0)
         return 0;
-    return record_queue_add(&meter->own, &record.header);
+    return ring_reader_add(&meter->reader, &record.header);
 }
 
 static bool is_closed(const struct open_socket *socket, const struct intern *alive)
