@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * placements.h: which assignments of processes to machines are asked for, and how long messages take
- * between them, as files and options say. Private to control/.
+ * between them, as files and options say.
  *
  *      --assign FILE                     --delays FILE
  *      machine big 4 1.5                 local  10us+0.2ns/B
@@ -14,8 +14,6 @@
 #define DPM_PLACEMENTS_H
 
 #include "analysis/parallelism/parallelism.h"
-#include "control/command.h"
-#include "show/show.h"
 
 /* A process that --without means, of which nothing is in a result. */
 struct left_out {
@@ -57,27 +55,9 @@ int placements_read_delays(struct placements *placements, const char *file,
 /* "13ms", "13ms+22us/B", or by length "1:4.2ms,1000:12.8ms". Returns 0 or -EINVAL. */
 int delay_parse(const char *text, struct delay *ret_delay);
 
-/* Delays as traces tell themselves: medians of SEND to MESSAGEQUEUED, within machines and between them; says on
- * standard error what they are. Errors: those of reading the traces. (seen_delays.c) */
-int placements_see_delays(struct placements *placements, const char *const *names, size_t count,
-                          struct problem *problem);
-
 /* How many processors each machine has of which no file says it. */
 void placements_cores(struct placements *placements, uint32_t cores);
 
 void placements_done(struct placements *placements);
-
-/* Options that several commands share (placement_options.c), and what is to be done if one of them was met, or none that
- * a command knows: as in option_number, with what --help and wrong usage return. */
-extern const struct command_option placement_options[];
-int placements_take(const char *command, int option, struct placements *placements);
-
-/* Has those left out that --without names; `placements` stays where it is as long as `options` are used. */
-void placements_leave_out(struct placements *placements, struct parallelism_options *options);
-
-/* Notes on standard error which processes and machines that files speak of are in none of these runs, and who was to be
- * left out and is not there. */
-void placements_note_nobody(const struct placements *placements, const struct parallelism_run *runs,
-                            size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* placements.c: assignments and delays, as files and options say. See placements.h. */
-#include "control/placements.h"
+#include "analysis/parallelism/placements.h"
 
 #include <ctype.h>
 #include <errno.h>
