@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 struct acquire_options {
-    struct recording_command_options recording;
+    struct recording_command_options recorder;
     struct process_choice choice;
     uint64_t duration; /* ns, 0 = until told to end */
     bool all;
@@ -67,7 +67,7 @@ static int take_option(int option, struct acquire_options *options)
             return command_usage_error("acquire", "'%s' is no time, e.g. 500ms, 10s or 5m", optarg);
         break;
     default:
-        return recording_option("acquire", option, &options->recording);
+        return recording_option("acquire", option, &options->recorder);
     }
     if (result == -EINVAL)
         return command_usage_error("acquire", "%s", problem.text);
@@ -85,9 +85,9 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
 {
     int option, result = -1;
 
-    recording_options_init(&options->recording);
+    recording_options_init(&options->recorder);
     /* every system call of the machine pays for the hook on pipes */
-    options->recording.kinds = "all,-pipe";
+    options->recorder.kinds = "all,-pipe";
     while (result < 0 && (option = command_next_option(&acquire_command, argc, argv)) != -1)
         result = take_option(option, options);
     for (; result < 0 && optind < argc; optind++) {
@@ -99,7 +99,7 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
     if (!chosen(options))
         return command_usage_error("acquire", "say what to meter: a pid, --name, --cgroup, --unit "
                                               "or --all");
-    return recording_options_done("acquire", &options->recording);
+    return recording_options_done("acquire", &options->recorder);
 }
 
 /* ---- acquiring ---- */
@@ -246,7 +246,7 @@ static int command_acquire(int argc, char **argv)
     sigset_t old_mask;
     int result = parse_options(argc, argv, &options);
 
-    if (result < 0 && recording_command_init(&command, &options.recording,
+    if (result < 0 && recording_command_init(&command, &options.recorder,
                                              "what was metered runs on", &old_mask) < 0)
         result = EXIT_FAILURE;
     if (result < 0) {

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 struct run_options {
-    struct recording_command_options recording;
+    struct recording_command_options recorder;
     const char *user;
     char **command;
     bool wait; /* for all descendants */
@@ -33,7 +33,7 @@ struct run_options {
 
 struct run {
     const struct run_options *options;
-    struct recording_command recording;
+    struct recording_command recorder;
     struct launched command;
     unsigned interrupts; /* how often the user asked to end */
     int last_signal;
@@ -45,7 +45,7 @@ struct run {
 
 static struct meter_interface *meter_of_run(const struct run *run)
 {
-    return run->recording.recording.meter;
+    return run->recorder.recording.meter;
 }
 
 enum { USER = RECORDING_OPTION_END, WAIT, METER, SURVIVE };
@@ -66,29 +66,29 @@ static int parse_options(int argc, char **argv, struct run_options *options)
     int option, result = -1;
     size_t meter;
 
-    recording_options_init(&options->recording);
-    options->recording.recording.meter.wish = WISH_AUTO;
+    recording_options_init(&options->recorder);
+    options->recorder.recording.meter.wish = WISH_AUTO;
     while (result < 0 && (option = command_next_option(&run_command, argc, argv)) != -1) {
         if (option == USER)
             options->user = optarg;
         else if (option == WAIT)
             options->wait = true;
         else if (option == SURVIVE)
-            options->recording.recording.meter.survive = true;
+            options->recorder.recording.meter.survive = true;
         else if (option == METER &&
                  (result = option_word("run", "meter", meter_wish_word, &meter)) < 0)
-            options->recording.recording.meter.wish = (enum meter_wish)meter;
+            options->recorder.recording.meter.wish = (enum meter_wish)meter;
         else if (option == METER)
             return result;
         else
-            result = recording_option("run", option, &options->recording);
+            result = recording_option("run", option, &options->recorder);
     }
     if (result >= 0)
         return result;
     if (optind == argc)
         return command_usage_error("run", "name the command to run");
     options->command = argv + optind;
-    return recording_options_done("run", &options->recording);
+    return recording_options_done("run", &options->recorder);
 }
 
 /* ---- until it ends ---- */
@@ -98,7 +98,7 @@ static void take_signal(struct run *run)
 {
     struct signalfd_siginfo info;
 
-    if (read(run->recording.signals, &info, sizeof(info)) != sizeof(info))
+    if (read(run->recorder.signals, &info, sizeof(info)) != sizeof(info))
         return;
     if (info.ssi_signo == SIGCHLD)
         return;
@@ -144,7 +144,7 @@ static bool finished(const struct run *run)
     const struct meter_interface *meter = meter_of_run(run);
     if (meter->holds_descendants)
         return meter->live(meter) == 0;
-    return !run->options->wait || !run->recording.recording.active || meter->live(meter) == 0;
+    return !run->options->wait || !run->recorder.recording.active || meter->live(meter) == 0;
 }
 
 /* Runs until the command (with --wait: every descendant) has ended or the user has had enough. */
@@ -152,21 +152,21 @@ static void record(struct run *run)
 {
     int descriptor = meter_of_run(run)->descriptor;
     struct pollfd files[] = {
-        {.fd = run->recording.signals, .events = POLLIN},
+        {.fd = run->recorder.signals, .events = POLLIN},
         {.fd = descriptor >= 0 ? descriptor : run->command.pid_fd, .events = POLLIN},
     };
 
     while (!finished(run)) {
-        int timeout = run->recording.recording.active ? RECORDING_INTERVAL
-                      : run->ended                    ? DESCENDANTS_INTERVAL
-                                                      : -1;
+        int timeout = run->recorder.recording.active ? RECORDING_INTERVAL
+                      : run->ended                   ? DESCENDANTS_INTERVAL
+                                                     : -1;
         /* a process that has ended stays readable: do not spin on it */
         int ready = poll(files, run->ended ? 1 : 2, timeout);
         if (ready > 0 && (files[0].revents & POLLIN) != 0)
             take_signal(run);
         check_ended(run);
         stop_with_command(run);
-        recording_command_step(&run->recording);
+        recording_command_step(&run->recorder);
     }
 }
 
@@ -175,7 +175,7 @@ static void record(struct run *run)
 /* Where ptrace does not work either, it is not enough to say so. */
 static void tell_refused(const struct run *run)
 {
-    const char *refused = run->recording.recording.kernel_refused;
+    const char *refused = run->recorder.recording.kernel_refused;
 
     if (refused[0] != '\0')
         command_error("the kernel meter does not work here (%s)", refused);
@@ -183,8 +183,8 @@ static void tell_refused(const struct run *run)
 
 static int begin(struct run *run, struct problem *problem)
 {
-    int result = recording_command_open(&run->recording, run->options->command[0], run->command.pid,
-                                        problem);
+    int result =
+        recording_command_open(&run->recorder, run->options->command[0], run->command.pid, problem);
 
     if (result < 0)
         return result;
@@ -210,20 +210,20 @@ static int record_command(struct run *run)
 
     if (begin(run, &problem) < 0) {
         launch_cancel(&run->command);
-        recording_discard(&run->recording.recording);
+        recording_discard(&run->recorder.recording);
         return command_error("%s", problem.text);
     }
-    recording_command_announce(&run->recording, name);
-    recording_command_begin(&run->recording);
+    recording_command_announce(&run->recorder, name);
+    recording_command_begin(&run->recorder);
     int result = launch_release(&run->command, &problem);
     if (result < 0) {
-        recording_discard(&run->recording.recording);
+        recording_discard(&run->recorder.recording);
         command_error("%s: %s", name, problem.text);
         return result == -ENOENT ? 127 : 126;
     }
     record(run);
-    recording_command_end(&run->recording, " (--wait stays for them)");
-    if (recording_report(&run->recording, &problem) < 0)
+    recording_command_end(&run->recorder, " (--wait stays for them)");
+    if (recording_report(&run->recorder, &problem) < 0)
         command_error("%s", problem.text);
     close(run->command.pid_fd);
     return exit_status(run);
@@ -232,7 +232,7 @@ static int record_command(struct run *run)
 /* What must be ready before there is a process to meter. */
 static int open_meter(struct run *run, struct problem *problem)
 {
-    int result = recording_open_meter(&run->recording.recording, problem);
+    int result = recording_open_meter(&run->recorder.recording, problem);
 
     if (result >= 0 && meter_of_run(run)->kind == METER_PTRACE)
         result = ptracemeter_refuses(run->options->command[0], problem);
@@ -251,11 +251,11 @@ static int command_run(int argc, char **argv)
 
     if (result >= 0)
         return result;
-    if (recording_command_init(&run.recording, &options.recording, "the command runs on",
-                               &old_mask) < 0)
+    if (recording_command_init(&run.recorder, &options.recorder, "the command runs on", &old_mask) <
+        0)
         return EXIT_FAILURE;
     if (open_meter(&run, &problem) < 0) {
-        recording_command_close(&run.recording);
+        recording_command_close(&run.recorder);
         return command_error("%s", problem.text);
     }
     struct meter_interface *meter = meter_of_run(&run);
@@ -269,13 +269,13 @@ static int command_run(int argc, char **argv)
     };
     launch_ignore_stops();
     if (launch_suspended(&launch, &run.command, &problem) < 0) {
-        recording_command_close(&run.recording);
+        recording_command_close(&run.recorder);
         return command_error("%s", problem.text);
     }
     /* A reader of our messages that goes away must end neither the recording nor the status. */
     signal(SIGPIPE, SIG_IGN);
     result = record_command(&run);
-    recording_command_close(&run.recording);
+    recording_command_close(&run.recorder);
     return result;
 }
 

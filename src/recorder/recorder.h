@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recorder.h: a recording in progress. It knows no options of commands and prints nothing: who records chooses whom to
- * mark, how long, and what to say.
+ * recorder.h: a recording in progress. It knows no options of commands and prints nothing: the caller chooses which
+ * processes to mark, for how long, and what to say.
  *
  *      meter --> names, trace writer --> TRACE
  *                  '-- live history --> analyses, while it goes on (recording_follow)
