@@ -33,8 +33,9 @@ struct meter_check {
 uint32_t check_kernel_meter(void (*tell)(const struct meter_check *check, void *context),
                             void *context);
 
-/* Whether something plainly speaks against the kernel meter here; names it, as check_kernel_meter does: "CAP_BPF, CAP_PERFMON". It is
- * quick, and safe where a filter kills whoever calls bpf(). Whether the meter works indeed only meter_open tells. */
+/* Whether something plainly speaks against the kernel meter here; names it, as check_kernel_meter does: "CAP_BPF,
+ * CAP_PERFMON". It is quick, and safe where a filter kills whoever calls bpf(). Whether the meter works indeed only
+ * meter_open tells. */
 bool check_hinders_kernel_meter(char *ret_missing, size_t size);
 
 #define PTRACE_CHECKS "Ptrace meter" /* the group of what check_ptrace_meter judges */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* placement_options.h: placements (analysis/parallelism/placements.h) as options of commands ask for them. Private to control/. */
+/* placement_options.h: placements (analysis/parallelism/placements.h) as options of commands ask for them. Private to
+ * control/. */
 #ifndef DPM_PLACEMENT_OPTIONS_H
 #define DPM_PLACEMENT_OPTIONS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording_command.h: a command that records and says how it goes: what `dpm run` and `dpm acquire` have in common; they
- * differ in whom they mark, and when they end. Private to control/.
+ * recording_command.h: a command that records and says how it goes: what `dpm run` and `dpm acquire` have in common;
+ * they differ in whom they mark, and when they end. Private to control/.
  *
  *      recording_command_init    signals, where messages go
  *      recording_command_open    recorder.h: the meter, an empty trace
@@ -30,8 +30,8 @@ struct recording_command {
     uint64_t last_report;
 };
 
-/* Blocks the signals that end a recording and opens `signals`; opens `messages`. `options` must live as long. Returns 0, or
- * -1 after an error has been said. */
+/* Blocks the signals that end a recording and opens `signals`; opens `messages`. `options` must live as long. Returns
+ * 0, or -1 after an error has been said. */
 int recording_command_init(struct recording_command *command,
                            const struct recording_command_options *options, const char *subject,
                            sigset_t *ret_old_mask);
@@ -40,8 +40,8 @@ int recording_command_init(struct recording_command *command,
 int recording_command_open(struct recording_command *command, const char *name, pid_t pid,
                            struct problem *problem);
 
-/* Says, before a command of this name runs, what its user should know of the meter: which one it is if it was not named, why,
- * what it costs, and what becomes of the command if we are killed. */
+/* Says, before a command of this name runs, what its user should know of the meter: which one it is if it was not
+ * named, why, what it costs, and what becomes of the command if we are killed. */
 void recording_command_announce(const struct recording_command *command, const char *name);
 
 void recording_command_begin(struct recording_command *command);
@@ -52,8 +52,8 @@ void recording_command_step(struct recording_command *command);
 /* As recording_catch_up. If the recording ends itself that is said. */
 void recording_command_catch_up(struct recording_command *command);
 
-/* Ends the recording in order. Names those of the metered that run on, if `name_the_rest` says why they may be of interest.
- * Returns 0, or a negative errno after the error has been said. */
+/* Ends the recording in order. Names those of the metered that run on, if `name_the_rest` says why they may be of
+ * interest. Returns 0, or a negative errno after the error has been said. */
 int recording_command_end(struct recording_command *command, const char *name_the_rest);
 
 void recording_command_close(struct recording_command *command);

@@ -8,9 +8,9 @@
  *                                                                     records, under a lock
  *      source  <------------------------------------------------------'
  *
- * One thread makes every call of ptrace and waits for all children of the process: no other thread may wait for
- * any, and SIGCHLD tells of their ends, not of stops. If the process ends, in whatever way, the traced processes are killed with it; but with `survive`, which
- * does without the filter and stops at each call, they run on.
+ * One thread makes every call of ptrace and waits for all children of the process: no other thread may wait for any,
+ * and SIGCHLD tells of their ends, not of stops. If the process ends, in whatever way, the traced processes are killed
+ * with it; but with `survive`, which does without the filter and stops at each call, they run on.
  *
  * docs/architecture.md says what this meter cannot know.
  */
@@ -29,13 +29,12 @@ struct ptracemeter_options {
  * of 32 bits). `command` is looked up in PATH; one that cannot be found is not refused. */
 int ptracemeter_refuses(const char *command, struct problem *problem);
 
-/* Makes the filter. Nothing is traced yet.
- *
- * Of meter_interface.h: `enter` loads the filter. `mark` starts the tracer. `detach` lets go of everybody with `survive`,
- * who run on untraced, and returns when it is done; else it kills them: without a tracer the filter would have their calls
- * fail. The source ends when that is done, when nobody is traced any more, or after `stop`; `lost` is known then: records
- * that were dropped, for while everybody is let go of nobody reads. `close` ends as `detach` does.
- * Errors: -ENOMEM, -ENOTSUP (it cannot record any of these flags) ... with a line in `problem`. */
+/* Makes the filter. Nothing is traced yet. Errors: -ENOMEM, -ENOTSUP (it cannot record any of these flags) ... with a
+ * line in `problem`.  What meter_interface.h leaves open: `enter` loads the filter; `mark` starts the tracer. `detach`
+ * releases all processes with `survive`: they run on untraced, and it returns when that is done. Else it kills them:
+ * without a tracer the filter would make their calls fail. The source ends after that, when no process is traced any
+ * more, or after `stop`. `lost` is known then: records that were dropped while processes were released, when nothing
+ * reads them. `close` detaches. */
 int ptracemeter_open(const struct ptracemeter_options *options, struct meter_interface **ret_meter,
                      struct problem *problem);
 

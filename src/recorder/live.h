@@ -4,8 +4,9 @@
  *
  *      recording --add--> queue of records --source--> history --> analyses
  *
- * The trace is written first and never waits for the history: what the history has not taken yet stays in the queue, which is
- * all the memory that this needs besides the history's own.
+ * The trace is written first, and rings are emptied into it between two readings of LIVE_MOST records each (some 10
+ * ms). What the history has not taken yet stays in the queue, which is all the memory that this needs besides the
+ * history's.
  */
 #ifndef DPM_LIVE_H
 #define DPM_LIVE_H

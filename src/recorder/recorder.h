@@ -80,24 +80,24 @@ struct recording {
 /* Opens the meter, ahead of recording_open: where something must be ready before the command's process is made. */
 int recording_open_meter(struct recording *recording, struct problem *problem);
 
-/* Opens the meter, if it is not open, and makes the trace: as asked for, or ./dpm-NAME-PID.trace, NAME being the last part
- * of `name`. Errors: with a line in `problem`; recording_discard is then to be called. */
+/* Opens the meter, if it is not open, and makes the trace: as asked for, or ./dpm-NAME-PID.trace, NAME being the last
+ * part of `name`. Errors: with a line in `problem`; recording_discard is then to be called. */
 int recording_open(struct recording *recording, const char *name, pid_t pid,
                    struct problem *problem);
 
 void recording_begin(struct recording *recording);
 
-/* Moves what the meter has into the trace; flushes it once a second.
- * Errors: a write error, or -EFBIG: the largest size, with a line in `problem`. The recording has then ended itself, and is
- * not active any more; the metered run on. A recording that is not active does nothing. */
+/* Moves what the meter has into the trace; flushes it once a second. Errors: a write error, or -EFBIG: the largest
+ * size, with a line in `problem`. The recording has then ended itself, and is not active any more; the metered run on.
+ * A recording that is not active does nothing. */
 int recording_step(struct recording *recording, struct problem *problem);
 
-/* The same until all is stored that there is now, a second at most. The files of programs that are recorded are open then: a
- * process that ends a moment later has names for its program counters. */
+/* The same until all is stored that there is now, a second at most. The files of programs that are recorded are open
+ * then: a process that ends a moment later has names for its program counters. */
 int recording_catch_up(struct recording *recording, struct problem *problem);
 
-/* Ends the recording in order: detaches the meter, stores the rest of the records, the names of program counters and END.
- * Errors: as recording_step; or END cannot be written; the trace is closed in any case. */
+/* Ends the recording in order: detaches the meter, stores the rest of the records, the names of program counters and
+ * END. Errors: as recording_step; or END cannot be written; the trace is closed in any case. */
 int recording_end(struct recording *recording, struct problem *problem);
 
 /* Removes the trace of a recording that did not begin. */
@@ -108,14 +108,14 @@ void recording_close(struct recording *recording);
 /* ---- analyses while it goes on ---- */
 
 /* From now on what is recorded goes into a history, too, matched as that of the trace will be. To be called between
- * recording_open and recording_begin. The history is the recording's: analyses are made for it (analysis.h). Without this
- * call nothing is kept for any. Returns 0, or -ENOMEM with a line in `problem`. */
+ * recording_open and recording_begin. The history is the recording's: analyses are made for it (analysis.h). Without
+ * this call nothing is kept for any. Returns 0, or -ENOMEM with a line in `problem`. */
 int recording_follow(struct recording *recording, struct history **ret_history,
                      struct problem *problem);
 
-/* Hands the analyses what has been stored since, in order of cause and effect; of much a part only, so that the rings do not
- * wait long: the next call goes on. To be called after each step.
- * Errors: -ENOMEM and those of analyses_read, with a line in `problem`: then it is over (recording_unfollow). */
+/* Hands the analyses what has been stored since, in order of cause and effect; of much a part only, so that the rings
+ * do not wait long: the next call goes on. To be called after each step. Errors: -ENOMEM and those of analyses_read,
+ * with a line in `problem`: then it is over (recording_unfollow). */
 int recording_analyse(struct recording *recording, const struct analysis *analyses, size_t count,
                       struct problem *problem);
 

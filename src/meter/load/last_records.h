@@ -7,8 +7,8 @@
 
 struct meter;
 
-/* Adds, at this time, STREAM with its CPU time so far of each stream that lives on, NETWORK and DROPPED of paths that do, and
- * LOST of losses that are in none of the LOST records (`told`: how many are). Returns 0 or a negative errno. */
+/* Adds, at this time, STREAM with its CPU time so far of each stream that lives on, NETWORK and DROPPED of paths that
+ * do, and LOST of losses that are in none of the LOST records (`told`: how many are). Returns 0 or a negative errno. */
 int last_records_add(struct meter *meter, uint64_t time, const uint64_t told[RING_COUNT]);
 
 #endif

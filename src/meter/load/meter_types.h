@@ -33,8 +33,8 @@ struct meter {
     enum hook_choice choices[HOOKS_MOST];
     struct bpf_link *links[HOOKS_MOST];
     size_t link_count;
-    /* reads the rings; what no ring holds is added here: DESTROYPATH of UNIX sockets, LOST, what was acquired, and at the
-     * end what last_records.h says */
+    /* reads the rings; what no ring holds is added here: DESTROYPATH of UNIX sockets, LOST, what was acquired, and at
+     * the end what last_records.h says */
     struct ring_reader reader;
     struct meter_cost cost;
     struct skipped_hooks skipped;

@@ -18,8 +18,8 @@ struct skipped_hooks {
 };
 
 /* Adds what the kernel has skipped since the last look to the reader's own records; does nothing if that was a moment
- * ago, unless the meter is detached. To be called before the rings are read: a record that it adds is no newer than they
- * are complete for. Returns 0 or -ENOMEM. */
+ * ago, unless the meter is detached. To be called before the rings are read: a record that it adds is no newer than
+ * they are complete for. Returns 0 or -ENOMEM. */
 int skipped_look(struct meter *meter);
 
 /* Whether the hooks count living streams though all have ended: hooks at their ends were skipped. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_reader.c: two rings and the loader's own records, merged; what is newer than the rings are complete for waits. See
- * ring_reader.h.
+ * ring_reader.c: two rings and the loader's own records, merged; what is newer than the rings are complete for waits.
+ * See ring_reader.h.
  */
 #include "meter/rings/ring_reader.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_reader.h: the records of a meter in order of time. Reading needs no privilege: the rings' descriptors are enough.
+ * ring_reader.h: the records of a meter in order of time. Reading needs no privilege: the rings' descriptors are
+ * enough.
  *
  *      control ring --+
  *      data ring -----+--> the oldest, once no older one can come --> ring_reader_next
@@ -21,8 +22,8 @@ struct ring_extra {
     int (*look)(void *loader);
     /* A record is handed out. */
     int (*note)(void *loader, const struct record_header *record);
-    /* The end was asked for, and everything has been handed out: adds the last records, of this time. `told_lost`: records
-     * that found each ring full, as far as LOST records have been handed out. */
+    /* The end was asked for, and everything has been handed out: adds the last records, of this time. `told_lost`:
+     * records that found each ring full, as far as LOST records have been handed out. */
     int (*end)(void *loader, uint64_t time, const uint64_t told_lost[RING_COUNT]);
 };
 
@@ -43,8 +44,8 @@ struct ring_reader {
 int ring_reader_open(struct ring_reader *reader, enum ring_id ring, int descriptor, size_t size);
 void ring_reader_close(struct ring_reader *reader);
 
-/* Appends a copy of a record that is no older than the last one added, and no older than what has been handed out. Returns 0 or
- * -ENOMEM. */
+/* Appends a copy of a record that is no older than the last one added, and no older than what has been handed out.
+ * Returns 0 or -ENOMEM. */
 int ring_reader_add(struct ring_reader *reader, const struct record_header *record);
 
 /* Nothing more comes into the rings: what is left is handed out, then the last records, then the end. */

@@ -6,8 +6,8 @@
  *      struct meter_interface <-----+
  *                                   '-- struct ptracemeter   the ptrace meter    ptracemeter
  *
- * Each meter begins with one, as each begins with its source: a pointer to it is a pointer to the meter. Opening is each
- * meter's own (meter_open, ptracemeter_open).
+ * Each meter begins with one, as each begins with its source: a pointer to it is a pointer to the meter. Opening is
+ * each meter's own (meter_open, ptracemeter_open).
  */
 #ifndef DPM_METER_INTERFACE_H
 #define DPM_METER_INTERFACE_H
@@ -25,8 +25,8 @@ struct meter_process {
 /* What meter_interface.begin has found. */
 struct meter_begun {
     size_t processes; /* acquired and alive */
-    /* directions of UNIX sockets that were so busy that their positions could not be settled: their offsets may not agree
-     * with those of their other ends */
+    /* directions of UNIX sockets that were so busy that their positions could not be settled: their offsets may not
+     * agree with those of their other ends */
     uint32_t unsettled;
 };
 
@@ -53,19 +53,19 @@ struct meter_interface {
      * nothing to do. Returns 0 or a negative errno. */
     int (*enter)(void *meter);
 
-    /* Marks a process that is suspended and has one thread, a child of ours: its metering begins when it next executes a
-     * program, and so that of all it creates from then on. Errors: -ESRCH, -EPERM ... with a line in `problem`. */
+    /* Marks a process that is suspended and has one thread, a child of ours: its metering begins when it next executes
+     * a program, and so that of all it creates from then on. Errors: -ESRCH, -EPERM ... with a line in `problem`. */
     int (*mark)(struct meter_interface *meter, pid_t pid, struct problem *problem);
 
-    /* Marks all threads of a running process, or with pid 0 of every process but our own, and so all that they create from
-     * then on. They record nothing before `begin`. Kernel threads are never marked. Returns how many streams were newly
-     * marked: 0 if all were, or if the process has ended. To be called again for those found since, until there are none:
-     * then `begin`. NULL: this meter cannot meter a process that runs already. */
+    /* Marks all threads of a running process, or with pid 0 of every process but our own, and so all that they create
+     * from then on. They record nothing before `begin`. Kernel threads are never marked. Returns how many streams were
+     * newly marked: 0 if all were, or if the process has ended. To be called again for those found since, until there
+     * are none: then `begin`. NULL: this meter cannot meter a process that runs already. */
     int (*acquire)(struct meter_interface *meter, pid_t pid, struct problem *problem);
 
-    /* Lists the acquired processes and the paths that they hold, with their positions, as records of the source, and has
-     * all of them record from one moment on. Takes some 10 ms, longer while UNIX sockets are busy (half a second at most).
-     * NULL where `acquire` is. */
+    /* Lists the acquired processes and the paths that they hold, with their positions, as records of the source, and
+     * has all of them record from one moment on. Takes some 10 ms, longer while UNIX sockets are busy (half a second at
+     * most). NULL where `acquire` is. */
     int (*begin)(struct meter_interface *meter, struct meter_begun *ret_begun,
                  struct problem *problem);
 
@@ -78,8 +78,8 @@ struct meter_interface {
     /* Metered streams that are alive now. */
     uint32_t (*live)(const struct meter_interface *meter);
 
-    /* Lists the metered processes that run on when the recording ends, each once; *ret_list is the caller's to free. The
-     * ptrace meter has to let go of them for that: to be called right before `detach`. */
+    /* Lists the metered processes that run on when the recording ends, each once; *ret_list is the caller's to free.
+     * The ptrace meter has to release them for that: to be called right before `detach`. */
     int (*processes)(struct meter_interface *meter, struct meter_process **ret_list,
                      size_t *ret_count, struct problem *problem);
 
@@ -93,8 +93,8 @@ struct meter_interface {
      * (CLOCK_MONOTONIC). NULL: it cannot. */
     void (*measure)(struct meter_interface *meter, uint64_t now);
 
-    /* ns that the hooks have run for each record, the kernel's counting included, on the average of those moments; 0: not
-     * known, or they have seen too few of the records to speak for all. NULL: it is never known. */
+    /* ns that the hooks have run for each record, the kernel's counting included, on the average of those moments; 0:
+     * not known, or they have seen too few of the records to speak for all. NULL: it is never known. */
     uint32_t (*time_per_record)(const struct meter_interface *meter);
 
     /* Records of a ring lost so far, those of skipped hooks (state.skipped) among those of the data ring. */
