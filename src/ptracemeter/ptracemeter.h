@@ -30,7 +30,7 @@ struct ptracemeter_options {
 int ptracemeter_refuses(const char *command, struct problem *problem);
 
 /* Makes the filter. Nothing is traced yet. Errors: -ENOMEM, -ENOTSUP (it cannot record any of these flags) ... with a
- * line in `problem`.  What meter_interface.h leaves open: `enter` loads the filter; `mark` starts the tracer. `detach`
+ * line in `problem`. What meter_interface.h leaves open: `enter` loads the filter; `mark` starts the tracer. `detach`
  * releases all processes with `survive`: they run on untraced, and it returns when that is done. Else it kills them:
  * without a tracer the filter would make their calls fail. The source ends after that, when no process is traced any
  * more, or after `stop`. `lost` is known then: records that were dropped while processes were released, when nothing
