@@ -2,7 +2,7 @@
 /* parallelism_command.c: `dpm parallelism`: how parallel it was, and would be elsewhere. See
  * dpm-parallelism(1). */
 #include "control/command.h"
-#include "control/placements.h"
+#include "control/placement_options.h"
 #include "control/readings.h"
 #include "show/show.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* path_command.c: `dpm path`: the longest path through the program history. See dpm-path(1). */
 #include "control/command.h"
-#include "control/placements.h"
+#include "control/placement_options.h"
 #include "control/readings.h"
 #include "show/show.h"
 

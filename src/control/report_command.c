@@ -8,7 +8,7 @@
  *                 '--> causality --> report
  */
 #include "control/command.h"
-#include "control/placements.h"
+#include "control/placement_options.h"
 #include "control/readings.h"
 #include "control/traces.h"
 #include "show/show.h"

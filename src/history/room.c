@@ -19,7 +19,14 @@
  * Whose RECEIVE it was that made room is not told: it is the latest that happened while the sender was waiting. Nor is
  * who holds an end and does not use it: a pipe is inherited, so it is taken to be a relative that ended just before.
  */
-#include "history/history_private.h"
+#include "history/room.h"
+
+#include "history/clock_origins.h"
+#include "history/ends.h"
+#include "history/processes.h"
+#include "history/receiving.h"
+#include "history/streams.h"
+#include "history/values.h"
 
 #include <errno.h>
 
