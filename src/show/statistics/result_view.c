@@ -80,15 +80,15 @@ static bool differs(const struct result_view *view, const struct result_cell *ce
     return false;
 }
 
-/* Whether some row has more than this. */
-static bool has_more_than(const struct result_view *view, const struct result_cell *cell,
-                          const struct communication *all, uint64_t amount)
+/* Whether some row has this much. */
+static bool has_at_least(const struct result_view *view, const struct result_cell *cell,
+                         const struct communication *all, uint64_t least)
 {
     struct result_value value;
 
     for (size_t i = 0; i < view->count; i++) {
         result_cell_value(cell, all, view->rows[i], &value);
-        if (value.known && value.amount > amount)
+        if (value.known && value.amount >= least)
             return true;
     }
     return false;
@@ -104,10 +104,12 @@ static bool is_shown(const struct result_view *view, const struct result_cell *c
     if ((cell->column->flags & RESULT_GROUPS) != 0 && groups)
         return true;
     switch (cell->column->when) {
+    case WHEN_KNOWN:
+        return has_at_least(view, cell, all, 0);
     case WHEN_SOME:
-        return has_more_than(view, cell, all, 0);
+        return has_at_least(view, cell, all, 1);
     case WHEN_SEVERAL:
-        return has_more_than(view, cell, all, 1);
+        return has_at_least(view, cell, all, 2);
     case WHEN_DIFFERENT:
         return differs(view, cell, all);
     case WHEN_MACHINES:

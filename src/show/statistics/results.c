@@ -433,16 +433,17 @@ static const struct result_column of_path[] = {
     {"ended", "ENDED", RESULT_COUNT, PATH(ended), .sum = SUM_ADD},
     RATES(PATH),
     {"network.retransmitted", "RETRANSMITS", RESULT_COUNT, PATH(network.retransmitted),
-     .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_SOME, .csv = "retransmitted"},
+     .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_KNOWN, .csv = "retransmitted"},
     {"network.round_trip_ns", "RTT", RESULT_NS, PATH(network.round_trip),
-     .known = PATH(network.known), .sum = SUM_MAX, .when = WHEN_SOME, .csv = "round_trip_ns"},
+     .known = PATH(network.known), .sum = SUM_MAX, .when = WHEN_KNOWN, .csv = "round_trip_ns"},
     {"network.unacknowledged_bytes", "IN FLIGHT", RESULT_BYTES, PATH(network.unacknowledged),
      .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_SOME,
      .csv = "unacknowledged_bytes"},
     QUEUE(PATH),
     ANSWER_TIMES(PATH),
     WAITS(PATH),
-    {"latency", "LATENCY", RESULT_TIMES, .get = latency, .when = WHEN_SOME, .flags = RESULT_PEOPLE},
+    {"latency", "LATENCY", RESULT_TIMES, .get = latency, .when = WHEN_KNOWN,
+     .flags = RESULT_PEOPLE},
 };
 
 static const struct result_column of_procedure[] = {

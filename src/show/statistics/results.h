@@ -49,6 +49,7 @@ enum result_sum { SUM_NONE, SUM_ADD, SUM_MAX };
 /* Text tables leave out a column that has nothing to say. */
 enum result_when {
     WHEN_ALWAYS,
+    WHEN_KNOWN,     /* of some row */
     WHEN_SOME,      /* some row has more than 0 */
     WHEN_SEVERAL,   /* some row has more than 1 */
     WHEN_DIFFERENT, /* rows whose value is known do not all have the same */
