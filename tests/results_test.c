@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * results_test.c: the one table of results is in order: keys are unique, lists name columns that there are, CSV has every
- * figure of JSON, and dpm-stats(1) names every key, every column of CSV and every heading.
+ * results_test.c: the one table of results: keys are unique, lists name columns that exist, CSV has every figure of JSON,
+ * and dpm-stats(1) names every key, every column of CSV and every heading.
  */
 #include "show/statistics/results.h"
 

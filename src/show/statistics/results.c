@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * results.c: the one table of results. A figure that the analysis counts is one row here. Which text tables show it, and
- * where it stands in CSV, the lists of keys say at the end of this file. See results.h.
+ * results.c: the one table of results: a row here for each figure. The lists of keys at the end of this file say which
+ * text tables show it, and where it stands in CSV. See results.h.
  *
  * JSON has the columns in the order of these tables. CSV never moves a column: new ones come at the end of its list.
  */
@@ -556,8 +556,8 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                      .needs = "queue.messages_max message_wait_ns.count receiver_wait_ns.count "
                               "sender_blocked_ns.count delivery_ns.count"}},
          .report = {"Connections",
-                    "kind local remote sent.bytes received.bytes latency.p50 latency.p99 "
-                    "network.round_trip_ns network.retransmitted",
+                    "kind local remote connections sent.bytes received.bytes latency.p50 "
+                    "latency.p99 network.round_trip_ns network.retransmitted",
                     .more = "dpm stats --all --by path", .order = ORDER_BYTES},
          .csv = "kind local remote local_users remote_users connections ended sent.messages "
                 "sent.bytes received.messages received.bytes dropped network.retransmitted "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statistics_table.c: the communication statistics as tables for people. Which tables there are, and what stands in them,
- * results.c says. See show.h.
+ * statistics_table.c: the communication statistics as tables for people. results.c says which tables there are, and their
+ * columns. See show.h.
  */
 #include "show/show.h"
 #include "show/statistics/results.h"
