@@ -159,30 +159,18 @@ static void add_parallelism(const struct parallelism_runs *runs, struct report_c
 
 static int add_path(const struct critical_path *path, struct report_content *content)
 {
-    static const struct table_column columns[] = {
-        {"PROCESS", false},    {"CPU ON PATH", true},  {"% OF PATH", true},
-        {"WAITS ON IT", true}, {"% OF ITS CPU", true}, {"SLACK", true},
-    };
-    struct report_table *table = begin_table(content, REPORT_PATH, "The longest path",
-                                             "dpm path --all", columns, ARRAY_SIZE(columns));
+    struct report_table *table =
+        begin_table(content, REPORT_PATH, "The longest path", "dpm path --all",
+                    critical_process_columns, CRITICAL_PROCESS_COLUMNS);
     uint32_t *order = critical_order_processes(path);
     size_t shown = first_rows(content, table, path->parallelism->process_count);
-    char name[PROCESS_NAME_SIZE], cells[5][UNIT_SIZE];
+    struct critical_row row;
 
     if (order == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < shown; i++) {
-        const struct critical_process *process = &path->processes[order[i]];
-        critical_process_text(path, order[i], name);
-        show_duration(process->cpu, cells[0]);
-        show_percent(process->cpu, path->longest, cells[1]);
-        show_duration(process->outside, cells[2]);
-        show_percent(process->cpu, path->parallelism->processes[order[i]].cpu, cells[3]);
-        strcpy(cells[4], "-");
-        if (process->has_slack)
-            show_duration(process->slack, cells[4]);
-        add_row(content, table,
-                (const char *[]){name, cells[0], cells[1], cells[2], cells[3], cells[4]});
+        critical_process_row(path, order[i], &row);
+        add_row(content, table, row.cells);
     }
     free(order);
     return 0;
@@ -190,25 +178,17 @@ static int add_path(const struct critical_path *path, struct report_content *con
 
 static void add_procedures(const struct critical_path *path, struct report_content *content)
 {
-    static const struct table_column columns[] = {
-        {"PROCESS", false},
-        {"UP TO A CALL IN", false},
-        {"CPU ON PATH", true},
-        {"% OF PATH", true},
-    };
-    char process[PROCESS_NAME_SIZE], name[CRITICAL_PROCEDURE_TEXT], cells[2][UNIT_SIZE];
+    struct critical_row row;
 
     if (path->procedure_count == 0)
         return;
-    struct report_table *table = begin_table(content, REPORT_PATH, "Procedures on the longest path",
-                                             "dpm path --all", columns, ARRAY_SIZE(columns));
+    struct report_table *table =
+        begin_table(content, REPORT_PATH, "Procedures on the longest path", "dpm path --all",
+                    critical_procedure_columns, CRITICAL_PROCEDURE_COLUMNS);
     size_t shown = first_rows(content, table, path->procedure_count);
     for (size_t i = 0; i < shown; i++) {
-        critical_process_text(path, path->procedures[i].process, process);
-        critical_procedure_text(&path->procedures[i], name, sizeof(name));
-        show_duration(path->procedures[i].cpu, cells[0]);
-        show_percent(path->procedures[i].cpu, path->longest, cells[1]);
-        add_row(content, table, (const char *[]){process, name, cells[0], cells[1]});
+        critical_procedure_row(path, &path->procedures[i], &row);
+        add_row(content, table, row.cells);
     }
 }
 
