@@ -2,9 +2,10 @@
 /*
  * distribution_table.c: how times and sizes are distributed, and messages over time, for people. See statistics_face.h.
  *
- *      PROCESS   METRIC           COUNT    MEAN     P50 ...      Service time, server[12]
- *      server[12] service time    1,024 41.2 us 38.9 us           32.0 us - 63.9 us 1,000 ##########
- *      server[12] receive wait      998 1.02 ms  998 us           64.0 us -  127 us    24
+ *      PROCESS    METRIC       COUNT    MEAN     P50 ...      Service time, server[12]
+ *      server[12] service time 1,024 41.2 us 38.9 us             FROM      TO COUNT
+ *      server[12] receive wait   998 1.02 ms  998 us          32.0 us 63.9 us 1,000 ##########
+ *                                                             64.0 us  127 us    24
  */
 #include "show/statistics/results.h"
 #include "show/statistics/statistics_face.h"
