@@ -8,7 +8,7 @@
  *      Connections           dpm stats --by path
  *      Parallelism           dpm parallelism
  *      The longest path      dpm path
- *      Ways of requests      dpm causality
+ *      Paths of requests     dpm causality
  */
 #include "show/parallelism/critical_path_face.h"
 #include "show/parallelism/parallelism_face.h"
@@ -200,7 +200,7 @@ static int add_requests(const struct causality *causality, struct report_content
         {"STRING", false}, {"COUNT", true}, {"%", true},        {"P50", true},
         {"P99", true},     {"MAX", true},   {"LETTERS", false},
     };
-    struct report_table *table = begin_table(content, REPORT_REQUESTS, "Ways that requests took",
+    struct report_table *table = begin_table(content, REPORT_REQUESTS, "Paths of requests",
                                              "dpm causality --all", columns, ARRAY_SIZE(columns));
     const struct causality_path **rows = report_commonest(causality);
     size_t shown = first_rows(content, table, causality->path_count);
