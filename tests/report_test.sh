@@ -14,7 +14,7 @@ check_equal "it begins with what was recorded" "2 traces, machines alpha, beta, 
     "$(head -n 1 out)"
 says "... and says what was lost" "dpm: alpha: 3 records were lost"
 for title in 'What was found' Processes 'Who sent to whom' Connections Parallelism 'The longest path' \
-    'Ways that requests took'; do
+    'Paths of requests'; do
     check_equal "there is: $title" 1 "$(grep -cx "$title" out)"
 done
 check_equal "each table says what shows all of it" "$(grep -c '^[A-Z][a-z ]*$' out)" \

@@ -237,7 +237,7 @@ static void tables_have_a_heading_and_titles(void **state)
         text, "1 trace, machine host, 1.50 s, 1,234,567 events, 3 lost, not complete\n", 70);
     assert_int_equal(count_lines_with(text, "Processes"), 1);
     assert_int_equal(count_lines_with(text, "Who sent to whom"), 1);
-    assert_int_equal(count_lines_with(text, "Paths"), 1);
+    assert_int_equal(count_lines_with(text, "Connections"), 1);
     assert_int_equal(count_lines_with(text, "MACHINE"), 0); /* there is only one */
     assert_int_equal(count_lines_with(text, "p1[101] 10.0.0.9:80"), 1);
     assert_int_equal(count_lines_with(text, "p1[101] 10.0.0.1:1"), 1);
@@ -424,7 +424,7 @@ static void statistics_json_has_its_keys(void **state)
                 "duration_ns complete by "
                 "machines clocks local "
                 "remote "
-                "connections ended reused own_cost matching counts_only split");
+                "connections ended own_cost matching");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process,
                 "id machine pid parent name user user_name cgroup cgroup_name container "
@@ -449,7 +449,7 @@ static void statistics_json_has_its_keys(void **state)
     assert_int_equal(json_array_size(json_object_get(pair, "to")), 2);
     json_t *path = json_array_get(json_object_get(json, "paths"), 0);
     expect_keys(path, "kind local remote ends sent received size dropped duplicates connections "
-                      "ended reused network " RATES_QUEUE_AND_TIMES);
+                      "ended network " RATES_QUEUE_AND_TIMES);
     json_t *ends = json_object_get(path, "ends");
     assert_int_equal(json_array_size(ends), 2);
     assert_int_equal(json_integer_value(json_array_get(json_array_get(ends, 0), 0)), 3);
