@@ -79,10 +79,15 @@ static void check_path(struct tape *tapes, uint64_t longest)
     struct problem problem = {""};
     struct history *history = tapes_history(tapes);
 
-    PROMISE(critical_path_find(history, &options, &reading, &problem) == 0);
+    PROMISE(critical_path_new(history, &options, &reading, &problem) == 0);
+    const struct analysis analysis = critical_path_analysis(reading);
+    PROMISE(analyses_read_all(history, &analysis, 1, &problem) == 0);
+    PROMISE(critical_path_find(reading, &problem) == 0);
     history_free(history);
     history = tapes_history(tapes);
-    PROMISE(critical_path_attribute(reading, history, &path, &problem) == 0);
+    critical_path_again(reading, history);
+    PROMISE(analyses_read_all(history, &analysis, 1, &problem) == 0);
+    PROMISE(critical_path_finish(reading, &path, &problem) == 0);
     PROMISE(path->longest == longest);
     PROMISE(path->cpu + path->delay + path->outside == longest);
     critical_path_free(path);

@@ -508,12 +508,12 @@ static const char *why_unnamed(enum end_reason reason)
 }
 
 /* What became of the recording, in figures of the trace itself. */
-static void tell_result(const struct recording *recording, const struct source_state *state)
+static void tell_result(const struct recording *recording, const struct analyses_found *found)
 {
     uint64_t noted = 0, unnamed = symbols_unnamed(recording->symbols, &noted);
 
     command_say_to(recording->messages, "%" PRIu64 " records, %" PRIu64 " lost, in %s",
-                   state->records, state->lost, recording->path);
+                   found->records, found->run.recorded.lost, recording->path);
     if (unnamed > 0)
         command_say_to(recording->messages,
                        "%" PRIu64 " of %" PRIu64 " program counters have no name: %s", unnamed,
@@ -521,57 +521,58 @@ static void tell_result(const struct recording *recording, const struct source_s
     recording->metering.operations->report(recording->metering.meter, say, recording->messages);
 }
 
-/* So many take half a second; of more the report waits until it is asked for. */
+/* The analyses besides the statistics read up to so many, which takes half a second; of more the report waits until it is
+ * asked for. */
 #define ANALYSED_MOST 500000
 
-/* The analyses besides the statistics: they read the trace three times, the path in a scratch file. If one of them
- * cannot be made, that is said, and is no reason not to report the others. */
-static void analyse(const struct recording *recording, const struct trace_names *names,
-                    struct critical_path **path, struct causality **causality)
+/* If one of them could not be made, that is said, and is no reason not to report the others. */
+static void say_what_is_missing(const struct recording *recording,
+                                const struct analyses_found *found)
 {
-    struct path_picture no_picture = {0};
-    struct problem problem = {""};
-
-    if (recording->records > ANALYSED_MOST)
-        return;
-    if (read_longest_path(names, &no_picture, path, &problem) < 0)
-        command_say_to(recording->messages, "the longest path: %s", problem.text);
-    if (read_requests(names, causality, &problem) < 0)
-        command_say_to(recording->messages, "requests: %s", problem.text);
+    if (found->path_problem.text[0] != '\0')
+        command_say_to(recording->messages, "the longest path: %s", found->path_problem.text);
+    if (found->causality_problem.text[0] != '\0')
+        command_say_to(recording->messages, "requests: %s", found->causality_problem.text);
 }
 
-static int report(struct recording *recording, const struct report *found, struct problem *problem)
+static int report(const struct recording *recording, const struct analyses_found *found,
+                  const char *traces, struct problem *problem)
 {
-    const char *paths[] = {recording->path};
-    struct show_options options = {.findings = found};
-    struct source *source;
-    int result = trace_open(paths, 1, &source, problem);
+    const struct report found_in = {
+        .communication = found->communication,
+        .path = found->path,
+        .causality = found->causality,
+        .traces = traces,
+    };
 
-    if (result < 0)
-        return result;
-    result = show_report(source, recording->messages, &options, problem);
-    if (result >= 0)
-        tell_result(recording, &source->states[0]);
-    trace_close(source);
-    if (result >= 0 && (fflush(recording->messages) == EOF || ferror(recording->messages)))
+    say_what_is_missing(recording, found);
+    if (show_recorded(&found_in, recording->messages) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory for the report");
+    tell_result(recording, found);
+    if (fflush(recording->messages) == EOF || ferror(recording->messages))
         return problem_set(problem, -EIO, "the report could not be written: %s", strerror(errno));
-    return result;
+    return 0;
 }
 
 int recording_report(struct recording *recording, struct problem *problem)
 {
     const char *paths[] = {recording->path};
     const struct trace_names names = {.at = paths, .count = 1, .quiet = true};
-    struct critical_path *path = NULL;
-    struct causality *causality = NULL;
+    const struct causality_options requests = {0};
+    bool analysed = recording->records <= ANALYSED_MOST;
+    const struct analyses_wanted wanted = {
+        .statistics = true,
+        .path = analysed ? &report_path_options : NULL,
+        .causality = analysed ? &requests : NULL,
+        .goes_on = true,
+    };
     char *quoted = trace_names_quoted(&names);
+    struct analyses_found found;
+    int result = read_analyses(&names, &wanted, &found, problem);
 
-    analyse(recording, &names, &path, &causality);
-    const struct report found = {
-        .path = path, .causality = causality, .traces = quoted == NULL ? "" : quoted};
-    int result = report(recording, &found, problem);
-    critical_path_free(path);
-    causality_free(causality);
+    if (result == 0)
+        result = report(recording, &found, quoted == NULL ? "" : quoted, problem);
+    found_done(&found);
     free(quoted);
     return result;
 }

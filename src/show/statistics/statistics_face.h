@@ -13,6 +13,10 @@ int show_statistics_json(const struct communication *communication, FILE *file,
 int show_statistics_csv(const struct communication *communication, FILE *file,
                         const struct show_options *options);
 
+/* The tables alone, without heading and grounds. Returns 0 or -ENOMEM. */
+int print_statistics_tables(const struct communication *communication, FILE *file,
+                            const struct show_options *options);
+
 /* ---- statistics_grounds.c ---- */
 
 /* What was recorded, one line; and what the result rests on, a paragraph each. */
