@@ -197,6 +197,9 @@ struct causality {
 
 void causality_free(struct causality *causality);
 
+/* All paths, the commonest first, which the caller frees; NULL: out of memory. */
+const struct causality_path **causality_commonest(const struct causality *causality);
+
 /* ---- making it ---- */
 
 struct causality_analysis;

@@ -59,13 +59,6 @@ int report_find(const struct report *report, struct report_content *content);
 int report_tabulate(const struct report *report, struct report_content *content);
 void report_content_done(struct report_content *content);
 
-/* Adds a finding; sets `failed`. */
-void report_say(struct report_content *content, const char *topic, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Findings about work and who does it (report_load.c). Returns 0 or -ENOMEM. */
-int report_find_load(const struct report *report, struct report_content *content);
-
 /* ---- who sends to whom, as a graph (report_traffic.c) ---- */
 
 struct traffic_node {
@@ -104,14 +97,5 @@ bool report_tells_row(const struct parallelism *parallelism, size_t row);
 /* "A = nginx[1], C = nginx[2]": who has the letters of a string; as many as have room. */
 #define REPORT_LETTERS_SIZE 1024
 void report_letters(const struct causality *causality, const char *string, char *text, size_t size);
-
-/* The strings of requests, the commonest first, which the caller frees; NULL: out of memory. */
-const struct causality_path **report_commonest(const struct causality *causality);
-
-/* Whether a row tells something: without delays step delay is step max, and step max is that of any assignment. */
-bool report_tells_row(const struct parallelism *parallelism, size_t row);
-
-/* The strings of requests, the commonest first, which the caller frees; NULL: out of memory. */
-const struct causality_path **report_commonest(const struct causality *causality);
 
 #endif

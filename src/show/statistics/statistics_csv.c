@@ -3,6 +3,7 @@
  * statistics_csv.c: one table of the communication statistics for spreadsheets (RFC 4180): a heading,
  * then every row, with plain figures. Columns are stable; dpm-stats(1) describes them.
  */
+#include "analysis/statistics/statistics_figures.h"
 #include "show/statistics/statistics_face.h"
 #include "show/statistics/statistics_words.h"
 

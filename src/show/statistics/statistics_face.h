@@ -92,16 +92,4 @@ const struct communication_pair **ordered_pairs(const struct communication *comm
 const struct communication_path **ordered_paths(const struct communication *communication,
                                                 enum show_order order);
 
-/* Those whose receivers or messages have waited longest first, whatever order was asked for. */
-const struct communication_pair **pairs_by_wait(const struct communication *communication);
-
-/* ns: the receiver for messages, and messages, or the sender without room, for the receiver. */
-uint64_t pair_waited(const struct communication_pair *pair);
-
-/* Of these two the sender waited longer. */
-bool sender_is_blocked(const struct communication_pair *pair);
-
-/* Of a pair that waited: its receiver has, rather than its messages or its sender. */
-bool sender_is_late(const struct communication_pair *pair);
-
 #endif

@@ -108,44 +108,6 @@ const struct communication_pair **ordered_pairs(const struct communication *comm
     return (const struct communication_pair **)rows;
 }
 
-bool sender_is_blocked(const struct communication_pair *pair)
-{
-    return histogram_sum(&pair->times.of[TIME_SENDER_BLOCKED]) >
-           histogram_sum(&pair->times.of[TIME_MESSAGE_WAIT]);
-}
-
-/* A sender that has no room and its messages in the queue wait at the same time. */
-static uint64_t waited_for_receiver(const struct communication_pair *pair)
-{
-    return histogram_sum(
-        &pair->times.of[sender_is_blocked(pair) ? TIME_SENDER_BLOCKED : TIME_MESSAGE_WAIT]);
-}
-
-uint64_t pair_waited(const struct communication_pair *pair)
-{
-    return histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]) + waited_for_receiver(pair);
-}
-
-bool sender_is_late(const struct communication_pair *pair)
-{
-    return histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]) > waited_for_receiver(pair);
-}
-
-const struct communication_pair **pairs_by_wait(const struct communication *communication)
-{
-    size_t count = communication->pair_count;
-    struct sort_key *keys = calloc(count + 1, sizeof(*keys));
-
-    if (keys == NULL)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        keys[i] =
-            (struct sort_key){&communication->pairs[i], pair_waited(&communication->pairs[i]), ""};
-    const void **rows = sorted(keys, count);
-    free(keys);
-    return (const struct communication_pair **)rows;
-}
-
 const struct communication_path **ordered_paths(const struct communication *communication,
                                                 enum show_order order)
 {

@@ -113,16 +113,6 @@ void others_text(size_t count, char text[UNIT_SIZE])
     snprintf(text, UNIT_SIZE, "others (%zu)", count);
 }
 
-double queue_mean(const struct queue_length *queue, uint64_t duration)
-{
-    return duration == 0 ? 0 : (double)queue->wait / (double)duration;
-}
-
-double queue_mean_over_operations(const struct queue_length *queue)
-{
-    return queue->operations == 0 ? 0 : (double)queue->messages_sum / (double)queue->operations;
-}
-
 size_t shown_rows(size_t count, const struct show_options *options)
 {
     return options->all || count < LARGEST ? count : LARGEST;

@@ -47,10 +47,6 @@ void left_out_text(uint32_t flags, uint32_t kinds, char text[LEFT_OUT_TEXT_SIZE]
 void traffic_text(const struct traffic *traffic, struct traffic_text *text);
 void others_text(size_t count, char text[UNIT_SIZE]);
 
-/* Messages in the queue: the average over time, and over message operations, as the thesis has it. */
-double queue_mean(const struct queue_length *queue, uint64_t duration);
-double queue_mean_over_operations(const struct queue_length *queue);
-
 /* How many of the rows are shown one by one. */
 size_t shown_rows(size_t count, const struct show_options *options);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* waiting_table.c: queues, and who waits for whom, for people. See statistics_face.h. */
+#include "analysis/statistics/statistics_figures.h"
 #include "show/statistics/statistics_face.h"
 #include "show/statistics/statistics_words.h"
 #include "show/text/table.h"
