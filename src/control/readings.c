@@ -17,7 +17,8 @@ const struct critical_path_options report_path_options = {
 
 /* ---- parts ---- */
 
-enum part_of { STATISTICS, THREADS, PROCESSES, PATH, REQUESTS, PART_COUNT };
+/* In the order in which they are finished: the path needs room for more files than its own copy of the graph. */
+enum { STATISTICS, REQUESTS, THREADS, PROCESSES, PATH, PART_COUNT };
 
 /* An analysis that takes part in a reading. */
 struct part {
@@ -139,17 +140,18 @@ static int begin_requests(struct readings *readings, struct problem *problem)
     return 0;
 }
 
-/* ---- after the last event ---- */
+/* ---- after the last event: each gives its memory and its copy of the graph back before the next one is finished ---- */
 
 static int finish_statistics(struct readings *readings, struct problem *problem)
 {
-    return communication_finish(readings->communication, (uint32_t)readings->traces.count,
-                                &readings->found->communication) < 0
-               ? out_of_memory(problem)
-               : 0;
+    int result = communication_finish(readings->communication, (uint32_t)readings->traces.count,
+                                      &readings->found->communication);
+
+    communication_reading_free(readings->communication);
+    readings->communication = NULL;
+    return result < 0 ? out_of_memory(problem) : 0;
 }
 
-/* Their copies of the graph are given back before the next one's is gone through. */
 static int finish_threads(struct readings *readings, struct problem *problem)
 {
     int result = parallelism_finish(readings->threads, &readings->found->run.threads, problem);
@@ -178,10 +180,12 @@ static int finish_path(struct readings *readings, struct problem *problem)
 
 static int finish_requests(struct readings *readings, struct problem *problem)
 {
-    return causality_finish(readings->causality, (uint32_t)readings->traces.count,
-                            &readings->found->causality) < 0
-               ? out_of_memory(problem)
-               : 0;
+    int result = causality_finish(readings->causality, (uint32_t)readings->traces.count,
+                                  &readings->found->causality);
+
+    causality_analysis_free(readings->causality);
+    readings->causality = NULL;
+    return result < 0 ? out_of_memory(problem) : 0;
 }
 
 /* ---- the first reading ---- */
@@ -189,10 +193,12 @@ static int finish_requests(struct readings *readings, struct problem *problem)
 typedef int step_function(struct readings *readings, struct problem *problem);
 
 static step_function *const begins[PART_COUNT] = {
-    begin_statistics, begin_threads, begin_processes, begin_path, begin_requests,
+    [STATISTICS] = begin_statistics, [REQUESTS] = begin_requests, [THREADS] = begin_threads,
+    [PROCESSES] = begin_processes,   [PATH] = begin_path,
 };
 static step_function *const finishes[PART_COUNT] = {
-    finish_statistics, finish_threads, finish_processes, finish_path, finish_requests,
+    [STATISTICS] = finish_statistics, [REQUESTS] = finish_requests, [THREADS] = finish_threads,
+    [PROCESSES] = finish_processes,   [PATH] = finish_path,
 };
 
 static int begin_parts(struct readings *readings, struct problem *problem)

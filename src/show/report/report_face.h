@@ -59,28 +59,7 @@ int report_find(const struct report *report, struct report_content *content);
 int report_tabulate(const struct report *report, struct report_content *content);
 void report_content_done(struct report_content *content);
 
-/* ---- who sends to whom, as a graph (report_traffic.c) ---- */
-
-struct traffic_node {
-    const char *name;       /* party_text(); "others" */
-    struct traffic traffic; /* sent and received */
-};
-
-/* Nodes with heavy traffic between them stand near each other. */
-struct traffic_graph {
-    struct traffic_node *nodes;
-    size_t count;
-    struct traffic *sent; /* [count * count]: from row to column */
-    struct traffic most;  /* the greatest of `sent`, without others */
-    size_t others;        /* parties that share the last node; 0: there is no such node */
-    struct arena memory;
-};
-
-/* The `most` parties with most traffic, and one node of the others; processes without traffic are nodes, too. Returns
- * 0 or -ENOMEM; traffic_graph_done either way. */
-int traffic_graph_make(const struct communication *communication, size_t most,
-                       struct traffic_graph *graph);
-void traffic_graph_done(struct traffic_graph *graph);
+/* ---- drawings ---- */
 
 /* 0 to 1: how dark or wide it is drawn, by the root of its share, so that little is still seen. */
 double traffic_weight(uint64_t part, uint64_t most);
