@@ -866,44 +866,6 @@ static void any_record_is_shown(void **state)
     }
 }
 
-/* ---- a whole source ---- */
-
-static int one_record(struct source *source, struct event *ret_event, uint64_t *ret_complete,
-                      struct problem *problem)
-{
-    static union any_record record;
-
-    (void)ret_complete;
-    if (source->states[0].records == 2)
-        return problem_set(problem, -EIO, "unreadable");
-    if (source->states[0].records++ == 1)
-        return SOURCE_END;
-    record = make_record(EVENT_BLOCK, 1);
-    *ret_event = (struct event){&record.header, 0, OFFSET};
-    return SOURCE_RECORD;
-}
-
-static void a_source_is_reported(void **state)
-{
-    struct source_state source_state = {.complete = true, .end_reason = END_COMPLETE};
-    struct source source = {.next = one_record, .origins = 1, .states = &source_state};
-    struct show_options options = {0};
-    struct problem problem;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-
-    (void)state;
-    assert_non_null(file);
-    assert_int_equal(show_report(&source, file, &options, &problem), 0);
-    assert_int_equal(fflush(file), 0);
-    assert_int_equal(count_lines_with(text, "1 trace, machine unknown, 0 ns, 1 events, 0 lost"), 1);
-    assert_int_equal(show_report(&source, file, &options, &problem), -EIO);
-    assert_string_equal(problem.text, "unreadable");
-    fclose(file);
-    free(text);
-}
-
 /* ---- matching ---- */
 
 static void limits_that_were_met_are_told(void **state)
@@ -947,7 +909,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(records_have_their_keys, know_some, forget_all),
         cmocka_unit_test_setup_teardown(record_json_has_the_values, know_some, forget_all),
         cmocka_unit_test_setup_teardown(any_record_is_shown, know_some, forget_all),
-        cmocka_unit_test(a_source_is_reported),
         cmocka_unit_test(limits_that_were_met_are_told),
     };
 

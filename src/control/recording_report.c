@@ -30,14 +30,14 @@ static const char *why_unnamed(enum end_reason reason)
 }
 
 /* What became of the recording, in figures of the trace itself. */
-static void tell_result(const struct recording_command *command, const struct source_state *state)
+static void tell_result(const struct recording_command *command, const struct analyses_found *found)
 {
     const struct recording *recording = &command->recording;
     uint64_t noted = 0, unnamed = symbols_unnamed(recording->symbols, &noted);
     char skips[SKIPPED_TEXT_SIZE];
 
     command_say_to(command->messages, "%" PRIu64 " records, %" PRIu64 " lost, in %s",
-                   state->records, state->lost, recording->path);
+                   found->records, found->run.recorded.lost, recording->path);
     if (unnamed > 0)
         command_say_to(command->messages,
                        "%" PRIu64 " of %" PRIu64 " program counters have no name: %s", unnamed,
@@ -49,58 +49,58 @@ static void tell_result(const struct recording_command *command, const struct so
     recording->meter->report(recording->meter, say, command->messages);
 }
 
-/* So many take half a second; of more the report waits until it is asked for. */
+/* The other analyses read up to so many records, which takes half a second; above that the report leaves them to
+ * dpm report. */
 #define ANALYSED_MOST 500000
 
-/* The analyses besides the statistics: they read the trace three times, the path in a scratch file. If one of them
- * cannot be made, that is said, and is no reason not to report the others. */
-static void analyse(const struct recording_command *command, const struct trace_names *names,
-                    struct critical_path **path, struct causality **causality)
+/* If one of them failed, the others are reported all the same. */
+static void say_what_is_missing(const struct recording_command *command,
+                                const struct analyses_found *found)
 {
-    struct path_picture no_picture = {0};
-    struct problem problem = {""};
-
-    if (command->recording.records > ANALYSED_MOST)
-        return;
-    if (read_longest_path(names, &no_picture, path, &problem) < 0)
-        command_say_to(command->messages, "the longest path: %s", problem.text);
-    if (read_requests(names, causality, &problem) < 0)
-        command_say_to(command->messages, "requests: %s", problem.text);
+    if (found->path_problem.text[0] != '\0')
+        command_say_to(command->messages, "the critical path: %s", found->path_problem.text);
+    if (found->causality_problem.text[0] != '\0')
+        command_say_to(command->messages, "requests: %s", found->causality_problem.text);
 }
 
-static int report(const struct recording_command *command, const struct report *found,
-                  struct problem *problem)
+static int report(const struct recording_command *command, const struct analyses_found *found,
+                  const char *traces, struct problem *problem)
 {
-    const char *paths[] = {command->recording.path};
-    struct show_options options = {.findings = found};
-    struct source *source;
-    int result = trace_open(paths, 1, &source, problem);
+    const struct report found_in = {
+        .communication = found->communication,
+        .path = found->path,
+        .causality = found->causality,
+        .traces = traces,
+    };
 
-    if (result < 0)
-        return result;
-    result = show_report(source, command->messages, &options, problem);
-    if (result >= 0)
-        tell_result(command, &source->states[0]);
-    trace_close(source);
-    if (result >= 0 && (fflush(command->messages) == EOF || ferror(command->messages)))
+    say_what_is_missing(command, found);
+    if (show_recorded(&found_in, command->messages) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory for the report");
+    tell_result(command, found);
+    if (fflush(command->messages) == EOF || ferror(command->messages))
         return problem_set(problem, -EIO, "the report could not be written: %s", strerror(errno));
-    return result;
+    return 0;
 }
 
 int recording_report(struct recording_command *command, struct problem *problem)
 {
     const char *paths[] = {command->recording.path};
     const struct trace_names names = {.at = paths, .count = 1, .quiet = true};
-    struct critical_path *path = NULL;
-    struct causality *causality = NULL;
+    const struct causality_options requests = {0};
+    bool analysed = command->recording.records <= ANALYSED_MOST;
+    const struct analyses_wanted wanted = {
+        .statistics = true,
+        .path = analysed ? &report_path_options : NULL,
+        .causality = analysed ? &requests : NULL,
+        .goes_on = true,
+    };
     char *quoted = trace_names_quoted(&names);
+    struct analyses_found found;
+    int result = read_analyses(&names, &wanted, &found, problem);
 
-    analyse(command, &names, &path, &causality);
-    const struct report found = {
-        .path = path, .causality = causality, .traces = quoted == NULL ? "" : quoted};
-    int result = report(command, &found, problem);
-    critical_path_free(path);
-    causality_free(causality);
+    if (result == 0)
+        result = report(command, &found, quoted == NULL ? "" : quoted, problem);
+    found_done(&found);
     free(quoted);
     return result;
 }

@@ -583,9 +583,9 @@ const struct identities *history_identities(const struct history *history)
     return history->identities;
 }
 
-void history_leave_out_rooms(struct history *history)
+void history_find_rooms(struct history *history)
 {
-    history->leaves_out_rooms = true;
+    history->finds_rooms = true;
 }
 
 struct identities *history_share_identities(struct history *history)

@@ -115,8 +115,7 @@ static int hand_out_receive(struct history *history, struct end *end, struct str
     stream->full = 0;
     if (record->header.id == EVENT_RECEIVE && record->message.bytes == 0)
         return 0;
-    return end->external || history->leaves_out_rooms ? 0
-                                                      : note(history, end, stream, record, event);
+    return end->external || !history->finds_rooms ? 0 : note(history, end, stream, record, event);
 }
 
 /* ---- the end of a file ---- */

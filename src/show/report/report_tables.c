@@ -10,6 +10,7 @@
  *      The longest path      dpm path
  *      Paths of requests     dpm causality
  */
+#include "analysis/statistics/statistics_figures.h"
 #include "show/parallelism/critical_path_face.h"
 #include "show/parallelism/parallelism_face.h"
 #include "show/report/report_face.h"
@@ -202,7 +203,7 @@ static int add_requests(const struct causality *causality, struct report_content
     };
     struct report_table *table = begin_table(content, REPORT_REQUESTS, "Paths of requests",
                                              "dpm causality --all", columns, ARRAY_SIZE(columns));
-    const struct causality_path **rows = report_commonest(causality);
+    const struct causality_path **rows = causality_commonest(causality);
     size_t shown = first_rows(content, table, causality->path_count);
     char cells[5][UNIT_SIZE], letters[REPORT_LETTERS_SIZE];
     uint64_t all = 0;

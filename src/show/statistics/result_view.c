@@ -5,6 +5,7 @@
  *      rows, in order --> those that have what the table needs --> the first of them, a line each
  *                                                              '-> the others, one line of sums
  */
+#include "analysis/statistics/statistics_figures.h"
 #include "show/statistics/results.h"
 
 #include "show/statistics/statistics_face.h"

@@ -5,6 +5,7 @@
  *
  * JSON has the columns in the order of these tables. CSV never moves a column: new ones come at the end of its list.
  */
+#include "analysis/statistics/statistics_figures.h"
 #include "show/statistics/results.h"
 
 #include "show/statistics/statistics_face.h"

@@ -12,6 +12,7 @@
  *      "late_receivers": [ ... ],
  *      "paths": [ ... ]}
  */
+#include "analysis/statistics/statistics_figures.h"
 #include "show/statistics/results.h"
 #include "show/statistics/statistics_face.h"
 

@@ -92,7 +92,7 @@ static int print_kind(const struct result_kind *kind, const struct communication
 
 /* ---- all of it ---- */
 
-static int print_tables(const struct communication *communication, FILE *file,
+int print_statistics_tables(const struct communication *communication, FILE *file,
                         const struct show_options *options)
 {
     int result = 0;
@@ -106,34 +106,20 @@ static int print_tables(const struct communication *communication, FILE *file,
     return result;
 }
 
-/* Which command tells more: of everything, or of what was not asked. */
-static int print_findings(const struct communication *communication, const struct report *others,
-                          FILE *file)
-{
-    struct report report = *others;
-
-    report.communication = communication;
-    print_title(file, "What was found");
-    int result = show_report_findings(&report, file);
-    if (result <= 0)
-        return result;
-    print_where_more_is(file,
-                        report.path != NULL && report.causality != NULL
-                            ? "more of it"
-                            : "parallelism, the longest path, waits and requests",
-                        "dpm report", report.traces);
-    return 0;
-}
-
 int show_statistics_tables(const struct communication *communication, FILE *file,
                            const struct show_options *options)
 {
     print_statistics_heading(communication, file, options);
-    int result =
-        options->findings == NULL ? 0 : print_findings(communication, options->findings, file);
-    if (result == 0)
-        result = print_tables(communication, file, options);
+    int result = print_statistics_tables(communication, file, options);
     if (result == 0 && !ferror(file))
         print_statistics_grounds(communication, file);
     return result;
+}
+
+int show_statistics(const struct communication *communication, FILE *file,
+                    const struct show_options *options)
+{
+    return options->json  ? show_statistics_json(communication, file, options)
+           : options->csv ? show_statistics_csv(communication, file, options)
+                          : show_statistics_tables(communication, file, options);
 }

@@ -107,11 +107,6 @@ void others_text(size_t count, char text[UNIT_SIZE])
     snprintf(text, UNIT_SIZE, "others (%zu)", count);
 }
 
-double queue_mean(const struct queue_length *queue, uint64_t duration)
-{
-    return duration == 0 ? 0 : (double)queue->wait / (double)duration;
-}
-
 void print_title(FILE *file, const char *title)
 {
     size_t width = terminal_width(file);

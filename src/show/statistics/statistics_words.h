@@ -40,9 +40,6 @@ void left_out_text(uint32_t flags, uint32_t kinds, char text[LEFT_OUT_TEXT_SIZE]
 
 void others_text(size_t count, char text[UNIT_SIZE]);
 
-/* Messages in the queue, averaged over time. */
-double queue_mean(const struct queue_length *queue, uint64_t duration);
-
 /* A heading over a table: bold on a terminal. */
 void print_title(FILE *file, const char *title);
 

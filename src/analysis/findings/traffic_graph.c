@@ -1,44 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_traffic.c: who sends to whom as a graph of few nodes, for drawings. See report_face.h.
+ * traffic_graph.c: who sends to whom as a graph of few nodes. See traffic_graph.h.
  *
- *      pairs --> parties by name --> the heaviest, and one node "others" --> in an order
+ *      pairs --> parties --> the heaviest, and one node of the others --> in an order
  *
- * The order: the heaviest first, then always the one that has most traffic with those that are placed; so
- * those who are active together stand together.
+ * The order: the heaviest first, then always the one that has most traffic with those that have an index; so parties
+ * that are active together stand together.
  */
-#include "show/report/report_face.h"
-#include "show/statistics/statistics_words.h"
+#include "analysis/findings/traffic_graph.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_WEIGHT 0.08 /* of what there is at all: so that it is seen */
-
 /* Every party, while it is made. */
 struct parties {
-    struct intern keys; /* hash of the name */
+    struct intern keys; /* hash of what it is */
     struct traffic_node *nodes;
     size_t capacity;
     uint32_t *place; /* [keys.count]: index of its node in the graph */
 };
 
-static int64_t find_party(struct parties *parties, struct traffic_graph *graph, const char *name)
+static uint64_t hash_of(const struct party *party)
 {
-    size_t size = strlen(name) + 1;
-    int64_t index = intern_add(&parties->keys, hash_bytes(0, name, size));
+    if (party->count > 0)
+        return hash_bytes(1, party->processes, party->count * sizeof(*party->processes));
+    return party->address == NULL ? 0 : hash_bytes(2, party->address, strlen(party->address));
+}
+
+static int64_t find_party(struct parties *parties, const struct party *party)
+{
+    uint32_t count = parties->keys.count;
+    int64_t index = intern_add(&parties->keys, hash_of(party));
 
     if (index < 0 || array_reserve(&parties->nodes, &parties->capacity, (size_t)index + 1,
                                    sizeof(*parties->nodes)) < 0)
         return -ENOMEM;
-    if (parties->nodes[index].name == NULL) {
-        char *kept = arena_allocate(&graph->memory, size);
-        if (kept == NULL)
-            return -ENOMEM;
-        parties->nodes[index].name = memcpy(kept, name, size);
-    }
+    if (index == count)
+        parties->nodes[index] = (struct traffic_node){.party = *party};
     return index;
 }
 
@@ -48,39 +47,30 @@ static void add(struct traffic *sum, const struct traffic *more)
     sum->bytes += more->bytes;
 }
 
-static int64_t party_of(struct parties *parties, const struct communication *communication,
-                        const struct party *party, struct traffic_graph *graph)
-{
-    char name[PARTY_TEXT_SIZE];
-
-    party_text(communication, party, name);
-    return find_party(parties, graph, name);
-}
-
 /* Places of the two parties of a pair. */
-static int parties_of(struct parties *parties, const struct communication *communication,
-                      const struct communication_pair *pair, struct traffic_graph *graph,
+static int parties_of(struct parties *parties, const struct communication_pair *pair,
                       int64_t *ret_from, int64_t *ret_to)
 {
-    *ret_from = party_of(parties, communication, &pair->from, graph);
-    *ret_to = party_of(parties, communication, &pair->to, graph);
+    *ret_from = find_party(parties, &pair->from);
+    *ret_to = find_party(parties, &pair->to);
     return *ret_from < 0 || *ret_to < 0 ? -ENOMEM : 0;
 }
 
 static int collect(struct parties *parties, const struct communication *communication,
                    struct traffic_graph *graph)
 {
-    char name[PROCESS_TEXT_SIZE];
-
+    graph->numbers = calloc(communication->process_count + 1, sizeof(*graph->numbers));
+    if (graph->numbers == NULL)
+        return -ENOMEM;
     for (uint32_t i = 0; i < communication->process_count; i++) {
-        process_text(communication, i, name);
-        if (find_party(parties, graph, name) < 0)
+        graph->numbers[i] = i;
+        if (find_party(parties, &(struct party){&graph->numbers[i], 1, NULL}) < 0)
             return -ENOMEM;
     }
     for (size_t i = 0; i < communication->pair_count; i++) {
         const struct communication_pair *pair = &communication->pairs[i];
         int64_t from, to;
-        if (parties_of(parties, communication, pair, graph, &from, &to) < 0)
+        if (parties_of(parties, pair, &from, &to) < 0)
             return -ENOMEM;
         add(&parties->nodes[from].traffic, &pair->sent);
         if (from != to)
@@ -126,7 +116,8 @@ static int choose(struct parties *parties, size_t most, struct traffic_graph *gr
         parties->place[order[i]] = own ? i : (uint32_t)most;
         struct traffic_node *node = &graph->nodes[own ? i : most];
         add(&node->traffic, &parties->nodes[order[i]].traffic);
-        node->name = own ? parties->nodes[order[i]].name : "others";
+        if (own)
+            node->party = parties->nodes[order[i]].party;
     }
     free(order);
     return 0;
@@ -152,7 +143,7 @@ static int fill(struct parties *parties, const struct communication *communicati
     for (size_t i = 0; i < communication->pair_count; i++) {
         const struct communication_pair *pair = &communication->pairs[i];
         int64_t from, to;
-        if (parties_of(parties, communication, pair, graph, &from, &to) < 0)
+        if (parties_of(parties, pair, &from, &to) < 0)
             return -ENOMEM;
         add(&graph->sent[parties->place[from] * graph->count + parties->place[to]], &pair->sent);
     }
@@ -245,13 +236,6 @@ void traffic_graph_done(struct traffic_graph *graph)
 {
     free(graph->nodes);
     free(graph->sent);
-    arena_done(&graph->memory);
+    free(graph->numbers);
     *graph = (struct traffic_graph){0};
-}
-
-double traffic_weight(uint64_t part, uint64_t most)
-{
-    if (part == 0)
-        return 0;
-    return part >= most ? 1 : fmax(LEAST_WEIGHT, sqrt(show_share(part, most)));
 }
