@@ -20,30 +20,28 @@ static const struct {
     const char *advice;
 } rows[] = {
     {"ptrace()", offsetof(struct ptracemeter_trial, trace), METER_CHECK_MISSING,
-     "a child can be traced", "nothing is metered",
+     "a child can be traced", "the ptrace meter does not work",
      ALLOW "ptrace: docker run --cap-add SYS_PTRACE, or a seccomp profile with ptrace in it; in a "
            "systemd unit SystemCallFilter=ptrace; see also Yama"},
     {"seccomp()", offsetof(struct ptracemeter_trial, filter), METER_CHECK_MISSING,
-     "a filter lets calls pass that do not matter",
-     "only dpm run --meter ptrace --survive works, which does without",
+     "calls that do not matter pass the filter",
+     "only dpm run --meter ptrace --survive works (without a filter)",
      "use --survive; or " ALLOW "seccomp, on a kernel built with CONFIG_SECCOMP_FILTER=y"},
     {"PTRACE_GET_SYSCALL_INFO", offsetof(struct ptracemeter_trial, information),
-     METER_CHECK_MISSING, "calls and their arguments can be told", "no call can be told",
+     METER_CHECK_MISSING, "calls and their arguments can be read", "calls cannot be read",
      "use Linux 5.3 or later"},
     {"process_vm_readv()", offsetof(struct ptracemeter_trial, memory), METER_CHECK_MISSING,
-     "arguments in memory can be read", "what calls are given in memory cannot be read",
+     "arguments in memory can be read", "arguments in memory cannot be read",
      ALLOW "process_vm_readv: docker run --cap-add SYS_PTRACE, or a seccomp profile with it"},
     {"/proc/PID/fd", offsetof(struct ptracemeter_trial, files), METER_CHECK_MISSING,
-     "tells what is behind a descriptor", "sockets and pipes cannot be told from files",
+     "descriptors can be identified", "sockets and pipes look like files",
      "mount -t proc proc /proc"},
     {"pidfd_getfd()", offsetof(struct ptracemeter_trial, descriptors), METER_CHECK_LIMITED,
-     "sockets can be asked who they are",
-     "each new socket is looked for in the list of all, which takes longer",
+     "sockets can be identified", "each new socket is looked up in the list of all (slower)",
      ALLOW "pidfd_getfd: docker run --cap-add SYS_PTRACE, or a seccomp profile with it; Linux 5.6 "
            "or later has it"},
     {"/proc/PID/schedstat", offsetof(struct ptracemeter_trial, schedule), METER_CHECK_LIMITED,
-     "tells CPU times, and whether a call has slept",
-     "there are no CPU times, and waiting is not known",
+     "has CPU times and sleeps", "CPU times and waits are unknown",
      "use a kernel built with CONFIG_SCHED_INFO=y, as distributions' kernels are"},
 };
 
@@ -71,10 +69,10 @@ static void judge(const struct ptracemeter_trial *trial, size_t row, struct mete
     if (check->state == METER_CHECK_OK)
         snprintf(check->detail, sizeof(check->detail), "%s", rows[row].works);
     else if (check->state == METER_CHECK_UNKNOWN)
-        snprintf(check->detail, sizeof(check->detail), "could not be tried");
+        snprintf(check->detail, sizeof(check->detail), "not tried: a check above failed");
     else
         snprintf(check->detail, sizeof(check->detail), "%s: %s",
-                 killed ? "whoever calls it is killed" : strerror(-found), rows[row].lost);
+                 killed ? "the caller is killed" : strerror(-found), rows[row].lost);
     if (check->state == rows[row].without)
         snprintf(check->advice, sizeof(check->advice), "%s", rows[row].advice);
 }
@@ -84,20 +82,19 @@ static void judge_scope(const struct ptracemeter_trial *trial, struct meter_chec
 {
     check->state = METER_CHECK_OK;
     if (trial->scope < 0)
-        snprintf(check->detail, sizeof(check->detail), "is not in force");
+        snprintf(check->detail, sizeof(check->detail), "not active");
     else if (trial->scope <= 1 || trial->trace == 0)
-        snprintf(check->detail, sizeof(check->detail), "ptrace_scope %d, which allows it",
-                 trial->scope);
+        snprintf(check->detail, sizeof(check->detail), "ptrace_scope %d allows it", trial->scope);
     if (trial->scope <= 1 || trial->trace == 0)
         return;
     check->state = METER_CHECK_MISSING;
-    snprintf(check->detail, sizeof(check->detail), "ptrace_scope %d, which forbids %s",
-             trial->scope, trial->scope == 2 ? "it without CAP_SYS_PTRACE" : "it to everybody");
+    snprintf(check->detail, sizeof(check->detail), "ptrace_scope %d forbids %s", trial->scope,
+             trial->scope == 2 ? "it without CAP_SYS_PTRACE" : "it to all");
     snprintf(check->advice, sizeof(check->advice), "%s",
              trial->scope == 2 ? "as root: sysctl kernel.yama.ptrace_scope=1; or setcap "
                                  "cap_sys_ptrace+ep for dpm"
-                               : "it holds until the machine is booted: see /etc/sysctl.d for who "
-                                 "sets kernel.yama.ptrace_scope");
+                               : "it lasts until the next boot; /etc/sysctl.d shows what sets "
+                                 "kernel.yama.ptrace_scope");
 }
 
 bool ptrace_checks(void (*tell)(const struct meter_check *check, void *context), void *context)

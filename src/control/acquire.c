@@ -28,15 +28,18 @@ struct acquire_options {
 enum { NAME = RECORDING_OPTION_END, CGROUP, UNIT, ALL, DURATION };
 
 static const struct command_option acquire_options[] = {
-    {"pid", 'p', {"PID", ARGUMENT_PID}, "this process; repeatable, like the next three"},
-    {"name", NAME, {"NAME", ARGUMENT_PROCESS}, "processes of this name"},
+    {"pid",
+     'p',
+     {"PID", ARGUMENT_PID},
+     "this process; -p, --name, --cgroup and --unit are repeatable"},
+    {"name", NAME, {"NAME", ARGUMENT_PROCESS}, "processes with this name"},
     {"cgroup",
      CGROUP,
      {"PATH", ARGUMENT_CGROUP},
-     "processes in this cgroup and below it: /system.slice"},
+     "processes in this cgroup and below: /system.slice"},
     {"unit", UNIT, {"UNIT", ARGUMENT_UNIT}, "processes of this systemd unit: redis.service"},
-    {"all", ALL, {0}, "every process of the machine but dpm itself"},
-    {"duration", DURATION, {"TIME"}, "end after TIME: 500ms, 10s, 5m, 1h"},
+    {"all", ALL, {0}, "all processes of the machine except dpm"},
+    {"duration", DURATION, {"TIME"}, "stop after TIME: 500ms, 10s, 5m, 1h"},
     {0},
 };
 
@@ -64,7 +67,8 @@ static int take_option(int option, struct acquire_options *options)
         break;
     case DURATION:
         if (parse_duration(optarg, &options->duration) < 0 || options->duration == 0)
-            return command_usage_error("acquire", "'%s' is no time, e.g. 500ms, 10s or 5m", optarg);
+            return command_usage_error(
+                "acquire", "--duration '%s': give a time, e.g. 500ms, 10s or 5m", optarg);
         break;
     default:
         return recording_option("acquire", option, &options->recording);
@@ -97,8 +101,8 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
     if (result >= 0)
         return result;
     if (!chosen(options))
-        return command_usage_error("acquire", "say what to meter: a pid, --name, --cgroup, --unit "
-                                              "or --all");
+        return command_usage_error("acquire",
+                                   "name processes: a pid, --name, --cgroup, --unit or --all");
     return recording_options_done("acquire", &options->recording);
 }
 
@@ -153,8 +157,8 @@ static int acquire(struct acquire_options *options, struct recording *recording,
     if (meter_live(recording->metering.meter) == 0)
         return misses ? -ESRCH
                       : problem_set(problem, -ESRCH,
-                                    "no process that was chosen can be metered: it has ended, or "
-                                    "is the kernel's own");
+                                    "cannot meter any of the chosen processes: they have ended or "
+                                    "are kernel threads");
     if (misses)
         command_say("note: %s", problem->text);
     return meter_begin(recording->metering.meter, ret_processes, problem);
@@ -166,10 +170,10 @@ static void tell_begin(struct recording *recording, size_t processes)
     command_say("metering %zu process%s", processes, processes == 1 ? "" : "es");
     uint32_t unsettled = meter_unsettled(recording->metering.meter);
     if (unsettled > 0)
-        command_say_to(recording->messages,
-                       "of %u directions of UNIX sockets the positions could not be settled: they "
-                       "were never still",
-                       unsettled);
+        command_say_to(
+            recording->messages,
+            "%u UNIX socket directions were too busy to align; their offsets may be wrong",
+            unsettled);
     fflush(recording->messages);
 }
 
@@ -243,7 +247,7 @@ static int record_acquired(struct acquire_options *options, struct recording *re
 static int command_acquire(int argc, char **argv)
 {
     struct acquire_options options = {0};
-    struct recording recording = {.subject = "what was metered runs on"};
+    struct recording recording = {.subject = "the processes run on"};
     sigset_t old_mask;
     int result = parse_options(argc, argv, &options);
 
@@ -261,7 +265,7 @@ static int command_acquire(int argc, char **argv)
 
 const struct command acquire_command = {
     .name = "acquire",
-    .description = "meter processes that run already, record, and report",
+    .description = "record running processes, and report",
     .usage = "[OPTION]... [PID]...",
     .function = command_acquire,
     .operand = {"PID", ARGUMENT_PID},

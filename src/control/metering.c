@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 /* For each call that stops the program; from OVERHEAD in dpm-run(1). */
-#define PTRACE_COST "some 50 us"
+#define PTRACE_COST "about 50 us"
 
 static const char *const words[] = {
     [CHOOSE_AUTO] = "auto", [CHOOSE_KERNEL] = "kernel", [CHOOSE_PTRACE] = "ptrace"};
@@ -120,28 +120,28 @@ static void kernel_report(const void *meter, void (*tell)(const char *sentence, 
     char line[256];
 
     if (meter_lost(meter, RING_CONTROL) + meter_lost(meter, RING_DATA) > skipped)
-        tell("a larger ring loses less, e.g. --ring 64M", context);
+        tell("the buffer was full: try a larger one, e.g. --ring 64M", context);
     if (skipped > 0) {
         command_skipped_text(skipped, line);
         tell(line, context);
     }
     if (lost_paths > 0) {
         snprintf(line, sizeof(line),
-                 "%" PRIu64 " uses of paths are not recorded: no memory to remember them",
+                 "%" PRIu64 " uses of connections are not recorded: out of kernel memory",
                  lost_paths);
         tell(line, context);
     }
     if (resettled > 0) {
         snprintf(line, sizeof(line),
-                 "on %" PRIu32 " older UNIX streams the offsets of what was sent at first are too "
-                 "large: several were sending when their positions were looked for",
+                 "%" PRIu32 " older UNIX sockets have too large first offsets: several threads "
+                 "were sending when the recording began",
                  resettled);
         tell(line, context);
     }
     if (lost_datagrams > 0) {
         snprintf(line, sizeof(line),
-                 "of %" PRIu64 " UDP datagrams received the sender is not known: several threads "
-                 "received from their socket at the same time, or there was no memory",
+                 "%" PRIu64 " received UDP datagrams have no known sender: several threads "
+                 "received from a socket at once, or memory was short",
                  lost_datagrams);
         tell(line, context);
     }
@@ -194,9 +194,9 @@ static int ptrace_open(const struct metering_options *options, void **ret_meter,
     struct ptracemeter *meter;
 
     if ((own.flags & METER_EVENT_FLAGS) == 0)
-        return problem_set(problem, -ENOTSUP,
-                           "the ptrace meter cannot tell when messages come to their receivers, "
-                           "and nothing else is asked for");
+        return problem_set(
+            problem, -ENOTSUP,
+            "the ptrace meter cannot record MESSAGEQUEUED, and --flags asks for nothing else");
     int result = ptracemeter_open(&own, &meter, problem);
 
     if (result >= 0)
@@ -358,7 +358,7 @@ static bool try_kernel(const struct metering_options *options, struct metering *
 
     if (meter_hindered(missing, sizeof(missing))) {
         snprintf(metering->kernel_refused, sizeof(metering->kernel_refused),
-                 "missing: %s; dpm check tells more", missing);
+                 "missing: %s; see dpm check", missing);
         return false;
     }
     if (meter_open(&options->meter, &meter, &problem) < 0) {
@@ -375,7 +375,7 @@ static void append_refused(struct problem *problem, const char *kernel_refused)
     size_t length = strlen(problem->text);
 
     snprintf(problem->text + length, sizeof(problem->text) - length,
-             "; nor does the kernel meter work here (%s)", kernel_refused);
+             "; the kernel meter does not work here either (%s)", kernel_refused);
 }
 
 static int open_it(const struct metering_options *options, enum meter_kind kind,
@@ -407,22 +407,22 @@ void metering_announce(const struct metering *metering, const char *command, FIL
 {
     if (metering->kind == METER_KERNEL) {
         if (metering->operations->left_out(metering->meter) != NULL)
-            command_say_to(messages, "--meter ptrace meters it, too; each call takes " PTRACE_COST
-                                     " longer then");
+            command_say_to(messages,
+                           "--meter ptrace meters it, too, but each call takes " PTRACE_COST
+                           " longer");
         return;
     }
     if (metering->kernel_refused[0] != '\0')
         command_say_to(
             messages,
-            "metering with ptrace, as the kernel meter does not work here (%s); each call "
+            "metering with ptrace because the kernel meter does not work here (%s); each call "
             "that sends, receives or waits takes " PTRACE_COST " longer",
             metering->kernel_refused);
     if (metering->operations->holds_descendants(metering->meter))
-        command_say_to(
-            messages,
-            "if dpm is killed, %s and its descendants are killed with it; --survive lets "
-            "them run on, and costs more",
-            command);
+        command_say_to(messages,
+                       "if dpm is killed, %s and its descendants are killed, too; --survive "
+                       "prevents this, but is slower",
+                       command);
 }
 
 void metering_close(struct metering *metering)

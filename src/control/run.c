@@ -46,13 +46,13 @@ struct run {
 enum { USER = RECORDING_OPTION_END, WAIT, METER, SURVIVE };
 
 static const struct command_option run_options[] = {
-    {"user", USER, {"NAME", ARGUMENT_USER}, "run the command as this user"},
-    {"wait", WAIT, {0}, "end when the last descendant has ended, not when COMMAND has"},
+    {"user", USER, {"NAME", ARGUMENT_USER}, "run COMMAND as this user"},
+    {"wait", WAIT, {0}, "record until the last descendant has ended"},
     {"meter",
      METER,
      {"METER", ARGUMENT_WORD, metering_word},
-     "kernel; ptrace: without privilege, and slower; auto: what works (auto)"},
-    {"survive", SURVIVE, {0}, "with ptrace: COMMAND runs on if dpm is killed; slower still"},
+     "kernel, ptrace (no privilege, slower), or auto: what works (auto)"},
+    {"survive", SURVIVE, {0}, "with ptrace: COMMAND outlives dpm; slower"},
     {0},
 };
 
@@ -219,7 +219,7 @@ static int record_command(struct run *run)
         return result == -ENOENT ? 127 : 126;
     }
     record(run);
-    if (recording_end(&run->recording, " (--wait stays for them)", &problem) < 0)
+    if (recording_end(&run->recording, " (--wait records until they end)", &problem) < 0)
         command_error("%s", problem.text);
     if (recording_report(&run->recording, &problem) < 0)
         command_error("%s", problem.text);
@@ -278,7 +278,7 @@ static int command_run(int argc, char **argv)
 
 const struct command run_command = {
     .name = "run",
-    .description = "meter a command and all its descendants, record, and report",
+    .description = "run a command, record what it and its descendants do, and report",
     .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
     .function = command_run,
     .operand = {"COMMAND", ARGUMENT_COMMAND},

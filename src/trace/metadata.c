@@ -249,13 +249,12 @@ static int check_metadata(const char *text, size_t length, const char *path,
 
     if (find_value(text, length, tracer_line) == NULL || format == NULL)
         return problem_set(problem, -EINVAL,
-                           "%s/metadata: this is no trace of dpm; name a directory that dpm made",
-                           path);
+                           "%s/metadata: not a trace of dpm; name a directory that dpm made", path);
     unsigned long version = strtoul(format, NULL, 10);
     if (version != TRACE_FORMAT)
         return problem_set(problem, -EPROTONOSUPPORT,
-                           "%s/metadata: the trace has format %lu, this dpm reads format %d: "
-                           "read it with the dpm that wrote it",
+                           "%s/metadata: the trace has format %lu, this dpm reads format %d; use "
+                           "the dpm that wrote it",
                            path, version, TRACE_FORMAT);
     if (uuid == NULL || parse_uuid(uuid, ret_uuid) < 0)
         return problem_set(problem, -EBADMSG,

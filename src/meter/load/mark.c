@@ -69,7 +69,7 @@ int meter_acquire(struct meter *meter, pid_t pid, struct problem *problem)
     if (marked < 0)
         return problem_set(problem, marked, "cannot meter process %d: %s", pid, strerror(-marked));
     if (meter->kernel->bss->unmarkable != 0)
-        return problem_set(problem, -ENOMEM, "the kernel has no memory to meter so many threads");
+        return problem_set(problem, -ENOMEM, "out of kernel memory: cannot meter so many threads");
     if (marked == 0)
         return 0;
     note_acquired(meter, pid);
@@ -218,7 +218,8 @@ int meter_begin(struct meter *meter, size_t *ret_processes, struct problem *prob
     *ret_processes = beginning.processes.count;
     intern_done(&beginning.processes);
     if (result < 0)
-        return problem_set(problem, result, "cannot list what the acquired processes hold: %s",
+        return problem_set(problem, result,
+                           "cannot list the open files of the acquired processes: %s",
                            strerror(-result));
     meter->acquired_count = 0;
     meter->kernel->bss->begun_at = clock_now(CLOCK_MONOTONIC);
