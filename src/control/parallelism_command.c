@@ -111,7 +111,7 @@ static const struct command_option parallelism_options[] = {
     {"step",
      OPTION_STEP,
      {"STEP", ARGUMENT_WORD, step_word},
-     "highest model to compute: max, delay or sharing (sharing)"},
+     "highest model to compute after max: delay or sharing (sharing)"},
     {"each", OPTION_EACH, {0}, "each TRACE is a separate run: show median and spread"},
     {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
