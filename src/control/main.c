@@ -123,7 +123,7 @@ int command_flush_output(struct problem *problem)
     int error = flush_error(stdout);
 
     return error == 0 ? 0
-                      : problem_set(problem, -error, "cannot write to standard output: %s",
+                      : problem_set(problem, -error, "cannot write the output: %s",
                                     strerror(error));
 }
 

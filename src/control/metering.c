@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* For each call that stops the program; from OVERHEAD in dpm-run(1). */
+/* For each call that stops the program; from OVERHEAD in dpm-meter(7). */
 #define PTRACE_COST "about 50 us"
 
 static const char *const words[] = {

@@ -276,8 +276,8 @@ int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_
     int result;
     if (size == 0 || size > METADATA_SIZE_MOST) {
         result = problem_set(problem, -EINVAL,
-                             "%s/metadata: has %" PRIu64 " bytes: this is no trace of dpm; name a "
-                             "directory that dpm made",
+                             "%s/metadata: has %" PRIu64
+                             " bytes: not a trace of dpm; name a directory that dpm made",
                              path, size);
         goto out;
     }
