@@ -9,6 +9,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Not by memcmp: what lies between members is anything. */
+static bool same(const struct mapping *one, const struct mapping *other)
+{
+    return one->begin == other->begin && one->end == other->end && one->offset == other->offset &&
+           one->file.device == other->file.device && one->file.inode == other->file.inode &&
+           one->writable == other->writable && one->executable == other->executable &&
+           one->shared == other->shared;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct mapping mapping = {.begin = 1}, again;
@@ -29,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                  mapping.shared ? 's' : 'p', mapping.offset, mapping.file.device >> 20,
                  mapping.file.device & 0xfffff, mapping.file.inode);
         PROMISE(mapping_read(text, &again));
-        PROMISE(memcmp(&mapping, &again, sizeof(mapping)) == 0);
+        PROMISE(same(&mapping, &again));
     } else {
         PROMISE(mapping.begin == 1);
     }

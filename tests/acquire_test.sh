@@ -175,7 +175,8 @@ check "nothing is lost" jq -e '.trace.lost == 0' all.json
 # Threads created after the metering began are told by the program; the bytes they send lie one behind
 # the other in the path, so one that was missed leaves a hole.
 # Several programs are taken over at once, for most of the time goes into loading the meter.
-rounds=${DPM_ROUNDS:-10}
+rounds=3
+! long_ones || rounds=10
 programs=4
 complete=0
 round=0

@@ -84,7 +84,8 @@ for page in small large kept/large; do
     clients="$clients $!"
 done
 sleep 0.5
-check "it is taken over while requests come" take_over -o nginx.trace --ring 64M --name nginx
+# shellcheck disable=SC2046 # one word for each process
+check "it is taken over while requests come" take_over -o nginx.trace --ring 64M $master $(pgrep -P $master)
 begun=$(date +%s.%N)
 for page in $(yes small large proxy/small proxy/large kept/small | head -n 8); do
     get "$page"

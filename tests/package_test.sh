@@ -228,6 +228,7 @@ fi
 # Debian 13, where some packages that ours depends on have other names, and libraries are newer: apt
 # finds what the package needs among Debian 13's packages, and these are extracted, with a shell. This
 # takes a fifth of the time that an installation takes.
+long_ones || finish
 reason=$here
 [ -n "$reason" ] || make_bare 13 trixie --variant=extract --skip=cleanup --include="dash,$scratch/bare-13/package.deb" \
     --hook-dir=/usr/share/mmdebstrap/hooks/file-mirror-automount

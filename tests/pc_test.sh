@@ -142,9 +142,15 @@ traced() {
     timeout 60 "$build/tests/pc-tracer" --unwind 20 "$traced_name.log" "$@" > "$traced_name.out" 2>&1 &
     tracer=$!
 }
-# traced_program: the process of that program, when pc-tracer, which is the child of timeout, has made it.
+# traced_program: the process of that program, when pc-tracer, which is the child of timeout, has made it, and its
+# children.
 traced_program() {
-    parent=$(pgrep -P $tracer) && pgrep -P "$parent"
+    parent=$(pgrep -P $tracer) && parent=$(pgrep -P "$parent") && echo "$parent" && { pgrep -P "$parent" || :; }
+}
+# take_over_traced TRACE: it, and not what others run of the same name.
+take_over_traced() {
+    # shellcheck disable=SC2046 # one word for each process
+    take_over -o "$1" $(traced_program)
 }
 acquired() {
     wait $tracer
@@ -167,7 +173,7 @@ if command -v redis-server > /dev/null; then
     rm -rf redis.trace
     traced redis redis-server --port $port --save "" --appendonly no
     wait_for 10 redis-cli -p $port ping
-    take_over -o redis.trace --name redis-server
+    take_over_traced redis.trace
     redis-benchmark -p $port -n 500 -c 10 -t set,get,lrange_100 -q > out 2>&1
     redis-cli -p $port shutdown nosave
     acquired redis 500
@@ -208,7 +214,7 @@ END
     rm -rf nginx.trace
     traced nginx nginx -c "$scratch/nginx.conf" -e "$scratch/nginx.log"
     wait_for 10 get
-    take_over -o nginx.trace --name nginx
+    take_over_traced nginx.trace
     for _ in 1 2 3 4 5 6 7 8; do
         get
     done
@@ -227,7 +233,7 @@ if command -v iperf3 > /dev/null; then
 
     traced iperf-server iperf3 -s -1 -p $port
     wait_for 10 traced_program
-    take_over -o iperf-server.trace "$(traced_program)"
+    take_over_traced iperf-server.trace
     wait_for 10 timeout 20 iperf3 -c 127.0.0.1 -p $port -n 100M
     acquired iperf-server 100
 else
@@ -258,7 +264,7 @@ if command -v initdb > /dev/null; then
     traced postgres setpriv --reuid nobody --regid nogroup --clear-groups "$(command -v postgres)" \
         -D "$scratch/data/db" -p $port -k "$scratch/data" -c listen_addresses=127.0.0.1
     wait_for 20 ask 'select 1'
-    take_over -o postgres.trace --name postgres
+    take_over_traced postgres.trace
     for _ in 1 2 3 4 5; do
         ask 'select n from generate_series(1, 3000) as s(n)' > out 2>&1
     done

@@ -134,12 +134,19 @@ done
 
 [ "$meter" = kernel ] || finish
 # Hooks: only those that a flag needs are even loaded, and none stays.
-# (Compared with what was there before: somebody else may be metering this machine.)
-our_programs > before
-"$dpm" run -o l.trace --flags send -- sh -c 'bpftool prog show > all' 2> err
-programs_of < all > progs
-check_equal "a hook that a flag needs is loaded" 1 "$(comm -13 before progs | grep -c sock_send)"
-check_equal "a hook that no flag needs is not" 0 \
-    "$(comm -13 before progs | grep -c -E 'sock_recv|sched_switch')"
-check "after the run nothing stays in the kernel" wait_for 5 none_since before
+mkfifo let_go_on
+"$dpm" run -o l.trace --flags send -- sh -c 'echo > begun; read -r line < let_go_on' 2> err &
+pid=$!
+wait_for 20 test -e begun
+programs_of $pid > held
+bpftool prog show | sed -n 's/^\([0-9]*\): .* name \([a-z_]*\).*/\1 \2/p' > all
+: > let_go_on
+wait $pid
+# named PATTERN: how many of the programs that it held have such a name.
+named() {
+    awk -v pattern="$1" 'FNR == NR { held[$1]; next } $1 in held && $2 ~ pattern' held all | wc -l
+}
+check_equal "a hook that a flag needs is loaded" 1 "$(named '^sock_send')"
+check_equal "a hook that no flag needs is not" 0 "$(named '^(sock_recv|sched_switch)')"
+check "after the run nothing stays in the kernel" wait_for 20 are_freed held
 finish

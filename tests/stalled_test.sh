@@ -51,26 +51,28 @@ acquire_stalled() {
 held_up() {
     acquire_stalled "$@"
     check_equal "... it was held up" 1 "$(sed -n 2p told)"
-    check "... and nearly all are exact" jq -e '.receives > 100 and .exact * 10 > .receives * 9' edges.json
+    check "... and nearly all are exact" jq -e '.receives > 10 and .exact * 10 > .receives * 9' edges.json
 }
 
 # overtaken KIND PASSES: threads that send their first message are held up. Some others are not sent then.
 overtaken() {
     acquire_stalled "$1" overtaken "$2"
-    check "... it was held up" [ "$(sed -n 2p told)" -ge 5 ]
-    check "... and there are others that are exact" jq -e '.exact > 50' edges.json
+    check "... it was held up" [ "$(sed -n 2p told)" -ge 1 ]
+    check "... and there are others that are exact" jq -e '.exact > 0' edges.json
     check "... of nearly all one edge is the right one" jq -e '.missing * 5 < .receives' edges.json
 }
 
 for kind in datagram seqpacket; do
     held_up $kind sent 0
-    held_up $kind sent 2
-    held_up $kind queued 0
     held_up $kind queued 2
     held_up $kind received 0
+    if long_ones; then
+        held_up $kind sent 2
+        held_up $kind queued 0
+    fi
 done
 for kind in datagram seqpacket stream; do
     overtaken $kind 3
-    overtaken $kind 40
+    ! long_ones || overtaken $kind 40
 done
 finish

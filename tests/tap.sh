@@ -65,6 +65,11 @@ check_equal() {
     fi
 }
 
+# long_ones: whether to try what takes long and seldom finds a fault, too (./dev test --all).
+long_ones() {
+    [ -n "${DPM_LONG:-}" ]
+}
+
 # skip_all REASON: nothing of this test can be tried here. Ends the test.
 skip_all() {
     echo "1..0 # SKIP $1"

@@ -9,6 +9,10 @@ datagrams=$1/tests/datagrams
 cd "$scratch" || exit 1
 port=$(free_port)
 
+# For a shell, after it has begun who receives at the port: waits until that is so, without sending anything itself.
+bound="until grep -q ':$(printf %04X "$port") .* 0[7A] ' /proc/net/udp /proc/net/udp6 /proc/net/tcp /proc/net/tcp6 ||
+    ! kill -0 \$!; do sleep 0.05; done"
+
 # sum FILE FILTER: of the records the filter lets through, how many and how many bytes.
 sum() {
     jq -r -s "[.[] | select($2)] | \"\(length) \([.[].bytes] | add // 0)\"" "$1"
@@ -49,7 +53,7 @@ check_equal "datagrams after a sendfile call do not continue it" "true [1,2,3] [
 
 if command -v iperf3 > /dev/null; then
     "$dpm" run -o iperf.trace --wait -- sh -c "
-        iperf3 -s -1 -p $port -J > server.json & sleep 0.5
+        iperf3 -s -1 -p $port -J > server.json & $bound
         timeout 20 iperf3 -c 127.0.0.1 -p $port -u -b 50M -l 1000 -t 1 -J > client.json; wait" \
         > out 2> err
     "$dpm" dump --json iperf.trace > iperf.json 2> dump.err
@@ -83,7 +87,7 @@ tap=$!
 if wait_for 5 test -s listening; then
     for address in 127.0.0.1 ::1; do
         "$dpm" run -o tapped.trace --wait --ring 64M -- sh -c "
-            '$datagrams' receive $address $port 0 > receiver & sleep 0.3
+            '$datagrams' receive $address $port 0 > receiver & $bound
             '$datagrams' send $address $port 300 500 1 > sender; wait" > out 2> err
         "$dpm" dump --json tapped.trace > tapped.json 2> dump.err
         check_equal "with a listener to all packets numbers agree, $address" "[300,0]" "$(jq -c -s '
@@ -100,7 +104,7 @@ kill $tap 2> /dev/null
 # ---- a receiver that is too slow ----
 
 "$dpm" run -o slow.trace --wait --ring 64M -- sh -c "
-    '$datagrams' receive 127.0.0.1 $port 50 > receiver & sleep 0.3
+    '$datagrams' receive 127.0.0.1 $port 50 > receiver & $bound
     '$datagrams' send 127.0.0.1 $port 4000 900 0 > sender; wait" > out 2> err
 "$dpm" dump --json slow.trace > slow.json 2> dump.err
 "$dpm" stats --json slow.trace > slow.stats
@@ -143,7 +147,7 @@ END
 for address in 127.0.0.1 ::1; do
     rm -rf full.trace
     "$dpm" run -o full.trace --wait --ring 64M -- sh -c "
-        '$datagrams' receive $address $port 500 received.log 5000 > receiver & sleep 0.3
+        '$datagrams' receive $address $port 500 received.log 5000 > receiver & $bound
         '$datagrams' send $address $port 1000 400 20 sent.log > sender; wait" > out 2> err
     "$dpm" dump --matched --json full.trace > full.json 2> dump.err
     check_equal "a full queue, $address: no record is lost" "" "$(grep lost dump.err)"
@@ -223,12 +227,11 @@ talk() {
         '$datagrams' send $2 $port 6 10 0 > /dev/null
         touch $1-ready
         while [ ! -e $1-go ]; do sleep 0.05; done
-        sleep 0.3
         '$datagrams' send $2 $port 300 3000 500" > "$1-west.out" 2> err.west &
     sender=$!
     wait_for 10 test -e "$1-ready"
     timeout 20 "$dpm" run -o "$1-east.trace" -- ip netns exec $east sh -c "
-        touch $1-go; exec '$datagrams' receive $2 $port 0" > "$1-east.out" 2> err.east
+        '$datagrams' receive $2 $port 0 & $bound; touch $1-go; wait" > "$1-east.out" 2> err.east
     wait $sender
     for side in west east; do
         "$dpm" dump --json "$1-$side.trace" > "$1-$side.json" 2> dump.err
