@@ -35,23 +35,23 @@ usage() {
 }
 check_equal "nobody chosen is wrong usage" 2 "$(usage)"
 check_equal "what is no pid is wrong usage" 2 "$(usage 12x)"
-check "... and named" grep -q "'12x' is no process id" err
+check "... and named" grep -q "'12x' is not a process id" err
 check_equal "a wrong duration is wrong usage" 2 "$(usage --duration 3y 1)"
 check_equal "a process that does not exist is an error" 1 "$(usage 4194399)"
 check_equal "... in one line" 1 "$(wc -l < err)"
 check_equal "so is a name that nobody has" 1 "$(usage --name no-such-name -o none.trace)"
-check_equal "... in one line" 'dpm: there is no process named no-such-name' "$(cat err)"
-check_equal "... several, too" "1 dpm: there is no process named no-such-name, in the cgroup /none, of the unit no.service" \
+check_equal "... in one line" 'dpm: no process is named no-such-name' "$(cat err)"
+check_equal "... several, too" "1 dpm: no process is named no-such-name, in the cgroup /none, of the unit no.service" \
     "$(usage --name no-such-name --cgroup /none --unit no -o none.trace) $(cat err)"
 sleep 10 &
-check_equal "beside one that there is it is a note" "0 dpm: note: there is no process named no-such-name" \
+check_equal "beside one that there is it is a note" "0 dpm: note: no process is named no-such-name" \
     "$(usage --pid $! --name no-such-name -o some.trace --duration 10ms) $(grep note: err)"
 kill $!
 check_not "... and leaves no trace behind" test -e none.trace
 check_equal "beside --all nobody is missing" "0 0" \
     "$(usage --all --name no-such-name -o everyone.trace --duration 10ms) $(grep -c note: err)"
 if [ "$(cat /proc/2/comm)" = kthreadd ]; then
-    check_equal "the kernel's own threads are not metered" "1 dpm: no process that was chosen can be metered: it has ended, or is the kernel's own" \
+    check_equal "the kernel's own threads are not metered" "1 dpm: cannot meter any of the chosen processes: they have ended or are kernel threads" \
         "$(usage -o kernel.trace 2) $(cat err)"
 else
     skip "the kernel's own threads" "they are not seen from here"

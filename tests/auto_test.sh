@@ -92,9 +92,9 @@ fi
 poorly "$dpm" run -o poor.trace -- sh -c 'cat < /proc/self/status; exit 7' > out 2> err
 check_equal "without privilege ptrace is taken, and the program's status is dpm's" "7 ptrace" "$? $(taken poor.trace)"
 check "... which has no capability" grep -qE '^CapEff:[[:blank:]]*0*$' out
-check_equal "... in one line: which, why, and what it costs" 1 "$(grep -cE '^dpm: metering with ptrace, as the kernel meter does not work here \(missing: .*CAP_BPF.*\); each call .* takes some [0-9]+ us longer$' err)"
+check_equal "... in one line: which, why, and what it costs" 1 "$(grep -cE '^dpm: metering with ptrace because the kernel meter does not work here \(missing: .*CAP_BPF.*\); each call .* takes about [0-9]+ us longer$' err)"
 check_equal "... and before the program runs: it dies with dpm" 1 \
-    "$(grep -c '^dpm: if dpm is killed, sh and its descendants are killed with it; --survive' err)"
+    "$(grep -c '^dpm: if dpm is killed, sh and its descendants are killed, too; --survive' err)"
 poorly "$dpm" run -o quiet.trace --report report.txt -- sh -c 'cat report.txt >&2' > out 2> early
 check_equal "... with --report in the file" "" "$(grep -v '^dpm: ' early)"
 check "... which has it before the program runs" grep -q '^dpm: if dpm is killed' report.txt
@@ -109,16 +109,16 @@ poorly "$dpm" check --json > check.json 2> err
 check_equal "dpm check says so: exit status 3" '3 [false,true,"ptrace"]' \
     "$? $(jq -c '[.works, .ptrace_works, .run_meter]' check.json)"
 check "... in its last line, too" sh -c "jq -r .summary check.json |
-    grep -q '^dpm run works here with the ptrace meter, .* dpm acquire does not, .*; missing: .*CAP_BPF'"
+    grep -q '^dpm run works here with the ptrace meter (slower); dpm acquire does not work: .*; missing: .*CAP_BPF'"
 poorly "$dpm" run --flags messagequeued -o queued.trace -- touch ran > out 2> err
 check_equal "what ptrace cannot know, alone, is refused" "1 no trace, not run" \
     "$? $([ -e queued.trace ] || echo no trace), $([ -e ran ] || echo not run)"
-check "... with both reasons" grep -q 'cannot tell when messages come .*; nor does the kernel meter work here (missing: ' err
+check "... with both reasons" grep -q 'cannot record MESSAGEQUEUED, .*; the kernel meter does not work here either (missing: ' err
 check_equal "... and with others the trace does not say that it was metered" 0 "$("$dpm" dump --json --type machine poor.trace |
     jq '.meter_flags / 32 | floor % 2')"
 poorly "$dpm" run --meter nothing -- true > out 2> err
 check_equal "a meter that there is not is wrong usage" 2 $?
-check "... and says which there are" grep -q "there are auto, kernel, ptrace" err
+check "... and says which there are" grep -q "choose one of auto, kernel, ptrace" err
 
 # Neither the one nor the other.
 if poorly "$scratch/forbid" error:ptrace true 2> forbid.err || [ "$(id -u)" = 0 ]; then

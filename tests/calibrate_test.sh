@@ -130,7 +130,7 @@ END
 listens
 slow_peer 60
 check 'a peer that takes its time with a header is dropped' \
-    wait_for 60 grep -qx 'dpm: a peer was dropped: Connection timed out' said
+    wait_for 60 grep -qx 'dpm: dropped a peer: Connection timed out' said
 check 'and the next is answered' "$dpm" calibrate --time 1ms -o next.txt "127.0.0.1:$port"
 kill -STOP "$listener"
 "$dpm" calibrate --time 1ms "127.0.0.1:$port" > busy.out 2> busy.err
@@ -154,7 +154,7 @@ slow_peer 0
 wait "$slow"
 wait "$listener"
 check_equal 'who has no descriptor left to answer with gives up' 1 $?
-check_equal 'and says so' "dpm: --listen 127.0.0.1:$port: nobody can be answered any more: Too many open files" \
+check_equal 'and says so' "dpm: --listen 127.0.0.1:$port: cannot answer any more: Too many open files" \
     "$(tail -n 1 full.err)"
 
 # ---- what is wrong ----
@@ -170,23 +170,23 @@ fails() {
 
 fails 'nobody listens' 1 'does .dpm calibrate --listen' "$dpm" calibrate --time 1ms 127.0.0.1:1
 fails 'no port' 2 'give HOST:PORT' "$dpm" calibrate --time 1ms localhost
-fails 'no such port' 2 'there is no such port' "$dpm" calibrate --time 1ms 127.0.0.1:99999
-fails 'no such port to listen at' 2 'there is no such port' "$dpm" calibrate --listen 65536
+fails 'no such port' 2 'no such port' "$dpm" calibrate --time 1ms 127.0.0.1:99999
+fails 'no such port to listen at' 2 'no such port' "$dpm" calibrate --listen 65536
 # All names are checked first: nobody listens at the first machine, which is not what is said.
 long=$(printf 'a%.0s' $(seq 64))
-fails 'one of them no name' 2 'no name of a machine' "$dpm" calibrate --time 1ms 127.0.0.1:1 "$long:7007"
+fails 'one of them no name' 2 'not a host name' "$dpm" calibrate --time 1ms 127.0.0.1:1 "$long:7007"
 fails 'one of them no port' 2 'give HOST:PORT' "$dpm" calibrate --time 1ms 127.0.0.1:1 localhost
 fails 'one of them unknown' 1 '^dpm: no-host.invalid:7007: ' "$dpm" calibrate --time 1ms 127.0.0.1:1 no-host.invalid:7007
 if [ "$(id -u)" = 0 ]; then
-    fails 'this machine has no name' 1 'this machine has no name' \
+    fails 'this machine has no name' 1 'this machine has no host name' \
         unshare -u sh -c "echo > /proc/sys/kernel/hostname && exec '$dpm' calibrate --time 1ms 127.0.0.1:1"
 fi
 fails 'no time' 2 'give a time' "$dpm" calibrate --time soon
 fails 'too much time' 2 'give a time up to 1m' "$dpm" calibrate --time 61s
-fails 'a time for who listens' 2 '[-]-listen stands alone' "$dpm" calibrate --listen 7007 --time 1s
+fails 'a time for who listens' 2 '[-]-listen takes no other option' "$dpm" calibrate --listen 7007 --time 1s
 fails 'no file' 1 'cannot be written' "$dpm" calibrate --time 1ms -o /nowhere/file
-fails 'no port to listen on' 2 'foo: there is no such port' "$dpm" calibrate --listen foo
-fails 'nor to ask' 2 '127.0.0.1:foo: there is no such port' "$dpm" calibrate --time 1ms 127.0.0.1:foo
-fails 'two at once' 2 'stands alone' "$dpm" calibrate --listen 7007 -o file
+fails 'no port to listen on' 2 'foo: no such port' "$dpm" calibrate --listen foo
+fails 'nor to ask' 2 '127.0.0.1:foo: no such port' "$dpm" calibrate --time 1ms 127.0.0.1:foo
+fails 'two at once' 2 'takes no other option' "$dpm" calibrate --listen 7007 -o file
 
 finish

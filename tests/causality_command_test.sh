@@ -257,7 +257,7 @@ check_equal "a pipeline: each line goes all the way" "AB 3" \
 check_equal "... for certain" 1 "$(jq .precision.proved_share pipe.json)"
 
 "$dpm" causality --server sed,nosuch pipe.trace > out 2> err
-check_equal "a server that is not there is named" "0 dpm: note: --server: no process of the traces is nosuch" "$? $(cat err)"
+check_equal "a server that is not there is named" "0 dpm: note: --server: no process nosuch in the traces" "$? $(cat err)"
 
 # ---- what goes wrong ----
 
@@ -270,11 +270,11 @@ fails() {
     "$dpm" causality "$@" > out 2> err
     check_equal "$what" "$status 1" "$? $(grep -c "$said" err)"
 }
-fails "no trace" 2 'which trace'
+fails "no trace" 2 'name a trace'
 fails "no such trace" 1 'nothing.trace' nothing.trace
 fails "a length that there is not" 2 'a number from 2 to 16' --length 17 pipe.trace
 fails "a context that there is not" 2 'a number from 1 to 15' --context 0 pipe.trace
-fails "a diagram of no known kind" 2 'ends with .svg, .dot or .gv' --diagram x.png pipe.trace
+fails "a diagram of no known kind" 2 'the suffix .svg, .dot or .gv' --diagram x.png pipe.trace
 fails "a diagram that cannot be written" 1 'cannot be written' --diagram none/x.svg pipe.trace
 fails "an empty name" 2 'names or pids' --server a,,b pipe.trace
 finish

@@ -94,7 +94,7 @@ check_equal "... for want of CAP_BPF" missing "$(state_of CAP_BPF)"
 check "... and sudo or setcap is the way" sh -c \
     "jq -r '.checks[] | select(.name == \"CAP_BPF\") | .advice' check.json |
         grep -q 'sudo $dpm .*setcap cap_bpf,cap_perfmon+ep $dpm'"
-check "... which dpm run refers to" grep -q 'CAP_BPF.*(dpm check tells more)$' err
+check "... which dpm run refers to" grep -q 'CAP_BPF.*(see dpm check)$' err
 check "... and the summary names what is missing" grep -qx 'dpm run .*; missing: CAP_BPF, CAP_PERFMON' check.txt
 check_equal "... yet the kernel was looked at" ok "$(state_of release)"
 
@@ -113,7 +113,7 @@ if [ $enough = no ]; then
 elif DPM_NO_TRAMPOLINES=1 "$dpm" check --json | jq -e '.checks[] | select(.name == "CAP_NET_ADMIN") | .detail' > with &&
     "$dpm" check --json | jq -e '.checks[] | select(.name == "CAP_NET_ADMIN") | .detail' | cmp -s - with; then
     check_equal "... and UDP" "limited limited" "$(state_of CAP_NET_ADMIN) $(state_of 'the whole meter')"
-    check "... also in the summary" sh -c "tail -n 1 check.txt | grep -q 'within the limits told above'"
+    check "... also in the summary" sh -c "tail -n 1 check.txt | grep -q 'within the limits above'"
 else
     check_equal "... and UDP needs no more" "ok ok" "$(state_of CAP_NET_ADMIN) $(state_of 'the whole meter')"
 fi
@@ -170,7 +170,7 @@ no_cgroup='umount -a -t cgroup2'
 if changed "$no_types" true 2> err; then
     agrees "a kernel without BTF" no changed "$no_types"
     check_equal "... is found" missing "$(state_of BTF)"
-    check "... and dpm run refers to dpm check" grep -q '^dpm: the kernel meter .* BTF .*(dpm check tells more)$' err
+    check "... and dpm run refers to dpm check" grep -q '^dpm: the kernel meter .* BTF .*(see dpm check)$' err
 
     # The same kernel, but in its list of types one tracepoint has another name.
     sed 's/btf_trace_tcp_sendmsg_locked/btf_trace_tcp_sendmsg_LOCKED/' /sys/kernel/btf/vmlinux \
@@ -181,7 +181,7 @@ if changed "$no_types" true 2> err; then
         "$(state_of tcp_sendmsg_locked) $(state_of sock_send_length)"
     check_equal "... with what it costs" "send sendcall" "$(jq -r '.lost_flags | join(" ")' check.json)"
     check_equal "... the version that has it, and what does without" \
-        "use Linux 6.16 or later, or one that allows BPF trampolines, or meter what does without: --kinds udp,unix,pipe" \
+        "use Linux 6.16 or later, or one that allows BPF trampolines, or leave out what needs it: --kinds udp,unix,pipe" \
         "$(advice_of tcp_sendmsg_locked)"
     check "... which works" \
         changed "$no_hook" "$dpm" run --meter kernel -o recordings/kinds --kinds udp,unix --flags all -- true
@@ -191,7 +191,7 @@ if changed "$no_types" true 2> err; then
     check_not "... the others do not" \
         changed "$no_hook" "$dpm" run --meter kernel -o recordings/lost --flags send -- true
     changed "$no_hook" "$dpm" run -o recordings/auto --flags send -- true 2> err
-    check "... but with ptrace" grep -q '^dpm: metering with ptrace, .* no tracepoint tcp_sendmsg_locked ' err
+    check "... but with ptrace" grep -q '^dpm: metering with ptrace .* no tracepoint tcp_sendmsg_locked ' err
     changed "$no_hook" "$dpm" run -o recordings/auto_left --flags "$flags" -- true 2> err
     check_not "... which is not taken for what the kernel meter does" grep -q ptrace err
 else

@@ -117,8 +117,8 @@ under_names() {
 check_equal "--unit follows an alias" "dpm: metering 1 process" "$(under_names "other-$unit")"
 check_equal "... its type need not be named" "dpm: metering 1 process" "$(under_names "other-${unit%.service}")"
 check_equal "... an alias of an alias" "dpm: metering 1 process" "$(under_names "third-$unit")"
-check_equal "... not in circles" 1 "$(under_names "ring-$unit" | grep -c "^dpm: there is no process of the unit r[a-z]*-$unit$")"
-check_equal "... a unit of this name in an earlier folder is none" "dpm: there is no process of the unit overridden-$unit" \
+check_equal "... not in circles" 1 "$(under_names "ring-$unit" | grep -c "^dpm: no process is of the unit r[a-z]*-$unit$")"
+check_equal "... a unit of this name in an earlier folder is none" "dpm: no process is of the unit overridden-$unit" \
     "$(under_names "overridden-$unit")"
 
 recorded all --all
@@ -130,6 +130,6 @@ check_equal "--all: the client says the same of what it has sent" \
     "$(jq -r -s --slurpfile client client.json '
         [$client[0].start.connected[].local_port | tostring | "127.0.0.1:" + .] as $streams |
         map(select(.event == "SEND" and (.local | IN($streams[]))).bytes) | add' records.json)"
-check_equal "a cgroup that does not exist is a plain error" "dpm: there is no process in the cgroup /dpm-no-such-cgroup" \
+check_equal "a cgroup that does not exist is a plain error" "dpm: no process is in the cgroup /dpm-no-such-cgroup" \
     "$("$dpm" acquire --cgroup /dpm-no-such-cgroup -o none.trace 2>&1)"
 finish

@@ -17,7 +17,7 @@ for shell in bash zsh; do
     check "... is what was built to be installed" cmp out \
         "$build/completion/$([ $shell = bash ] || echo _)dpm"
 done
-fails "a shell that it does not know" 2 "completion: 'fish': there are bash and zsh" \
+fails "a shell that it does not know" 2 "completion: 'fish': choose bash or zsh" \
     "$dpm" completion fish
 fails "no shell" 2 'completion: name one shell: bash or zsh' "$dpm" completion
 fails "two shells" 2 'completion: name one shell' "$dpm" completion bash zsh

@@ -282,12 +282,12 @@ chooses '.pid == 100 and (.event == "SEND" or .event == "RECEIVE") and .path == 
 runs "a process that is nowhere is no error" "$dpm" dump --process nobody alpha
 check_equal "... nothing is printed" "" "$(cat out)"
 says "... and it is said" 'dpm: alpha: 3 records were lost' \
-    'dpm: --process nobody: nothing in the trace matches it'
+    'dpm: --process nobody: nothing in the trace matches'
 "$dpm" dump --process nobody --process client --path 1234 --path :80 --path /no alpha > out 2> err
 says "all that is nowhere is said, and only that" 'dpm: alpha: 3 records were lost' \
-    'dpm: --process nobody: nothing in the trace matches it' \
-    'dpm: --path 1234: nothing in the trace matches it' \
-    'dpm: --path /no: nothing in the trace matches it'
+    'dpm: --process nobody: nothing in the trace matches' \
+    'dpm: --path 1234: nothing in the trace matches' \
+    'dpm: --path /no: nothing in the trace matches'
 runs "a process that did nothing of the kind is no error" \
     "$dpm" dump --process worker --type exec alpha
 check_equal "... and is not said to be nowhere" 'dpm: alpha: 3 records were lost' "$(cat out err)"
@@ -318,8 +318,8 @@ check_equal "--user takes the number, too, on every machine" "alpha beta" \
     "$("$dpm" dump --user 1000 --json alpha beta 2> err | jq -r .machine | sort -u | xargs)"
 "$dpm" dump --user carol --container web beta > out 2> err
 says "users and containers that are nowhere are said" \
-    'dpm: --user carol: nothing in the trace matches it' \
-    'dpm: --container web: nothing in the trace matches it'
+    'dpm: --user carol: nothing in the trace matches' \
+    'dpm: --container web: nothing in the trace matches'
 check_equal "STREAM, with names" 'process 1, parent stream 0, user alice, '\
 'cgroup /system.slice/sink.service' \
     "$("$dpm" dump --type stream beta | squeeze | sed 's/.* STREAM //')"
@@ -380,7 +380,7 @@ copy cut
 cut_end cut
 runs "a trace that was cut can be read" "$dpm" dump cut
 check_equal "... all but END" 79 "$(wc -l < out)"
-check "... and is said to be cut" grep -q '^dpm: cut was cut: what came last is missing' err
+check "... and is said to be cut" grep -q '^dpm: cut was cut: its last records are missing' err
 truncate -s -100 cut/control
 runs "so can one with an unfinished packet" "$dpm" dump cut
 # alpha flushes before alpha_others: the 14 PATHs from then on, and what is told after the last
@@ -390,7 +390,7 @@ copy short
 cut_data short
 runs "a trace that lost data after its end" "$dpm" dump short
 says "... is said to be cut, and what is missing counts as lost" \
-    "$(printf 'dpm: short was cut: what came last is missing %s\n%s' \
+    "$(printf 'dpm: short was cut: its last records are missing %s\n%s' \
         '(`dpm repair` closes it for other tools)' 'dpm: short: 25 records were lost')"
 
 # reason NUMBER: a copy of alpha whose END has this reason.
@@ -402,16 +402,16 @@ reason() {
 reason 2
 "$dpm" dump ended > out 2> err
 says "a trace that reached its largest size" \
-    'dpm: ended: the recording stopped when it reached its largest size' \
+    'dpm: ended: the recording stopped at its largest size (--max-size)' \
     'dpm: ended: 3 records were lost'
 reason 3
 "$dpm" dump ended > out 2> err
 says "a trace that could not be written" \
-    'dpm: ended: the recording stopped because it could not be written' \
+    'dpm: ended: the recording stopped because the trace could not be written' \
     'dpm: ended: 3 records were lost'
 reason 4
 "$dpm" dump ended > out 2> err
-says "a trace that was repaired" 'dpm: ended was cut and repaired: what came last is missing' \
+says "a trace that was repaired" 'dpm: ended was cut and repaired: its last records are missing' \
     'dpm: ended: 3 records were lost'
 
 copy damaged
@@ -427,7 +427,7 @@ refuses_what_is_no_trace dump alpha
 
 # ---- wrong usage ----
 
-fails "no trace" 2 'dump: which trace?.*dpm dump --help' "$dpm" dump
+fails "no trace" 2 'dump: name a trace.*dpm dump --help' "$dpm" dump
 fails "an unknown option" 2 "dump: unrecognized option '--colour'" "$dpm" dump --colour alpha
 fails "a short option" 2 "dump: invalid option -- 'j'" "$dpm" dump -j alpha
 fails "an option without its value" 2 "dump: option '--process' requires an argument" \
@@ -436,11 +436,11 @@ fails "a value for an option that has none" 2 "dump: option '--json' takes no ar
     "$dpm" dump --json=yes alpha
 fails "an empty process" 2 'dump: --process needs a value' "$dpm" dump --process '' alpha
 fails "an empty path" 2 'dump: --path needs a value' "$dpm" dump --path= alpha
-fails "no type" 2 'dump: --type needs a type' "$dpm" dump --type , alpha
+fails "no type" 2 'dump: --type: name a type' "$dpm" dump --type , alpha
 fails "an unknown type, and all there are" 2 \
-    "dump: 'sends' is no type of event; .*SEND SENDCALL .*MACHINE END" \
+    "dump: --type 'sends': unknown type; .*SEND SENDCALL .*MACHINE END" \
     "$dpm" dump --type send,sends alpha
-fails "a very long type" 2 "dump: 'x*' is no type" \
+fails "a very long type" 2 "dump: --type 'x*': unknown type" \
     "$dpm" dump --type "$(head -c 5000 /dev/zero | tr '\0' x)" alpha
 fails "--path of types without path" 2 'dump: --path and --type exclude each other' \
     "$dpm" dump --path tcp --type exec,lost,stream alpha

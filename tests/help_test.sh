@@ -28,7 +28,7 @@ fails "an unknown option" 2 "there is no command '--sing'" "$dpm" --sing
 control=$(printf 'a\033[31m\nb')
 fails "a command that would command the terminal" 2 "there is no command 'a?\[31m?b'" "$dpm" "$control"
 fails "a trace of such a name" 1 "a?\[31m?b: cannot be opened" "$dpm" stats "$control"
-fails "an argument like that" 2 "stats: --by 'a?\[31m?b': there are" "$dpm" stats --by "$control" trace
+fails "an argument like that" 2 "stats: --by 'a?\[31m?b': choose one of" "$dpm" stats --by "$control" trace
 fails "help about an unknown command" 2 "there is no command 'sing'" "$dpm" help sing
 fails "half of a command's name" 2 "there is no command 'dum'" "$dpm" dum alpha
 cannot_print "help" "$dpm" help
@@ -92,7 +92,7 @@ fails_usage "run: invalid option -- 'x'" run -x
 fails_usage "stats: invalid option -- 'Z'" stats --json -Zx alpha
 fails_usage "stats: option '--h' is ambiguous" stats --h
 fails_usage "stats: option '--all' takes no argument" stats --all=3
-fails_usage "stats: --every '0': give a time greater than 0, as 100ms, 2s or 5m" stats --every 0 x
+fails_usage "stats: --every '0': give a time greater than 0, e.g. 100ms, 2s or 5m" stats --every 0 x
 for option in $("$dpm" --help | sed -n 's/^  -\(-[a-z]*\).*/\1/p'); do
     check "dpm(1) has -$option" grep -q "^\.Fl $option" "$pages/dpm.1"
 done

@@ -92,7 +92,7 @@ if $less true 2> err; then
     $less "$dpm" run --meter kernel -o less.trace --kinds udp --flags all -- true > out 2> err
     check_equal "UDP alone, where it cannot be metered, is refused" "1 no trace" \
         "$? $([ -e less.trace ] || echo no trace)"
-    check "... and why" grep -q 'UDP is not metered: .* CAP_NET_ADMIN, and nothing else is asked for' err
+    check "... and why" grep -q 'UDP is not metered: .* CAP_NET_ADMIN, and --kinds asks for nothing else' err
     $less "$dpm" run -o less.trace --kinds tcp,udp --flags all --wait -- true > out 2> err
     check_equal "with TCP the rest is metered" 0 $?
     check_equal "... and the trace says what is not" "udp, unix, pipe" \
@@ -107,5 +107,5 @@ refuse() {
     check "... and says so" grep -q "$2" err
 }
 refuse pigeon "'pigeon' is no kind of path; there are: all,tcp,udp,unix,pipe"
-refuse tcp,-tcp 'no kind of path is left'
+refuse tcp,-tcp '[-]-kinds leaves no connection'
 finish

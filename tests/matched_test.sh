@@ -215,7 +215,7 @@ xml.dom.minidom.parse("pipeline.svg")'
 check "... with the processes" grep -q 'gzip\[' pipeline.svg
 "$dpm" graph --format dot --most 100 pipeline.trace > pipeline.dot 2> err
 check "... and dot gets a graph" grep -q '^digraph' pipeline.dot
-check "... what is left out is said" grep -q 'events are drawn, .* left out' err
+check "... what is left out is said" grep -q 'drew .* events, left out' err
 
 # nodes OPTION...: events that are drawn, each with its process and its time in ns after the first one; and into
 # the file ends, between which events something is drawn.
@@ -256,11 +256,11 @@ check_equal "... by its name, what it did since it has had that" \
     "$("$dpm" dump --json --process gzip pipeline.trace | jq -s '[.[] | select(.event != "STREAM")] | length')" \
     "$(wc -l < some)"
 "$dpm" graph --process nobody pipeline.trace > nobody.svg 2> err
-check_equal "... of nobody, and it says so" "dpm: --process nobody: nothing in the trace matches it" "$(cat err)"
+check_equal "... of nobody, and it says so" "dpm: --process nobody: nothing in the trace matches" "$(cat err)"
 "$dpm" graph --process nobody --process gzip pipeline.trace > nobody.svg 2> err
-check "... beside somebody, too" grep -qx 'dpm: --process nobody: nothing in the trace matches it' err
+check "... beside somebody, too" grep -qx 'dpm: --process nobody: nothing in the trace matches' err
 "$dpm" graph --from 1000s pipeline.trace > nothing.svg 2> err
-check_equal "... at no time" "dpm: nothing in the traces matches what was asked for" "$(cat err)"
+check_equal "... at no time" "dpm: no event matches --process, --from and --to" "$(cat err)"
 "$dpm" graph --from 20ms --to 10ms pipeline.trace > out 2> err
 check_equal "... an end before the beginning is wrong usage" "2 0" "$? $(wc -c < out)"
 
@@ -270,11 +270,11 @@ check "by its name a graph for Graphviz" cmp pipeline.gv pipeline.dot
 check "... by --format, if the name does not say" cmp pipeline.txt pipeline.dot
 "$dpm" graph -o pipeline.png pipeline.trace > out 2> err
 check_equal "a name that does not say it is wrong usage" \
-    "2 dpm: graph: --output pipeline.png: its name ends with none of .svg, .dot and .gv: give --format (try: dpm graph --help)" \
+    "2 dpm: graph: --output pipeline.png: use a suffix .svg, .dot or .gv, or give --format (try: dpm graph --help)" \
     "$? $(cat err)"
 "$dpm" graph -o both.svg --format dot pipeline.trace > out 2> err
 check_equal "... or says another than --format" \
-    "2 dpm: graph: --output both.svg: its name says another format than --format (try: dpm graph --help)" "$? $(cat err)"
+    "2 dpm: graph: --output both.svg: its suffix contradicts --format (try: dpm graph --help)" "$? $(cat err)"
 "$dpm" graph --format png pipeline.trace > out 2> err
 check_equal "... a format that there is not is wrong usage" "2 0" "$? $(wc -c < out)"
 "$dpm" graph -o /nowhere/x.svg pipeline.trace > out 2> err

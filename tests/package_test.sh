@@ -36,14 +36,14 @@ check 'the sums of the files are right' sh -c 'cd unpacked && md5sum --quiet -c 
 
 check_equal 'the files' "$({
     echo bin/dpm
-    (cd "$source/man" && ls ./*.1) | sed 's|^\./\(.*\)|share/man/man1/\1.gz|'
+    (cd "$source/man" && ls ./*.[17]) | sed 's|^\./\(.*\.\(.\)\)$|share/man/man\2/\1.gz|'
     echo share/bash-completion/completions/dpm
     echo share/zsh/vendor-completions/_dpm
     echo share/doc/dpm/changelog.gz
     echo share/doc/dpm/copyright
 } | LC_ALL=C sort)" "$(cd unpacked/usr && find . -type f | sed 's|^\./||' | LC_ALL=C sort)"
-for page in "$source"/man/*.1; do
-    check "$(basename "$page") is in it" sh -c "zcat '$share/man/man1/$(basename "$page").gz' |
+for page in "$source"/man/*.[17]; do
+    check "$(basename "$page") is in it" sh -c "zcat '$share/man/man${page##*.}/$(basename "$page").gz' |
         cmp - '$page'"
 done
 check 'the licence' sh -c "head -n $(wc -l < "$source/LICENSE") '$share/doc/dpm/copyright' |

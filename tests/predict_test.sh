@@ -149,22 +149,22 @@ holds 'a machine of twice the speed' two.json \
 check_equal 'one to each machine alone' one-each "$(jq -r '[.rows[].assignment] | unique | join(" ")' alone.json)"
 printf 'machine a\ngzip a\nnosuch a\n* a\n' > nosuch.txt
 "$dpm" parallelism --without nobody --without head --assign nosuch.txt pipe.trace > nosuch.out 2> nosuch.err
-check_equal 'who is not there is named' "0 dpm: note: --without: no process of the traces is nobody
-dpm: note: --assign: no process of the traces is nosuch" "$? $(cat nosuch.err)"
+check_equal 'who is not there is named' "0 dpm: note: --without: no process nobody in the traces
+dpm: note: --assign: no process nosuch in the traces" "$? $(cat nosuch.err)"
 printf 'machine a\ngzip a\n* a\n' > gzip.txt
 printf 'a b 1ms\na a 2ms\nlocal 1us\n' > nosuch.delays
 "$dpm" parallelism --assign gzip.txt --delays nosuch.delays pipe.trace > nosuch.out 2> nosuch.err
-check_equal 'machines that are not there are named' "0 dpm: note: --delays: no two machines are a and b" "$? $(cat nosuch.err)"
+check_equal 'machines that are not there are named' "0 dpm: note: --delays: no machines a and b in the traces" "$? $(cat nosuch.err)"
 "$dpm" parallelism --without gzip --assign gzip.txt pipe.trace > nosuch.out 2> nosuch.err
 check_equal 'who is left out is there' "0 " "$? $(cat nosuch.err)"
 # The path of those that are not left out is that which parallelism knows.
 "$dpm" path --json --without gzip --without nobody pipe.trace > left.json 2> nosuch.err
 holds 'the path without a process' left.json "all(.processes[]; .name != \"gzip\") and .tmax_ns == $(
     jq '[.rows[] | select(.step == "max")][0].tmax_ns' without.json)"
-check_equal '... and who is not there is named' 'dpm: note: --without: no process of the traces is nobody' \
+check_equal '... and who is not there is named' 'dpm: note: --without: no process nobody in the traces' \
     "$(cat nosuch.err)"
 "$dpm" path --assign nosuch.txt pipe.trace > nosuch.out 2> nosuch.err
-check_equal '... of the path, too' "0 dpm: note: --assign: no process of the traces is nosuch" "$? $(cat nosuch.err)"
+check_equal '... of the path, too' "0 dpm: note: --assign: no process nosuch in the traces" "$? $(cat nosuch.err)"
 holds 'without one of them' without.json \
     '([.processes[].name] | index("gzip")) == null and ([.rows[].step] | index("sharing")) == null'
 "$dpm" parallelism --json --edges messages pipe.trace > messages.json
@@ -220,10 +220,10 @@ check "... in per cent above the bound ($(paste -sd ' ' above))" awk '{ percent[
 "$dpm" run -o tsp.trace --report report -- "$1/examples/tsp/tsp" --cities 8 --servers 2 > /dev/null
 "$dpm" parallelism --json --seen-delays tsp.trace > seen.json 2> seen.err
 if only_kernel 'what they are' "it has no MESSAGEQUEUED"; then
-    matches 'what they are' '^dpm: local messages took [0-9.]+ [num]s from SEND to MESSAGEQUEUED, the median of' seen.err
+    matches 'what they are' '^dpm: local messages took [0-9.]+ [num]s from SEND to MESSAGEQUEUED .median of' seen.err
     holds 'they count' seen.json '[.rows[] | select(.assignment == "one-machine") | .tmax_ns] | .[1] > .[0]'
 fi
-matches 'and what they are not' '^dpm: no remote message tells how long it took' seen.err
+matches 'and what they are not' '^dpm: no remote message has a measured delay' seen.err
 
 # ---- threads ----
 
@@ -317,18 +317,18 @@ check_equal 'not when it has ended' '' "$(cat live.err)"
 
 # ---- what is wrong ----
 
-fails 'no trace' 2 'which trace' "$dpm" parallelism
+fails 'no trace' 2 'name a trace' "$dpm" parallelism
 fails 'no such trace' 1 'nowhere' "$dpm" parallelism nowhere
-fails 'no delay' 2 'give a time' "$dpm" parallelism --remote-delay fast pipe.trace
-fails 'a table that falls' 2 'give a time' "$dpm" parallelism --remote-delay 10:1ms,5:2ms pipe.trace
+fails 'no delay' 2 'give a delay' "$dpm" parallelism --remote-delay fast pipe.trace
+fails 'a table that falls' 2 'give a delay' "$dpm" parallelism --remote-delay 10:1ms,5:2ms pipe.trace
 fails 'no number' 2 'give a number from 1' "$dpm" parallelism --per-machine 0 pipe.trace
-fails 'no such step' 2 'there are delay, sharing' "$dpm" parallelism --step none pipe.trace
-fails 'a search without what it makes short' 2 'search needs step sharing' \
+fails 'no such step' 2 'choose one of delay, sharing' "$dpm" parallelism --step none pipe.trace
+fails 'a search without what it makes short' 2 'search needs --step sharing' \
     "$dpm" parallelism --search 2 --step delay pipe.trace
 fails 'no file' 1 'cannot be read' "$dpm" parallelism --assign missing.txt pipe.trace
 fails 'a directory' 1 '^dpm: .: cannot be read: Is a directory$' "$dpm" parallelism --assign . pipe.trace
 for option in --assign --delays; do
-    fails "$option: a line without end" 1 '^dpm: /dev/zero:1: give lines of text of less than 64 KiB$' \
+    fails "$option: a line without end" 1 '^dpm: /dev/zero:1: give lines of less than 64 KiB of text$' \
         timeout 20 "$dpm" parallelism $option /dev/zero pipe.trace
 done
 echo 'gzip nowhere' > bad.txt
@@ -336,20 +336,20 @@ fails 'no such machine' 1 'bad.txt:1: give machine NAME' "$dpm" parallelism --as
 printf 'machine a 0\n' > bad.txt
 fails 'no cores' 1 'bad.txt:1: give a number of cores' "$dpm" parallelism --assign bad.txt pipe.trace
 : > bad.txt
-fails 'no machine' 1 'has no line' "$dpm" parallelism --assign bad.txt pipe.trace
+fails 'no machine' 1 'no line' "$dpm" parallelism --assign bad.txt pipe.trace
 echo 'local often' > bad.txt
 fails 'bad delays' 1 'bad.txt:1: give local DELAY' "$dpm" parallelism --delays bad.txt pipe.trace
 fails 'no such process' 1 'no process of the traces is nobody' "$dpm" path --what-if nobody=2 pipe.trace
 fails 'no speed' 2 'give NAME=SPEED' "$dpm" path --what-if gzip=fast pipe.trace
-fails 'no file for the picture' 2 'ends with .svg, .dot or .gv' "$dpm" path --graph - pipe.trace
-fails 'no kind of picture' 2 '[-]-graph x.png: give a file whose name ends with .svg, .dot or .gv' \
+fails 'no file for the picture' 2 'the suffix .svg, .dot or .gv' "$dpm" path --graph - pipe.trace
+fails 'no kind of picture' 2 '[-]-graph x.png: use a file name with the suffix .svg, .dot or .gv' \
     "$dpm" path --graph x.png pipe.trace
 for option in '--from 0' '--from 1ms' '--to 1ms' '--most 5'; do
     # shellcheck disable=SC2086 # an option and its argument
-    fails "$option of no picture" 2 'are of the picture: give --graph' "$dpm" path $option pipe.trace
+    fails "$option of no picture" 2 'need --graph' "$dpm" path $option pipe.trace
 done
-fails 'two results into one output' 2 '[-]-json and --folded -: one of them' "$dpm" path --json --folded - pipe.trace
-fails 'two assignments' 2 '[-]-as-recorded, --one-machine and --assign: one of them' \
+fails 'two results into one output' 2 '[-]-json and --folded -: give only one' "$dpm" path --json --folded - pipe.trace
+fails 'two assignments' 2 '[-]-as-recorded, --one-machine and --assign: give only one' \
     "$dpm" path --one-machine --as-recorded pipe.trace
 fails 'no room for the picture' 1 'cannot be written' "$dpm" path --json --graph /nowhere/a.svg pipe.trace
 ln -s /dev/full full.svg

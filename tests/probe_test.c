@@ -255,8 +255,8 @@ static void misses_capabilities(void **state)
     (void)state;
     put("/proc/self/status", STATUS("0000000000000000", ALL, "0", "0"));
     probe = judge_machine();
-    expect("CAP_BPF", METER_CHECK_MISSING, "does not have it", "sudo /opt/dpm");
-    expect("CAP_PERFMON", METER_CHECK_MISSING, "does not have it",
+    expect("CAP_BPF", METER_CHECK_MISSING, "lacks it", "sudo /opt/dpm");
+    expect("CAP_PERFMON", METER_CHECK_MISSING, "lacks it",
            "setcap cap_bpf,cap_perfmon+ep /opt/dpm");
     expect("CAP_NET_ADMIN", METER_CHECK_LIMITED, "UDP", "sudo");
     expect("CAP_SETUID", METER_CHECK_LIMITED, "--user", "sudo");
@@ -275,7 +275,7 @@ static void misses_capabilities(void **state)
     assert_false(checks_allow_trial(&probe));
     put("/proc/self/status", STATUS("0000000000200000", ALL, "0", "0"));
     probe = judge_machine();
-    expect("CAP_BPF", METER_CHECK_OK, "CAP_SYS_ADMIN stands for it", "");
+    expect("CAP_BPF", METER_CHECK_OK, "by CAP_SYS_ADMIN", "");
     assert_true(checks_allow_trial(&probe));
     put("/proc/self/status", STATUS("0000000000000000", ALL, "1", "0"));
     judge_machine();
@@ -293,7 +293,7 @@ static void sees_containers(void **state)
     put("/proc/self/uid_map", "         0     100000      65536\n");
     probe = judge_machine();
     expect("user namespace", METER_CHECK_MISSING, "do not count", "on the host");
-    expect("CAP_BPF", METER_CHECK_MISSING, "its own user namespace only", "see user namespace");
+    expect("CAP_BPF", METER_CHECK_MISSING, "only in this user namespace", "see user namespace");
     expect("CAP_SETUID", METER_CHECK_LIMITED, "", "see user namespace");
     assert_false(checks_allow_trial(&probe));
     /* nobody is renumbered, but it is another one */
@@ -474,7 +474,7 @@ static void tells_lost_flags(void **state)
     programs[2] = program("tp_btf/tcp_sendmsg_locked", ANSWER_NO, ANSWER_UNKNOWN);
     assert_int_equal(judge_programs(programs, count), METER_ALL_FLAGS & ~sending);
     expect("tcp_sendmsg_locked", METER_CHECK_MISSING, "lost flags: send,sendcall of tcp",
-           "Linux 6.16 or later, or one that allows BPF trampolines, or meter what does without: "
+           "Linux 6.16 or later, or one that allows BPF trampolines, or leave out what needs it: "
            "--kinds udp,unix");
     programs[2] = program("tp_btf/tcp_sendmsg_locked", ANSWER_YES, ANSWER_NO);
     assert_int_equal(judge_programs(programs, count), METER_ALL_FLAGS & ~sending);
@@ -482,17 +482,17 @@ static void tells_lost_flags(void **state)
            "DPM_DEBUG=1");
     programs[2] = program("tp_btf/tcp_sendmsg_locked", ANSWER_YES, ANSWER_UNKNOWN);
     judge_programs(programs, count);
-    expect("tcp_sendmsg_locked", METER_CHECK_UNKNOWN, "this kernel has it", "");
+    expect("tcp_sendmsg_locked", METER_CHECK_UNKNOWN, "exists, but", "");
     programs[3] = program("iter/task", ANSWER_NO, ANSWER_UNKNOWN);
     assert_int_equal(judge_programs(programs, count), 0);
     expect("iter/task task", METER_CHECK_MISSING, "lost flags: all", "Linux 6.1 ");
     programs[3] = program("cgroup_skb/egress", ANSWER_UNKNOWN, ANSWER_NO);
     programs[3].error = -EPERM;
     assert_int_equal(judge_programs(programs, count), METER_ALL_FLAGS);
-    expect("egress", METER_CHECK_LIMITED, "goes without", "CAP_NET_ADMIN");
+    expect("egress", METER_CHECK_LIMITED, "does without", "CAP_NET_ADMIN");
     programs[3].error = -EACCES; /* the verifier's word */
     judge_programs(programs, count);
-    expect("egress", METER_CHECK_LIMITED, "goes without", "DPM_DEBUG=1");
+    expect("egress", METER_CHECK_LIMITED, "does without", "DPM_DEBUG=1");
 }
 
 static void finds_the_reason_in_a_log(void **state)

@@ -32,12 +32,12 @@ repairs() {
         "[\"END\",$(($(wc -l < before) + 1)),4]" \
         "$("$dpm" dump --json "$trace" 2> err | tail -n 1 | jq -c '[.event, .records, .reason]')"
     check "... other commands say that it was repaired" \
-        grep -qx "dpm: $trace was cut and repaired: what came last is missing" err
+        grep -qx "dpm: $trace was cut and repaired: its last records are missing" err
     check_equal "... whole packets only" "0 0" \
         "$(($(stat -c %s "$trace/control") % 4096)) $(($(stat -c %s "$trace/data") % 4096))"
     sums "$trace" > before
     runs "... a second time nothing is to be done" "$dpm" repair "$trace"
-    check_equal "... which is said" "$trace is whole, nothing was changed" "$(cat out)"
+    check_equal "... which is said" "$trace is complete; nothing was changed" "$(cat out)"
     sums "$trace" > after
     check "... and true" cmp before after
     if command -v babeltrace2 > /dev/null; then
@@ -50,20 +50,20 @@ repairs() {
 
 sums alpha > before
 runs "a whole trace" "$dpm" repair alpha
-check_equal "has no need of repair" 'alpha is whole, nothing was changed' "$(cat out)"
+check_equal "has no need of repair" 'alpha is complete; nothing was changed' "$(cat out)"
 sums alpha > after
 check "... and is left as it is" cmp before after
 
 complaint='dpm: cut: 3 records were lost' # alpha's meter has lost them
 copy cut
 cut_end cut
-repairs "a trace without END" cut 'cut: wrote the end record'
+repairs "a trace without END" cut 'cut: added the end record'
 
 complaint='dpm: half: 3 records were lost'
 copy half
 truncate -s -1 half/control
 repairs "a trace with half of END's packet" half \
-    'half: cut off 4095 bytes of unfinished packets' 'half: wrote the end record'
+    'half: removed 4095 bytes of unfinished packets' 'half: added the end record'
 
 complaint= # the packets that are cut off have counted them
 copy both
@@ -71,33 +71,33 @@ cut_end both
 truncate -s -4000 both/control
 truncate -s -100 both/data
 repairs "a trace with both files cut within a packet" both \
-    'both: cut off 4092 bytes of unfinished packets' 'both: wrote the end record'
+    'both: removed 4092 bytes of unfinished packets' 'both: added the end record'
 
 complaint='dpm: zeros: 3 records were lost'
 copy zeros
 cut_end zeros
 truncate -s +5000 zeros/data # as a machine without power may leave it
 repairs "a trace with zeros at the end" zeros \
-    'zeros: cut off 5000 bytes of unfinished packets' 'zeros: wrote the end record'
+    'zeros: removed 5000 bytes of unfinished packets' 'zeros: added the end record'
 
 complaint=
 copy first
 cut_end first
 truncate -s 4096 first/control
 : > first/data
-repairs "a trace with nothing but its beginning" first 'first: wrote the end record'
+repairs "a trace with nothing but its beginning" first 'first: added the end record'
 
 cp -r crowd large # its 105 processes and paths are one packet of nine pages
 cut_end large
 truncate -s -8192 large/control
 repairs "a trace with a large packet that was cut" large \
-    'large: cut off 28672 bytes of unfinished packets' 'large: wrote the end record'
+    'large: removed 28672 bytes of unfinished packets' 'large: added the end record'
 
 copy short
 cut_data short
 lost=$("$dpm" dump --json short 2>&1 | sed -n 's/^dpm: short: \([0-9]*\) records were lost$/\1/p')
 complaint='dpm: short: 25 records were lost'
-repairs "a trace with END whose data were cut later" short 'short: wrote the end record'
+repairs "a trace with END whose data were cut later" short 'short: added the end record'
 check_equal "... whose END counts them as lost" "25 25" \
     "$lost $("$dpm" dump --json --type end short 2> err | jq .lost)"
 
@@ -117,12 +117,12 @@ set_byte damaged/control $((4096 + 88 + 8)) 255
 refuses "a damaged trace" 'damaged/control: at byte 4184: .*damaged' damaged
 copy nothing
 : > nothing/control
-refuses "a trace without its beginning" 'nothing/control: holds no whole packet' nothing
+refuses "a trace without its beginning" 'nothing/control: no complete packet' nothing
 copy written
 cut_end written
 if command -v flock > /dev/null; then
     sums written > before
-    fails "a trace that is being written is refused" 1 'written: is still being written' \
+    fails "a trace that is being written is refused" 1 'written: still being written' \
         flock written/control "$dpm" repair written
     sums written > after
     check "... and left as it is" cmp before after
@@ -148,5 +148,5 @@ cut_end mute
 "$dpm" repair mute 2> err >&-
 check_equal "with its output closed" 1 $?
 check "... the trace is repaired all the same" sh -c \
-    "'$dpm' repair mute | grep -qx 'mute is whole, nothing was changed'"
+    "'$dpm' repair mute | grep -qx 'mute is complete; nothing was changed'"
 finish

@@ -118,8 +118,8 @@ check "it stays small" test "$(wc -c < crowd.html)" -lt 300000
 # ---- what goes wrong ----
 
 refuses_what_is_no_trace report
-fails "no trace" 2 'report: which trace' "$dpm" report
-fails "both faces" 2 '.*one of them' "$dpm" report --html x.html --json alpha
+fails "no trace" 2 'report: name a trace' "$dpm" report
+fails "both faces" 2 '.*give only one' "$dpm" report --html x.html --json alpha
 fails "a page that cannot be written" 1 'none/x.html: cannot be written' "$dpm" report --html none/x.html gamma
 cannot_print "report" "$dpm" report gamma
 cannot_print "report as a page" "$dpm" report --html - gamma

@@ -125,10 +125,10 @@ check "... and the trace says why it ended" sh -c \
     "'$dpm' dump --json k.trace | jq -e -s '.[-1] | .event == \"END\" and .reason == 2'"
 
 "$dpm" run --user nobody-of-this-name -- true > out 2> err
-check_equal "a user that there is not" "1 dpm: there is no user 'nobody-of-this-name'" "$? $(cat err)"
+check_equal "a user that there is not" "1 dpm: no user 'nobody-of-this-name' on this machine" "$? $(cat err)"
 for size in 65535 63K much; do
     "$dpm" run -o small.trace --max-size $size -- true > out 2> err
-    check_equal "a trace of $size is wrong usage" "2 dpm: run: '$size' is no size of a trace, e.g. 500M or 4G: 64K or more (try: dpm run --help)" \
+    check_equal "a trace of $size is wrong usage" "2 dpm: run: --max-size '$size': give a size of at least 64K, e.g. 500M or 4G (try: dpm run --help)" \
         "$? $(cat err)"
 done
 

@@ -84,15 +84,15 @@ says() {
 refuses_what_is_no_trace() {
     fails "$1: a trace that does not exist" 1 'nowhere: .*No such file' "$dpm" "$@" nowhere
     fails "$1: a file" 1 'alpha/metadata: .*a trace is a directory' "$dpm" "$@" alpha/metadata
-    fails "$1: an empty directory" 1 'empty/.*: .*No such file.*is this a trace' "$dpm" "$@" empty
-    fails "$1: a trace of somebody else" 1 'foreign/metadata: this is no trace of dpm' \
+    fails "$1: an empty directory" 1 'empty/.*: .*No such file.*is this a complete trace' "$dpm" "$@" empty
+    fails "$1: a trace of somebody else" 1 'foreign/metadata: not a trace of dpm' \
         "$dpm" "$@" foreign
     copy bare
     rm bare/data
     fails "$1: a trace without its data" 1 'bare/data: .*No such file' "$dpm" "$@" bare
     copy blank
     : > blank/control
-    fails "$1: a trace with nothing in it" 1 'blank/control: holds no whole packet' "$dpm" "$@" blank
+    fails "$1: a trace with nothing in it" 1 'blank/control: no complete packet' "$dpm" "$@" blank
     copy newer
     sed 's/trace_format = 2;/trace_format = 3;/' alpha/metadata > newer/metadata
     fails "$1: a trace of another format" 1 'newer/metadata: .*format 3' "$dpm" "$@" newer

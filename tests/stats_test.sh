@@ -85,7 +85,7 @@ same() {
 
 runs "--json" "$dpm" stats --json alpha
 says "... what the tables say besides, is told" 'dpm: alpha: 3 records were lost' \
-    'dpm: 1 message of streams and 1 message of paths whose identity was lost'
+    'dpm: 1 message from unknown threads and 1 message on unknown connections: their records were lost'
 cp out alpha.json
 check_equal "it is one object" 1 "$(jq -s length alpha.json)"
 check_equal "... of seven parts" '["late_receivers","late_senders","pairs","paths","procedures","processes","trace"]' "$(jq -c keys alpha.json)"
@@ -223,7 +223,7 @@ check_equal "as in JSON" '{"kind":"tcp","local":"10.0.0.1:7000","remote":"10.0.0
 check_equal "nobody is left out" '6 1668 1648' "$(jq -r '
     "\(.processes | length) \([.processes[].sent.bytes] | add)" +
     " \([.processes[].received.bytes] | add)"' both.json)"
-fails "the same trace twice" 1 './beta/: this trace is given twice: give it once' "$dpm" stats --json beta ./beta/
+fails "the same trace twice" 1 './beta/: this trace is given twice; give it once' "$dpm" stats --json beta ./beta/
 cp -r beta again
 runs "a copy of it" "$dpm" stats --json beta again
 check_equal "... is one machine, with each process twice" '["beta"] [100,100]' \
@@ -280,7 +280,7 @@ same groups '[
 check_equal "... whose ids pairs and paths speak of" '{"from":1,"to":2,"bytes":300} [[1],[2]]' \
     "$(jq -c '(.pairs[] | select(.bytes == 300) | {from, to, bytes}),
         (.paths[] | select(.local == "10.0.0.1:7000") | .ends)' by.json | xargs -d '\n')"
-fails "--by what there is not" 2 "stats: --by 'colour': there are process, user, container, program" \
+fails "--by what there is not" 2 "stats: --by 'colour': choose one of process, user, container, program" \
     "$dpm" stats --by colour alpha
 
 # ---- many rows ----
@@ -308,7 +308,7 @@ cut_end cut
 runs "a trace that was cut" "$dpm" stats cut
 check_equal "is said to be not complete" \
     '1 trace, machine alpha, 75.0 ms, 51 events, 3 lost, not complete' "$(sed -n 1p out)"
-check "... and to be cut" grep -q '^dpm: cut was cut: what came last is missing' err
+check "... and to be cut" grep -q '^dpm: cut was cut: its last records are missing' err
 "$dpm" stats --json cut beta > out 2> err
 check_equal "also among others" false "$(jq .trace.complete out)"
 copy short
@@ -548,15 +548,15 @@ check_equal "--by procedure has as many rows" "$(jq length found)" \
 
 # ---- wrong usage ----
 
-fails "no trace" 2 'stats: which trace?.*dpm stats --help' "$dpm" stats
+fails "no trace" 2 'stats: name a trace.*dpm stats --help' "$dpm" stats
 fails "an unknown option" 2 "stats: unrecognized option '--top'" "$dpm" stats --top alpha
-fails "--sort by what is not there" 2 "stats: --sort 'color': there are bytes" \
+fails "--sort by what is not there" 2 "stats: --sort 'color': choose one of bytes" \
     "$dpm" stats --sort color alpha
-fails "--by what is not there" 2 "stats: --by 'day': there are process" "$dpm" stats --by day alpha
+fails "--by what is not there" 2 "stats: --by 'day': choose one of process" "$dpm" stats --by day alpha
 fails "no time" 2 "stats: --every '0s': give a time greater than 0" "$dpm" stats --every 0s alpha
 fails "two faces" 2 "stats: --json and --csv" "$dpm" stats --json --csv alpha
-fails "one table of several" 2 "stats: --csv is one table" "$dpm" stats --csv --every 1s alpha
-fails "... or of bars" 2 "stats: --csv is one table" "$dpm" stats --csv --histogram alpha
+fails "one table of several" 2 "stats: --csv prints one table" "$dpm" stats --csv --every 1s alpha
+fails "... or of bars" 2 "stats: --csv prints one table" "$dpm" stats --csv --histogram alpha
 fails "a value for an option that has none" 2 "stats: option '--all' takes no argument" \
     "$dpm" stats --all=yes alpha
 

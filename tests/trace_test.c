@@ -1075,7 +1075,7 @@ static void test_wrong_packet_headers_are_seen(void **unused)
         {3, "packet magic is wrong"},
         {4, "uuid"},
         {19, "uuid"},
-        {20, "another stream"},
+        {20, "another file"},
         {24 + 16 + 7, "content size is impossible"},
         {24 + 24 + 7, "packet's size is impossible"},
         {24 + 32, "packet number"},
@@ -1151,9 +1151,9 @@ static void test_what_is_no_trace_is_refused_in_one_line(void **unused)
     assert_int_equal(mkdir(empty, 0700), 0);
     check_refused(empty, -ENOENT, "empty/metadata: cannot be opened");
     store(empty, "metadata", "", 0);
-    check_refused(empty, -EINVAL, "no trace of dpm");
+    check_refused(empty, -EINVAL, "not a trace of dpm");
     store(empty, "metadata", "/* CTF 1.8 */ env { tracer_name = \"other\"; };", 46);
-    check_refused(empty, -EINVAL, "no trace of dpm");
+    check_refused(empty, -EINVAL, "not a trace of dpm");
     write_small(path, 1, &model);
     check_refused(file_of(path, "data"), -ENOTDIR, "a trace is a directory");
     replace_text(path, "trace_format = 2;", "trace_format = 3;");
@@ -1163,10 +1163,10 @@ static void test_what_is_no_trace_is_refused_in_one_line(void **unused)
     check_refused(path, -ENOENT, "other/data: cannot be opened");
     /* Opening a FIFO must not wait. */
     assert_int_equal(mkfifo(file_of(path, "data"), 0600), 0);
-    check_refused(path, -EINVAL, "other/data: is not a regular file");
+    check_refused(path, -EINVAL, "other/data: not a regular file");
     assert_int_equal(unlink(file_of(path, "data")), 0);
     assert_int_equal(mkdir(file_of(path, "data"), 0700), 0);
-    check_refused(path, -EINVAL, "other/data: is not a regular file");
+    check_refused(path, -EINVAL, "other/data: not a regular file");
     list_done(&model);
     remove_tree(path);
     remove_tree(empty);
@@ -1205,7 +1205,7 @@ static void test_files_of_two_traces_are_not_mixed(void **unused)
     write_small(other, 1, &model);
     struct bytes data = load(other, "data");
     store(path, "data", data.bytes, data.size);
-    check_refused(path, -EBADMSG, "one/data: at byte 0: the packet's uuid is not the trace's");
+    check_refused(path, -EBADMSG, "one/data: at byte 0: the packet has another uuid than the trace");
     free(data.bytes);
     list_done(&model);
     remove_tree(path);

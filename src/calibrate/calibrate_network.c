@@ -36,7 +36,7 @@ static bool split_address(char *text, char **ret_host, char **ret_port)
 static int no_address(const char *address, int error, struct problem *problem)
 {
     return error == EAI_SERVICE
-               ? problem_set(problem, -EINVAL, "%s: there is no such port", address)
+               ? problem_set(problem, -EINVAL, "%s: no such port", address)
                : problem_set(problem, -ENOENT, "%s: %s", address, gai_strerror(error));
 }
 
@@ -72,7 +72,7 @@ int calibrate_read_host(const char *address, struct calibrate_host *host, struct
         return problem_set(problem, -EINVAL, "%s: give HOST:PORT", address);
     /* words of a line that ends before '#': see --delays */
     if (*name == '\0' || strlen(name) >= MACHINE_NAME_SIZE || strpbrk(name, " \t\n#") != NULL)
-        return problem_set(problem, -EINVAL, "%s: no name of a machine", address);
+        return problem_set(problem, -EINVAL, "%s: not a host name", address);
     int error = find_addresses(name, port, &wanted, &host->found);
     if (error != 0)
         return no_address(address, error, problem);

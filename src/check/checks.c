@@ -71,7 +71,7 @@ static void check_release(const struct probe *probe, struct meter_check *check)
     struct version version, oldest;
 
     if (!parse_version(probe->release, &version) || !parse_version(OLDEST_KERNEL, &oldest)) {
-        judge(check, METER_CHECK_UNKNOWN, "'%.100s' is no version", probe->release);
+        judge(check, METER_CHECK_UNKNOWN, "'%.100s' is not a version", probe->release);
         return;
     }
     judge(check, METER_CHECK_OK, "Linux %s", probe->release);
@@ -87,7 +87,7 @@ static void check_release(const struct probe *probe, struct meter_check *check)
 static void check_machine(const struct probe *probe, struct meter_check *check)
 {
     if (probe->machine[0] == '\0') {
-        judge(check, METER_CHECK_UNKNOWN, "the kernel does not tell");
+        judge(check, METER_CHECK_UNKNOWN, "the kernel does not report it");
         return;
     }
     judge(check, METER_CHECK_OK, "%s", probe->machine);
@@ -117,18 +117,18 @@ static void check_lockdown(const struct probe *probe, struct meter_check *check)
     switch (probe->lockdown) {
     case LOCKDOWN_UNKNOWN:
         judge(check, METER_CHECK_UNKNOWN,
-              "no /sys/kernel/security/lockdown (securityfs is not mounted, or a kernel without "
-              "lockdown); the hooks below tell");
+              "no /sys/kernel/security/lockdown (securityfs not mounted, or no lockdown); see the "
+              "hooks below");
         break;
     case LOCKDOWN_NONE:
         judge(check, METER_CHECK_OK, "none");
         break;
     case LOCKDOWN_INTEGRITY:
-        judge(check, METER_CHECK_OK, "integrity, which lets the meter read kernel memory");
+        judge(check, METER_CHECK_OK, "integrity: the meter may read kernel memory");
         break;
     case LOCKDOWN_CONFIDENTIALITY:
         judge(check, METER_CHECK_MISSING,
-              "confidentiality, which forbids the meter to read kernel memory "
+              "confidentiality: the meter may not read kernel memory "
               "(bpf_probe_read_kernel)");
         advise(check, "boot with lockdown=integrity on the kernel's command line; a kernel built "
                       "with CONFIG_LOCK_DOWN_KERNEL_FORCE_CONFIDENTIALITY=y must be replaced");
@@ -142,13 +142,13 @@ static void check_clock(const struct probe *probe, struct meter_check *check)
     static const char *const slow[] = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"};
 
     if (probe->clock_source[0] == '\0') {
-        judge(check, METER_CHECK_UNKNOWN, "the kernel does not tell its clock source");
+        judge(check, METER_CHECK_UNKNOWN, "the kernel does not report its clock source");
         return;
     }
     judge(check, METER_CHECK_OK, "%s", probe->clock_source);
     for (size_t i = 0; i < ARRAY_SIZE(slow); i++)
         if (strcmp(probe->clock_source, slow[i]) == 0) {
-            judge(check, METER_CHECK_LIMITED, "%s, which is slow or coarse: metering costs more",
+            judge(check, METER_CHECK_LIMITED, "%s is slow or coarse: metering costs more",
                   probe->clock_source);
             advise(check, "see why in `dmesg | grep -i clocksource`; if the machine's time stamp "
                           "counter is sound, boot with tsc=reliable");
@@ -175,7 +175,8 @@ static void check_users(const struct probe *probe, struct meter_check *check)
 {
     switch (probe->initial_users) {
     case ANSWER_UNKNOWN:
-        judge(check, METER_CHECK_UNKNOWN, "/proc/self/ns/user and /proc/self/uid_map tell nothing");
+        judge(check, METER_CHECK_UNKNOWN,
+              "/proc/self/ns/user and /proc/self/uid_map cannot be read");
         break;
     case ANSWER_YES:
         judge(check, METER_CHECK_OK, "the initial one");
@@ -184,8 +185,8 @@ static void check_users(const struct probe *probe, struct meter_check *check)
         judge(check, METER_CHECK_MISSING,
               "not the initial one (a container?): capabilities held here do not count for the "
               "meter");
-        advise(check, "run dpm on the host; or in a container that has no user namespace: podman "
-                      "as root, docker run --userns=host, a privileged LXC container");
+        advise(check, "run dpm on the host, or in a container without a user namespace: podman as "
+                      "root, docker run --userns=host, a privileged LXC container");
         break;
     }
 }
@@ -199,12 +200,12 @@ static void advise_privilege(const struct probe *probe, struct meter_check *chec
         advise(check, "see user namespace");
     else if (!has_capability(probe->bounding, CAP_BPF) ||
              !has_capability(probe->bounding, CAP_PERFMON))
-        advise(check, "whoever started this process has taken the capabilities out of its reach "
-                      "(its bounding set): docker run --cap-add BPF --cap-add PERFMON; in a "
-                      "systemd unit CapabilityBoundingSet=CAP_BPF CAP_PERFMON");
+        advise(check,
+               "the bounding set of this process lacks the capabilities: docker run --cap-add BPF "
+               "--cap-add PERFMON; in a systemd unit CapabilityBoundingSet=CAP_BPF CAP_PERFMON");
     else if (probe->no_new_privileges)
-        advise(check, "this process can gain no privilege (no_new_privs): neither sudo nor setcap "
-                      "works from here; start dpm from another session");
+        advise(check, "this process cannot gain privilege (no_new_privs): sudo and setcap have no "
+                      "effect here; start dpm from another session");
     else
         advise(check,
                "sudo %.300s ...; or once for all users, as root: setcap cap_bpf,cap_perfmon+ep "
@@ -217,17 +218,16 @@ static void check_needed(const struct probe *probe, unsigned number, const char 
                          struct meter_check *check)
 {
     if (probe->status != ANSWER_YES) {
-        judge(check, METER_CHECK_UNKNOWN, "/proc/self/status does not tell");
+        judge(check, METER_CHECK_UNKNOWN, "/proc/self/status does not show it");
         return;
     }
     if (may(probe, number) && probe->initial_users != ANSWER_NO) {
         judge(check, METER_CHECK_OK, "%s%s", purpose,
-              has_capability(probe->effective, number) ? "" : " (CAP_SYS_ADMIN stands for it)");
+              has_capability(probe->effective, number) ? "" : " (by CAP_SYS_ADMIN)");
         return;
     }
     judge(check, METER_CHECK_MISSING, "%s: needed %s",
-          may(probe, number) ? "counts in its own user namespace only"
-                             : "this process does not have it",
+          may(probe, number) ? "valid only in this user namespace" : "this process lacks it",
           purpose);
     advise_privilege(probe, check);
 }
@@ -260,21 +260,19 @@ static void check_bpf(const struct probe *probe, struct meter_check *check)
         probe->status == ANSWER_YES && may(probe, CAP_BPF) && probe->initial_users != ANSWER_NO;
 
     if (probe->bpf == 0) {
-        judge(check, METER_CHECK_OK, "the kernel answers%s",
-              filtered ? "; the filter of system calls (seccomp) lets it pass" : "");
+        judge(check, METER_CHECK_OK, "works%s", filtered ? "; the seccomp filter allows it" : "");
     } else if (probe->bpf == -EPERM && !entitled) {
-        judge(check, METER_CHECK_UNKNOWN, "refused for want of privilege");
+        judge(check, METER_CHECK_UNKNOWN, "refused: no privilege");
     } else if (probe->bpf == -ENOSYS && !filtered) {
-        judge(check, METER_CHECK_MISSING, "this kernel does not have it");
+        judge(check, METER_CHECK_MISSING, "this kernel lacks it");
         advise(check, "use a kernel built with CONFIG_BPF_SYSCALL=y");
     } else {
         judge(check, METER_CHECK_MISSING, "refused (%s)%s",
-              probe->bpf == PROBE_KILLED ? "whoever calls it is killed" : strerror(-probe->bpf),
-              filtered ? "; a filter of system calls (seccomp) is in force" : "");
-        advise(check,
-               "have the container or unit allow the system call bpf: docker run --cap-add "
-               "BPF --cap-add PERFMON, or a seccomp profile with bpf in it; in a systemd "
-               "unit SystemCallFilter=bpf; otherwise a security module forbids it, see dmesg");
+              probe->bpf == PROBE_KILLED ? "the caller is killed" : strerror(-probe->bpf),
+              filtered ? "; a seccomp filter is active" : "");
+        advise(check, "allow the system call bpf: docker run --cap-add BPF --cap-add PERFMON, or a "
+                      "seccomp profile with bpf; in a systemd unit SystemCallFilter=bpf; else a "
+                      "security module forbids it, see dmesg");
     }
 }
 
@@ -284,14 +282,14 @@ static void check_comfort(const struct probe *probe, bool has, const char *with,
 {
     has = has && probe->initial_users != ANSWER_NO;
     if (probe->status != ANSWER_YES) {
-        judge(check, METER_CHECK_UNKNOWN, "/proc/self/status does not tell");
+        judge(check, METER_CHECK_UNKNOWN, "/proc/self/status does not show it");
         return;
     }
     judge(check, has ? METER_CHECK_OK : METER_CHECK_LIMITED, "%s", has ? with : without);
     if (!has && probe->initial_users == ANSWER_NO)
         advise(check, "see user namespace");
     else if (!has)
-        advise(check, "run dpm as root if you need it, e.g. with sudo");
+        advise(check, "if you need it, run dpm as root, e.g. with sudo");
 }
 
 static void check_cap_network(const struct probe *probe, struct meter_check *check)
@@ -300,8 +298,7 @@ static void check_cap_network(const struct probe *probe, struct meter_check *che
         judge(check, METER_CHECK_OK, "not needed: UDP is metered by trampolines");
     else
         check_comfort(probe, may(probe, CAP_NET_ADMIN), "UDP is metered",
-                      "UDP is not metered, everything else is (this kernel refuses trampolines)",
-                      check);
+                      "UDP is not metered, all else is (this kernel refuses trampolines)", check);
 }
 
 /* (libbpf looks for what an older kernel lacks in its modules, and may not without.) */
@@ -310,12 +307,12 @@ static void check_cap_admin(const struct probe *probe, struct meter_check *check
     if (probe->casts == ANSWER_YES)
         judge(check, METER_CHECK_OK, "not needed: this kernel is new enough");
     else if (probe->status == ANSWER_YES && has_capability(probe->effective, CAP_SYS_ADMIN))
-        judge(check, METER_CHECK_OK, "needed to load the meter before Linux 6.2 only");
+        judge(check, METER_CHECK_OK, "needed only before Linux 6.2");
     else if (probe->casts == ANSWER_UNKNOWN || probe->status != ANSWER_YES)
-        judge(check, METER_CHECK_UNKNOWN, "needed to load the meter before Linux 6.2 only");
+        judge(check, METER_CHECK_UNKNOWN, "needed only before Linux 6.2");
     else {
         judge(check, METER_CHECK_MISSING,
-              "this process does not have it: needed to load the meter before Linux 6.2");
+              "this process lacks it: needed to load the meter before Linux 6.2");
         advise(check, "run dpm as root, e.g. with sudo");
     }
 }
@@ -330,15 +327,14 @@ static void check_cap_setuid(const struct probe *probe, struct meter_check *chec
 static void check_cap_read(const struct probe *probe, struct meter_check *check)
 {
     check_comfort(probe, may(probe, CAP_DAC_READ_SEARCH) || may(probe, CAP_DAC_OVERRIDE),
-                  "every program's file can be read, to name its procedures",
-                  "procedures are not named if this user may not read the program's file", check);
+                  "all program files can be read for function names",
+                  "programs that this user may not read have no function names", check);
 }
 
 static void check_cap_ptrace(const struct probe *probe, struct meter_check *check)
 {
-    check_comfort(probe, may(probe, CAP_SYS_PTRACE),
-                  "other users' processes can be looked at in /proc",
-                  "what /proc says of other users' processes is partly hidden", check);
+    check_comfort(probe, may(probe, CAP_SYS_PTRACE), "/proc shows other users' processes",
+                  "/proc partly hides other users' processes", check);
 }
 
 /* ---- memory ---- */
@@ -354,20 +350,20 @@ static void judge_memory(uint64_t there, const char *where, struct meter_check *
     uint64_t need = meter_default_rings();
     unsigned ring = 1; /* MiB; a quarter more for the control ring */
 
-    judge(check, METER_CHECK_OK, "%u MiB %s; the default ring takes %u", mebibytes(there), where,
+    judge(check, METER_CHECK_OK, "%u MiB %s; the default buffer takes %u", mebibytes(there), where,
           mebibytes(need));
     if (there >= 2 * need)
         return;
     check->state = METER_CHECK_LIMITED;
     while (ring * 5 <= mebibytes(there))
         ring *= 2;
-    advise(check, "use a smaller ring: dpm run --ring %uM", ring);
+    advise(check, "use a smaller buffer: dpm run --ring %uM", ring);
 }
 
 static void check_memory(const struct probe *probe, struct meter_check *check)
 {
     if (probe->memory == UINT64_MAX)
-        judge(check, METER_CHECK_UNKNOWN, "/proc/meminfo does not tell");
+        judge(check, METER_CHECK_UNKNOWN, "/proc/meminfo does not show it");
     else
         judge_memory(probe->memory, "available", check);
 }
@@ -390,16 +386,16 @@ static void check_pids(const struct probe *probe, struct meter_check *check)
 {
     switch (probe->initial_pids) {
     case ANSWER_UNKNOWN:
-        judge(check, METER_CHECK_UNKNOWN, "/proc/self/ns/pid does not tell");
+        judge(check, METER_CHECK_UNKNOWN, "/proc/self/ns/pid does not show it");
         break;
     case ANSWER_YES:
         judge(check, METER_CHECK_OK, "the initial one");
         break;
     case ANSWER_NO:
-        judge(check, METER_CHECK_LIMITED,
-              "not the initial one (a container?): reports and traces have the PIDs of the initial "
-              "one, not those seen here");
-        advise(check, "run dpm on the host to see the PIDs that reports show");
+        judge(
+            check, METER_CHECK_LIMITED,
+            "not the initial one (a container?): reports and traces show PIDs of the initial one");
+        advise(check, "run dpm on the host to see the same PIDs as in reports");
         break;
     }
 }
@@ -413,7 +409,7 @@ static void check_proc(const struct probe *probe, struct meter_check *check)
         judge(check, METER_CHECK_OK, "shows all processes");
     } else {
         judge(check, METER_CHECK_LIMITED, "hides other users' processes (hidepid)");
-        advise(check, "run dpm as root, or be in the group that the mount option gid= of /proc "
+        advise(check, "run dpm as root, or join the group that the mount option gid= of /proc "
                       "names");
     }
 }
@@ -424,8 +420,7 @@ static void check_cgroup2(const struct probe *probe, struct meter_check *check)
         judge(check, METER_CHECK_OK, "%.500s", probe->cgroup2);
         return;
     }
-    judge(check, METER_CHECK_LIMITED,
-          "not mounted: processes cannot be found or named by their container or unit");
+    judge(check, METER_CHECK_LIMITED, "not mounted: containers and units of processes are unknown");
     advise(check, "mount -t cgroup2 none /sys/fs/cgroup");
 }
 
@@ -512,7 +507,7 @@ static void advise_newer(const struct hook *hook, struct meter_check *check)
     meter_kinds_text(hook == NULL || hook->kinds == 0 ? 0 : METER_ALL_KINDS & ~hook->kinds, others);
     advise(check, "use Linux %s or later%s%s%s", hook == NULL ? OLDEST_KERNEL : hook->since,
            hook == NULL || hook->duty == DUTY_OWN ? "" : ", or one that allows BPF trampolines",
-           others[0] == '\0' ? "" : ", or meter what does without: --kinds ", others);
+           others[0] == '\0' ? "" : ", or leave out what needs it: --kinds ", others);
 }
 
 static void check_program(const struct trial_program *program, struct meter_check *check)
@@ -523,24 +518,24 @@ static void check_program(const struct trial_program *program, struct meter_chec
     if (program->taken == ANSWER_YES) {
         judge(check, METER_CHECK_OK, "accepted; for the flags: %s", purpose);
     } else if (program->offered == ANSWER_NO) {
-        judge(check, METER_CHECK_MISSING, "this kernel does not have it; lost flags: %s", purpose);
+        judge(check, METER_CHECK_MISSING, "this kernel lacks it; lost flags: %s", purpose);
         advise_newer(find_hook(program->name), check);
     } else if (program->taken == ANSWER_NO && is_of_groups(program)) {
-        judge(check, METER_CHECK_LIMITED, "the kernel refuses it: %s; the meter goes without",
+        judge(check, METER_CHECK_LIMITED, "the kernel refuses it: %s; the meter does without",
               program->reason);
         if (program->error == -EPERM)
-            advise(check, "it needs CAP_NET_ADMIN besides: run dpm as root, or give it as the "
-                          "others, e.g. setcap cap_bpf,cap_perfmon,cap_net_admin+ep");
+            advise(check, "it also needs CAP_NET_ADMIN: run dpm as root, or setcap "
+                          "cap_bpf,cap_perfmon,cap_net_admin+ep");
         else
-            advise(check, "DPM_DEBUG=1 dpm check shows all that the kernel says");
+            advise(check, "see the kernel's messages with DPM_DEBUG=1 dpm check");
     } else if (program->taken == ANSWER_NO) {
         judge(check, METER_CHECK_MISSING, "the kernel refuses it: %s; lost flags: %s",
               program->reason, purpose);
-        advise(check, "DPM_DEBUG=1 dpm check shows all that the kernel says");
+        advise(check, "see the kernel's messages with DPM_DEBUG=1 dpm check");
     } else {
         judge(check, METER_CHECK_UNKNOWN, "%s; for the flags: %s",
-              program->offered == ANSWER_YES ? "this kernel has it, but it could not be tried"
-                                             : "could not be looked for",
+              program->offered == ANSWER_YES ? "exists, but could not be tried"
+                                             : "could not be searched",
               purpose);
     }
 }
@@ -624,15 +619,15 @@ static void check_whole(int result, uint32_t flags, const char *left_out,
     if (result >= 0 && left_out[0] != '\0') {
         judge(check, METER_CHECK_LIMITED, "loaded and attached, but %s; for the flags: %s",
               left_out, text);
-        advise(check, "run dpm as root, or give it the capability as the others");
+        advise(check, "run dpm as root, or give it this capability, too");
     }
     if (result >= 0)
         return;
     judge(check, METER_CHECK_MISSING, "%.400s", problem->text);
     if (result == -ENOMEM)
-        advise(check, "use a smaller ring: dpm run --ring 1M; or see Memory for what limits it");
+        advise(check, "use a smaller buffer: dpm run --ring 1M; Memory shows what limits it");
     else
-        advise(check, "DPM_DEBUG=1 dpm check shows all that the kernel says");
+        advise(check, "see the kernel's messages with DPM_DEBUG=1 dpm check");
 }
 
 /* Tries what these facts allow to try, and tells what came of it. Returns the flags that work. */

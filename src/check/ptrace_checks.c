@@ -73,10 +73,10 @@ static void judge(const struct ptrace_trial *trial, size_t row, struct meter_che
     if (check->state == METER_CHECK_OK)
         snprintf(check->detail, sizeof(check->detail), "%s", rows[row].works);
     else if (check->state == METER_CHECK_UNKNOWN)
-        snprintf(check->detail, sizeof(check->detail), "could not be tried");
+        snprintf(check->detail, sizeof(check->detail), "not tried: a check above failed");
     else
         snprintf(check->detail, sizeof(check->detail), "%s: %s",
-                 killed ? "whoever calls it is killed" : strerror(-found), rows[row].lost);
+                 killed ? "the caller is killed" : strerror(-found), rows[row].lost);
     if (check->state == rows[row].without)
         snprintf(check->advice, sizeof(check->advice), "%s", rows[row].advice);
 }
@@ -86,20 +86,19 @@ static void judge_scope(const struct ptrace_trial *trial, struct meter_check *ch
 {
     check->state = METER_CHECK_OK;
     if (trial->scope < 0)
-        snprintf(check->detail, sizeof(check->detail), "is not in force");
+        snprintf(check->detail, sizeof(check->detail), "not active");
     else if (trial->scope <= 1 || trial->trace == 0)
-        snprintf(check->detail, sizeof(check->detail), "ptrace_scope %d, which allows it",
-                 trial->scope);
+        snprintf(check->detail, sizeof(check->detail), "ptrace_scope %d allows it", trial->scope);
     if (trial->scope <= 1 || trial->trace == 0)
         return;
     check->state = METER_CHECK_MISSING;
-    snprintf(check->detail, sizeof(check->detail), "ptrace_scope %d, which forbids %s",
-             trial->scope, trial->scope == 2 ? "it without CAP_SYS_PTRACE" : "it to everybody");
+    snprintf(check->detail, sizeof(check->detail), "ptrace_scope %d forbids %s", trial->scope,
+             trial->scope == 2 ? "it without CAP_SYS_PTRACE" : "it to all");
     snprintf(check->advice, sizeof(check->advice), "%s",
              trial->scope == 2 ? "as root: sysctl kernel.yama.ptrace_scope=1; or setcap "
                                  "cap_sys_ptrace+ep for dpm"
-                               : "it holds until the machine is booted: see /etc/sysctl.d for who "
-                                 "sets kernel.yama.ptrace_scope");
+                               : "it lasts until the next boot; /etc/sysctl.d shows what sets "
+                                 "kernel.yama.ptrace_scope");
 }
 
 bool check_ptrace_meter(void (*tell)(const struct meter_check *check, void *context), void *context)

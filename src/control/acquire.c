@@ -28,15 +28,18 @@ struct acquire_options {
 enum { NAME = RECORDING_OPTION_END, CGROUP, UNIT, ALL, DURATION };
 
 static const struct command_option acquire_options[] = {
-    {"pid", 'p', {"PID", ARGUMENT_PID}, "this process; repeatable, like the next three"},
-    {"name", NAME, {"NAME", ARGUMENT_PROCESS}, "processes of this name"},
+    {"pid",
+     'p',
+     {"PID", ARGUMENT_PID},
+     "this process; -p, --name, --cgroup and --unit are repeatable"},
+    {"name", NAME, {"NAME", ARGUMENT_PROCESS}, "processes with this name"},
     {"cgroup",
      CGROUP,
      {"PATH", ARGUMENT_CGROUP},
-     "processes in this cgroup and below it: /system.slice"},
+     "processes in this cgroup and below: /system.slice"},
     {"unit", UNIT, {"UNIT", ARGUMENT_UNIT}, "processes of this systemd unit: redis.service"},
-    {"all", ALL, {0}, "every process of the machine but dpm itself"},
-    {"duration", DURATION, {"TIME"}, "end after TIME: 500ms, 10s, 5m, 1h"},
+    {"all", ALL, {0}, "all processes of the machine except dpm"},
+    {"duration", DURATION, {"TIME"}, "stop after TIME: 500ms, 10s, 5m, 1h"},
     {0},
 };
 
@@ -64,7 +67,8 @@ static int take_option(int option, struct acquire_options *options)
         break;
     case DURATION:
         if (parse_duration(optarg, &options->duration) < 0 || options->duration == 0)
-            return command_usage_error("acquire", "'%s' is no time, e.g. 500ms, 10s or 5m", optarg);
+            return command_usage_error(
+                "acquire", "--duration '%s': give a time, e.g. 500ms, 10s or 5m", optarg);
         break;
     default:
         return recording_option("acquire", option, &options->recorder);
@@ -153,8 +157,8 @@ static int acquire(struct acquire_options *options, struct meter_interface *mete
     if (meter->live(meter) == 0)
         return misses ? -ESRCH
                       : problem_set(problem, -ESRCH,
-                                    "no process that was chosen can be metered: it has ended, or "
-                                    "is the kernel's own");
+                                    "cannot meter any of the chosen processes: they have ended or "
+                                    "are kernel threads");
     if (misses)
         command_say("note: %s", problem->text);
     return meter->begin(meter, ret_begun, problem);
@@ -261,7 +265,7 @@ static int command_acquire(int argc, char **argv)
 
 const struct command acquire_command = {
     .name = "acquire",
-    .description = "meter processes that run already, record, and report",
+    .description = "record running processes, and report",
     .usage = "[OPTION]... [PID]...",
     .function = command_acquire,
     .operand = {"PID", ARGUMENT_PID},

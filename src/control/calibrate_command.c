@@ -83,10 +83,11 @@ static int read_machines(const char *const *addresses, size_t count, struct mach
         return result;
     /* one that is too long is cut as in a trace */
     if (gethostname(machines->here, sizeof(machines->here) - 1) < 0 && errno != ENAMETOOLONG)
-        return problem_set(problem, -errno, "cannot learn this machine's name: %s",
+        return problem_set(problem, -errno, "cannot read this machine's host name: %s",
                            strerror(errno));
-    return machines->here[0] != '\0' ? 0
-                                     : problem_set(problem, -ENODATA, "this machine has no name");
+    return machines->here[0] != '\0'
+               ? 0
+               : problem_set(problem, -ENODATA, "this machine has no host name");
 }
 
 static void machines_done(struct machines *machines)
@@ -136,9 +137,7 @@ static int write_text(const void *what, FILE *file)
 static int write_delays(FILE *file, const struct machines *machines, uint64_t time,
                         struct problem *problem)
 {
-    fputs(
-        "# delivery times by length, medians of half of the time there and back (dpm calibrate)\n",
-        file);
+    fputs("# message delay by length: half the median round trip (dpm calibrate)\n", file);
     int result = write_local(file, time, problem);
     return result < 0 ? result : write_remote(file, machines, time, problem);
 }
@@ -175,9 +174,12 @@ done:
 enum { OPTION_LISTEN = OPTION_HELP + 1, OPTION_TIME };
 
 static const struct command_option calibrate_options[] = {
-    {"output", 'o', {"FILE", ARGUMENT_FILE}, "write into FILE (standard output)"},
-    {"listen", OPTION_LISTEN, {"[ADDRESS:]PORT"}, "be the other side, until interrupted"},
-    {"time", OPTION_TIME, {"TIME"}, "measure each length so long (200ms)"},
+    {"output", 'o', {"FILE", ARGUMENT_FILE}, "write to FILE (standard output)"},
+    {"listen",
+     OPTION_LISTEN,
+     {"[ADDRESS:]PORT"},
+     "answer dpm calibrate on another machine, until Ctrl-C"},
+    {"time", OPTION_TIME, {"TIME"}, "measure each length this long (200ms)"},
     {0},
 };
 
@@ -212,7 +214,7 @@ static int command_calibrate(int argc, char **argv)
     if (status >= 0)
         return status;
     if (asked.listen != NULL && (optind < argc || asked.file != NULL || asked.time != 0))
-        return command_usage_error("calibrate", "--listen stands alone");
+        return command_usage_error("calibrate", "--listen takes no other option or argument");
     if (asked.time == 0)
         asked.time = 200000000;
     signal(SIGPIPE, SIG_IGN);
@@ -226,7 +228,7 @@ static int command_calibrate(int argc, char **argv)
 
 const struct command calibrate_command = {
     .name = "calibrate",
-    .description = "measure how long messages take here",
+    .description = "measure message latency on this machine and to others",
     .usage = "[OPTION]... [HOST:PORT]...",
     .function = command_calibrate,
     .operand = {"HOST:PORT", ARGUMENT_OTHER, NULL},

@@ -52,9 +52,8 @@ static void answer_peer(int peer, char *buffer)
     calibrate_set_patience(peer);
     int result = calibrate_echo((struct link){peer, peer}, buffer);
     if (result < 0 && !calibrate_interrupted)
-        command_say("a peer was dropped: %s", result == -EPROTO
-                                                  ? "it does not speak as dpm calibrate does"
-                                                  : strerror(-result));
+        command_say("dropped a peer: %s",
+                    result == -EPROTO ? "it is not dpm calibrate" : strerror(-result));
     close(peer);
 }
 
@@ -64,14 +63,14 @@ static int answer_all(int listener, char *buffer, const char *address, struct pr
     sigset_t signals;
 
     set_signals(&signals);
-    command_say("answering on %s until interrupted", address);
+    command_say("answering on %s until Ctrl-C", address);
     while (!calibrate_interrupted) {
         int peer = next_peer(listener, &signals);
         if (peer >= 0)
             answer_peer(peer, buffer);
         else if (peer != -EAGAIN)
-            return problem_set(problem, peer, "--listen %s: nobody can be answered any more: %s",
-                               address, strerror(-peer));
+            return problem_set(problem, peer, "--listen %s: cannot answer any more: %s", address,
+                               strerror(-peer));
     }
     return 0;
 }

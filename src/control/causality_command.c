@@ -105,33 +105,30 @@ static const struct command_option causality_options[] = {
     {"server",
      OPTION_SERVER,
      {"LIST"},
-     "these are the server processes, by name or pid, separated by commas; without it\n"
-     "those that are called"},
-    {"by-program", OPTION_BY_PROGRAM, {0}, "one letter for all processes of one name"},
+     "server processes: names or pids, separated by commas\n(default: processes that are called)"},
+    {"by-program", OPTION_BY_PROGRAM, {0}, "one letter for all processes with the same name"},
     {"each-send",
      OPTION_EACH_SEND,
      {0},
-     "each send is a message; without it consecutive sends into a byte stream are one"},
+     "each send is a message; do not join sends to a byte stream"},
     {"last",
      OPTION_LAST,
      {0},
-     "a send belongs to what its thread has received last; without it connections tell\n"
-     "what is answered"},
-    {"strings", OPTION_STRINGS, {0}, "also how often each sequence of messages has occurred"},
-    {"length", OPTION_LENGTH, {"N"}, "the longest sequences, 2 to 16 (16)"},
+     "a send belongs to what its thread received last (the thesis'\nrule), whatever its "
+     "connection"},
+    {"strings", OPTION_STRINGS, {0}, "also count all message sequences"},
+    {"length", OPTION_LENGTH, {"N"}, "longest of these sequences, 2-16 (16)"},
     {"context",
      OPTION_CONTEXT,
      {"N"},
-     "letters that who sends next is told apart by, 1 to 15 (2: who sends, and whom he\n"
-     "has received from)"},
+     "context length for predicting the next hop, 1-15\n(2: sender and its predecessor)"},
     {"diagram",
      OPTION_DIAGRAM,
      {"FILE", ARGUMENT_FILE},
-     "draw the states of requests into FILE, by its name: .svg, a picture, or .dot or\n"
-     ".gv, a graph for Graphviz"},
-    {"slowest", OPTION_SLOWEST, {"N"}, "also the N slowest requests with their events, up to 1000"},
-    {"all", OPTION_ALL, {0}, "every row of the tables, not the 100 largest and a row of others"},
-    {"json", OPTION_JSON, {0}, "one JSON object, always with every row"},
+     "draw the states of requests to FILE: .svg (picture), or .dot or\n.gv (Graphviz)"},
+    {"slowest", OPTION_SLOWEST, {"N"}, "also the N slowest requests with their events, 1-1000"},
+    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest"},
+    {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
     {0},
 };
 
@@ -220,7 +217,7 @@ static int command_causality(int argc, char **argv)
     while (status < 0 && (option = command_next_option(&causality_command, argc, argv)) != -1)
         status = take_option(option, &asked);
     if (status < 0 && optind == argc)
-        status = command_usage_error("causality", "which trace?");
+        status = command_usage_error("causality", "name a trace");
     if (status < 0)
         status = read_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     free(asked.list);
@@ -230,7 +227,7 @@ static int command_causality(int argc, char **argv)
 
 const struct command causality_command = {
     .name = "causality",
-    .description = "show which ways requests take through a server",
+    .description = "show which paths requests take through a server",
     .usage = "[OPTION]... TRACE...",
     .function = command_causality,
     .operand = {"TRACE", ARGUMENT_TRACE},

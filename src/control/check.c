@@ -102,7 +102,7 @@ static void sum_up(const struct findings *findings, char text[SUMMARY_SIZE])
     for (size_t i = 0; i < findings->count; i++)
         if (strcmp(findings->list[i].group, "Hooks") == 0 &&
             findings->list[i].state == METER_CHECK_LIMITED)
-            limited = ", within the limits told above";
+            limited = ", within the limits above";
     meter_flags_text(findings->flags, flags);
     meter_flags_text(METER_ALL_FLAGS & ~findings->flags, lost);
     if (findings->flags == METER_ALL_FLAGS) {
@@ -111,14 +111,12 @@ static void sum_up(const struct findings *findings, char text[SUMMARY_SIZE])
         snprintf(text, SUMMARY_SIZE,
                  "dpm run and dpm acquire work here for --flags %s, but not for %s%s%s", flags,
                  lost, limited,
-                 findings->ptrace ? "; for these dpm run takes the ptrace meter, which costs more"
-                                  : "");
+                 findings->ptrace ? "; for these dpm run takes the ptrace meter (slower)" : "");
     } else {
         snprintf(text, SUMMARY_SIZE, "%s; missing: ",
-                 findings->ptrace
-                     ? "dpm run works here with the ptrace meter, which costs more; dpm acquire "
-                       "does not, for it needs the kernel meter"
-                     : "dpm run and dpm acquire do not work here");
+                 findings->ptrace ? "dpm run works here with the ptrace meter (slower); dpm "
+                                    "acquire does not work: it needs the kernel meter"
+                                  : "dpm run and dpm acquire do not work here");
         append_missing(findings, text);
     }
 }
@@ -219,7 +217,7 @@ static int print_json(const struct findings *findings)
 enum { OPTION_JSON };
 
 static const struct command_option check_options[] = {
-    {"json", OPTION_JSON, {0}, "one JSON object"},
+    {"json", OPTION_JSON, {0}, "print a JSON object"},
     {0},
 };
 
@@ -262,7 +260,7 @@ static int command_check(int argc, char **argv)
 
 const struct command check_command = {
     .name = "check",
-    .description = "tell whether metering works here, what is missing, and what to do",
+    .description = "check whether metering works here, what is missing, and what to do",
     .usage = "[OPTION]...",
     .function = command_check,
     .options = check_options,

@@ -207,12 +207,12 @@ static int command_completion(int argc, char **argv)
             shells[i].print();
             return EXIT_SUCCESS;
         }
-    return command_usage_error("completion", "'%s': there are bash and zsh", argv[optind]);
+    return command_usage_error("completion", "'%s': choose bash or zsh", argv[optind]);
 }
 
 const struct command completion_command = {
     .name = "completion",
-    .description = "print what makes a shell complete the command lines of dpm",
+    .description = "print a completion script for bash or zsh",
     .usage = "bash|zsh",
     .function = command_completion,
     .operand = {"SHELL", ARGUMENT_WORD, shell_word},

@@ -196,29 +196,26 @@ enum {
 };
 
 static const struct command_option dump_options[] = {
-    {"process", OPTION_PROCESS, {"NAME|PID"}, "only of this process or thread; repeatable"},
-    {"user",
-     OPTION_USER,
-     {"NAME|UID", ARGUMENT_USER},
-     "only of processes of this user; repeatable"},
+    {"process", OPTION_PROCESS, {"NAME|PID"}, "only this process or thread; repeatable"},
+    {"user", OPTION_USER, {"NAME|UID", ARGUMENT_USER}, "only processes of this user; repeatable"},
     {"container",
      OPTION_CONTAINER,
      {"NAME"},
-     "only of processes in this container, unit or cgroup; repeatable"},
+     "only processes in this container, unit or cgroup; repeatable"},
     {"type",
      OPTION_TYPE,
      {"TYPE[,TYPE]...", ARGUMENT_LIST, dump_choice_type_word},
-     "only of these types, by Miller's name or that of Issos; repeatable"},
+     "only these record types; repeatable"},
     {"path",
      OPTION_PATH,
      {"NUMBER|KIND|ADDRESS", ARGUMENT_WORD, dump_choice_kind_word},
-     "only of this path, kind (tcp, unix ...), or of paths with this\n"
-     "in an address; repeatable"},
+     "only this path, this kind (tcp, unix ...), or paths with this\ntext in an address; "
+     "repeatable"},
     {"matched",
      OPTION_MATCHED,
      {0},
-     "in causal order, each receive with the sends whose bytes it took"},
-    {"json", OPTION_JSON, {0}, "one JSON object per line"},
+     "in causal order, each receive with the sends it took bytes of"},
+    {"json", OPTION_JSON, {0}, "print a JSON object per line"},
     {0},
 };
 
@@ -255,7 +252,7 @@ static int command_dump(int argc, char **argv)
             status = command_error("%s", problem.text);
     }
     if (status < 0 && optind == argc)
-        status = command_usage_error("dump", "which trace?");
+        status = command_usage_error("dump", "name a trace");
     if (status < 0)
         status = dump_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options);
     dump_choice_done(choice);
@@ -264,7 +261,7 @@ static int command_dump(int argc, char **argv)
 
 const struct command dump_command = {
     .name = "dump",
-    .description = "list the records of traces, one line each",
+    .description = "list the records of traces, one per line",
     .usage = "[OPTION]... TRACE...",
     .function = command_dump,
     .operand = {"TRACE", ARGUMENT_TRACE},

@@ -103,7 +103,7 @@ static int unknown_type(const char *name, int length, struct problem *problem)
         memcpy(names + used + 1, word, word_length + 1);
         used += word_length + 1;
     }
-    return problem_set(problem, -EINVAL, "'%.*s' is no type of event; there are:%s",
+    return problem_set(problem, -EINVAL, "--type '%.*s': unknown type; choose from:%s",
                        length < 40 ? length : 40, name, names);
 }
 
@@ -125,7 +125,7 @@ int dump_choice_types(struct dump_choice *choice, const char *list, struct probl
         at += length;
     }
     if (types == 0)
-        return problem_set(problem, -EINVAL, "--type needs a type of event");
+        return problem_set(problem, -EINVAL, "--type: name a type of record");
     choice->types |= types;
     return 0;
 }
@@ -135,18 +135,17 @@ int dump_choice_check(const struct dump_choice *choice, struct problem *problem)
     uint32_t types = choice->types == 0 ? UINT32_MAX : choice->types;
 
     if (choice->paths.count > 0 && (types & PATH_TYPES) == 0)
-        return problem_set(problem, -EINVAL,
-                           "--path and --type exclude each other: no record of these types speaks "
-                           "of a path");
+        return problem_set(
+            problem, -EINVAL,
+            "--path and --type exclude each other: records of these types have no path");
     const char *option = choice->processes.count > 0    ? "--process"
                          : choice->users.count > 0      ? "--user"
                          : choice->containers.count > 0 ? "--container"
                                                         : NULL;
     if (option != NULL && (types & ~STREAMLESS_TYPES) == 0)
-        return problem_set(problem, -EINVAL,
-                           "%s and --type exclude each other: no record of these types "
-                           "speaks of a process",
-                           option);
+        return problem_set(
+            problem, -EINVAL,
+            "%s and --type exclude each other: records of these types have no process", option);
     return 0;
 }
 
@@ -295,7 +294,7 @@ static bool say_unmet(const struct wanted_list *list, const char *option)
 
     for (size_t i = 0; i < list->count; i++)
         if (!list->items[i].met) {
-            command_say("%s %s: nothing in the trace matches it", option, list->items[i].text);
+            command_say("%s %s: nothing in the trace matches", option, list->items[i].text);
             any = true;
         }
     return any;

@@ -46,14 +46,14 @@ static void report_left_out(const struct history_graph *graph, const struct dump
     char left[UNIT_SIZE], drawn[UNIT_SIZE];
 
     if (!dump_choice_say_unmet(processes) && history_graph_events(graph) == 0)
-        command_say("nothing in the traces matches what was asked for");
+        command_say("no event matches --process, --from and --to");
     if (history_graph_left_out(graph) == 0)
         return;
     show_count(history_graph_left_out(graph), left);
     show_count(history_graph_events(graph), drawn);
-    command_say("%s events are drawn, %s more are left out; --from, --to and --process choose, "
-                "--most draws more",
-                drawn, left);
+    command_say(
+        "drew %s events, left out %s; choose with --from, --to or --process, or raise --most",
+        drawn, left);
 }
 
 /* Clocks are learned first, so that events of several machines stand where they belong. */
@@ -103,17 +103,14 @@ static const char *format_word(size_t index)
 }
 
 static const struct command_option graph_options[] = {
-    {"output",
-     'o',
-     {"FILE", ARGUMENT_FILE},
-     "write into FILE, by its name .svg, .dot or .gv (standard output)"},
+    {"output", 'o', {"FILE", ARGUMENT_FILE}, "write to FILE: .svg, .dot or .gv (standard output)"},
     {"format",
      OPTION_FORMAT,
      {"FORMAT", ARGUMENT_WORD, format_word},
-     "svg, a picture, or dot, a graph for Graphviz (svg)"},
-    {"from", OPTION_FROM, {"TIME"}, "only from this time after the first event: 10ms, 2s"},
-    {"to", OPTION_TO, {"TIME"}, "only up to this time"},
-    {"process", OPTION_PROCESS, {"NAME|PID"}, "only of this process or thread; repeatable"},
+     "svg (picture) or dot (Graphviz) (svg)"},
+    {"from", OPTION_FROM, {"TIME"}, "begin at this time after the first event: 10ms, 2s"},
+    {"to", OPTION_TO, {"TIME"}, "end at this time"},
+    {"process", OPTION_PROCESS, {"NAME|PID"}, "only this process or thread; repeatable"},
     {"most", OPTION_MOST, {"N"}, "draw at most N events (2000)"},
     {0},
 };
@@ -137,13 +134,13 @@ static int choose_format(struct graph_options *options)
         return -1;
     if (picture_format(options->file, &named)) {
         if (options->format_is_asked && options->format != named)
-            return command_usage_error(
-                "graph", "--output %s: its name says another format than --format", options->file);
+            return command_usage_error("graph", "--output %s: its suffix contradicts --format",
+                                       options->file);
         options->format = named;
     } else if (!options->format_is_asked) {
-        return command_usage_error(
-            "graph", "--output %s: its name ends with none of .svg, .dot and .gv: give --format",
-            options->file);
+        return command_usage_error("graph",
+                                   "--output %s: use a suffix .svg, .dot or .gv, or give --format",
+                                   options->file);
     }
     return -1;
 }
@@ -185,7 +182,7 @@ static int command_graph(int argc, char **argv)
     while (status < 0 && (option = command_next_option(&graph_command, argc, argv)) != -1)
         status = take_option(option, &options);
     if (status < 0 && optind == argc)
-        status = command_usage_error("graph", "which trace?");
+        status = command_usage_error("graph", "name a trace");
     if (status < 0)
         status = choose_format(&options);
     if (status < 0 && options.picture.choice.to != 0 &&
@@ -200,7 +197,7 @@ static int command_graph(int argc, char **argv)
 
 const struct command graph_command = {
     .name = "graph",
-    .description = "draw the program history of traces",
+    .description = "draw processes, messages and waits over time",
     .usage = "[OPTION]... TRACE...",
     .function = command_graph,
     .operand = {"TRACE", ARGUMENT_TRACE},

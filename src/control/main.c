@@ -90,7 +90,7 @@ int command_error(const char *format, ...)
 
 void command_note_nobody(const char *option, const char *who)
 {
-    command_say("note: --%s: no process of the traces is %s", option, who);
+    command_say("note: --%s: no process %s in the traces", option, who);
 }
 
 int command_usage_error(const char *name, const char *format, ...)
@@ -122,9 +122,9 @@ int command_flush_output(struct problem *problem)
 {
     int error = flush_error(stdout);
 
-    return error == 0
-               ? 0
-               : problem_set(problem, -error, "cannot write the output: %s", strerror(error));
+    return error == 0 ? 0
+                      : problem_set(problem, -error, "cannot write the output: %s",
+                                    strerror(error));
 }
 
 static int cannot_write(const char *name, int error, struct problem *problem)
@@ -215,17 +215,17 @@ int parse_duration(const char *text, uint64_t *ret_ns)
 static void report_end(const struct source_state *state, const char *name)
 {
     if (!state->complete && state->being_written)
-        command_say("%s is still being recorded: this is what it has so far", name);
+        command_say("%s is still being recorded; this is its state so far", name);
     else if (!state->complete)
-        command_say("%s was cut: what came last is missing (`dpm repair` closes it for other "
-                    "tools)",
-                    name);
+        command_say(
+            "%s was cut: its last records are missing (`dpm repair` closes it for other tools)",
+            name);
     else if (state->end_reason == END_REPAIRED)
-        command_say("%s was cut and repaired: what came last is missing", name);
+        command_say("%s was cut and repaired: its last records are missing", name);
     else if (state->end_reason == END_SIZE)
-        command_say("%s: the recording stopped when it reached its largest size", name);
+        command_say("%s: the recording stopped at its largest size (--max-size)", name);
     else if (state->end_reason == END_DISK)
-        command_say("%s: the recording stopped because it could not be written", name);
+        command_say("%s: the recording stopped because the trace could not be written", name);
 }
 
 void command_skipped_text(uint64_t skipped, char text[SKIPPED_TEXT_SIZE])
@@ -267,7 +267,8 @@ static int print_help(void)
     printf("usage: dpm COMMAND [ARGUMENT]...\n\n");
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
         printf("  %-11s %s\n", commands[i]->name, commands[i]->description);
-    printf("\n  --help   print this\n  --version\n\nMore: dpm help COMMAND, man dpm\n");
+    printf("\n  --help      show this help\n  --version   show the version\n\nMore: dpm help "
+           "COMMAND, man dpm\n");
     return EXIT_SUCCESS;
 }
 
@@ -298,7 +299,7 @@ static const char *command_word(size_t index)
 
 static const struct command help_command = {
     .name = "help",
-    .description = "print this, or how a command is used",
+    .description = "list the commands, or show the options of one",
     .usage = "[COMMAND]",
     .function = run_help,
     .operand = {"COMMAND", ARGUMENT_WORD, command_word},

@@ -18,7 +18,7 @@
 #define MOST_OPTIONS 32 /* of a command */
 #define LABEL_SIZE   80
 
-static const struct command_option help_option = {"help", OPTION_HELP, {0}, "print this"};
+static const struct command_option help_option = {"help", OPTION_HELP, {0}, "show this help"};
 
 const struct command_option *command_option_at(const struct command *command, size_t index)
 {
@@ -167,7 +167,7 @@ int option_time(const char *command, const char *option, uint64_t *ret_ns)
     uint64_t time;
 
     if (parse_duration(optarg, &time) < 0 || time > INT64_MAX)
-        return command_usage_error(command, "--%s '%s': give a time, as 100ms, 2s or 5m", option,
+        return command_usage_error(command, "--%s '%s': give a time, e.g. 100ms, 2s or 5m", option,
                                    optarg);
     *ret_ns = time;
     return -1;
@@ -185,5 +185,5 @@ int option_word(const char *command, const char *option, const char *(*word)(siz
         }
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i == 0 ? "" : ", ", word(i));
     }
-    return command_usage_error(command, "--%s '%s': there are %s", option, optarg, all);
+    return command_usage_error(command, "--%s '%s': choose one of %s", option, optarg, all);
 }

@@ -99,28 +99,25 @@ static const char *streams_word(size_t index)
 }
 
 static const struct command_option parallelism_options[] = {
-    {"one-each", OPTION_ONE_EACH, {0}, "a machine for each (always shown, first)"},
+    {"one-each", OPTION_ONE_EACH, {0}, "one machine for each process (always shown)"},
     {"per-machine",
      OPTION_PER_MACHINE,
      {"N"},
-     "N to a machine, in the order in which they appear; repeatable"},
-    {"search",
-     OPTION_SEARCH,
-     {"N"},
-     "a good one for N machines, and how far it may be from the best; repeatable"},
-    {"cores", OPTION_CORES, {"N"}, "processors of each machine (as recorded there, else 1)"},
-    {"seen-delays", OPTION_SEEN_DELAYS, {0}, "delays as the traces tell themselves (TCP and UDP)"},
+     "N processes per machine, in order of appearance; repeatable"},
+    {"search", OPTION_SEARCH, {"N"}, "search a good assignment to N machines; repeatable"},
+    {"cores", OPTION_CORES, {"N"}, "processors of each machine (as recorded, else 1)"},
+    {"seen-delays", OPTION_SEEN_DELAYS, {0}, "take delays from the traces (TCP and UDP)"},
     {"streams",
      OPTION_STREAMS,
      {"WHICH", ARGUMENT_WORD, streams_word},
-     "each thread is a stream, or each process is one (both, if there are threads)"},
+     "what runs in parallel: threads, processes or both (both)"},
     {"step",
      OPTION_STEP,
      {"STEP", ARGUMENT_WORD, step_word},
-     "behind max, which is always shown, up to this one (sharing)"},
-    {"each", OPTION_EACH, {0}, "each TRACE is a run of its own: the median, and how they spread"},
-    {"all", OPTION_ALL, {0}, "all processes, not the 100 largest and a row of others"},
-    {"json", OPTION_JSON, {0}, "one JSON object, always with everything"},
+     "highest model to compute after max: delay or sharing (sharing)"},
+    {"each", OPTION_EACH, {0}, "each TRACE is a separate run: show median and spread"},
+    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest"},
+    {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
     {0},
 };
 
@@ -218,7 +215,7 @@ static int check_search(const struct asked *asked)
 {
     for (size_t i = 0; i < asked->placements.count && !asked->options.sharing; i++)
         if (asked->placements.assignments[i].kind == SEARCHED)
-            return command_usage_error("parallelism", "--search needs step sharing");
+            return command_usage_error("parallelism", "--search needs --step sharing");
     return -1;
 }
 
@@ -246,7 +243,7 @@ static int command_parallelism(int argc, char **argv)
     while (status < 0 && (option = command_next_option(&parallelism_command, argc, argv)) != -1)
         status = take_option(option, &asked);
     if (status < 0 && optind == argc)
-        status = command_usage_error("parallelism", "which trace?");
+        status = command_usage_error("parallelism", "name a trace");
     if (status < 0)
         status = check_search(&asked);
     if (status < 0)
@@ -259,7 +256,7 @@ static int command_parallelism(int argc, char **argv)
 
 const struct command parallelism_command = {
     .name = "parallelism",
-    .description = "show how parallel it was, and would be on other machines",
+    .description = "show how parallel a run was, and would be on other machines",
     .usage = "[OPTION]... TRACE...",
     .function = command_parallelism,
     .operand = {"TRACE", ARGUMENT_TRACE},

@@ -94,20 +94,22 @@ static const struct command_option path_options[] = {
     {"what-if",
      OPTION_WHAT_IF,
      {"NAME=SPEED|NAME>NAME"},
-     "P if these processes were so many times as fast, or messages from the first\n"
-     "to the second took no time; repeatable (those with most on the path, twice as fast)"},
-    {"folded", OPTION_FOLDED, {"FILE", ARGUMENT_FILE}, "write folded stacks for a flame graph"},
+     "predict: NAME is SPEED times as fast, or messages from the\nfirst NAME to the second take no "
+     "time; repeatable"},
+    {"folded",
+     OPTION_FOLDED,
+     {"FILE", ARGUMENT_FILE},
+     "write folded stacks for a flame graph; '-' is standard output"},
     {"graph",
      OPTION_GRAPH,
      {"FILE", ARGUMENT_FILE},
-     "draw the program history with the path in it, by its name: .svg, a picture, or .dot\n"
-     "or .gv, a graph for Graphviz"},
-    {"from", OPTION_FROM, {"TIME"}, "in it only from this time after the first event"},
-    {"to", OPTION_TO, {"TIME"}, "in it only up to this time"},
-    {"most", OPTION_MOST, {"N"}, "in it at most N events (2000)"},
-    {"processes", OPTION_PROCESSES, {0}, "each process is one stream, not each thread"},
-    {"all", OPTION_ALL, {0}, "all rows, not the 100 largest"},
-    {"json", OPTION_JSON, {0}, "one JSON object, always with everything"},
+     "draw the history with the path in red to FILE: .svg (picture),\nor .dot or .gv (Graphviz)"},
+    {"from", OPTION_FROM, {"TIME"}, "begin the drawing at this time after the first event"},
+    {"to", OPTION_TO, {"TIME"}, "end the drawing at this time"},
+    {"most", OPTION_MOST, {"N"}, "draw at most N events (2000)"},
+    {"processes", OPTION_PROCESSES, {0}, "treat each process as one thread"},
+    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest"},
+    {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
     {0},
 };
 
@@ -116,7 +118,7 @@ static int parse_what_if(struct asked *asked)
 {
     char *sign = optarg + strcspn(optarg, "=>"), *end = NULL;
     size_t count = asked->options.asked_count;
-    static const char wanted[] = "NAME=SPEED, as gzip=2, or NAME>NAME";
+    static const char wanted[] = "NAME=SPEED, e.g. gzip=2, or NAME>NAME";
 
     if (sign == optarg || *sign == '\0' || sign[1] == '\0')
         return command_usage_error("path", "--what-if '%s': give %s", optarg, wanted);
@@ -192,15 +194,14 @@ static int check_together(const struct asked *asked)
     const struct graph_choice *choice = &asked->picture.choice;
 
     if (asked->file == NULL && asked->chosen)
-        return command_usage_error("path",
-                                   "--from, --to and --most are of the picture: give --graph");
+        return command_usage_error("path", "--from, --to and --most need --graph");
     if (asked->show.json && asked->folded != NULL && strcmp(asked->folded, "-") == 0)
-        return command_usage_error("path", "--json and --folded -: one of them");
+        return command_usage_error("path", "--json and --folded -: give only one");
     if (choice->to != 0 && choice->to <= choice->from)
-        return command_usage_error("path", "--to is not after --from");
+        return command_usage_error("path", "--to must be later than --from");
     if (asked->placements.count > 2) /* the first one is there without an option */
         return command_usage_error("path",
-                                   "--as-recorded, --one-machine and --assign: one of them");
+                                   "--as-recorded, --one-machine and --assign: give only one");
     return -1;
 }
 
@@ -214,7 +215,7 @@ static int command_path(int argc, char **argv)
     while (status < 0 && (option = command_next_option(&path_command, argc, argv)) != -1)
         status = take_option(option, &asked);
     if (status < 0 && optind == argc)
-        status = command_usage_error("path", "which trace?");
+        status = command_usage_error("path", "name a trace");
     if (status < 0)
         status = check_together(&asked);
     if (status < 0) {
@@ -230,7 +231,7 @@ static int command_path(int argc, char **argv)
 
 const struct command path_command = {
     .name = "path",
-    .description = "show the longest path through the program history",
+    .description = "show the critical path, and what would shorten it",
     .usage = "[OPTION]... TRACE...",
     .function = command_path,
     .operand = {"TRACE", ARGUMENT_TRACE},

@@ -25,23 +25,23 @@ static const char *edges_word(size_t index)
 }
 
 const struct command_option placement_options[] = {
-    {"as-recorded", OPTION_AS_RECORDED, {0}, "processes on the machines where they were recorded"},
-    {"one-machine", OPTION_ONE_MACHINE, {0}, "all of them on one machine"},
-    {"assign", OPTION_ASSIGN, {"FILE", ARGUMENT_FILE}, "on machines as FILE says"},
+    {"as-recorded", OPTION_AS_RECORDED, {0}, "processes on the machines where they ran"},
+    {"one-machine", OPTION_ONE_MACHINE, {0}, "all processes on one machine"},
+    {"assign", OPTION_ASSIGN, {"FILE", ARGUMENT_FILE}, "processes on machines as in FILE"},
     {"local-delay",
      OPTION_LOCAL_DELAY,
      {"DELAY"},
-     "how long a message takes within a machine: 10us, 10us+1ns/B, 1:4ms,1000:12ms (0)"},
-    {"remote-delay", OPTION_REMOTE_DELAY, {"DELAY"}, "the same, between machines (0)"},
-    {"delays", OPTION_DELAYS, {"FILE", ARGUMENT_FILE}, "delays, also of pairs of machines"},
+     "message delay in a machine: 10us, 10us+1ns/B, 1:4ms,1000:12ms (0)"},
+    {"remote-delay", OPTION_REMOTE_DELAY, {"DELAY"}, "message delay between machines (0)"},
+    {"delays", OPTION_DELAYS, {"FILE", ARGUMENT_FILE}, "read delays from FILE (see dpm calibrate)"},
     {"edges",
      OPTION_EDGES,
      {"WHICH", ARGUMENT_WORD, edges_word},
-     "all arcs, or those of messages only, as in Miller's thesis (all)"},
+     "edges to follow: all, or messages (as in Miller's thesis) (all)"},
     {"without",
      OPTION_WITHOUT,
      {"NAME|PID", ARGUMENT_OTHER, NULL},
-     "leave this process out; repeatable"},
+     "ignore this process; repeatable"},
     {0},
 };
 
@@ -63,10 +63,10 @@ static int take_delay(const char *command, const char *option, struct delay *ret
 {
     return delay_parse(optarg, ret_delay) == 0
                ? -1
-               : command_usage_error(command,
-                                     "--%s '%s': give a time as 13ms, 13ms+22us/B or "
-                                     "1:4.2ms,1000:12.8ms",
-                                     option, optarg);
+               : command_usage_error(
+                     command,
+                     "--%s '%s': give a delay, e.g. 13ms, 13ms+22us/B or 1:4.2ms,1000:12.8ms",
+                     option, optarg);
 }
 
 static int take_edges(const char *command, struct placements *placements)
@@ -193,6 +193,6 @@ void placements_note_nobody(const struct placements *placements, const struct pa
         note_assigned(placements, &placements->assignments[i], runs, count);
     for (size_t i = 0; i < placements->delays.between_count; i++)
         if (!placements->met[i])
-            command_say("note: --delays: no two machines are %s and %s",
+            command_say("note: --delays: no machines %s and %s in the traces",
                         placements->between[i].from, placements->between[i].to);
 }

@@ -16,11 +16,11 @@ static int repair_trace(const char *trace)
     if (trace_repair(trace, &repair, &problem) < 0)
         return command_error("%s", problem.text);
     if (repair.trimmed > 0)
-        printf("%s: cut off %" PRIu64 " bytes of unfinished packets\n", trace, repair.trimmed);
+        printf("%s: removed %" PRIu64 " bytes of unfinished packets\n", trace, repair.trimmed);
     if (repair.end_written)
-        printf("%s: wrote the end record\n", trace);
+        printf("%s: added the end record\n", trace);
     if (repair.trimmed == 0 && !repair.end_written)
-        printf("%s is whole, nothing was changed\n", trace);
+        printf("%s is complete; nothing was changed\n", trace);
     if (command_flush_output(&problem) < 0)
         return command_error("%s", problem.text);
     command_report_lost(trace, repair.lost, repair.skipped);
@@ -42,7 +42,7 @@ static int command_repair(int argc, char **argv)
 
 const struct command repair_command = {
     .name = "repair",
-    .description = "make a trace that was cut whole for other tools",
+    .description = "close a truncated trace so that other tools can read it",
     .usage = "TRACE",
     .function = command_repair,
     .operand = {"TRACE", ARGUMENT_TRACE},

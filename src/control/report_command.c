@@ -133,8 +133,8 @@ static const struct command_option report_options[] = {
     {"html",
      OPTION_HTML,
      {"FILE", ARGUMENT_FILE},
-     "write a page with drawings that needs nothing else; '-' is standard output"},
-    {"json", OPTION_JSON, {0}, "one JSON object: the findings, and that of each analysis"},
+     "write a page with drawings; '-' is standard output"},
+    {"json", OPTION_JSON, {0}, "print a JSON object with findings and all analyses"},
     {0},
 };
 
@@ -154,15 +154,15 @@ static int command_report(int argc, char **argv)
             return command_usage_error("report", NULL);
     }
     if (asked.html != NULL && asked.json)
-        return command_usage_error("report", "--html and --json: one of them");
+        return command_usage_error("report", "--html and --json: give only one");
     if (optind == argc)
-        return command_usage_error("report", "which trace?");
+        return command_usage_error("report", "name a trace");
     return show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
 }
 
 const struct command report_command = {
     .name = "report",
-    .description = "show what all analyses have found in a recording",
+    .description = "summarize what all analyses find in a recording",
     .usage = "[OPTION]... TRACE...",
     .function = command_report,
     .operand = {"TRACE", ARGUMENT_TRACE},

@@ -51,8 +51,8 @@ static struct meter_interface *meter_of_run(const struct run *run)
 enum { USER = RECORDING_OPTION_END, WAIT, METER, SURVIVE };
 
 static const struct command_option run_options[] = {
-    {"user", USER, {"NAME", ARGUMENT_USER}, "run the command as this user"},
-    {"wait", WAIT, {0}, "end when the last descendant has ended, not when COMMAND has"},
+    {"user", USER, {"NAME", ARGUMENT_USER}, "run COMMAND as this user"},
+    {"wait", WAIT, {0}, "record until the last descendant has ended"},
     {"meter",
      METER,
      {"METER", ARGUMENT_WORD, meter_wish_word},
@@ -281,7 +281,7 @@ static int command_run(int argc, char **argv)
 
 const struct command run_command = {
     .name = "run",
-    .description = "meter a command and all its descendants, record, and report",
+    .description = "run a command, record what it and its descendants do, and report",
     .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
     .function = command_run,
     .operand = {"COMMAND", ARGUMENT_COMMAND},

@@ -45,7 +45,7 @@ static void say(const char *where, uint64_t time, uint64_t count)
 
     show_duration(time, texts[0]);
     show_count(count, texts[1]);
-    command_say("%s messages took %s from SEND to MESSAGEQUEUED, the median of %s", where, texts[0],
+    command_say("%s messages took %s from SEND to MESSAGEQUEUED (median of %s)", where, texts[0],
                 texts[1]);
 }
 
@@ -68,8 +68,8 @@ static int take(const struct communication *communication, bool local, struct de
     uint64_t time = median_of(pairs, count, &messages);
     free(pairs);
     if (messages == 0) {
-        command_say("no %s message tells how long it took: it takes %s", local ? "local" : "remote",
-                    delay->count > 0 ? "what was given" : "no time");
+        command_say("no %s message has a measured delay; taking %s", local ? "local" : "remote",
+                    delay->count > 0 ? "the delay given" : "0");
         return 0;
     }
     *delay = (struct delay){.count = 1};
@@ -86,9 +86,9 @@ static void say_clock_error(uint64_t error)
         return;
     show_duration(error, text);
     if (error == UINT64_MAX)
-        command_say("how far clocks of different machines are apart is not known");
+        command_say("the offset between the machines' clocks is unknown");
     else
-        command_say("clocks of different machines are known to within %s", text);
+        command_say("the offset between the machines' clocks is known to within %s", text);
 }
 
 int placements_see_delays(struct placements *placements, const char *const *names, size_t count,

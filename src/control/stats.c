@@ -28,7 +28,9 @@ static void warn_unknown(const struct communication *communication)
     show_counted(communication->unknown_streams, "message", streams);
     show_counted(communication->unknown_paths, "message", paths);
     if (communication->unknown_streams + communication->unknown_paths > 0)
-        command_say("%s of streams and %s of paths whose identity was lost", streams, paths);
+        command_say(
+            "%s from unknown threads and %s on unknown connections: their records were lost",
+            streams, paths);
 }
 
 static void warn_not_followed(const struct communication *communication)
@@ -195,9 +197,9 @@ static int read_every(struct stats_options *options)
 
     return status >= 0 || options->every > 0
                ? status
-               : command_usage_error("stats",
-                                     "--every '%s': give a time greater than 0, as 100ms, 2s or 5m",
-                                     optarg);
+               : command_usage_error(
+                     "stats", "--every '%s': give a time greater than 0, e.g. 100ms, 2s or 5m",
+                     optarg);
 }
 
 static int read_depth(struct stats_options *options, enum depth depth)
@@ -225,32 +227,27 @@ static const struct command_option stats_options[] = {
     {"by",
      OPTION_BY,
      {"WHAT", ARGUMENT_WORD, by_word},
-     "one row for each process (as without it), user, container, program, machine or\n"
-     "PID namespace (namespace); or only the table of pairs (pair), paths (path) or\n"
-     "procedures (procedure); with rates and sizes of messages"},
+     "rows: process (default), user, container, program, machine, namespace (PID);\nor only one "
+     "table: pair, path (connections), procedure"},
     {"sort",
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},
-     "the largest first by bytes (as without it), messages, cpu, response (the 99 %\n"
-     "quantile), or in the order of their names (name)"},
-    {"all", OPTION_ALL, {0}, "every row of the tables, not the 100 largest and a row of others"},
+     "order of rows: bytes (default), messages, cpu, response (p99), name"},
+    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest"},
     {"every",
      OPTION_EVERY,
      {"TIME", ARGUMENT_OTHER, NULL},
-     "also what was sent in each stretch of this time"},
-    {"histogram", OPTION_HISTOGRAM, {0}, "also how sizes and times are distributed"},
+     "also what was sent in each interval of TIME"},
+    {"histogram", OPTION_HISTOGRAM, {0}, "also histograms of sizes and times"},
     {"quick",
      OPTION_QUICK,
      {0},
      "only what is counted at each end: no queues, not how long messages waited; four\n"
      "times as fast. Of traces larger than 256 MiB that is what comes without it"},
     {"waits", OPTION_WAITS, {0}, "all of it, also of traces larger than 256 MiB"},
-    {"resolve",
-     OPTION_RESOLVE,
-     {0},
-     "names of hosts in place of addresses, where the resolver knows them"},
-    {"json", OPTION_JSON, {0}, "one JSON object, always with every row"},
-    {"csv", OPTION_CSV, {0}, "one table, of processes or what --by says, for spreadsheets"},
+    {"resolve", OPTION_RESOLVE, {0}, "show host names instead of addresses"},
+    {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
+    {"csv", OPTION_CSV, {0}, "print one table, of processes or what --by selects"},
     {0},
 };
 
@@ -300,17 +297,18 @@ static int command_stats(int argc, char **argv)
     if (status >= 0)
         return status;
     if (asked.show.json && asked.show.csv)
-        return command_usage_error("stats", "--json and --csv: one of them");
+        return command_usage_error("stats", "--json and --csv: give only one");
     if (asked.show.csv && (asked.every > 0 || asked.show.histogram))
-        return command_usage_error("stats", "--csv is one table, without --every and --histogram");
+        return command_usage_error(
+            "stats", "--csv prints one table: it does not go with --every or --histogram");
     if (optind == argc)
-        return command_usage_error("stats", "which trace?");
+        return command_usage_error("stats", "name a trace");
     return show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
 }
 
 const struct command stats_command = {
     .name = "stats",
-    .description = "show who sent how much to whom",
+    .description = "communication statistics: who sends how much to whom, and how long it takes",
     .usage = "[OPTION]... TRACE...",
     .function = command_stats,
     .operand = {"TRACE", ARGUMENT_TRACE},

@@ -27,7 +27,7 @@ static int refuse_same(const char *const *names, size_t count, struct problem *p
         if (index < 0)
             result = problem_set(problem, -ENOMEM, "out of memory");
         else if (index < others)
-            result = problem_set(problem, -EINVAL, "%s: this trace is given twice: give it once",
+            result = problem_set(problem, -EINVAL, "%s: this trace is given twice; give it once",
                                  names[i]);
     }
     intern_done(&folders);
@@ -132,9 +132,8 @@ void traces_report_state(const struct traces *traces)
     traces_report_losses(traces);
     history_counts(traces->history, &counts);
     report_count(counts.unmatched_receives, "receive has", "receives have",
-                 "bytes that nobody is known to have sent");
-    report_count(counts.unmatched_sends, "send was", "sends were",
-                 "not received, as far as is known");
+                 "bytes whose send is missing");
+    report_count(counts.unmatched_sends, "send was", "sends were", "never received");
 }
 
 int64_t traces_wall_offset(const struct traces *traces, const struct event *event)

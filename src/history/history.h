@@ -24,7 +24,7 @@ struct history;
 
 /* How sure an edge is. */
 enum edge_kind {
-    EDGE_EXACT, /* never wrong, but for what dpm-dump(1) tells of calls that overlap */
+    EDGE_EXACT, /* never wrong, but for what dpm-matching(7) tells of calls that overlap */
     EDGE_ORDERED, /* several were sending into one path, or receiving from it, and whose call came first
                          cannot be told: the true sender is always among these, unless its record was lost */
     EDGE_INFERRED, /* by order alone: UDP between machines over IPv6, which does not number datagrams, and over
@@ -34,7 +34,7 @@ enum edge_kind {
                       of which a read may leave a part; a call in progress after a loss; paths other than TCP after hooks were
                       skipped (LOST_SKIPPED), as positions may have been miscounted since; pipes that are older than
                       their metering, at its beginning; UNIX streams that are, as long as a send may be in progress
-                      that is, too; what the ptrace meter cannot tell (METERS in dpm-run(1)) */
+                      that is, too; what the ptrace meter cannot tell (dpm-meter(7)) */
     EDGE_CREATION, /* from CREATEPROCESS to the first event of what it created */
     EDGE_TERMINATION, /* from the TERMINATION of a child, or of one below whose parent had ended, to the end of its
                          parent's wait (BLOCK): for a child; or for a signal or in a read, if the child ended just

@@ -76,9 +76,9 @@ int launch_suspended(const struct launch_options *options, struct launched *ret_
     const struct passwd *user = NULL;
 
     if (options->user != NULL && (user = getpwnam(options->user)) == NULL)
-        return problem_set(problem, -EINVAL, "there is no user '%s'", options->user);
+        return problem_set(problem, -EINVAL, "no user '%s' on this machine", options->user);
     if (pipe2(gate, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0) {
-        result = problem_set(problem, -errno, "cannot make a pipe: %s", strerror(errno));
+        result = problem_set(problem, -errno, "cannot create a pipe: %s", strerror(errno));
         goto fail;
     }
     pid_t pid = fork();

@@ -54,10 +54,9 @@ int ptracemeter_refuses(const char *command, struct problem *problem)
         close(file);
     if (got == (ssize_t)sizeof(identity) && memcmp(identity, ELFMAG, SELFMAG) == 0 &&
         identity[EI_CLASS] == ELFCLASS32)
-        return problem_set(problem, -ENOEXEC,
-                           "%s is a program of 32 bits, which the ptrace meter cannot meter; the "
-                           "kernel meter can: --meter kernel",
-                           path);
+        return problem_set(
+            problem, -ENOEXEC,
+            "%s is a 32-bit program: the ptrace meter cannot meter it; use --meter kernel", path);
     return 0;
 }
 
@@ -84,8 +83,7 @@ void ptracemeter_allow_tracing(void)
 
 static const char *why_not_seized(int error)
 {
-    return error == -EPERM ? "another tracer has it, or it may not be traced here"
-                           : strerror(-error);
+    return error == -EPERM ? "it has another tracer, or may not be traced" : strerror(-error);
 }
 
 /* Each stop of a tracee would be a SIGCHLD to the whole process, and wake whoever waits for signals. */
@@ -226,29 +224,28 @@ static void report(const struct meter_interface *interface, tell_line_function *
 {
     const struct shortfalls *shortfalls = &ptracemeter_of(interface)->shortfalls;
 
-    tell_shortfall(&shortfalls->uring, "has used io_uring", "rings",
-                   "what it sent and received there is missing, and positions are not certain",
-                   tell_line, context);
-    tell_shortfall(&shortfalls->answered, "has calls answered by a process (seccomp)", "filters",
-                   "these are not seen, and positions are not certain", tell_line, context);
-    tell_shortfall(&shortfalls->mapped, "has received by TCP_ZEROCOPY_RECEIVE", "calls",
-                   "what it received so is missing, and positions are not certain", tell_line,
+    tell_shortfall(&shortfalls->uring, "used io_uring", "rings",
+                   "its messages there are missing, and positions may be wrong", tell_line,
                    context);
-    tell_shortfall(&shortfalls->other_bits, "has executed a program of 32 bits", "programs",
+    tell_shortfall(&shortfalls->answered, "has calls answered by another process (seccomp)",
+                   "filters", "these calls are missing, and positions may be wrong", tell_line,
+                   context);
+    tell_shortfall(&shortfalls->mapped, "received with TCP_ZEROCOPY_RECEIVE", "calls",
+                   "these messages are missing, and positions may be wrong", tell_line, context);
+    tell_shortfall(&shortfalls->other_bits, "executed a 32-bit program", "programs",
                    "its messages are missing", tell_line, context);
-    tell_shortfall(&shortfalls->other_calls, "has made system calls of 32 bits", "programs",
-                   "what they send and receive is missing, and positions are not certain",
-                   tell_line, context);
-    tell_shortfall(&shortfalls->tracers, "has called ptrace", "calls",
-                   "the kernel refuses it while it is metered in this way", tell_line, context);
-    tell_shortfall(&shortfalls->unreadable, "may not be looked into", "times",
+    tell_shortfall(&shortfalls->other_calls, "made 32-bit system calls", "programs",
+                   "their messages are missing, and positions may be wrong", tell_line, context);
+    tell_shortfall(&shortfalls->tracers, "called ptrace", "calls",
+                   "the kernel refuses this under the ptrace meter", tell_line, context);
+    tell_shortfall(&shortfalls->unreadable, "may not be inspected", "times",
                    "its messages are missing", tell_line, context);
     tell_count(shortfalls->anonymous,
-               "datagrams were received without asking who sent them: they have no sender",
+               "datagrams have no sender: the receiver did not ask for the address", tell_line,
+               context);
+    tell_count(shortfalls->no_schedule, "threads have no CPU time: the kernel does not report it",
                tell_line, context);
-    tell_count(shortfalls->no_schedule, "streams have no CPU time: the kernel does not tell it",
-               tell_line, context);
-    tell_count(shortfalls->no_memory, "times memory was lacking", tell_line, context);
+    tell_count(shortfalls->no_memory, "times memory ran out", tell_line, context);
 }
 
 static uint64_t lost(const struct meter_interface *interface, enum ring_id ring)

@@ -54,12 +54,12 @@ int process_choice_pid(struct process_choice *choice, const char *text, struct p
     pid_t pid = pid_of(text);
 
     if (pid == 0)
-        return problem_set(problem, -EINVAL, "'%s' is no process id", text);
+        return problem_set(problem, -EINVAL, "'%s' is not a process id", text);
     pid_t process = process_of(pid);
     if (process == 0)
-        return problem_set(problem, -ESRCH, "there is no process %d", pid);
+        return problem_set(problem, -ESRCH, "no process has the id %d", pid);
     if (process == getpid())
-        return problem_set(problem, -EINVAL, "process %d is dpm itself", pid);
+        return problem_set(problem, -EINVAL, "process %d is dpm itself; it cannot be metered", pid);
     if (array_reserve(&choice->pids, &choice->pid_capacity, choice->pid_count + 1,
                       sizeof(*choice->pids)) < 0)
         return problem_set(problem, -ENOMEM, "out of memory");
@@ -123,7 +123,7 @@ int process_choice_cgroup(struct process_choice *choice, const char *path, struc
     const char *below = mount > 0 && path[mount] == '\0' ? "/" : path + mount;
     if (*below != '/')
         return problem_set(problem, -EINVAL,
-                           "a cgroup is a path below /sys/fs/cgroup that begins with '/', not '%s'",
+                           "--cgroup '%s': give a path below /sys/fs/cgroup that begins with '/'",
                            path);
     return add_word(choice, CHOSEN_BY_CGROUP, below, problem);
 }
@@ -187,7 +187,8 @@ int process_choice_unit(struct process_choice *choice, const char *text, struct 
     char unit[NAME_MAX + 1];
 
     if (*text == '\0' || strchr(text, '/') != NULL || strlen(text) > NAME_MAX - strlen(".service"))
-        return problem_set(problem, -EINVAL, "'%s' is no unit; one is e.g. redis.service", text);
+        return problem_set(problem, -EINVAL, "--unit '%s': give a systemd unit, e.g. redis.service",
+                           text);
     snprintf(unit, sizeof(unit), "%s%s", text, has_unit_type(text) ? "" : ".service");
     follow_alias(unit);
     return add_word(choice, CHOSEN_BY_UNIT, unit, problem);
@@ -307,6 +308,6 @@ bool process_choice_misses(const struct process_choice *choice, struct problem *
                                        length == 0 ? "" : ",", what[choice->words[i].by],
                                        choice->words[i].text);
     if (length > 0)
-        problem_set(problem, -ESRCH, "there is no process%s", text);
+        problem_set(problem, -ESRCH, "no process is%s", text);
     return length > 0;
 }

@@ -249,13 +249,12 @@ static int check_metadata(const char *text, size_t length, const char *path,
 
     if (find_value(text, length, tracer_line) == NULL || format == NULL)
         return problem_set(problem, -EINVAL,
-                           "%s/metadata: this is no trace of dpm; name a directory that dpm made",
-                           path);
+                           "%s/metadata: not a trace of dpm; name a directory that dpm made", path);
     unsigned long version = strtoul(format, NULL, 10);
     if (version != TRACE_FORMAT)
         return problem_set(problem, -EPROTONOSUPPORT,
-                           "%s/metadata: the trace has format %lu, this dpm reads format %d: "
-                           "read it with the dpm that wrote it",
+                           "%s/metadata: the trace has format %lu, this dpm reads format %d; use "
+                           "the dpm that wrote it",
                            path, version, TRACE_FORMAT);
     if (uuid == NULL || parse_uuid(uuid, ret_uuid) < 0)
         return problem_set(problem, -EBADMSG,
@@ -277,8 +276,8 @@ int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_
     int result;
     if (size == 0 || size > METADATA_SIZE_MOST) {
         result = problem_set(problem, -EINVAL,
-                             "%s/metadata: has %" PRIu64 " bytes: this is no trace of dpm; name a "
-                             "directory that dpm made",
+                             "%s/metadata: has %" PRIu64
+                             " bytes: not a trace of dpm; name a directory that dpm made",
                              path, size);
         goto out;
     }

@@ -90,7 +90,7 @@ static int note_end(struct origin *origin, struct source_state *state, struct pr
 
     if (end->records < records)
         return stream_file_damaged(control, stream_file_offset(control),
-                                   "END counts fewer records than there are", problem);
+                                   "END counts fewer records than the file has", problem);
     if (end->reason < END_COMPLETE || end->reason > END_REPAIRED)
         return stream_file_damaged(control, stream_file_offset(control),
                                    "END has an unknown reason", problem);
@@ -112,8 +112,7 @@ static int read_beginning(struct origin *origin, struct problem *problem)
             return result;
     }
     if (control->record == NULL)
-        return problem_set(problem, -ENODATA,
-                           "%s: holds no whole packet: nothing of this trace can be read",
+        return problem_set(problem, -ENODATA, "%s: no complete packet: the trace is empty",
                            control->name);
     if (record_id(control) != EVENT_MACHINE)
         return stream_file_damaged(control, stream_file_offset(control),

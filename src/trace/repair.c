@@ -48,11 +48,11 @@ static int lock_trace(struct repair *repair, struct problem *problem)
     if (flock(repair->files[RING_CONTROL], LOCK_EX | LOCK_NB) == 0)
         return 0;
     if (errno == EWOULDBLOCK)
-        return problem_set(problem, -EBUSY, "%s: is still being written; end the recording first",
+        return problem_set(problem, -EBUSY, "%s: still being written; end the recording first",
                            repair->name);
     return problem_set(problem, -errno,
-                       "%s/control: cannot be locked: %s; so it cannot be told whether the trace "
-                       "is still being written: copy it to another file system",
+                       "%s/control: cannot be locked: %s; a recorder might still write the trace: "
+                       "copy it to another file system",
                        repair->name, strerror(errno));
 }
 
@@ -106,7 +106,7 @@ static int trim(struct repair *repair, enum ring_id ring, struct problem *proble
     const struct trace_tail *tail = &repair->tails[ring];
 
     if (tail->partial > 0 && ftruncate(repair->files[ring], (off_t)tail->end) < 0)
-        return problem_set(problem, -errno, "%s/%s: the partial packet cannot be cut off: %s",
+        return problem_set(problem, -errno, "%s/%s: the unfinished packet cannot be removed: %s",
                            repair->name, trace_file_names[ring], strerror(errno));
     return 0;
 }

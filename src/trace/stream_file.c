@@ -36,7 +36,7 @@ int trace_file_open(int directory, const char *path, const char *name, int flags
         error = -errno;
         return problem_set(problem, error, "%s/%s: cannot be opened: %s%s", path, name,
                            strerror(-error),
-                           error == -ENOENT   ? "; is this a trace, and all of it?"
+                           error == -ENOENT   ? "; is this a complete trace?"
                            : error == -EMFILE ? "; raise ulimit -n"
                                               : "");
     }
@@ -48,10 +48,10 @@ int trace_file_open(int directory, const char *path, const char *name, int flags
     }
     if (!S_ISREG(status.st_mode)) {
         close(file);
-        return problem_set(problem, -EINVAL,
-                           "%s/%s: is not a regular file: this is no trace of dpm; name a "
-                           "directory that dpm made",
-                           path, name);
+        return problem_set(
+            problem, -EINVAL,
+            "%s/%s: not a regular file, so not a trace of dpm; name a directory that dpm made",
+            path, name);
     }
     *ret_size = (uint64_t)status.st_size;
     return file;
@@ -116,8 +116,8 @@ static int show(struct stream_file *file, uint64_t offset, size_t size,
         size_t wanted = left < file->capacity ? (size_t)left : file->capacity;
         result = trace_file_read(file->file, file->window, wanted, offset);
         if (result == -ENODATA)
-            return problem_set(problem, result,
-                               "%s: has become shorter while it was read; try again", file->name);
+            return problem_set(problem, result, "%s: became shorter while it was read; try again",
+                               file->name);
         if (result < 0)
             return problem_set(problem, result, "%s: at byte %" PRIu64 ": cannot be read: %s",
                                file->name, offset, strerror(-result));
@@ -164,8 +164,8 @@ static const char *wrong_header(const unsigned char *bytes, const unsigned char 
     if (at < offsetof(struct trace_packet_header, uuid))
         return "packet magic is wrong";
     if (at < offsetof(struct trace_packet_header, stream))
-        return "the packet's uuid is not the trace's";
-    return "the packet is of another stream";
+        return "the packet has another uuid than the trace";
+    return "the packet belongs to another file";
 }
 
 static const char *wrong_context(const struct stream_file *file,
@@ -256,7 +256,7 @@ static int record_damaged(const struct stream_file *file, struct problem *proble
     if (left < sizeof(*header) || file->sizes[header->id] > left)
         snprintf(what, sizeof(what), "the packet ends within a record");
     else if (file->sizes[header->id] == 0)
-        snprintf(what, sizeof(what), "a record has type %u, which does not belong here",
+        snprintf(what, sizeof(what), "a record has type %u, which this file cannot have",
                  header->id);
     else
         snprintf(what, sizeof(what), "time goes back from %" PRIu64 " to %" PRIu64, file->time,
@@ -311,7 +311,7 @@ int stream_file_open(struct stream_file *file, int directory, const char *trace,
     if (file->file < 0)
         return file->file;
     if (file->size > INT64_MAX - TRACE_LAST_PACKET)
-        return problem_set(problem, -EFBIG, "%s: is too large", file->name);
+        return problem_set(problem, -EFBIG, "%s: too large", file->name);
     file->header.magic = TRACE_MAGIC;
     file->header.stream = ring;
     memcpy(file->header.uuid, uuid, TRACE_UUID_SIZE);

@@ -162,10 +162,11 @@ static int write_buffer(struct trace_writer *writer, enum ring_id ring, struct p
 static int stop_for_size(struct trace_writer *writer, struct problem *problem)
 {
     writer->stopped = END_SIZE;
-    return problem_set(problem, -EFBIG,
-                       "%s: the trace has reached its largest size, %" PRIu64
-                       " bytes, and ends here; allow more, or meter less",
-                       writer->name, writer->max_size);
+    return problem_set(
+        problem, -EFBIG,
+        "%s: the trace has reached its largest size, %" PRIu64
+        " bytes, and ends here; allow more (--max-size) or record less (--flags, --kinds)",
+        writer->name, writer->max_size);
 }
 
 /* Makes `room` suffice for a record of `size` bytes. */
@@ -209,7 +210,7 @@ static int refuse_record(const struct trace_writer *writer, const struct record_
                          const struct event_type *type, struct problem *problem)
 {
     if (type == NULL)
-        return problem_set(problem, -EINVAL, "%s: %u is no type of record", writer->name,
+        return problem_set(problem, -EINVAL, "%s: unknown type of record: %u", writer->name,
                            record->id);
     if (written_by_trace(type))
         return problem_set(problem, -EINVAL, "%s: %s is written by the trace itself", writer->name,
@@ -229,7 +230,7 @@ int trace_writer_append(struct trace_writer *writer, const struct record_header 
         record->time < writer->streams[type->ring].last_time)
         return refuse_record(writer, record, type, problem);
     if (writer->stopped != 0)
-        return problem_set(problem, -EPIPE, "%s: the trace has ended already", writer->name);
+        return problem_set(problem, -EPIPE, "%s: the trace has already ended", writer->name);
     const struct stream_buffer *stream = &writer->streams[type->ring];
     if (stream->used + type->size > stream->room) {
         int result = make_room(writer, type->ring, type->size, problem);
@@ -335,7 +336,7 @@ static int make_file(struct trace_writer *writer, const char *name, struct probl
         openat(writer->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (file < 0)
-        return problem_set(problem, -errno, "%s/%s: cannot be made: %s", writer->name, name,
+        return problem_set(problem, -errno, "%s/%s: cannot be created: %s", writer->name, name,
                            strerror(errno));
     return file;
 }
@@ -408,7 +409,7 @@ static void remove_trace(const struct trace_writer *writer, const char *path)
 static int make_directory(struct trace_writer *writer, const char *path, struct problem *problem)
 {
     if (mkdir(path, 0700) < 0)
-        return problem_set(problem, -errno, "%s: cannot be made: %s%s", writer->name,
+        return problem_set(problem, -errno, "%s: cannot be created: %s%s", writer->name,
                            strerror(errno),
                            errno == EEXIST ? "; remove it or choose another name" : "");
     writer->directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -425,7 +426,7 @@ int trace_writer_new(const char *path, const struct machine_record *machine, uin
                      struct trace_writer **ret_writer, struct problem *problem)
 {
     if (max_size < TRACE_SMALLEST_MAX_SIZE)
-        return problem_set(problem, -EINVAL, "the largest size of a trace must be 64 KiB or more");
+        return problem_set(problem, -EINVAL, "the largest size of a trace must be at least 64 KiB");
     struct trace_writer *writer = allocate_writer(path, max_size);
     if (writer == NULL)
         return problem_set(problem, -ENOMEM, "%s: out of memory", path);
@@ -485,8 +486,8 @@ static int write_end(struct trace_writer *writer, enum end_reason reason, struct
     int result = write_buffer(writer, RING_CONTROL, NULL);
     if (result < 0)
         return problem_set(problem, result,
-                           "%s/control: the trace's end cannot be written: %s; what was recorded "
-                           "can be read, `dpm repair` adds the end when there is room",
+                           "%s/control: cannot write the end of the trace: %s; it can still be "
+                           "read, and `dpm repair` adds the end once there is space",
                            writer->name, strerror(-result));
     return 0;
 }

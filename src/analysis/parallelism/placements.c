@@ -132,7 +132,7 @@ static int read_lines(const char *file, int (*take)(void *context, const struct 
     while (result == 0 && fgets(text, sizeof(text), stream) != NULL) {
         line.number++;
         if (strchr(text, '\n') == NULL && !feof(stream))
-            result = bad_line(&line, "lines of text of less than 64 KiB");
+            result = bad_line(&line, "lines of less than 64 KiB of text");
         else
             result = take_line(&line, take, context);
     }
@@ -214,8 +214,7 @@ static int take_machine(struct rules *rules, const struct line *line, char *rest
     if (speed != NULL) {
         machine.speed = strtod(speed, &end);
         if (*end != '\0' || !(machine.speed > 0.000001 && machine.speed < 1000000))
-            return bad_line(line,
-                            "a speed, as 1.5: 1 is that of the machines where it was recorded");
+            return bad_line(line, "a speed, e.g. 1.5 (1: as fast as the recorded machines)");
     }
     if (array_reserve(&rules->machines, &rules->machine_room, rules->machine_count + 1,
                       sizeof(*rules->machines)) < 0)
@@ -236,8 +235,8 @@ static int take_process(struct rules *rules, const struct line *line)
         if (strcmp(rules->machines[i].name, name) == 0)
             process.machine = (uint32_t)i;
     if (name == text || process.machine == UINT32_MAX)
-        return bad_line(line, "machine NAME [CORES [SPEED]], or PROCESS MACHINE, of a machine "
-                              "that stands above");
+        return bad_line(
+            line, "machine NAME [CORES [SPEED]], or PROCESS MACHINE with a machine defined above");
     while (name > text && (name[-1] == ' ' || name[-1] == '\t'))
         *--name = '\0';
     if (!copy_name(process.who, sizeof(process.who), text))
@@ -274,7 +273,7 @@ int placements_read(struct placements *placements, const char *file, struct prob
     int result = read_lines(file, take_rule, &rules, problem);
 
     if (result == 0 && rules.machine_count == 0)
-        result = problem_set(problem, -EINVAL, "%s: it has no line \"machine NAME\"", file);
+        result = problem_set(problem, -EINVAL, "%s: no line \"machine NAME\"", file);
     if (result == 0 && (assignment = add(placements)) == NULL)
         result = problem_set(problem, -ENOMEM, "out of memory");
     if (result < 0) {
@@ -295,9 +294,8 @@ static int take_delay(void *context, const struct line *line)
 {
     struct placements *placements = context;
     struct delays *delays = &placements->delays;
-    static const char wanted[] =
-        "local DELAY, remote DELAY, or MACHINE MACHINE DELAY; DELAY is as 13ms, 13ms+22us/B or "
-        "1:4.2ms,1000:12.8ms";
+    static const char wanted[] = "local DELAY, remote DELAY, or MACHINE MACHINE DELAY; DELAY is "
+                                 "e.g. 13ms, 13ms+22us/B or 1:4.2ms,1000:12.8ms";
     char *rest = line->text, *words[3];
     struct delay_between between;
 

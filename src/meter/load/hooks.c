@@ -294,13 +294,12 @@ int hooks_missing(const struct offers *offers, const enum hook_choice choices[HO
     return problem_set(
         problem, -ENOTSUP,
         "the kernel meter does not run here: this kernel has no tracepoint %s (Linux "
-        "%s and later have it)%s, which the flags asked for need%s%s%s (dpm check "
-        "tells more)",
+        "%s and later have it)%s, which the flags asked for need%s%s%s (see dpm check)",
         first->program, first->since,
         first->duty == DUTY_OWN ? ""
-        : offers->trampolines   ? ", nor the functions that could replace it"
-                                : ", and refuses the trampolines that could replace it",
-        kind[0] == '\0' ? "" : " for paths of the kind ", kind, others);
+        : offers->trampolines   ? ", nor the functions that replace it"
+                                : ", and refuses the trampolines that replace it",
+        kind[0] == '\0' ? "" : " for the kind ", kind, others);
 }
 
 int hooks_explain_no_types(struct problem *problem)
@@ -316,6 +315,6 @@ int hooks_explain_no_types(struct problem *problem)
     return problem_set(
         problem, -ENOTSUP,
         "the kernel meter does not run here: this kernel has no BTF type information "
-        "(%s); use one built with CONFIG_DEBUG_INFO_BTF=y (dpm check tells more)",
+        "(%s); use one built with CONFIG_DEBUG_INFO_BTF=y (see dpm check)",
         path);
 }

@@ -75,7 +75,7 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
     if (marked < 0)
         return problem_set(problem, marked, "cannot meter process %d: %s", pid, strerror(-marked));
     if (meter->kernel->bss->unmarkable != 0)
-        return problem_set(problem, -ENOMEM, "the kernel has no memory to meter so many threads");
+        return problem_set(problem, -ENOMEM, "out of kernel memory: cannot meter so many threads");
     if (marked == 0)
         return 0;
     note_acquired(meter, pid);
@@ -218,7 +218,8 @@ int meter_begin(struct meter_interface *interface, struct meter_begun *ret_begun
     ret_begun->unsettled = meter->kernel->bss->unsettled;
     intern_done(&beginning.processes);
     if (result < 0)
-        return problem_set(problem, result, "cannot list what the acquired processes hold: %s",
+        return problem_set(problem, result,
+                           "cannot list the open files of the acquired processes: %s",
                            strerror(-result));
     meter->acquired_count = 0;
     meter->kernel->bss->begun_at = clock_now(CLOCK_MONOTONIC);

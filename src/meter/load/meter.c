@@ -67,12 +67,12 @@ static int cannot_load(int error, struct problem *problem)
     if (error == -EPERM ||
         (error == -EACCES && !have_capability(CAP_BPF) && !have_capability(CAP_SYS_ADMIN)))
         return problem_set(problem, -EPERM,
-                           "the kernel meter needs the capabilities CAP_BPF and CAP_PERFMON; run "
-                           "as root, e.g. with sudo (dpm check tells more)");
-    return problem_set(problem, error,
-                       "the kernel refused the meter: %s; DPM_DEBUG=1 shows its reasons (dpm check "
-                       "tells more)",
-                       strerror(-error));
+                           "the kernel meter needs CAP_BPF and CAP_PERFMON; run dpm as root, e.g. "
+                           "with sudo (see dpm check)");
+    return problem_set(
+        problem, error,
+        "the kernel refused the meter: %s; DPM_DEBUG=1 shows its reasons (see dpm check)",
+        strerror(-error));
 }
 
 static struct bpf_program *program_of(const struct meter *meter, const struct hook *hook)
@@ -90,8 +90,7 @@ static int attach_hooks(struct meter *meter, struct problem *problem)
                                     ? bpf_program__attach_cgroup(program, meter->cgroup)
                                     : bpf_program__attach(program);
         if (link == NULL)
-            return problem_set(problem, -errno,
-                               "cannot attach to the hook %s: %s (dpm check tells more)",
+            return problem_set(problem, -errno, "cannot attach to the hook %s: %s (see dpm check)",
                                hooks[i].program, strerror(errno));
         meter->links[meter->link_count++] = link;
     }
@@ -111,7 +110,7 @@ static void leave_out_udp(struct meter *meter, const char *need, const char *why
 static void open_cgroup(struct meter *meter)
 {
     if (!have_capability(CAP_NET_ADMIN)) {
-        leave_out_udp(meter, "the capability CAP_NET_ADMIN", "");
+        leave_out_udp(meter, "CAP_NET_ADMIN", "");
         return;
     }
     meter->cgroup = cgroup_root_open();
@@ -140,10 +139,9 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
         return hooks_explain_no_types(problem);
     if (!offers.casts && !have_capability(CAP_SYS_ADMIN)) {
         offers_done(&offers);
-        return problem_set(
-            problem, -EPERM,
-            "before Linux 6.2 the kernel meter needs the capability CAP_SYS_ADMIN; run "
-            "as root, e.g. with sudo (dpm check tells more)");
+        return problem_set(problem, -EPERM,
+                           "before Linux 6.2 the kernel meter needs CAP_SYS_ADMIN; run dpm as "
+                           "root, e.g. with sudo (see dpm check)");
     }
     if (needs_udp(meter)) {
         enum hook_way way = hook_way_of(&offers, DUTY_UDP, meter->flags, meter->interface.kinds);

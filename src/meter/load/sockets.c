@@ -215,6 +215,6 @@ int meter_sweep(struct meter_interface *interface, struct problem *problem)
         return problem_set(problem, result, "cannot list UNIX sockets: error %d", -result);
     result = sweep_in_kernel(meter);
     if (result < 0)
-        return problem_set(problem, result, "cannot look for what was closed: error %d", -result);
+        return problem_set(problem, result, "cannot find closed sockets: error %d", -result);
     return 0;
 }
