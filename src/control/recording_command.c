@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* For each call that stops the program; from OVERHEAD in dpm-run(1). */
-#define PTRACE_COST "some 50 us"
+/* For each call that stops the program; from OVERHEAD in dpm-meter(7). */
+#define PTRACE_COST "about 50 us"
 
 int recording_command_init(struct recording_command *command,
                            const struct recording_command_options *options, const char *subject,
@@ -63,19 +63,18 @@ void recording_command_announce(const struct recording_command *command, const c
 
     if (meter->kind == METER_KERNEL && meter->left_out != NULL)
         command_say_to(command->messages,
-                       "--meter ptrace meters it, too; each call takes " PTRACE_COST
-                       " longer then");
+                       "--meter ptrace meters it, too, but each call takes " PTRACE_COST " longer");
     if (meter->kind == METER_PTRACE && refused[0] != '\0')
         command_say_to(
             command->messages,
-            "metering with ptrace, as the kernel meter does not work here (%s); each call "
+            "metering with ptrace because the kernel meter does not work here (%s); each call "
             "that sends, receives or waits takes " PTRACE_COST " longer",
             refused);
     if (meter->holds_descendants)
         command_say_to(
             command->messages,
-            "if dpm is killed, %s and its descendants are killed with it; --survive lets "
-            "them run on, and costs more",
+            "if dpm is killed, %s and its descendants are killed, too; --survive prevents "
+            "this, but is slower",
             name);
 }
 
