@@ -66,27 +66,38 @@ static void print_causality(struct causality_analysis *analysis, uint32_t count)
     causality_free(causality);
 }
 
+struct watch {
+    uint64_t events;
+    long memory; /* KiB, at most */
+};
+
+static int look(void *self, const struct history_event *event, struct problem *problem)
+{
+    struct watch *watch = self;
+    long now;
+
+    (void)event;
+    (void)problem;
+    if (++watch->events % LOOK_EACH == 0 && (now = anonymous_memory()) > watch->memory)
+        watch->memory = now;
+    return 0;
+}
+
 /* `analysis`: or NULL. Anonymous memory at most, KiB, while it is read. */
 static long read_all(struct history *history, struct causality_analysis *analysis)
 {
-    uint64_t began = clock_now(CLOCK_MONOTONIC), events = 0;
-    struct problem problem = {"out of memory"};
-    struct history_event event;
-    long memory = 0, now;
-    int result;
+    uint64_t began = clock_now(CLOCK_MONOTONIC);
+    struct watch watch = {0};
+    const struct analysis analyses[] = {{"", &watch, look}, causality_analysis(analysis)};
+    struct problem problem;
 
-    while ((result = history_next(history, &event, &problem)) == SOURCE_RECORD) {
-        if (analysis != NULL && causality_add(analysis, &event) < 0)
-            give_up(&problem);
-        if (++events % LOOK_EACH == 0 && (now = anonymous_memory()) > memory)
-            memory = now;
-    }
-    if (result < 0)
+    if (analyses_read_all(history, analyses, analysis == NULL ? 1 : 2, &problem) < 0)
         give_up(&problem);
     double seconds = (double)(clock_now(CLOCK_MONOTONIC) - began) / 1e9;
-    printf("%.2f million records/s, %" PRIu64 " records\n", (double)events / seconds / 1e6, events);
-    now = anonymous_memory();
-    return now > memory ? now : memory;
+    printf("%.2f million records/s, %" PRIu64 " records\n", (double)watch.events / seconds / 1e6,
+           watch.events);
+    long now = anonymous_memory();
+    return now > watch.memory ? now : watch.memory;
 }
 
 static void match(struct source *const *sources, uint32_t count, bool causality)
@@ -97,7 +108,7 @@ static void match(struct source *const *sources, uint32_t count, bool causality)
     struct history *history;
 
     if (history_new(sources, count, &history, &problem) < 0 ||
-        (causality && causality_new(&options, history, &analysis) < 0))
+        (causality && causality_new(history, &options, &analysis) < 0))
         give_up(&problem);
     long memory = read_all(history, analysis);
     if (causality)

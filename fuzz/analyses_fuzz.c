@@ -3,7 +3,9 @@
  * analyses_fuzz.c: the input is the records of up to three sources. Whatever they say, the analyses of the history end,
  * and what they find agrees with itself.
  */
+#include "analysis/causality/causality.h"
 #include "analysis/parallelism/critical_path.h"
+#include "analysis/statistics/statistics.h"
 #include "records.h"
 
 /* Live tapes pause; the analyses of time read finished traces. */
@@ -79,14 +81,55 @@ static void check_path(struct tape *tapes, uint64_t longest)
     struct problem problem = {""};
     struct history *history = tapes_history(tapes);
 
-    PROMISE(critical_path_find(history, &options, &reading, &problem) == 0);
+    PROMISE(critical_path_new(history, &options, &reading, &problem) == 0);
+    const struct analysis analysis = critical_path_analysis(reading);
+    PROMISE(analyses_read_all(history, &analysis, 1, &problem) == 0);
+    PROMISE(critical_path_find(reading, &problem) == 0);
     history_free(history);
     history = tapes_history(tapes);
-    PROMISE(critical_path_attribute(reading, history, &path, &problem) == 0);
+    critical_path_again(reading, history);
+    PROMISE(analyses_read_all(history, &analysis, 1, &problem) == 0);
+    PROMISE(critical_path_finish(reading, &path, &problem) == 0);
     PROMISE(path->longest == longest);
     PROMISE(path->cpu + path->delay + path->outside == longest);
     critical_path_free(path);
     critical_path_reading_free(reading);
+    history_free(history);
+}
+
+/* Side by side they find the same. */
+static void check_together(struct tape *tapes, uint64_t longest)
+{
+    const struct parallelism_options options = options_of(true, false);
+    const struct causality_options requests = {0};
+    struct history *history = tapes_history(tapes);
+    struct parallelism_analysis *parallelism = NULL;
+    struct causality_analysis *causality = NULL;
+    struct communication_reading *statistics = NULL;
+    struct communication *communication = NULL;
+    struct parallelism *factors = NULL;
+    struct causality *paths = NULL;
+    struct problem problem = {""};
+
+    PROMISE(causality_new(history, &requests, &causality) == 0);
+    PROMISE(communication_new(history, 0, &statistics) == 0);
+    PROMISE(parallelism_new(history, &options, &parallelism, &problem) == 0);
+    const struct analysis analyses[] = {causality_analysis(causality),
+                                        communication_analysis(statistics),
+                                        parallelism_analysis(parallelism)};
+    PROMISE(analyses_read_all(history, analyses, ARRAY_SIZE(analyses), &problem) == 0);
+    PROMISE(parallelism_finish(parallelism, &factors, &problem) == 0);
+    PROMISE(find_longest(factors, 0, STEP_MAX) == longest);
+    PROMISE(causality_finish(causality, SOURCES, &paths) == 0);
+    PROMISE(communication_finish(statistics, SOURCES, &communication) == 0);
+    PROMISE(paths->matching.exact == communication->matching.exact &&
+            paths->matching.exact == factors->matching.exact);
+    parallelism_free(factors);
+    causality_free(paths);
+    communication_free(communication);
+    parallelism_analysis_free(parallelism);
+    causality_analysis_free(causality);
+    communication_reading_free(statistics);
     history_free(history);
 }
 
@@ -102,6 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     check_parallelism(tapes, false, false);
     check_parallelism(tapes, true, true);
     check_path(tapes, longest);
+    check_together(tapes, longest);
     tapes_done(tapes);
     return 0;
 }

@@ -34,6 +34,7 @@ static void read_all(struct tape *tapes, uint64_t total)
     uint64_t pauses = 0;
     int result;
 
+    history_find_rooms(history);
     while ((result = history_next(history, &event, &problem)) != SOURCE_END) {
         PROMISE(result == SOURCE_RECORD || result == SOURCE_NONE_YET);
         if (result == SOURCE_RECORD)

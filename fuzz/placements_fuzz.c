@@ -3,7 +3,7 @@
  * placements_fuzz.c: the input is a file of `dpm parallelism`: an assignment, or delays. Whatever it is, it is read
  * or refused in one line that says where; what is read keeps to its limits, and no delay is below zero.
  */
-#include "control/placements.h"
+#include "analysis/parallelism/placements.h"
 #include "fuzz.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
  * Every parser of `dpm check` reads it: what they find fits where it is put, and is there in the
  * text.
  */
+#include "check/probe.h"
 #include "fuzz.h"
-#include "meter/load/probe.h"
 
 #include <string.h>
 

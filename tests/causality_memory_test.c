@@ -210,7 +210,7 @@ static size_t memory_of(enum kind kind, bool last, uint64_t rounds)
     flood->time = 1000;
     begin(flood);
     assert_int_equal(history_new(sources, 1, &history, &problem), 0);
-    assert_int_equal(causality_new(&options, history, &analysis), 0);
+    assert_int_equal(causality_new(history, &options, &analysis), 0);
     while (history_next(history, &event, &problem) == SOURCE_RECORD)
         assert_int_equal(causality_add(analysis, &event), 0);
     size_t used = mallinfo2().uordblks + mallinfo2().hblkhd;

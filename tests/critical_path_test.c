@@ -22,23 +22,58 @@ static struct history *open_history(struct computation *computation)
     return history;
 }
 
-static struct critical_path *ask(struct computation *computation,
-                                 const struct critical_path_options *options)
+/* What was on the path. */
+struct seen {
+    struct critical_path_reading *reading;
+    uint64_t critical;
+    uint64_t by_edge;
+};
+
+static int see(void *context, const struct history_event *event, struct problem *problem)
 {
-    struct critical_path_reading *reading = NULL;
+    struct seen *seen = context;
+    uint32_t edge;
+    bool critical = critical_path_passes(seen->reading, &edge);
+
+    (void)problem;
+    seen->critical += critical;
+    seen->by_edge += edge != UINT32_MAX;
+    assert_true(edge == UINT32_MAX || (critical && edge < event->edge_count));
+    return 0;
+}
+
+static struct critical_path *ask_and_see(struct computation *computation,
+                                         const struct critical_path_options *options,
+                                         struct seen *seen)
+{
     struct critical_path *path = NULL;
     struct problem problem = {""};
     struct history *history = open_history(computation);
 
-    if (critical_path_find(history, options, &reading, &problem) != 0)
+    *seen = (struct seen){0};
+    assert_int_equal(critical_path_new(history, options, &seen->reading, &problem), 0);
+    const struct analysis analyses[] = {critical_path_analysis(seen->reading), {"", seen, see}};
+    if (analyses_read_all(history, analyses, 2, &problem) != 0 ||
+        critical_path_find(seen->reading, &problem) != 0)
         fail_msg("%s", problem.text);
+    assert_int_equal(seen->critical, 0);
     history_free(history);
     history = open_history(computation);
-    if (critical_path_attribute(reading, history, &path, &problem) != 0)
+    critical_path_again(seen->reading, history);
+    if (analyses_read_all(history, analyses, 2, &problem) != 0 ||
+        critical_path_finish(seen->reading, &path, &problem) != 0)
         fail_msg("%s", problem.text);
     history_free(history);
-    critical_path_reading_free(reading);
+    critical_path_reading_free(seen->reading);
     return path;
+}
+
+static struct critical_path *ask(struct computation *computation,
+                                 const struct critical_path_options *options)
+{
+    struct seen seen;
+
+    return ask_and_see(computation, options, &seen);
 }
 
 static const struct assignment one_each = {.name = "one-each", .kind = ONE_EACH};
@@ -132,27 +167,16 @@ static void nobody_is_called_so(void **state)
     begin(computation, 1);
     run_on(computation, 0, 1);
     struct history *history = open_history(computation);
-    assert_int_equal(critical_path_find(history, &options, &reading, &problem), -EINVAL);
+    assert_int_equal(critical_path_new(history, &options, &reading, &problem), 0);
+    const struct analysis analysis = critical_path_analysis(reading);
+    assert_int_equal(analyses_read_all(history, &analysis, 1, &problem), 0);
+    assert_int_equal(critical_path_find(reading, &problem), -EINVAL);
     assert_non_null(strstr(problem.text, "nobody"));
+    critical_path_reading_free(reading);
     history_free(history);
 }
 
 /* ---- random computations ---- */
-
-struct seen {
-    uint64_t critical;
-    uint64_t by_edge;
-};
-
-static int see(void *context, const struct history_event *event, bool critical, uint32_t edge)
-{
-    struct seen *seen = context;
-
-    seen->critical += critical;
-    seen->by_edge += edge != UINT32_MAX;
-    assert_true(edge == UINT32_MAX || (critical && edge < event->edge_count));
-    return 0;
-}
 
 static double longer_by(struct world *world, struct computation *computation, uint32_t chain,
                         uint32_t step, uint64_t cpu)
@@ -186,7 +210,7 @@ static void compare(struct computation *computation, uint64_t seed)
     uint64_t first = seed;
     struct what_if_asked asked[2] = {{"A", 0.5, NULL}, {"B", 0, "A"}};
     struct critical_path_options options = plain_options();
-    struct seen seen = {0};
+    struct seen seen;
 
     if (random_below(&seed, 2) == 0) {
         options.delays = true;
@@ -198,9 +222,7 @@ static void compare(struct computation *computation, uint64_t seed)
     make(computation, !options.parallelism.threads, &seed);
     options.asked = asked;
     options.asked_count = computation->processes > 1 ? 2 : 1;
-    options.sees = see;
-    options.context = &seen;
-    struct critical_path *path = ask(computation, &options);
+    struct critical_path *path = ask_and_see(computation, &options, &seen);
     struct world world = {.computation = computation,
                           .delays = &options.parallelism.delays,
                           .free = !options.delays,

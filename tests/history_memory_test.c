@@ -73,6 +73,7 @@ static size_t memory_of(uint8_t kind, enum event_id id, bool joined, uint64_t co
     flood.source.states = &flood.state;
     assert_int_equal(history_new(sources, 1, &history, &problem), 0);
     history_keep_values(history, 64, METER_EVENT_FLAGS);
+    history_find_rooms(history);
     while (history_next(history, &event, &problem) == SOURCE_RECORD)
         ;
     size_t used = mallinfo2().uordblks + mallinfo2().hblkhd;

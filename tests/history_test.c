@@ -1267,6 +1267,7 @@ static void compare(struct world *world, uint64_t seed, bool lossless, uint64_t 
     assert_int_equal(history_new(sources, world->origin_count, &history, &problem), 0);
     checked.history = history;
     history_keep_values(history, sizeof(uint64_t), METER_EVENT_FLAGS);
+    history_find_rooms(history);
     while ((result = history_next(history, &event, &problem)) != SOURCE_END) {
         CHECK(result > 0);
         if (result == SOURCE_NONE_YET)

@@ -209,8 +209,8 @@ static void run_history(struct run *run)
     int result;
 
     assert_int_equal(history_new(sources, two ? 2 : 1, &history, &problem), 0);
-    if (reading->without_rooms)
-        history_leave_out_rooms(history);
+    if (!reading->without_rooms)
+        history_find_rooms(history);
     while ((result = history_next(history, &event, &problem)) != SOURCE_END) {
         assert_true(result > 0);
         if (result == SOURCE_RECORD)

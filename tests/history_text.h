@@ -69,7 +69,7 @@
  *      order s1#1 kernel@20 B.s1#1             these come out in this order (not asked of live sources)
  *      then 1 lost, 2 unmatched-sends          counts at the end
  *      clock B within 5s                       so little may the difference of the clocks be wrong
- *      without rooms                           history_leave_out_rooms: no edges "room" or "connection"
+ *      without rooms                           no history_find_rooms: no edges "room" or "connection"
  *      not live                                no second run
  */
 #ifndef DPM_HISTORY_TEXT_H

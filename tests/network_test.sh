@@ -77,7 +77,7 @@ check_equal "the end of the connection tells how often" "$(cut -d ' ' -f 2 clien
     "$(recorded blocked.trace | cut -d ' ' -f 2)"
 check_equal "... and so does dpm stats" "$(cut -d ' ' -f 2 client.out)" \
     "$("$dpm" stats --json blocked.trace | jq '[.paths[].network.retransmitted | values] | add')"
-check "... also in its table" sh -c "'$dpm' stats --by path blocked.trace | grep -q 'RTT SENT AGAIN'"
+check "... also in its table" sh -c "'$dpm' stats --by path blocked.trace | grep -q 'RTT RETRANSMITS'"
 
 "$dpm" run -o stays.trace -- ip netns exec $here python3 client.py stay $there > stays.out 2> err &
 meter=$!
@@ -108,7 +108,7 @@ check_equal "... also in CSV" "$in_flight" "$("$dpm" stats --csv --by path fligh
 import csv, sys
 print(sum(int(row["unacknowledged_bytes"]) for row in csv.DictReader(sys.stdin)))')"
 check "... and in its table" sh -c \
-    "'$dpm' stats --by path flight.trace | grep -A 1 'SENT AGAIN IN FLIGHT' | grep -q ' 2.93 KiB\$'"
+    "'$dpm' stats --by path flight.trace | grep -A 1 'RETRANSMITS IN FLIGHT' | grep -q ' 2.93 KiB\$'"
 
 # On one host: the answer to the end of what is closed takes as long as its receiver may put it off, some 40 ms.
 cat > killed.py << 'END'

@@ -5,7 +5,6 @@
 # older than the recording and on new ones. Some of its pages come from a second server, so
 # that workers talk to each other.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/counted.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
 need_programs nginx curl
@@ -110,7 +109,6 @@ account() {
 }
 account front $port
 account behind $behind
-check_counted_live nginx nginx.trace
 "$dpm" stats --json nginx.trace > stats.json 2> stats.err
 check_equal "both workers and the master are processes of the trace" "nginx nginx nginx" \
     "$(for pid in $master $workers; do

@@ -3,7 +3,7 @@
  * probe_test.c: what `dpm check` finds out, on machines that are made of files: a folder with the
  * files of /proc and /sys that a kernel shows. And on this machine, against what calls say.
  */
-#include "meter/load/probe.h"
+#include "check/probe.h"
 #include "seeded.h"
 
 #include <errno.h>

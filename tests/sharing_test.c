@@ -5,7 +5,7 @@
  *      noted   ..###..#####......##...
  *      taken       [          )          how many # there are; they are gone afterwards
  */
-#include "history/history_private.h"
+#include "history/history_types.h"
 
 #include "seeded.h"
 

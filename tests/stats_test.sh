@@ -4,7 +4,6 @@
 # sample_trace.c, in tables and in JSON. The figures are added up from the calls in that file.
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/counted.sh"
 . "$(dirname "$0")/sample.sh"
 
 hostile="q\"\\??zö?{}[],:'"
@@ -29,7 +28,7 @@ server 100 - 16.0 us 30 1 10 B 0.6 4 179 B 0
 twin 400 server[100] 7.00 us 13 2 32 B 2.0 2 86 B 0
 unknown - - 1.00 us 1.9 1 77 B 4.7 0 0 B 0" "$(table Processes alpha.text)"
 check_equal "pairs, those with most bytes first" \
-    "FROM TO MESSAGES BYTES % PER S P50 P99 MAX WHERE
+    "FROM TO MESSAGES BYTES % BYTES/S SIZE P50 P99 MAX WHERE
 client[200] ${hostile}[300] 3 1009 B 68 13.1 KiB 9 B 996 B 1000 B local
 client[200] 10.0.0.2:9000 1 300 B 20 3.91 KiB 300 B 300 B 300 B remote
 client[200] server[100], twin[400] 2 175 B 12 2.28 KiB 100 B 100 B 100 B local, shared
@@ -42,17 +41,17 @@ server[100] client[200] 1 10 B 100 133 B 10 B 10 B 10 B local
 client[200] server[100] 1 7 B 0.5 93 B 7 B 7 B 7 B local
 ${hostile}[300] client[200] 1 4 B 27 53 B 4 B 4 B 4 B local
 client[200] unknown 1 3 B 0.2 40 B 3 B 3 B 3 B local" "$(table 'Who sent to whom' alpha.text)"
-check_equal "paths, one for each connection, with who used its ends" \
-    "PATH LOCAL REMOTE SENT BYTES SENT RECEIVED BYTES RECEIVED ANSWER P50 P99 RTT SENT AGAIN IN FLIGHT
-tcp client[200] [::1]:5000 ${hostile}[300] [::1]:6000 1 1000 B 0 0 B
-tcp client[200] 10.0.0.1:7000 10.0.0.2:9000 1 300 B 1 40 B 1.00 ms 1.00 ms
+check_equal "connections, with who used its ends" \
+    "KIND LOCAL REMOTE SENT BYTES SENT RECEIVED BYTES RECEIVED LATENCY P50 P99 RTT RETRANSMITS IN FLIGHT
+tcp client[200] [::1]:5000 ${hostile}[300] [::1]:6000 1 1000 B 0 0 B - - - - -
+tcp client[200] 10.0.0.1:7000 10.0.0.2:9000 1 300 B 1 40 B 1.00 ms 1.00 ms - - -
 tcp client[200] 127.0.0.1:4000 server[100], twin[400] 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms 150 us 2 700 B
-tcp 10.0.0.7:3333 server[100] 10.0.0.1:80 1 60 B 0 0 B
-unix-datagram client[200] socket#110 ${hostile}[300] socket#120 2 9 B 1 4 B 4.00 ms 4.00 ms
-unix-seqpacket twin[400] socket#140 server[100] /run/séq 1 12 B 0 0 B
-unix-stream ${hostile}[300] socket#90 twin[400] @q\"\\?[2Jö? 2 11 B 0 0 B
-unix-stream client[200] socket#70 server[100] /run/a.sock 1 7 B 0 0 B
-unix-datagram client[200] socket#150 unknown 1 3 B 0 0 B" "$(table Paths alpha.text)"
+tcp 10.0.0.7:3333 server[100] 10.0.0.1:80 1 60 B 0 0 B - - - - -
+unix-datagram client[200] socket#110 ${hostile}[300] socket#120 2 9 B 1 4 B 4.00 ms 4.00 ms - - -
+unix-seqpacket twin[400] socket#140 server[100] /run/séq 1 12 B 0 0 B - - - - -
+unix-stream ${hostile}[300] socket#90 twin[400] @q\"\\?[2Jö? 2 11 B 0 0 B - - - - -
+unix-stream client[200] socket#70 server[100] /run/a.sock 1 7 B 0 0 B - - - - -
+unix-datagram client[200] socket#150 unknown 1 3 B 0 0 B - - - - -" "$(table Connections alpha.text)"
 check "messages of unknown streams and paths are owned up to" sh -c '
     test "$(grep -c "^1 message of .* whose identity was lost" alpha.text)" = 2'
 check_equal "connections are counted, and those that have ended" '9 connections, 1 of them ended.' \
@@ -235,10 +234,10 @@ check_equal "... is one machine, with each process twice" '["beta"] [100,100]' \
 runs "--by user" "$dpm" stats --by user beta alpha
 cp out by.text
 check_equal "sums the processes of each user, on each machine" \
-    "USER PROCESSES MACHINE CPU TIME % SENT BYTES SENT % PER S RECEIVED BYTES RECEIVED FAILED
-1000 4 alpha 52.0 us 90 14 1.51 KiB 93 20.2 KiB 13 1.32 KiB 3
-alice 1 beta 5.00 us 8.6 1 40 B 2.4 533 B 1 300 B 0
-unknown 1 alpha 1.00 us 1.7 1 77 B 4.6 1.00 KiB 0 0 B 0" "$(table Users by.text)"
+    "USER PROCESSES MACHINE CPU TIME % SENT BYTES SENT % RECEIVED BYTES RECEIVED FAILED
+1000 4 alpha 52.0 us 90 14 1.51 KiB 93 13 1.32 KiB 3
+alice 1 beta 5.00 us 8.6 1 40 B 2.4 1 300 B 0
+unknown 1 alpha 1.00 us 1.7 1 77 B 4.6 0 0 B 0" "$(table Users by.text)"
 check_equal "... and what they sent to each other" \
     "1000@alpha 1000@alpha 12 1.22 KiB 80 16.2 KiB 10 B 996 B 1000 B local
 1000@alpha alice@beta 1 300 B 19 3.91 KiB 300 B 300 B 300 B remote
@@ -247,14 +246,14 @@ alice@beta 1000@alpha 1 40 B 100 533 B 40 B 40 B 40 B remote
 1000@alpha unknown 1 3 B 0.2 40 B 3 B 3 B 3 B local" "$(table 'Who sent to whom' by.text | sed 1d)"
 check_equal "... with who used the ends of paths" \
     'tcp 1000@alpha 127.0.0.1:4000 1000@alpha 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms 150 us 2 700 B' \
-    "$(table Paths by.text | grep ':4000')"
+    "$(table Connections by.text | grep ':4000')"
 check_equal "--by container: systemd's unit, or the cgroup's number" 'sink.service 1 beta
 cgroup 77 4 alpha' "$("$dpm" stats --by container alpha beta 2> err > out
     table Containers out | grep -o -e '^sink.*beta' -e '^cgroup.*alpha' | sort -r)"
 check_equal "--by machine: all processes of each" \
-    "MACHINE PROCESSES CPU TIME % SENT BYTES SENT % PER S RECEIVED BYTES RECEIVED FAILED
-alpha 5 53.0 us 91 15 1.59 KiB 98 21.2 KiB 13 1.32 KiB 3
-beta 1 5.00 us 8.6 1 40 B 2.4 533 B 1 300 B 0" "$("$dpm" stats --by machine alpha beta 2> err > out
+    "MACHINE PROCESSES CPU TIME % SENT BYTES SENT % RECEIVED BYTES RECEIVED FAILED
+alpha 5 53.0 us 91 15 1.59 KiB 98 13 1.32 KiB 3
+beta 1 5.00 us 8.6 1 40 B 2.4 1 300 B 0" "$("$dpm" stats --by machine alpha beta 2> err > out
     table Machines out)"
 check_equal "... and what they sent to each other" 'alpha alpha 12 1.22 KiB
 alpha beta 1 300 B
@@ -291,12 +290,12 @@ check_equal "of processes the 100 largest are shown, and a row of others" \
     'p105 10105 - 1.00 us 1.0 1 105 B 1.9 0 0 B
 others (5) 5.00 us 4.8 5 15 B 0.3 0 0 B' "$(table Processes out | sed -n '2p; $p')"
 check_equal "of pairs, too" 'p6[10006] 192.0.2.2:1006 1 6 B 100 19 B 6 B 6 B 6 B remote
-others (5) 5 15 B' "$(table 'Who sent to whom' out | tail -n 2)"
+others (5) 5 15 B 47 B 5 B' "$(table 'Who sent to whom' out | tail -n 2)"
 check_equal "of paths, too" 'tcp p6[10006] 192.0.2.1:1006 192.0.2.2:1006 1 6 B 0 0 B
-others (5) 5 15 B 0 0 B' "$(table Paths out | tail -n 2)"
+others (5) 5 15 B 0 0 B' "$(table Connections out | tail -n 2)"
 runs "--all" "$dpm" stats --all crowd
 check_equal "shows every row, without others" '106 106 106 0' \
-    "$(for title in Processes 'Who sent to whom' Paths; do table "$title" out | wc -l; done |
+    "$(for title in Processes 'Who sent to whom' Connections; do table "$title" out | wc -l; done |
         xargs) $(grep -c others out)"
 "$dpm" stats --json crowd > out 2> err
 check_equal "JSON has everything always" '105 105 105' \
@@ -426,7 +425,7 @@ check_equal "--by process has rates and sizes of each that sent or received" "$(
         .sent.messages | frequency) \(.received.messages | frequency) \(.size.min // "-")B \(.size.max // "-")B"' alpha.json | sort)" \
     "$(awk '{ print $1, $2 + 0, $10 + 0, $4, $9 }' rates | sort)"
 check_equal "--by pair shows pairs" 1 \
-    "$("$dpm" stats --by pair alpha 2> err | grep -cE '^(Processes|Who sent to whom|Paths)')"
+    "$("$dpm" stats --by pair alpha 2> err | grep -cE '^(Processes|Who sent to whom|Connections)')"
 for every in 1ms 7ms 1s; do
     "$dpm" stats --json --every $every alpha > out 2> err
     check_equal "--every $every loses no message" \
@@ -449,37 +448,9 @@ for of in process pair path; do
                 {key, value: (.value.count // 0)}]]')"
 done
 check "--histogram draws waits of paths and pairs" sh -c "
-    test \$('$dpm' stats --histogram alpha 2> err | grep -c '^Messages wait, ') -ge 2"
+    test \$('$dpm' stats --histogram alpha 2> err | grep -c '^Receive-queue delay, .* to ') -ge 2"
 check "--every and --histogram draw" sh -c "
     '$dpm' stats --every 10ms --histogram alpha 2> err | grep -q '##########'"
-
-# ---- what is counted alone ----
-
-for traces in alpha beta gamma crowd 'alpha beta'; do
-    for options in '' --histogram '--by program' '--by machine' '--every 1ms'; do
-        [ "$traces" != 'alpha beta' ] || [ "$options" != '--every 1ms' ] || continue # by other clocks
-        # shellcheck disable=SC2086 # several words
-        check_counted "$traces $options" $options $traces
-    done
-done
-"$dpm" stats --all alpha 2> err | sed '/^Receives were matched/,/^$/d' > whole
-runs "tables" "$dpm" stats --quick --all alpha
-check_equal "... are those without it, but for queues and waits, and a line" \
-    '> Only what is counted at each end (--quick, or large traces): queues, how long messages waited, and who of two was late are not known. --waits tells them, too.' \
-    "$(diff whole out | grep '^> .')"
-check_equal "... of which there are some" 3 \
-    "$(diff whole out | grep -cE '^< (Messages that wait to be received|Who waits for whom|Where messages wait)$')"
-for table in process pair path procedure; do
-    "$dpm" stats --csv --by $table alpha gamma > whole 2> err
-    "$dpm" stats --quick --csv --by $table alpha gamma > out 2> err
-    check_equal "--csv --by $table: cells are the same, or empty if messages must be followed" 0 "$(python3 -c '
-import csv, re
-whole, quick = (list(csv.reader(open(name))) for name in ("whole", "out"))
-assert whole[0] == quick[0] and len(whole) == len(quick) > 1
-followed = re.compile("queue_|message_wait_ns|delivery_ns|duplicates")
-print(sum(cell != ("" if followed.match(column) else expected) for one, other in zip(whole[1:], quick[1:])
-          for column, expected, cell in zip(whole[0], one, other)))')"
-done
 
 # ---- on a terminal ----
 
@@ -512,7 +483,7 @@ for options in '' '--histogram --every 10ms' '--by path' '--by pair' '--by machi
 done
 python3 "$tests/on_terminal.py" 90 "$dpm" stats alpha > out 2> err
 check_not "a part of a table does not begin with a figure that belongs to one in the part before" \
-    grep -qE '^(FROM +TO|PATH +LOCAL +REMOTE) +(P50|P99|MAX|%)( |$)' out
+    grep -qE '^(FROM +TO|KIND +LOCAL +REMOTE) +(P50|P99|MAX|%)( |$)' out
 check "the tables were too wide for that: $(longest whole)" test "$(longest whole)" -gt 120
 COLUMNS=90 python3 "$tests/on_terminal.py" 120 "$dpm" stats alpha > out 2> err
 check_equal "COLUMNS is believed more than the terminal" 1 \

@@ -21,9 +21,10 @@ static int give_up(const struct problem *problem)
 }
 
 /* Returns as source.next() does. */
-static int drain(struct meter *meter, struct trace_writer *writer, struct problem *problem)
+static int drain(struct meter_interface *meter, struct trace_writer *writer,
+                 struct problem *problem)
 {
-    struct source *source = meter_source(meter);
+    struct source *source = &meter->source;
     struct event event;
     uint64_t complete;
     int result;
@@ -32,7 +33,7 @@ static int drain(struct meter *meter, struct trace_writer *writer, struct proble
         if ((result = trace_writer_append(writer, event.header, problem)) < 0)
             return result;
     for (unsigned ring = 0; ring < RING_COUNT; ring++)
-        trace_writer_lost(writer, ring, meter_lost(meter, ring));
+        trace_writer_lost(writer, ring, meter->lost(meter, ring));
     return result;
 }
 
@@ -41,7 +42,7 @@ int main(int argc, char **argv)
     struct meter_options options = {.flags = METER_EVENT_FLAGS};
     struct machine_record machine;
     struct launched command;
-    struct meter *meter;
+    struct meter_interface *meter;
     struct trace_writer *writer;
     struct problem problem;
 
@@ -61,7 +62,7 @@ int main(int argc, char **argv)
     if (launch_suspended(&launch, &command, &problem) < 0 ||
         meter_open(&options, &meter, &problem) < 0 ||
         trace_writer_new(argv[1], &machine, 4ULL << 30, &writer, &problem) < 0 ||
-        meter_mark(meter, command.pid, &problem) < 0 || launch_release(&command, &problem) < 0)
+        meter->mark(meter, command.pid, &problem) < 0 || launch_release(&command, &problem) < 0)
         return give_up(&problem);
     int status;
     while (waitpid(command.pid, &status, WNOHANG) == 0) {
@@ -70,11 +71,11 @@ int main(int argc, char **argv)
             return give_up(&problem);
     }
     int result;
-    meter_detach(meter);
+    meter->detach(meter);
     while ((result = drain(meter, writer, &problem)) == SOURCE_NONE_YET)
         usleep(1000);
     if (result < 0 || trace_writer_close(writer, END_COMPLETE, &problem) < 0)
         return give_up(&problem);
-    meter_close(meter);
+    meter->close(meter);
     return EXIT_SUCCESS;
 }

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-static int add(const struct analysis *analysis, const struct history_event *event,
-               struct problem *problem)
+int analysis_add(const struct analysis *analysis, const struct history_event *event,
+                 struct problem *problem)
 {
     int result = analysis->add(analysis->self, event, problem);
 
@@ -23,7 +23,7 @@ int analyses_read(struct history *history, const struct analysis *analyses, size
     problem_set(problem, -ENOMEM, "out of memory for the history of the recording");
     while ((result = history_next(history, &event, problem)) == SOURCE_RECORD)
         for (size_t i = 0; i < count; i++) {
-            int added = add(&analyses[i], &event, problem);
+            int added = analysis_add(&analyses[i], &event, problem);
             if (added < 0)
                 return added;
         }

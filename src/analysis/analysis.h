@@ -23,6 +23,10 @@ struct analysis {
     int (*add)(void *self, const struct history_event *event, struct problem *problem);
 };
 
+/* Hands one event to one analysis. As its `add`, with a line in `problem` also for -ENOMEM. */
+int analysis_add(const struct analysis *analysis, const struct history_event *event,
+                 struct problem *problem);
+
 /* Reads the history as far as it goes now, and hands each event to every analysis, in their order. Returns SOURCE_END;
  * SOURCE_NONE_YET, of live sources: call again later; or a negative errno with a line in `problem` (the history's or an
  * analysis'). */

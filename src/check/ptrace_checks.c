@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* ptrace_checks.c: judges what the ptrace meter has found. See ptrace_checks.h. */
-#include "check/ptrace_checks.h"
-
-#include "ptracemeter/ptracemeter.h"
+/*
+ * ptrace_checks.c: what to think of what the trial of the ptrace meter has found, and what to do about it.
+ *
+ *      ptrace_try --> struct ptrace_trial --> check_ptrace_meter --> struct meter_check
+ */
+#include "check/check.h"
+#include "check/ptrace_trial.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,53 +22,54 @@ static const struct {
     const char *lost; /* what is without it */
     const char *advice;
 } rows[] = {
-    {"ptrace()", offsetof(struct ptracemeter_trial, trace), METER_CHECK_MISSING,
-     "a child can be traced", "the ptrace meter does not work",
+    {"ptrace()", offsetof(struct ptrace_trial, trace), METER_CHECK_MISSING, "a child can be traced",
+     "nothing is metered",
      ALLOW "ptrace: docker run --cap-add SYS_PTRACE, or a seccomp profile with ptrace in it; in a "
            "systemd unit SystemCallFilter=ptrace; see also Yama"},
-    {"seccomp()", offsetof(struct ptracemeter_trial, filter), METER_CHECK_MISSING,
-     "calls that do not matter pass the filter",
-     "only dpm run --meter ptrace --survive works (without a filter)",
+    {"seccomp()", offsetof(struct ptrace_trial, filter), METER_CHECK_MISSING,
+     "a filter lets calls pass that do not matter",
+     "only dpm run --meter ptrace --survive works, which does without",
      "use --survive; or " ALLOW "seccomp, on a kernel built with CONFIG_SECCOMP_FILTER=y"},
-    {"PTRACE_GET_SYSCALL_INFO", offsetof(struct ptracemeter_trial, information),
-     METER_CHECK_MISSING, "calls and their arguments can be read", "calls cannot be read",
-     "use Linux 5.3 or later"},
-    {"process_vm_readv()", offsetof(struct ptracemeter_trial, memory), METER_CHECK_MISSING,
-     "arguments in memory can be read", "arguments in memory cannot be read",
+    {"PTRACE_GET_SYSCALL_INFO", offsetof(struct ptrace_trial, information), METER_CHECK_MISSING,
+     "calls and their arguments can be told", "no call can be told", "use Linux 5.3 or later"},
+    {"process_vm_readv()", offsetof(struct ptrace_trial, memory), METER_CHECK_MISSING,
+     "arguments in memory can be read", "what calls are given in memory cannot be read",
      ALLOW "process_vm_readv: docker run --cap-add SYS_PTRACE, or a seccomp profile with it"},
-    {"/proc/PID/fd", offsetof(struct ptracemeter_trial, files), METER_CHECK_MISSING,
-     "descriptors can be identified", "sockets and pipes look like files",
+    {"/proc/PID/fd", offsetof(struct ptrace_trial, files), METER_CHECK_MISSING,
+     "tells what is behind a descriptor", "sockets and pipes cannot be told from files",
      "mount -t proc proc /proc"},
-    {"pidfd_getfd()", offsetof(struct ptracemeter_trial, descriptors), METER_CHECK_LIMITED,
-     "sockets can be identified", "each new socket is looked up in the list of all (slower)",
+    {"pidfd_getfd()", offsetof(struct ptrace_trial, descriptors), METER_CHECK_LIMITED,
+     "sockets can be asked who they are",
+     "each new socket is looked for in the list of all, which takes longer",
      ALLOW "pidfd_getfd: docker run --cap-add SYS_PTRACE, or a seccomp profile with it; Linux 5.6 "
            "or later has it"},
-    {"/proc/PID/schedstat", offsetof(struct ptracemeter_trial, schedule), METER_CHECK_LIMITED,
-     "has CPU times and sleeps", "CPU times and waits are unknown",
+    {"/proc/PID/schedstat", offsetof(struct ptrace_trial, schedule), METER_CHECK_LIMITED,
+     "tells CPU times, and whether a call has slept",
+     "there are no CPU times, and waiting is not known",
      "use a kernel built with CONFIG_SCHED_INFO=y, as distributions' kernels are"},
 };
 
-static int fact(const struct ptracemeter_trial *trial, size_t row)
+static int fact(const struct ptrace_trial *trial, size_t row)
 {
     return *(const int *)((const char *)trial + rows[row].fact);
 }
 
 /* Who is killed finds out nothing more: which of the rows did it? */
-static bool has_killed(const struct ptracemeter_trial *trial, size_t row)
+static bool has_killed(const struct ptrace_trial *trial, size_t row)
 {
-    return fact(trial, row) == PTRACEMETER_KILLED &&
-           (row == 0 || (fact(trial, row - 1) != PTRACEMETER_KILLED && trial->trace == 0 &&
+    return fact(trial, row) == PTRACE_KILLED &&
+           (row == 0 || (fact(trial, row - 1) != PTRACE_KILLED && trial->trace == 0 &&
                          (trial->filter == 0 || fact(trial, row) == trial->filter)));
 }
 
-static void judge(const struct ptracemeter_trial *trial, size_t row, struct meter_check *check)
+static void judge(const struct ptrace_trial *trial, size_t row, struct meter_check *check)
 {
     int found = fact(trial, row);
     bool killed = has_killed(trial, row);
 
-    check->state = found == 0                               ? METER_CHECK_OK
-                   : found == PTRACEMETER_KILLED && !killed ? METER_CHECK_UNKNOWN
-                                                            : rows[row].without;
+    check->state = found == 0                          ? METER_CHECK_OK
+                   : found == PTRACE_KILLED && !killed ? METER_CHECK_UNKNOWN
+                                                       : rows[row].without;
     if (check->state == METER_CHECK_OK)
         snprintf(check->detail, sizeof(check->detail), "%s", rows[row].works);
     else if (check->state == METER_CHECK_UNKNOWN)
@@ -78,7 +82,7 @@ static void judge(const struct ptracemeter_trial *trial, size_t row, struct mete
 }
 
 /* Yama, a security module, forbids most tracing; that of descendants only in its stricter modes. */
-static void judge_scope(const struct ptracemeter_trial *trial, struct meter_check *check)
+static void judge_scope(const struct ptrace_trial *trial, struct meter_check *check)
 {
     check->state = METER_CHECK_OK;
     if (trial->scope < 0)
@@ -97,13 +101,13 @@ static void judge_scope(const struct ptracemeter_trial *trial, struct meter_chec
                                  "kernel.yama.ptrace_scope");
 }
 
-bool ptrace_checks(void (*tell)(const struct meter_check *check, void *context), void *context)
+bool check_ptrace_meter(void (*tell)(const struct meter_check *check, void *context), void *context)
 {
     struct meter_check check = {.group = PTRACE_CHECKS, .name = "Yama"};
-    struct ptracemeter_trial trial;
+    struct ptrace_trial trial;
     struct problem problem;
 
-    if (ptracemeter_try(&trial, &problem) < 0) {
+    if (ptrace_try(&trial, &problem) < 0) {
         check = (struct meter_check){
             .group = PTRACE_CHECKS, .name = "ptrace()", .state = METER_CHECK_UNKNOWN};
         snprintf(check.detail, sizeof(check.detail), "%s", problem.text);
@@ -118,5 +122,5 @@ bool ptrace_checks(void (*tell)(const struct meter_check *check, void *context),
         judge(&trial, i, &check);
         tell(&check, context);
     }
-    return ptracemeter_works(&trial);
+    return ptrace_works(&trial);
 }

@@ -3,11 +3,11 @@
  * acquire.c: `dpm acquire`: meters processes that run already, and all that they create from then
  * on, for as long as asked; then lets go of them and reports.
  *
- *      choice --> pids --> meter_acquire, until nobody new is found --> meter_begin
+ *      choice --> pids --> the meter: acquire, until nobody new is found --> begin
  *      recording --> TRACE --> report
  */
-#include "control/process_choice.h"
-#include "control/recording.h"
+#include "control/recording_report.h"
+#include "recorder/process_choice.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 struct acquire_options {
-    struct recording_options recording;
+    struct recording_command_options recorder;
     struct process_choice choice;
     uint64_t duration; /* ns, 0 = until told to end */
     bool all;
@@ -71,7 +71,7 @@ static int take_option(int option, struct acquire_options *options)
                 "acquire", "--duration '%s': give a time, e.g. 500ms, 10s or 5m", optarg);
         break;
     default:
-        return recording_option("acquire", option, &options->recording);
+        return recording_option("acquire", option, &options->recorder);
     }
     if (result == -EINVAL)
         return command_usage_error("acquire", "%s", problem.text);
@@ -89,9 +89,9 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
 {
     int option, result = -1;
 
-    recording_options_init(&options->recording);
+    recording_options_init(&options->recorder);
     /* every system call of the machine pays for the hook on pipes */
-    options->recording.kinds = "all,-pipe";
+    options->recorder.kinds = "all,-pipe";
     while (result < 0 && (option = command_next_option(&acquire_command, argc, argv)) != -1)
         result = take_option(option, options);
     for (; result < 0 && optind < argc; optind++) {
@@ -101,15 +101,15 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
     if (result >= 0)
         return result;
     if (!chosen(options))
-        return command_usage_error("acquire",
-                                   "name processes: a pid, --name, --cgroup, --unit or --all");
-    return recording_options_done("acquire", &options->recording);
+        return command_usage_error("acquire", "say what to meter: a pid, --name, --cgroup, --unit "
+                                              "or --all");
+    return recording_options_done("acquire", &options->recorder);
 }
 
 /* ---- acquiring ---- */
 
 struct acquiring {
-    struct meter *meter;
+    struct meter_interface *meter;
     struct problem *problem;
     int marked; /* in this pass */
 };
@@ -117,7 +117,7 @@ struct acquiring {
 static int acquire_process(pid_t pid, void *context)
 {
     struct acquiring *acquiring = context;
-    int result = meter_acquire(acquiring->meter, pid, acquiring->problem);
+    int result = acquiring->meter->acquire(acquiring->meter, pid, acquiring->problem);
 
     if (result > 0)
         acquiring->marked += result;
@@ -128,7 +128,7 @@ static int acquire_process(pid_t pid, void *context)
  * processes faster than we look is not waited for for ever. */
 #define MOST_PASSES 50
 
-static int acquire_chosen(struct acquire_options *options, struct meter *meter,
+static int acquire_chosen(struct acquire_options *options, struct meter_interface *meter,
                           struct problem *problem)
 {
     struct acquiring acquiring = {.meter = meter, .problem = problem};
@@ -146,57 +146,56 @@ static int acquire_chosen(struct acquire_options *options, struct meter *meter,
     return result < 0 ? result : 0;
 }
 
-static int acquire(struct acquire_options *options, struct recording *recording,
-                   size_t *ret_processes, struct problem *problem)
+static int acquire(struct acquire_options *options, struct meter_interface *meter,
+                   struct meter_begun *ret_begun, struct problem *problem)
 {
-    int result = acquire_chosen(options, recording->metering.meter, problem);
+    int result = acquire_chosen(options, meter, problem);
 
     if (result < 0)
         return result;
     bool misses = !options->all && process_choice_misses(&options->choice, problem);
-    if (meter_live(recording->metering.meter) == 0)
+    if (meter->live(meter) == 0)
         return misses ? -ESRCH
                       : problem_set(problem, -ESRCH,
                                     "cannot meter any of the chosen processes: they have ended or "
                                     "are kernel threads");
     if (misses)
         command_say("note: %s", problem->text);
-    return meter_begin(recording->metering.meter, ret_processes, problem);
+    return meter->begin(meter, ret_begun, problem);
 }
 
-static void tell_begin(struct recording *recording, size_t processes)
+static void tell_begin(const struct recording_command *command, const struct meter_begun *begun)
 {
     /* whoever waits for it reads standard error, also if there is a report's file */
-    command_say("metering %zu process%s", processes, processes == 1 ? "" : "es");
-    uint32_t unsettled = meter_unsettled(recording->metering.meter);
-    if (unsettled > 0)
-        command_say_to(
-            recording->messages,
-            "%u UNIX socket directions were too busy to align; their offsets may be wrong",
-            unsettled);
-    fflush(recording->messages);
+    command_say("metering %zu process%s", begun->processes, begun->processes == 1 ? "" : "es");
+    if (begun->unsettled > 0)
+        command_say_to(command->messages,
+                       "of %u directions of UNIX sockets the positions could not be settled: they "
+                       "were never still",
+                       begun->unsettled);
+    fflush(command->messages);
 }
 
 /* ---- until it ends ---- */
 
-static bool told_to_end(const struct recording *recording)
+static bool told_to_end(const struct recording_command *command)
 {
     struct signalfd_siginfo info;
 
-    return read(recording->signals, &info, sizeof(info)) == sizeof(info) &&
-           info.ssi_signo != SIGCHLD;
+    return read(command->signals, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGCHLD;
 }
 
 /* Until a signal, the duration or the end of the last process; or the recording has ended itself. */
-static void record(const struct acquire_options *options, struct recording *recording)
+static void record(const struct acquire_options *options, struct recording_command *command)
 {
-    struct pollfd file = {.fd = recording->signals, .events = POLLIN};
+    struct pollfd file = {.fd = command->signals, .events = POLLIN};
+    const struct meter_interface *meter = command->recording.meter;
     uint64_t began = clock_now(CLOCK_MONOTONIC);
 
-    while (recording->active && meter_live(recording->metering.meter) > 0) {
-        if (poll(&file, 1, RECORDING_INTERVAL) > 0 && told_to_end(recording))
+    while (command->recording.active && meter->live(meter) > 0) {
+        if (poll(&file, 1, RECORDING_INTERVAL) > 0 && told_to_end(command))
             return;
-        recording_step(recording);
+        recording_command_step(command);
         if (options->duration != 0 && clock_now(CLOCK_MONOTONIC) - began >= options->duration)
             return;
     }
@@ -219,27 +218,27 @@ static const char *name_of(const struct acquire_options *options)
     return name != NULL ? name : unit != NULL ? unit : options->all ? "all" : "acquired";
 }
 
-static int record_acquired(struct acquire_options *options, struct recording *recording)
+static int record_acquired(struct acquire_options *options, struct recording_command *command)
 {
     pid_t pid = options->choice.pid_count > 0 ? options->choice.pids[0] : getpid();
     struct problem problem;
-    size_t processes;
-    int result = recording_open(recording, name_of(options), pid, &problem);
+    struct meter_begun begun;
+    int result = recording_command_open(command, name_of(options), pid, &problem);
 
     if (result >= 0)
-        result = acquire(options, recording, &processes, &problem);
+        result = acquire(options, command->recording.meter, &begun, &problem);
     if (result < 0) {
-        recording_discard(recording);
+        recording_discard(&command->recording);
         return command_error("%s", problem.text);
     }
-    recording_begin(recording);
-    recording_catch_up(recording);
-    tell_begin(recording, processes);
-    record(options, recording);
-    int status = recording->active ? EXIT_SUCCESS : EXIT_FAILURE;
-    if (recording_end(recording, NULL, &problem) < 0)
-        status = command_error("%s", problem.text);
-    if (recording_report(recording, &problem) < 0)
+    recording_command_begin(command);
+    recording_command_catch_up(command);
+    tell_begin(command, &begun);
+    record(options, command);
+    int status = command->recording.active ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (recording_command_end(command, NULL) < 0)
+        status = EXIT_FAILURE;
+    if (recording_report(command, &problem) < 0)
         status = command_error("%s", problem.text);
     return status;
 }
@@ -247,17 +246,18 @@ static int record_acquired(struct acquire_options *options, struct recording *re
 static int command_acquire(int argc, char **argv)
 {
     struct acquire_options options = {0};
-    struct recording recording = {.subject = "the processes run on"};
+    struct recording_command command;
     sigset_t old_mask;
     int result = parse_options(argc, argv, &options);
 
-    if (result < 0 && recording_init(&recording, &options.recording, &old_mask) < 0)
+    if (result < 0 && recording_command_init(&command, &options.recorder,
+                                             "what was metered runs on", &old_mask) < 0)
         result = EXIT_FAILURE;
     if (result < 0) {
         /* A reader of our messages that goes away does not end the recording. */
         signal(SIGPIPE, SIG_IGN);
-        result = record_acquired(&options, &recording);
-        recording_close(&recording);
+        result = record_acquired(&options, &command);
+        recording_command_close(&command);
     }
     process_choice_done(&options.choice);
     return result;

@@ -2,7 +2,7 @@
 /* causality_command.c: `dpm causality`: which ways requests take through a server. See
  * dpm-causality(1). */
 #include "control/command.h"
-#include "control/readings.h"
+#include "control/picture.h"
 #include "show/show.h"
 
 #include <errno.h>

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * check.c: `dpm check`: what works on this machine for this user, what does not and why, and what
- * to do about it. See dpm-check(1). The judgement is the meter's (meter/checks.c), that of the ptrace
- * meter in ptrace_checks.c; here it is shown:
+ * to do about it. See dpm-check(1). check/ judges; here it is shown:
  *
  *      Privilege                                          the group
  *      missing  CAP_BPF     this process has it not ...   state, name, detail
  *               sudo dpm ...; or once ...                 advice
  */
-#include "check/ptrace_checks.h"
+#include "check/check.h"
 #include "control/command.h"
-#include "meter/load/meter.h"
+#include "event/event.h"
 #include "show/show.h"
 #include "show/text/json.h"
 
@@ -242,8 +241,8 @@ static int command_check(int argc, char **argv)
     }
     if (optind != argc)
         return command_usage_error("check", "takes no argument, not '%s'", argv[optind]);
-    findings.flags = meter_check(add_finding, &findings);
-    findings.ptrace = ptrace_checks(add_finding, &findings);
+    findings.flags = check_kernel_meter(add_finding, &findings);
+    findings.ptrace = check_ptrace_meter(add_finding, &findings);
     int result = findings.error;
     if (result == 0 && json)
         result = print_json(&findings);

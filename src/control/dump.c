@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* dump.c: `dpm dump`: the records of traces, one line each. See dpm-dump(1). */
+#include "analysis/analysis.h"
 #include "control/command.h"
 #include "control/dump_choice.h"
 #include "control/traces.h"
@@ -99,16 +100,26 @@ static int dump_source(struct source *source, struct dump *dump, struct problem 
     return result < 0 ? result : command_flush_output(problem);
 }
 
-/* The same of a history: in causal order, with what leads to each event. */
-static int dump_history(struct history *history, struct dump *dump, struct problem *problem)
+/* The same of an event of a history: with what leads to it. */
+static int dump_matched_event(void *self, const struct history_event *event,
+                              struct problem *problem)
 {
-    struct history_event event;
+    struct dump *dump = self;
     int result;
 
-    dump->face.matched = &event;
-    while ((result = history_next(history, &event, problem)) == SOURCE_RECORD)
-        if (!dump_event(dump, &event.event, &result, problem))
-            break;
+    dump->face.matched = event;
+    if (dump_event(dump, &event->event, &result, problem))
+        return 0;
+    return result < 0 ? result : command_flush_output(problem);
+}
+
+/* The same of a history: in causal order. */
+static int dump_history(struct history *history, struct dump *dump, struct problem *problem)
+{
+    const struct analysis dumping = {"the records", dump, dump_matched_event};
+
+    history_find_rooms(history);
+    int result = analyses_read_all(history, &dumping, 1, problem);
     return result < 0 ? result : command_flush_output(problem);
 }
 

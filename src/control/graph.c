@@ -2,7 +2,7 @@
 /* graph.c: `dpm graph`: the program history of traces as a picture or a graph. See dpm-graph(1). */
 #include "control/command.h"
 #include "control/dump_choice.h"
-#include "control/readings.h"
+#include "control/picture.h"
 #include "control/traces.h"
 #include "show/show.h"
 
@@ -16,38 +16,9 @@ struct graph_options {
     const char *file; /* NULL: standard output */
     enum graph_format format;
     bool format_is_asked;
-    struct graph_choice choice;
+    struct picture picture;
     struct dump_choice processes;
 };
-
-/* What dump_choice accepts it has to be asked of every record. */
-struct acceptance {
-    bool accepted;
-};
-
-static bool was_accepted(void *context, const struct event *event)
-{
-    (void)event;
-    return ((const struct acceptance *)context)->accepted;
-}
-
-/* Every event of the history goes into the graph, which keeps those that were chosen. */
-static int draw(struct traces *traces, struct graph_options *options, struct identities *identities,
-                struct history_graph *graph, struct acceptance *acceptance, struct problem *problem)
-{
-    struct history_event event;
-    int result;
-
-    while ((result = history_next(traces->history, &event, problem)) == SOURCE_RECORD) {
-        if (identities_add(identities, &event.event) < 0)
-            return problem_set(problem, -ENOMEM, "out of memory");
-        acceptance->accepted = dump_choice_accepts(&options->processes, identities, &event.event);
-        event.event.wall_offset = traces_wall_offset(traces, &event.event);
-        if (history_graph_add(graph, &event) < 0)
-            return problem_set(problem, -ENOMEM, "out of memory");
-    }
-    return result;
-}
 
 /* What is to be written, and how. */
 struct drawing {
@@ -85,32 +56,37 @@ static void report_left_out(const struct history_graph *graph, const struct dump
         drawn, left);
 }
 
+/* Clocks are learned first, so that events of several machines stand where they belong. */
+static int draw(struct traces *traces, struct graph_options *options, struct problem *problem)
+{
+    struct picture *picture = &options->picture;
+    int result = traces_learn_clocks(traces, problem);
+
+    picture->processes = &options->processes;
+    if (result == 0)
+        result = picture_begin(picture, traces, NULL, problem);
+    if (result == 0) {
+        const struct analysis drawing = picture_analysis(picture);
+        result = analyses_read_all(traces->history, &drawing, 1, problem);
+    }
+    return result;
+}
+
 static int graph_traces(const char *const *names, size_t count, struct graph_options *options)
 {
-    struct acceptance acceptance = {0};
-    struct identities *identities = NULL;
-    struct history_graph *graph = NULL;
     struct problem problem = {""};
     struct traces traces;
-
-    options->choice.accepts = was_accepted;
-    options->choice.context = &acceptance;
     int result = traces_open(names, count, &traces, &problem);
+
     if (result == 0)
-        result = traces_learn_clocks(&traces, &problem);
-    if (result == 0 && (identities_new(&identities) < 0 ||
-                        history_graph_new(&options->choice, identities, &graph) < 0))
-        result = problem_set(&problem, -ENOMEM, "out of memory");
+        result = draw(&traces, options, &problem);
     if (result == 0)
-        result = draw(&traces, options, identities, graph, &acceptance, &problem);
-    if (result == 0)
-        result = write_graph(graph, options, &problem);
+        result = write_graph(options->picture.graph, options, &problem);
     if (result == 0) {
-        report_left_out(graph, &options->processes);
+        report_left_out(options->picture.graph, &options->processes);
         traces_report_state(&traces);
     }
-    history_graph_free(graph);
-    identities_free(identities);
+    picture_done(&options->picture);
     traces_close(&traces);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
@@ -182,11 +158,11 @@ static int take_option(int option, struct graph_options *options)
     case OPTION_FORMAT:
         return parse_format(options);
     case OPTION_FROM:
-        return picture_from("graph", &options->choice);
+        return picture_from("graph", &options->picture.choice);
     case OPTION_TO:
-        return picture_to("graph", &options->choice);
+        return picture_to("graph", &options->picture.choice);
     case OPTION_MOST:
-        return picture_most("graph", &options->choice);
+        return picture_most("graph", &options->picture.choice);
     case OPTION_PROCESS:
         result = dump_choice_process(&options->processes, optarg, &problem);
         return result == -EINVAL ? command_usage_error("graph", "%s", problem.text)
@@ -209,8 +185,9 @@ static int command_graph(int argc, char **argv)
         status = command_usage_error("graph", "name a trace");
     if (status < 0)
         status = choose_format(&options);
-    if (status < 0 && options.choice.to != 0 && options.choice.to <= options.choice.from)
-        status = command_usage_error("graph", "--to must be later than --from");
+    if (status < 0 && options.picture.choice.to != 0 &&
+        options.picture.choice.to <= options.picture.choice.from)
+        status = command_usage_error("graph", "--to is not after --from");
     if (status < 0)
         status =
             graph_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options);

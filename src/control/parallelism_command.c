@@ -2,7 +2,7 @@
 /* parallelism_command.c: `dpm parallelism`: how parallel it was, and would be elsewhere. See
  * dpm-parallelism(1). */
 #include "control/command.h"
-#include "control/placements.h"
+#include "control/placement_options.h"
 #include "control/readings.h"
 #include "show/show.h"
 
@@ -27,18 +27,21 @@ struct asked {
 
 /* ---- reading ---- */
 
-static int read_runs(const char *const *names, size_t count, struct asked *asked,
+static int read_runs(const char *const *names, size_t count, const struct asked *asked,
                      struct parallelism_run *runs, struct problem *problem)
 {
+    const struct analyses_wanted wanted = {.parallelism = &asked->options,
+                                           .streams = asked->streams};
     size_t run_count = asked->each ? count : 1;
+    int result = 0;
 
-    for (size_t i = 0; i < run_count; i++) {
+    for (size_t i = 0; i < run_count && result == 0; i++) {
         const struct trace_names run = {.at = names + i, .count = asked->each ? 1 : count};
-        int result = read_parallelism(&run, &asked->options, asked->streams, &runs[i], problem);
-        if (result < 0)
-            return result;
+        struct analyses_found found;
+        result = read_analyses(&run, &wanted, &found, problem);
+        runs[i] = found.run;
     }
-    return 0;
+    return result;
 }
 
 static int show_traces(const char *const *names, size_t count, struct asked *asked)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* path_command.c: `dpm path`: the longest path through the program history. See dpm-path(1). */
 #include "control/command.h"
-#include "control/placements.h"
+#include "control/placement_options.h"
 #include "control/readings.h"
 #include "show/show.h"
 
@@ -20,7 +20,7 @@ struct asked {
     const char *folded; /* file */
     const char *file;   /* of the picture */
     enum graph_format format;
-    struct path_picture picture;
+    struct picture picture;
     bool chosen; /* what is in the picture */
 };
 
@@ -57,21 +57,22 @@ static int show(const struct critical_path *path, const struct recorded *recorde
 
 static int show_traces(const char *const *names, size_t count, struct asked *asked)
 {
-    struct critical_path *path = NULL;
     struct problem problem = {""};
-    struct recorded recorded = {0};
+    struct analyses_found found;
     const struct trace_names traces = {.at = names, .count = count};
-    int result = asked->file == NULL ? 0 : path_picture_want(&asked->picture, &problem);
+    const struct analyses_wanted wanted = {
+        .path = &asked->options,
+        .picture = asked->file == NULL ? NULL : &asked->picture,
+    };
+    int result = read_analyses(&traces, &wanted, &found, &problem);
 
     if (result == 0)
-        result = read_path(&traces, &asked->options, &asked->picture, &path, &recorded, &problem);
-    if (result == 0)
-        result = show(path, &recorded, asked, &problem);
+        result = show(found.path, &found.run.recorded, asked, &problem);
     if (result == 0)
         placements_note_nobody(&asked->placements,
-                               &(struct parallelism_run){.threads = path->parallelism}, 1);
-    critical_path_free(path);
-    path_picture_done(&asked->picture);
+                               &(struct parallelism_run){.threads = found.path->parallelism}, 1);
+    found_done(&found);
+    picture_done(&asked->picture);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
 

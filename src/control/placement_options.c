@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* placement_options.c: options that several commands have: where processes run, how long messages take. See
- * placements.h. */
-#include "control/placements.h"
+ * placement_options.h. */
+#include "control/placement_options.h"
 
 #include <getopt.h>
 #include <string.h>

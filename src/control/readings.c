@@ -1,183 +1,352 @@
 /* SPDX-License-Identifier: MIT */
-/* readings.c: analyses that read the same traces more than once. See readings.h. */
+/* readings.c: several analyses of the same traces. See readings.h. */
 #include "control/readings.h"
-#include "control/command.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* They are read to their end: how much was recorded in all of them; which are not whole is said. */
-static struct recorded report_losses(const struct trace_names *names, const struct traces *traces)
+#define OFFERED 5 /* what-ifs */
+
+static const struct assignment one_each = {.name = "one-each", .kind = ONE_EACH};
+
+const struct critical_path_options report_path_options = {
+    .parallelism = {.assignments = &one_each, .assignment_count = 1, .threads = true},
+    .offered = OFFERED,
+};
+
+/* ---- parts ---- */
+
+/* In the order in which they are finished: the path needs room for more files than its own copy of the graph. */
+enum { STATISTICS, REQUESTS, THREADS, PROCESSES, PATH, PART_COUNT };
+
+/* An analysis that takes part in a reading. */
+struct part {
+    struct analysis analysis; /* its `self` is NULL: it is not wanted */
+    struct problem
+        *may_fail; /* then its error is left here, and the others go on; NULL: it must not */
+    bool failed;
+};
+
+struct readings {
+    const struct analyses_wanted *wanted;
+    struct analyses_found *found;
+    struct traces traces;
+    struct part parts[PART_COUNT];
+    struct communication_reading *communication;
+    struct parallelism_analysis *threads;
+    struct parallelism_analysis *processes;
+    struct critical_path_reading *path;
+    struct causality_analysis *causality;
+};
+
+/* What an error of a part means for all: 0 if the others go on. */
+static int settle(struct part *part, int result, const struct problem *problem)
 {
-    struct recorded recorded = {.complete = true};
+    if (result >= 0 || part->may_fail == NULL)
+        return result;
+    *part->may_fail = *problem;
+    part->failed = true;
+    return 0;
+}
+
+static int add_to_part(void *self, const struct history_event *event, struct problem *problem)
+{
+    struct part *part = self;
+
+    return part->failed ? 0 : settle(part, analysis_add(&part->analysis, event, problem), problem);
+}
+
+static bool is_there(const struct part *part)
+{
+    return part->analysis.self != NULL && !part->failed;
+}
+
+/* ---- before the first event ---- */
+
+static int out_of_memory(struct problem *problem)
+{
+    return problem_set(problem, -ENOMEM, "out of memory");
+}
+
+static int begin_statistics(struct readings *readings, struct problem *problem)
+{
+    const struct analyses_wanted *wanted = readings->wanted;
+
+    if (!wanted->statistics)
+        return 0;
+    if (communication_new(readings->traces.history, wanted->every, &readings->communication) < 0)
+        return out_of_memory(problem);
+    readings->parts[STATISTICS].analysis = communication_analysis(readings->communication);
+    return 0;
+}
+
+static int begin_parallelism(struct readings *readings, bool threads,
+                             struct parallelism_analysis **analysis, struct part *part,
+                             struct problem *problem)
+{
+    struct parallelism_options options = *readings->wanted->parallelism;
+    int result;
+
+    options.threads = threads;
+    result = parallelism_new(readings->traces.history, &options, analysis, problem);
+    if (result == 0)
+        part->analysis = parallelism_analysis(*analysis);
+    return result;
+}
+
+static int begin_threads(struct readings *readings, struct problem *problem)
+{
+    const struct analyses_wanted *wanted = readings->wanted;
+
+    return wanted->parallelism == NULL
+               ? 0
+               : begin_parallelism(readings, wanted->streams != STREAMS_PROCESSES,
+                                   &readings->threads, &readings->parts[THREADS], problem);
+}
+
+/* Without threads it would be the same once more. */
+static int begin_processes(struct readings *readings, struct problem *problem)
+{
+    const struct analyses_wanted *wanted = readings->wanted;
+
+    return wanted->parallelism == NULL || wanted->streams != STREAMS_BOTH ||
+                   !traces_may_have_threads(&readings->traces)
+               ? 0
+               : begin_parallelism(readings, false, &readings->processes,
+                                   &readings->parts[PROCESSES], problem);
+}
+
+static int begin_path(struct readings *readings, struct problem *problem)
+{
+    if (readings->wanted->path == NULL)
+        return 0;
+    int result = critical_path_new(readings->traces.history, readings->wanted->path,
+                                   &readings->path, problem);
+    if (result == 0)
+        readings->parts[PATH].analysis = critical_path_analysis(readings->path);
+    return result;
+}
+
+static int begin_requests(struct readings *readings, struct problem *problem)
+{
+    const struct causality_options *options = readings->wanted->causality;
+
+    if (options == NULL)
+        return 0;
+    if (causality_new(readings->traces.history, options, &readings->causality) < 0)
+        return out_of_memory(problem);
+    readings->parts[REQUESTS].analysis = causality_analysis(readings->causality);
+    return 0;
+}
+
+/* ---- after the last event: each gives its memory and its copy of the graph back before the next one is finished ---- */
+
+static int finish_statistics(struct readings *readings, struct problem *problem)
+{
+    int result = communication_finish(readings->communication, (uint32_t)readings->traces.count,
+                                      &readings->found->communication);
+
+    communication_reading_free(readings->communication);
+    readings->communication = NULL;
+    return result < 0 ? out_of_memory(problem) : 0;
+}
+
+static int finish_threads(struct readings *readings, struct problem *problem)
+{
+    int result = parallelism_finish(readings->threads, &readings->found->run.threads, problem);
+
+    parallelism_analysis_free(readings->threads);
+    readings->threads = NULL;
+    return result;
+}
+
+static int finish_processes(struct readings *readings, struct problem *problem)
+{
+    struct parallelism_run *run = &readings->found->run;
+    int result = 0;
+
+    if (run->threads != NULL && parallelism_has_threads(run->threads))
+        result = parallelism_finish(readings->processes, &run->processes, problem);
+    parallelism_analysis_free(readings->processes);
+    readings->processes = NULL;
+    return result;
+}
+
+static int finish_path(struct readings *readings, struct problem *problem)
+{
+    return critical_path_find(readings->path, problem);
+}
+
+static int finish_requests(struct readings *readings, struct problem *problem)
+{
+    int result = causality_finish(readings->causality, (uint32_t)readings->traces.count,
+                                  &readings->found->causality);
+
+    causality_analysis_free(readings->causality);
+    readings->causality = NULL;
+    return result < 0 ? out_of_memory(problem) : 0;
+}
+
+/* ---- the first reading ---- */
+
+typedef int step_function(struct readings *readings, struct problem *problem);
+
+static step_function *const begins[PART_COUNT] = {
+    [STATISTICS] = begin_statistics, [REQUESTS] = begin_requests, [THREADS] = begin_threads,
+    [PROCESSES] = begin_processes,   [PATH] = begin_path,
+};
+static step_function *const finishes[PART_COUNT] = {
+    [STATISTICS] = finish_statistics, [REQUESTS] = finish_requests, [THREADS] = finish_threads,
+    [PROCESSES] = finish_processes,   [PATH] = finish_path,
+};
+
+static int begin_parts(struct readings *readings, struct problem *problem)
+{
+    struct analyses_found *found = readings->found;
+    struct problem *const may_fail[PART_COUNT] = {
+        [THREADS] = &found->parallelism_problem,
+        [PROCESSES] = &found->parallelism_problem,
+        [PATH] = &found->path_problem,
+        [REQUESTS] = &found->causality_problem,
+    };
+    int result = 0;
+
+    for (unsigned i = 0; i < PART_COUNT && result == 0; i++) {
+        readings->parts[i].may_fail = readings->wanted->goes_on ? may_fail[i] : NULL;
+        result = settle(&readings->parts[i], begins[i](readings, problem), problem);
+    }
+    return result;
+}
+
+/* Reads the traces once for those of the parts that are there. */
+static int feed(struct readings *readings, struct problem *problem)
+{
+    struct analysis analyses[PART_COUNT];
+    size_t count = 0;
+
+    for (unsigned i = 0; i < PART_COUNT; i++)
+        if (is_there(&readings->parts[i]))
+            analyses[count++] = (struct analysis){readings->parts[i].analysis.name,
+                                                  &readings->parts[i], add_to_part};
+    return analyses_read_all(readings->traces.history, analyses, count, problem);
+}
+
+static int finish_parts(struct readings *readings, struct problem *problem)
+{
+    int result = 0;
+
+    history_finish(readings->traces.history); /* results need the memory */
+    for (unsigned i = 0; i < PART_COUNT && result == 0; i++)
+        if (is_there(&readings->parts[i]))
+            result = settle(&readings->parts[i], finishes[i](readings, problem), problem);
+    return result;
+}
+
+/* They are read to their end: how much was recorded in all of them; which are not whole is said. */
+static void note_losses(const struct trace_names *names, const struct traces *traces,
+                        struct analyses_found *found)
+{
+    struct recorded *recorded = &found->run.recorded;
 
     if (!names->quiet)
         traces_report_losses(traces);
+    recorded->complete = true;
     for (size_t i = 0; i < traces->count; i++) {
         const struct source_state *state = &traces->sources[i]->states[0];
-        recorded.lost += state->lost;
-        recorded.complete = recorded.complete && source_is_whole(state);
+        recorded->lost += state->lost;
+        recorded->complete = recorded->complete && source_is_whole(state);
+        found->records += state->records;
     }
-    return recorded;
 }
 
-/* ---- parallelism ---- */
+/* ---- the second reading ---- */
 
-int read_parallelism(const struct trace_names *names, struct parallelism_options *options,
-                     enum streams streams, struct parallelism_run *run, struct problem *problem)
+/* Where the interval begins in which most was sent, if there are more events than the picture has room for. */
+static void show_busiest(struct picture *picture, const struct communication *communication)
 {
-    struct traces traces;
-    int result = traces_open(names->at, names->count, &traces, problem);
+    size_t busiest = 0;
 
-    run->name = names->at[0];
-    options->threads = streams != STREAMS_PROCESSES;
-    if (result == 0)
-        result = parallelism_read_history(traces.history, options, &run->threads, problem);
-    if (result == 0)
-        run->recorded = report_losses(names, &traces);
-    options->threads = false;
-    if (result == 0 && streams == STREAMS_BOTH && parallelism_has_threads(run->threads) &&
-        (result = traces_rewind(&traces, problem)) == 0)
-        result = parallelism_read_history(traces.history, options, &run->processes, problem);
-    traces_close(&traces);
-    return result;
+    for (size_t i = 1; i < communication->interval_count; i++)
+        if (communication->intervals[i].messages > communication->intervals[busiest].messages)
+            busiest = i;
+    if (communication->events > picture->choice.most)
+        picture->choice.from =
+            communication->interval_begin + (int64_t)(busiest * communication->interval);
 }
 
-/* ---- the longest path ---- */
-
-static int take_time(const char *command, const char *option, int64_t *ret_time)
+static int begin_again(struct readings *readings, struct problem *problem)
 {
-    uint64_t time = (uint64_t)*ret_time;
-    int status = option_time(command, option, &time);
+    const struct analyses_wanted *wanted = readings->wanted;
+    int result = traces_rewind(&readings->traces, problem);
 
-    *ret_time = (int64_t)time;
-    return status;
+    if (result < 0)
+        return result;
+    critical_path_again(readings->path, readings->traces.history);
+    if (wanted->picture == NULL)
+        return 0;
+    if (wanted->busiest)
+        show_busiest(wanted->picture, readings->found->communication);
+    return picture_begin(wanted->picture, &readings->traces, readings->path, problem);
 }
 
-int picture_from(const char *command, struct graph_choice *choice)
+static int read_again(struct readings *readings, struct problem *problem)
 {
-    return take_time(command, "from", &choice->from);
-}
+    const struct analyses_wanted *wanted = readings->wanted;
+    int result = begin_again(readings, problem);
 
-int picture_to(const char *command, struct graph_choice *choice)
-{
-    return take_time(command, "to", &choice->to);
-}
-
-int picture_most(const char *command, struct graph_choice *choice)
-{
-    uint64_t most = choice->most;
-    int status = option_number(command, "most", 1, 1000000, &most);
-
-    choice->most = (size_t)most;
-    return status;
-}
-
-bool picture_format(const char *file, enum graph_format *ret_format)
-{
-    static const struct {
-        const char *ending;
-        enum graph_format format;
-    } endings[] = {{".svg", GRAPH_SVG}, {".dot", GRAPH_DOT}, {".gv", GRAPH_DOT}};
-    const char *dot = strrchr(file, '.');
-
-    for (size_t i = 0; dot != NULL && i < ARRAY_SIZE(endings); i++)
-        if (strcmp(dot, endings[i].ending) == 0) {
-            *ret_format = endings[i].format;
-            return true;
-        }
-    return false;
-}
-
-int picture_file(const char *command, const char *option, enum graph_format *ret_format)
-{
-    return picture_format(optarg, ret_format)
-               ? -1
-               : command_usage_error(command,
-                                     "--%s %s: use a file name with the suffix .svg, .dot or .gv",
-                                     option, optarg);
-}
-
-int path_picture_want(struct path_picture *picture, struct problem *problem)
-{
-    return identities_new(&picture->identities) < 0 ||
-                   history_graph_new(&picture->choice, picture->identities, &picture->graph) < 0
-               ? problem_set(problem, -ENOMEM, "out of memory")
-               : 0;
-}
-
-void path_picture_done(struct path_picture *picture)
-{
-    history_graph_free(picture->graph);
-    identities_free(picture->identities);
-}
-
-static int draw_event(void *context, const struct history_event *event, bool critical,
-                      uint32_t edge)
-{
-    struct path_picture *picture = context;
-    struct history_event shown = *event;
-
-    if (identities_add(picture->identities, &event->event) < 0)
-        return -ENOMEM;
-    shown.event.wall_offset = traces_wall_offset(picture->traces, &event->event);
-    return critical ? history_graph_add_critical(picture->graph, &shown, edge)
-                    : history_graph_add(picture->graph, &shown);
-}
-
-int read_path(const struct trace_names *names, struct critical_path_options *options,
-              struct path_picture *picture, struct critical_path **ret_path,
-              struct recorded *ret_recorded, struct problem *problem)
-{
-    struct critical_path_reading *reading = NULL;
-    struct traces traces;
-    int result = traces_open(names->at, names->count, &traces, problem);
-
-    if (picture->graph != NULL) {
-        options->sees = draw_event;
-        options->context = picture;
+    if (result == 0) {
+        const struct analysis analyses[] = {
+            critical_path_analysis(readings->path),
+            picture_analysis(wanted->picture),
+        };
+        result = analyses_read_all(readings->traces.history, analyses,
+                                   wanted->picture == NULL ? 1 : 2, problem);
     }
     if (result == 0)
-        result = critical_path_find(traces.history, options, &reading, problem);
-    picture->traces = &traces;
-    if (result == 0 && (result = traces_rewind(&traces, problem)) == 0)
-        result = critical_path_attribute(reading, traces.history, ret_path, problem);
-    if (result == 0)
-        *ret_recorded = report_losses(names, &traces);
-    critical_path_reading_free(reading);
-    traces_close(&traces);
+        result = critical_path_finish(readings->path, &readings->found->path, problem);
     return result;
 }
 
-#define OFFERED 5 /* what-ifs */
+/* ---- both ---- */
 
-int read_longest_path(const struct trace_names *names, struct path_picture *picture,
-                      struct critical_path **ret_path, struct problem *problem)
+static void readings_done(struct readings *readings)
 {
-    const struct assignment one_each = {.name = "one-each", .kind = ONE_EACH};
-    struct critical_path_options options = {
-        .parallelism = {.assignments = &one_each, .assignment_count = 1, .threads = true},
-        .offered = OFFERED,
-    };
-    struct recorded recorded;
-
-    return read_path(names, &options, picture, ret_path, &recorded, problem);
+    communication_reading_free(readings->communication);
+    parallelism_analysis_free(readings->threads);
+    parallelism_analysis_free(readings->processes);
+    critical_path_reading_free(readings->path);
+    causality_analysis_free(readings->causality);
+    traces_close(&readings->traces);
 }
 
-/* ---- requests ---- */
-
-int read_requests(const struct trace_names *names, struct causality **ret_causality,
-                  struct problem *problem)
+int read_analyses(const struct trace_names *names, const struct analyses_wanted *wanted,
+                  struct analyses_found *found, struct problem *problem)
 {
-    const struct causality_options options = {0};
-    struct traces traces;
-    int result = traces_open(names->at, names->count, &traces, problem);
+    struct readings readings = {.wanted = wanted, .found = found};
+    struct part *path = &readings.parts[PATH];
+    int result = traces_open(names->at, names->count, &readings.traces, problem);
 
+    *found = (struct analyses_found){.run.name = names->at[0]};
     if (result == 0)
-        result = causality_read_history(traces.history, (uint32_t)names->count, &options,
-                                        ret_causality, problem);
-    traces_close(&traces);
+        result = begin_parts(&readings, problem);
+    if (result == 0)
+        result = feed(&readings, problem);
+    if (result == 0)
+        result = finish_parts(&readings, problem);
+    if (result == 0)
+        note_losses(names, &readings.traces, found);
+    if (result == 0 && is_there(path))
+        result = settle(path, read_again(&readings, problem), problem);
+    readings_done(&readings);
     return result;
+}
+
+void found_done(struct analyses_found *found)
+{
+    communication_free(found->communication);
+    parallelism_free(found->run.threads);
+    parallelism_free(found->run.processes);
+    critical_path_free(found->path);
+    causality_free(found->causality);
 }

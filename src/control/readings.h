@@ -1,60 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * readings.h: analyses that read the same traces more than once. Private to control/.
+ * readings.h: any number of analyses of the same traces, which are read once, or twice for the critical path. Private to
+ * control/.
  *
- *      traces --> each thread is a stream --+           traces --> graph, the path in it --+
- *      traces --> each process is one ------+--> P      traces --> its events, a picture --+--> the path
- *                 (if one had threads)
+ *      traces --+--> statistics
+ *               +--> parallelism, each thread a stream
+ *               +--> parallelism, each process one (if it matters)
+ *               +--> critical path: the graph, and the path in it
+ *               '--> requests
+ *
+ *      traces --+--> critical path: what it goes through
+ *               '--> picture, with the path in it
  */
 #ifndef DPM_READINGS_H
 #define DPM_READINGS_H
 
+#include "control/picture.h"
 #include "control/traces.h"
 #include "show/show.h"
 
 enum streams { STREAMS_BOTH, STREAMS_THREADS, STREAMS_PROCESSES };
 
-/* Fills *run, whose results are the caller's to free, in any case. Errors:
- * those of traces_open and parallelism_read_history. */
-int read_parallelism(const struct trace_names *names, struct parallelism_options *options,
-                     enum streams streams, struct parallelism_run *run, struct problem *problem);
-
-/* A picture of the history with the path in it, made while the path's events are read. */
-struct path_picture {
-    struct graph_choice choice; /* to be set by the caller */
-    struct identities *identities;
-    struct history_graph *graph; /* NULL: none is wanted */
-    struct traces *traces;       /* that are being read */
+/* What is wanted of the traces. All that is pointed to stays the caller's. */
+struct analyses_wanted {
+    bool statistics;
+    uint64_t
+        every; /* ns: statistics also count what is sent in each interval of this length; 0: they do not */
+    const struct parallelism_options
+        *parallelism; /* NULL: not wanted, here and below; `threads` is not looked at */
+    enum streams streams;
+    const struct critical_path_options *path;
+    const struct causality_options *causality;
+    /* With the path marked in it: `path` is wanted, too. `busiest`: if there are more events than it has room for, from the
+     * interval on in which most was sent. */
+    struct picture *picture;
+    bool busiest;
+    /* Only the statistics must succeed: of other parts the error is left in the result, which has none of theirs. */
+    bool goes_on;
 };
 
-/* What --from, --to and --most of a command were given: as option_number. */
-int picture_from(const char *command, struct graph_choice *choice);
-int picture_to(const char *command, struct graph_choice *choice);
-int picture_most(const char *command, struct graph_choice *choice);
+/* What was found; what was not wanted is NULL. */
+struct analyses_found {
+    struct communication *communication;
+    struct parallelism_run run; /* `recorded` in any case */
+    struct critical_path *path;
+    struct causality *causality;
+    uint64_t records;
+    /* Why the parts are missing, with `goes_on`; "" if they are not. */
+    struct problem parallelism_problem, path_problem, causality_problem;
+};
 
-/* What a file is by its name's ending: .svg a picture, .dot or .gv a graph for Graphviz. */
-bool picture_format(const char *file, enum graph_format *ret_format);
+/* Reads the traces for all that is wanted, and says which recordings are not whole. *found is to be freed with found_done
+ * in any case. Errors: those of traces_open, the history and the analyses. */
+int read_analyses(const struct trace_names *names, const struct analyses_wanted *wanted,
+                  struct analyses_found *found, struct problem *problem);
+void found_done(struct analyses_found *found);
 
-/* The same of the file that an option was given: as option_number. */
-int picture_file(const char *command, const char *option, enum graph_format *ret_format);
-
-/* From now on it is wanted. Returns 0 or -ENOMEM with a line in `problem`. */
-int path_picture_want(struct path_picture *picture, struct problem *problem);
-void path_picture_done(struct path_picture *picture);
-
-/* Errors: those of traces_open, critical_path_find and
- * critical_path_attribute. */
-int read_path(const struct trace_names *names, struct critical_path_options *options,
-              struct path_picture *picture, struct critical_path **ret_path,
-              struct recorded *ret_recorded, struct problem *problem);
-
-/* What reports show of it: a machine for each stream, messages that take no time, and who is worth making quicker.
- * Errors: those of read_path. */
-int read_longest_path(const struct trace_names *names, struct path_picture *picture,
-                      struct critical_path **ret_path, struct problem *problem);
-
-/* Errors: those of traces_open and causality_read_history. */
-int read_requests(const struct trace_names *names, struct causality **ret_causality,
-                  struct problem *problem);
+/* What reports ask of the critical path: a machine for each stream, messages that take no time, and which processes are
+ * worth making faster. */
+extern const struct critical_path_options report_path_options;
 
 #endif

@@ -2,13 +2,13 @@
 /*
  * report_command.c: `dpm report`: every analysis of a recording, and what they have found. See dpm-report(1).
  *
- *      TRACE... --+--> statistics --> the busiest stretch of time
- *                 +--> parallelism (twice if there are threads)
- *                 +--> the longest path (twice, the second time with the picture of that stretch)
- *                 '--> causality --> report
+ *      TRACE... --+--> statistics ------------------------> the busiest interval
+ *                 +--> parallelism                                   |
+ *                 +--> critical path: found --> TRACE... --+--> critical path: what it goes through
+ *                 '--> causality                           '--> picture of that interval
  */
 #include "control/command.h"
-#include "control/placements.h"
+#include "control/placement_options.h"
 #include "control/readings.h"
 #include "control/traces.h"
 #include "show/show.h"
@@ -29,37 +29,18 @@ struct reading {
     const struct asked *asked;
     struct placements placements;
     struct parallelism_options options;
+    struct picture picture;
     /* results */
-    struct communication *communication;
-    struct parallelism_run run;
-    struct critical_path *path;
-    struct causality *causality;
+    struct analyses_found found;
     char *traces; /* names, quoted */
-    struct path_picture picture;
 };
 
-/* ---- the four analyses: each reads the traces from their beginning ---- */
+/* ---- the analyses ---- */
 
-#define STRETCH 1000000 /* ns: in such stretches the busiest is looked for */
-#define DRAWN   200     /* events */
+#define INTERVAL 1000000 /* ns: the busiest such interval is looked for */
+#define DRAWN    200     /* events */
 
-static int read_statistics(struct reading *reading, struct problem *problem)
-{
-    struct traces traces;
-    int result = traces_open(reading->names.at, reading->names.count, &traces, problem);
-
-    if (result == 0)
-        result = communication_read_history(traces.history, (uint32_t)reading->names.count,
-                                            reading->asked->html == NULL ? 0 : STRETCH,
-                                            &reading->communication, problem);
-    if (result == 0)
-        traces_report_losses(&traces);
-    reading->names.quiet = true;
-    traces_close(&traces);
-    return result;
-}
-
-static int read_factors(struct reading *reading, struct problem *problem)
+static int choose_assignments(struct reading *reading, struct problem *problem)
 {
     int result = placements_add(&reading->placements, "one-each", ONE_EACH, 0);
 
@@ -72,44 +53,26 @@ static int read_factors(struct reading *reading, struct problem *problem)
     reading->options.assignments = reading->placements.assignments;
     reading->options.assignment_count = reading->placements.count;
     reading->options.sharing = true;
-    return read_parallelism(&reading->names, &reading->options, STREAMS_BOTH, &reading->run,
-                            problem);
-}
-
-/* Everything if that is little, else from the stretch of time in which most messages were sent. */
-static int prepare_picture(struct reading *reading, struct problem *problem)
-{
-    struct communication *communication = reading->communication;
-    size_t busiest = 0;
-
-    for (size_t i = 1; i < communication->interval_count; i++)
-        if (communication->intervals[i].messages > communication->intervals[busiest].messages)
-            busiest = i;
-    reading->picture.choice.most = DRAWN;
-    if (communication->events > DRAWN)
-        reading->picture.choice.from =
-            communication->interval_begin + (int64_t)(busiest * communication->interval);
-    return path_picture_want(&reading->picture, problem);
-}
-
-static int read_longest(struct reading *reading, struct problem *problem)
-{
-    return read_longest_path(&reading->names, &reading->picture, &reading->path, problem);
+    return 0;
 }
 
 static int read_all(struct reading *reading, struct problem *problem)
 {
-    int result = read_statistics(reading, problem);
+    bool draws = reading->asked->html != NULL;
+    const struct causality_options requests = {0};
+    const struct analyses_wanted wanted = {
+        .statistics = true,
+        .every = draws ? INTERVAL : 0,
+        .parallelism = &reading->options,
+        .path = &report_path_options,
+        .causality = &requests,
+        .picture = draws ? &reading->picture : NULL,
+        .busiest = true,
+    };
+    int result = choose_assignments(reading, problem);
 
-    if (result == 0)
-        result = read_factors(reading, problem);
-    if (result == 0 && reading->asked->html != NULL)
-        result = prepare_picture(reading, problem);
-    if (result == 0)
-        result = read_longest(reading, problem);
-    if (result == 0)
-        result = read_requests(&reading->names, &reading->causality, problem);
-    return result;
+    reading->picture.choice.most = DRAWN;
+    return result < 0 ? result : read_analyses(&reading->names, &wanted, &reading->found, problem);
 }
 
 /* ---- what is shown ---- */
@@ -122,13 +85,14 @@ static int write_html(const void *what, FILE *file)
 static int show(struct reading *reading, struct problem *problem)
 {
     const struct asked *asked = reading->asked;
-    const struct parallelism_runs runs = {&reading->options, &reading->run, 1};
+    const struct analyses_found *found = &reading->found;
+    const struct parallelism_runs runs = {&reading->options, &found->run, 1};
     const struct report report = {
-        .communication = reading->communication,
+        .communication = found->communication,
         .parallelism = &runs,
-        .path = reading->path,
-        .causality = reading->causality,
-        .recorded = reading->run.recorded,
+        .path = found->path,
+        .causality = found->causality,
+        .recorded = found->run.recorded,
         .graph = reading->picture.graph,
         .traces = reading->traces,
     };
@@ -155,12 +119,8 @@ static int show_traces(const char *const *names, size_t count, const struct aske
     if (result == 0)
         result = show(&reading, &problem);
     free(reading.traces);
-    communication_free(reading.communication);
-    parallelism_free(reading.run.threads);
-    parallelism_free(reading.run.processes);
-    critical_path_free(reading.path);
-    causality_free(reading.causality);
-    path_picture_done(&reading.picture);
+    found_done(&reading.found);
+    picture_done(&reading.picture);
     placements_done(&reading.placements);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }

@@ -10,7 +10,7 @@
  * One loop serves three descriptors: the signals, the command's end, and a timer that empties the
  * rings (which never wake anybody).
  */
-#include "control/recording.h"
+#include "control/recording_report.h"
 
 #include "launch/launch.h"
 #include "ptracemeter/ptracemeter.h"
@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 struct run_options {
-    struct recording_options recording;
+    struct recording_command_options recorder;
     const char *user;
     char **command;
     bool wait; /* for all descendants */
@@ -33,7 +33,7 @@ struct run_options {
 
 struct run {
     const struct run_options *options;
-    struct recording recording;
+    struct recording_command recorder;
     struct launched command;
     unsigned interrupts; /* how often the user asked to end */
     int last_signal;
@@ -43,6 +43,11 @@ struct run {
 
 #define DESCENDANTS_INTERVAL 100 /* ms */
 
+static struct meter_interface *meter_of_run(const struct run *run)
+{
+    return run->recorder.recording.meter;
+}
+
 enum { USER = RECORDING_OPTION_END, WAIT, METER, SURVIVE };
 
 static const struct command_option run_options[] = {
@@ -50,9 +55,9 @@ static const struct command_option run_options[] = {
     {"wait", WAIT, {0}, "record until the last descendant has ended"},
     {"meter",
      METER,
-     {"METER", ARGUMENT_WORD, metering_word},
-     "kernel, ptrace (no privilege, slower), or auto: what works (auto)"},
-    {"survive", SURVIVE, {0}, "with ptrace: COMMAND outlives dpm; slower"},
+     {"METER", ARGUMENT_WORD, meter_wish_word},
+     "kernel; ptrace: without privilege, and slower; auto: what works (auto)"},
+    {"survive", SURVIVE, {0}, "with ptrace: COMMAND runs on if dpm is killed; slower still"},
     {0},
 };
 
@@ -61,29 +66,29 @@ static int parse_options(int argc, char **argv, struct run_options *options)
     int option, result = -1;
     size_t meter;
 
-    recording_options_init(&options->recording);
-    options->recording.metering.choice = CHOOSE_AUTO;
+    recording_options_init(&options->recorder);
+    options->recorder.recording.meter.wish = WISH_AUTO;
     while (result < 0 && (option = command_next_option(&run_command, argc, argv)) != -1) {
         if (option == USER)
             options->user = optarg;
         else if (option == WAIT)
             options->wait = true;
         else if (option == SURVIVE)
-            options->recording.metering.survive = true;
+            options->recorder.recording.meter.survive = true;
         else if (option == METER &&
-                 (result = option_word("run", "meter", metering_word, &meter)) < 0)
-            options->recording.metering.choice = (enum meter_choice)meter;
+                 (result = option_word("run", "meter", meter_wish_word, &meter)) < 0)
+            options->recorder.recording.meter.wish = (enum meter_wish)meter;
         else if (option == METER)
             return result;
         else
-            result = recording_option("run", option, &options->recording);
+            result = recording_option("run", option, &options->recorder);
     }
     if (result >= 0)
         return result;
     if (optind == argc)
         return command_usage_error("run", "name the command to run");
     options->command = argv + optind;
-    return recording_options_done("run", &options->recording);
+    return recording_options_done("run", &options->recorder);
 }
 
 /* ---- until it ends ---- */
@@ -93,7 +98,7 @@ static void take_signal(struct run *run)
 {
     struct signalfd_siginfo info;
 
-    if (read(run->recording.signals, &info, sizeof(info)) != sizeof(info))
+    if (read(run->recorder.signals, &info, sizeof(info)) != sizeof(info))
         return;
     if (info.ssi_signo == SIGCHLD)
         return;
@@ -107,9 +112,8 @@ static void check_ended(struct run *run)
 {
     if (run->ended)
         return;
-    const struct metering *metering = &run->recording.metering;
-    if (metering->operations->ended(metering->meter, run->command.pid, &run->status))
-        run->ended = true;
+    struct meter_interface *meter = meter_of_run(run);
+    run->ended = meter->ended(meter, run->command.pid, &run->status);
 }
 
 static bool in_foreground(void)
@@ -125,10 +129,9 @@ static bool in_foreground(void)
 /* A shell takes the terminal back when its job stops, which is us: we stop with our command. */
 static void stop_with_command(struct run *run)
 {
-    const struct metering *metering = &run->recording.metering;
+    struct meter_interface *meter = meter_of_run(run);
 
-    if (!run->ended && metering->operations->stopped(metering->meter, run->command.pid) &&
-        in_foreground())
+    if (!run->ended && meter->stopped(meter, run->command.pid) && in_foreground())
         raise(SIGSTOP);
 }
 
@@ -138,57 +141,57 @@ static bool finished(const struct run *run)
         return true;
     if (!run->ended)
         return false;
-    const struct metering *metering = &run->recording.metering;
-    if (metering->operations->holds_descendants(metering->meter))
-        return metering->operations->live(metering->meter) == 0;
-    return !run->options->wait || !run->recording.active ||
-           metering->operations->live(metering->meter) == 0;
+    const struct meter_interface *meter = meter_of_run(run);
+    if (meter->holds_descendants)
+        return meter->live(meter) == 0;
+    return !run->options->wait || !run->recorder.recording.active || meter->live(meter) == 0;
 }
 
 /* Runs until the command (with --wait: every descendant) has ended or the user has had enough. */
 static void record(struct run *run)
 {
-    const struct metering *metering = &run->recording.metering;
-    int descriptor = metering->operations->descriptor(metering->meter);
+    int descriptor = meter_of_run(run)->descriptor;
     struct pollfd files[] = {
-        {.fd = run->recording.signals, .events = POLLIN},
+        {.fd = run->recorder.signals, .events = POLLIN},
         {.fd = descriptor >= 0 ? descriptor : run->command.pid_fd, .events = POLLIN},
     };
 
     while (!finished(run)) {
-        int timeout = run->recording.active ? RECORDING_INTERVAL
-                      : run->ended          ? DESCENDANTS_INTERVAL
-                                            : -1;
+        int timeout = run->recorder.recording.active ? RECORDING_INTERVAL
+                      : run->ended                   ? DESCENDANTS_INTERVAL
+                                                     : -1;
         /* a process that has ended stays readable: do not spin on it */
         int ready = poll(files, run->ended ? 1 : 2, timeout);
         if (ready > 0 && (files[0].revents & POLLIN) != 0)
             take_signal(run);
         check_ended(run);
         stop_with_command(run);
-        recording_step(&run->recording);
+        recording_command_step(&run->recorder);
     }
 }
 
 /* ---- all of it ---- */
 
 /* Where ptrace does not work either, it is not enough to say so. */
-static void tell_refused(const struct metering *metering)
+static void tell_refused(const struct run *run)
 {
-    if (metering->kernel_refused[0] != '\0')
-        command_error("the kernel meter does not work here (%s)", metering->kernel_refused);
+    const char *refused = run->recorder.recording.kernel_refused;
+
+    if (refused[0] != '\0')
+        command_error("the kernel meter does not work here (%s)", refused);
 }
 
 static int begin(struct run *run, struct problem *problem)
 {
     int result =
-        recording_open(&run->recording, run->options->command[0], run->command.pid, problem);
+        recording_command_open(&run->recorder, run->options->command[0], run->command.pid, problem);
 
     if (result < 0)
         return result;
-    const struct metering *metering = &run->recording.metering;
-    result = metering->operations->mark(metering->meter, run->command.pid, problem);
+    struct meter_interface *meter = meter_of_run(run);
+    result = meter->mark(meter, run->command.pid, problem);
     if (result < 0)
-        tell_refused(metering);
+        tell_refused(run);
     return result;
 }
 
@@ -207,21 +210,20 @@ static int record_command(struct run *run)
 
     if (begin(run, &problem) < 0) {
         launch_cancel(&run->command);
-        recording_discard(&run->recording);
+        recording_discard(&run->recorder.recording);
         return command_error("%s", problem.text);
     }
-    metering_announce(&run->recording.metering, name, run->recording.messages);
-    recording_begin(&run->recording);
+    recording_command_announce(&run->recorder, name);
+    recording_command_begin(&run->recorder);
     int result = launch_release(&run->command, &problem);
     if (result < 0) {
-        recording_discard(&run->recording);
+        recording_discard(&run->recorder.recording);
         command_error("%s: %s", name, problem.text);
         return result == -ENOENT ? 127 : 126;
     }
     record(run);
-    if (recording_end(&run->recording, " (--wait records until they end)", &problem) < 0)
-        command_error("%s", problem.text);
-    if (recording_report(&run->recording, &problem) < 0)
+    recording_command_end(&run->recorder, " (--wait stays for them)");
+    if (recording_report(&run->recorder, &problem) < 0)
         command_error("%s", problem.text);
     close(run->command.pid_fd);
     return exit_status(run);
@@ -230,49 +232,50 @@ static int record_command(struct run *run)
 /* What must be ready before there is a process to meter. */
 static int open_meter(struct run *run, struct problem *problem)
 {
-    int result = recording_open_meter(&run->recording, problem);
+    int result = recording_open_meter(&run->recorder.recording, problem);
 
-    if (result >= 0 && run->recording.metering.kind == METER_PTRACE)
+    if (result >= 0 && meter_of_run(run)->kind == METER_PTRACE)
         result = ptracemeter_refuses(run->options->command[0], problem);
     if (result < 0)
-        tell_refused(&run->recording.metering);
+        tell_refused(run);
     return result;
 }
 
 static int command_run(int argc, char **argv)
 {
     struct run_options options = {0};
-    struct run run = {.options = &options, .recording.subject = "the command runs on"};
+    struct run run = {.options = &options};
     struct problem problem;
     sigset_t old_mask;
     int result = parse_options(argc, argv, &options);
 
     if (result >= 0)
         return result;
-    if (recording_init(&run.recording, &options.recording, &old_mask) < 0)
+    if (recording_command_init(&run.recorder, &options.recorder, "the command runs on", &old_mask) <
+        0)
         return EXIT_FAILURE;
     if (open_meter(&run, &problem) < 0) {
-        recording_close(&run.recording);
+        recording_command_close(&run.recorder);
         return command_error("%s", problem.text);
     }
-    const struct metering *metering = &run.recording.metering;
+    struct meter_interface *meter = meter_of_run(&run);
     struct launch_options launch = {
         .arguments = options.command,
         .user = options.user,
         .signal_mask = &old_mask,
-        .prepare = metering->operations->enter,
-        .context = metering->meter,
-        .reaped_elsewhere = metering->kind == METER_PTRACE,
+        .prepare = meter->enter,
+        .context = meter,
+        .reaped_elsewhere = meter->kind == METER_PTRACE,
     };
     launch_ignore_stops();
     if (launch_suspended(&launch, &run.command, &problem) < 0) {
-        recording_close(&run.recording);
+        recording_command_close(&run.recorder);
         return command_error("%s", problem.text);
     }
     /* A reader of our messages that goes away must end neither the recording nor the status. */
     signal(SIGPIPE, SIG_IGN);
     result = record_command(&run);
-    recording_close(&run.recording);
+    recording_command_close(&run.recorder);
     return result;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* seen_delays.c: how long messages took on their way, as traces tell themselves. See placements.h. */
-#include "control/placements.h"
+/* seen_delays.c: how long messages took on their way, as traces tell themselves. See placement_options.h. */
+#include "control/placement_options.h"
 #include "control/traces.h"
 #include "show/show.h"
 

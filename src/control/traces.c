@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* traces.c: traces whose history is read. See traces.h. */
 #include "control/traces.h"
+#include "analysis/analysis.h"
 #include "control/command.h"
 #include "show/show.h"
 
@@ -64,16 +65,28 @@ int traces_rewind(struct traces *traces, struct problem *problem)
     return history_new(traces->sources, traces->count, &traces->history, problem);
 }
 
+bool traces_may_have_threads(const struct traces *traces)
+{
+    struct source *control = NULL;
+    struct problem problem;
+    struct event event;
+    uint64_t complete;
+    bool found = false;
+    int result = trace_open_control(traces->names, traces->count, &control, &problem);
+
+    while (result >= 0 && !found &&
+           (result = control->next(control, &event, &complete, &problem)) == SOURCE_RECORD)
+        found = event.header->id == EVENT_STREAM &&
+                ((const struct stream_record *)event.header)->process != event.header->stream;
+    trace_close(control);
+    return found || result < 0;
+}
+
 int traces_learn_clocks(struct traces *traces, struct problem *problem)
 {
-    struct history_event event;
-    int result;
-
     if (traces->count < 2)
         return 0;
-    do
-        result = history_next(traces->history, &event, problem);
-    while (result == SOURCE_RECORD);
+    int result = analyses_read_all(traces->history, NULL, 0, problem);
     return result < 0 ? result : traces_rewind(traces, problem);
 }
 

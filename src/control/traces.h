@@ -34,6 +34,10 @@ void traces_report_losses(const struct traces *traces);
 /* The same, and what of their messages could not be matched. */
 void traces_report_state(const struct traces *traces);
 
+/* Whether some process may have had several threads, as the traces' control records say, which are few. Where they cannot
+ * be read, it may. */
+bool traces_may_have_threads(const struct traces *traces);
+
 /* Reads them to their ends, and rewinds: of several traces what all messages tell of their clocks is known then, and from
  * the first event on. */
 int traces_learn_clocks(struct traces *traces, struct problem *problem);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arrivals.c: when what another machine, or who is not metered, sent had come, as MESSAGEQUEUED tells. See history_private.h.
+ * arrivals.c: when what another machine, or who is not metered, sent had come, as MESSAGEQUEUED tells. See history_types.h.
  *
  *      sent ---- under way ----> come ------ in the queue ------> received
  *                                 |                                  '-- a receiver may be late
  *                                 '-- as near as the clocks of two machines can be told
  */
-#include "history/history_private.h"
+#include "history/arrivals.h"
+
+#include "history/clock_origins.h"
+#include "history/positions.h"
 
 #include <errno.h>
 #include <stdlib.h>

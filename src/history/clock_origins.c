@@ -3,7 +3,7 @@
  * clock_origins.c: the clocks of the sources, as the history's edges tell, and where none do the wall
  * clocks. See clock.h.
  */
-#include "history/history_private.h"
+#include "history/clock_origins.h"
 
 void history_clock_share(struct history *history, uint32_t origin)
 {

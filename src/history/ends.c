@@ -13,7 +13,13 @@
  * trace is read a little behind. How much is limited, for one end and for all; a closed one with such
  * SENDs is an orphan, and of these there are only so many.
  */
-#include "history/history_private.h"
+#include "history/ends.h"
+
+#include "history/clock_origins.h"
+#include "history/flows.h"
+#include "history/holding.h"
+#include "history/positions.h"
+#include "history/room.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

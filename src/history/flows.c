@@ -9,7 +9,15 @@
  *
  * A SEND that is received is freed; but not yet if it counts for the order of others.
  */
-#include "history/history_private.h"
+#include "history/flows.h"
+
+#include "history/ends.h"
+#include "history/holding.h"
+#include "history/positions.h"
+#include "history/receiving.h"
+#include "history/streams.h"
+#include "history/values.h"
+#include "meter/shared/message.h"
 
 #include <errno.h>
 #include <stdlib.h>

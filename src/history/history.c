@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history.c: reads the sources, and hands out what they tell in causal order. See history_private.h.
+ * history.c: reads the sources, and hands out what they tell in causal order. See history_types.h.
  *
  *      source --next--> record --note--> may it be handed out? --yes--> event
  *                                           | no
@@ -8,7 +8,18 @@
  *
  * Which of several sources is read: sources.c.
  */
-#include "history/history_private.h"
+#include "history/arrivals.h"
+#include "history/ends.h"
+#include "history/flows.h"
+#include "history/holding.h"
+#include "history/processes.h"
+#include "history/receiving.h"
+#include "history/room.h"
+#include "history/sources.h"
+#include "history/streams.h"
+#include "history/values.h"
+#include "history/wakeups.h"
+#include "meter/shared/message.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -572,9 +583,9 @@ const struct identities *history_identities(const struct history *history)
     return history->identities;
 }
 
-void history_leave_out_rooms(struct history *history)
+void history_find_rooms(struct history *history)
 {
-    history->leaves_out_rooms = true;
+    history->finds_rooms = true;
 }
 
 struct identities *history_share_identities(struct history *history)

@@ -173,9 +173,10 @@ static inline void *history_value_at(const void *value, size_t offset)
     return value == NULL ? NULL : (char *)(uintptr_t)value + offset;
 }
 
-/* From now on there are no edges to the end of a wait for room or for a connection (EDGE_ROOM, EDGE_CONNECTION), for which
- * each end of a path takes memory. To be called before the first event is asked for. */
-void history_leave_out_rooms(struct history *history);
+/* Also finds edges to the end of a wait for buffer space or for a connection (EDGE_ROOM, EDGE_CONNECTION), for which each
+ * end of a path takes memory. To be called before the first event is asked for. Others who read the same history see
+ * these edges, too. */
+void history_find_rooms(struct history *history);
 
 /* Who and what the events speak of; identities are noted when their record is handed out. Paths that are
  * closed and streams that have ended are known for a while, the latest 8,192 of them, and then forgotten. */

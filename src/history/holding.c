@@ -14,7 +14,10 @@
  * Whatever may be the end of a wait wakes the stream: it becomes ready, and its first record is looked
  * at again.
  */
-#include "history/history_private.h"
+#include "history/holding.h"
+
+#include "history/ends.h"
+#include "history/receiving.h"
 
 #include <errno.h>
 #include <string.h>

@@ -12,7 +12,10 @@
  *
  * A process that has ended is known as long as children of it live: they are taken by one above it.
  */
-#include "history/history_private.h"
+#include "history/processes.h"
+
+#include "history/holding.h"
+#include "history/values.h"
 
 #include <errno.h>
 #include <stdlib.h>

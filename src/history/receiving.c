@@ -9,6 +9,13 @@
  * another clock (here); among candidates, if the order is not certain (receiving_order.c). What is not known may
  * come later, or is missing (receiving_look.c).
  */
+#include "history/receiving.h"
+
+#include "history/arrivals.h"
+#include "history/clock_origins.h"
+#include "history/ends.h"
+#include "history/flows.h"
+#include "history/positions.h"
 #include "history/receiving_look.h"
 
 #include <errno.h>

@@ -16,6 +16,11 @@
  *      records of the sender were lost, and its recording is known a moment beyond that and beyond the RECEIVE.
  */
 #include "history/receiving_look.h"
+#include "history/clock_origins.h"
+#include "history/positions.h"
+#include "history/receiving.h"
+#include "history/streams.h"
+#include "history/values.h"
 
 #include <errno.h>
 

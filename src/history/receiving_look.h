@@ -10,7 +10,7 @@
 #ifndef DPM_HISTORY_RECEIVING_LOOK_H
 #define DPM_HISTORY_RECEIVING_LOOK_H
 
-#include "history/history_private.h"
+#include "history/receiving.h"
 
 struct look {
     struct history *history;

@@ -8,6 +8,7 @@
  *
  * All that may be meant get an edge, and for that the RECEIVE waits until no other can come.
  */
+#include "history/positions.h"
 #include "history/receiving_look.h"
 
 /* What calls in progress may put before the end of a SEND that ended at `time`, beyond its position. */

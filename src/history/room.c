@@ -19,7 +19,14 @@
  * Whose RECEIVE it was that made room is not told: it is the latest that happened while the sender was waiting. Nor is
  * who holds an end and does not use it: a pipe is inherited, so it is taken to be a relative that ended just before.
  */
-#include "history/history_private.h"
+#include "history/room.h"
+
+#include "history/clock_origins.h"
+#include "history/ends.h"
+#include "history/processes.h"
+#include "history/receiving.h"
+#include "history/streams.h"
+#include "history/values.h"
 
 #include <errno.h>
 
@@ -108,8 +115,7 @@ static int hand_out_receive(struct history *history, struct end *end, struct str
     stream->full = 0;
     if (record->header.id == EVENT_RECEIVE && record->message.bytes == 0)
         return 0;
-    return end->external || history->leaves_out_rooms ? 0
-                                                      : note(history, end, stream, record, event);
+    return end->external || !history->finds_rooms ? 0 : note(history, end, stream, record, event);
 }
 
 /* ---- the end of a file ---- */

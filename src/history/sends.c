@@ -17,7 +17,7 @@
  * `after` the same of larger ones, and its bytes lie somewhere in
  * [position - before, position + length + after).
  */
-#include "history/history_private.h"
+#include "history/positions.h"
 
 #include <errno.h>
 #include <stdlib.h>

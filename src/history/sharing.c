@@ -6,7 +6,8 @@
  *      senders  | stream 3 | stream 8 |     takers  | stream 5 | stream 9 |
  *      ahead    | 60..75 | 80..96 |         received, and their SENDs still come
  */
-#include "history/history_private.h"
+#include "history/positions.h"
+#include "history/streams.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources.c: which of several sources is read. See history_private.h.
+ * sources.c: which of several sources is read. See history_types.h.
  *
  *      source 0   | next | ...      one whose records are waited for;
  *      source 1   | next | ...      else the one that is behind in time, by the clocks as far as they are known;
@@ -8,7 +8,9 @@
  *
  * So none runs far ahead, and recordings of one machine are told in the order of time.
  */
-#include "history/history_private.h"
+#include "history/sources.h"
+
+#include "history/holding.h"
 
 static uint64_t load_of(const struct origin *origin)
 {

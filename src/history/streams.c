@@ -10,7 +10,16 @@
  * are made in the middle of a call (SENDCALL, a BLOCK, the CREATEPATH of a path that is met), so only
  * those count that are not.
  */
-#include "history/history_private.h"
+#include "history/streams.h"
+
+#include "history/ends.h"
+#include "history/flows.h"
+#include "history/holding.h"
+#include "history/processes.h"
+#include "history/receiving.h"
+#include "history/values.h"
+#include "history/wakeups.h"
+#include "meter/shared/message.h"
 
 #include <errno.h>
 

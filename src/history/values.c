@@ -9,7 +9,9 @@
  * It lives as long as what it belongs to: until that is received, or dropped, or has ended its wait. An edge may
  * show it once more then, so it is given back only when the next event is asked for.
  */
-#include "history/history_private.h"
+#include "history/values.h"
+
+#include "history/receiving.h"
 
 #include <errno.h>
 

@@ -9,7 +9,12 @@
  *      stream --first_wakeup--> oldest --> ... --> latest <--last_wakeup--       those whose event is held, or was not
  *                                                                                read yet
  */
-#include "history/history_private.h"
+#include "history/wakeups.h"
+
+#include "history/ends.h"
+#include "history/holding.h"
+#include "history/receiving.h"
+#include "history/values.h"
 
 #include <errno.h>
 

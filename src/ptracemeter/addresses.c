@@ -5,7 +5,7 @@
  *      struct sockaddr --> family, 16 bytes, port      IPv4 spoken through an IPv6 socket is IPv4
  *      struct sockaddr_un --> name                     '@' for its NULs
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/addresses.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

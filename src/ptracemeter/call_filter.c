@@ -7,7 +7,9 @@
  * A call that the command's own filter refuses, or answers by a process (user notification), never stops: such an
  * answer comes before ours. That there is such a process is told. Calls of 32 bits, and of x32, all stop: that there are any is told.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/call_filter.h"
+
+#include "ptracemeter/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -218,7 +221,7 @@ void filter_free(struct ptracemeter *meter)
     free(meter->filter.filter);
 }
 
-int ptracemeter_enter(void *context)
+int filter_enter(void *context)
 {
     struct ptracemeter *meter = context;
 

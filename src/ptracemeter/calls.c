@@ -9,7 +9,16 @@
  * A stream leaves its CPU when it sleeps or is preempted. The latter are counted apart: for its process as a whole with
  * each stop, for the stream itself where that says too little.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/calls.h"
+
+#include "meter/shared/message.h"
+#include "ptracemeter/descriptor_calls.h"
+#include "ptracemeter/message_calls.h"
+#include "ptracemeter/objects.h"
+#include "ptracemeter/paths.h"
+#include "ptracemeter/telling.h"
+#include "ptracemeter/tracees.h"
+#include "ptracemeter/tracer.h"
 
 #include <errno.h>
 #include <netinet/in.h>

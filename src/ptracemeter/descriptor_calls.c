@@ -6,7 +6,13 @@
  *      pipe, socketpair                  both ends are known from their beginning
  *      accept, connect                   a path, with its role
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/descriptor_calls.h"
+
+#include "ptracemeter/calls.h"
+#include "ptracemeter/descriptors.h"
+#include "ptracemeter/objects.h"
+#include "ptracemeter/paths.h"
+#include "ptracemeter/tracer.h"
 
 #include <errno.h>
 #include <fcntl.h>

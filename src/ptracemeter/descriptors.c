@@ -8,7 +8,10 @@
  * Threads share a table, a fork copies it. While a thread is inside a call that closes, what others look up is not
  * kept: the number may lead to another file before that call has ended.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/descriptors.h"
+
+#include "ptracemeter/objects.h"
+#include "ptracemeter/tracees.h"
 
 #include <errno.h>
 #include <stdio.h>

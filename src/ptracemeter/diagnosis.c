@@ -3,7 +3,9 @@
  * diagnosis.c: what the kernel says of sockets to anybody who asks (sock_diag(7)), in our network namespace: who is
  * the other end, which is bound to a name, and what a socket is whose descriptor cannot be copied.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/diagnosis.h"
+
+#include "ptracemeter/socket_facts.h"
 
 #include <errno.h>
 #include <linux/inet_diag.h>

@@ -9,7 +9,16 @@
  * receives, the order is not certain (RECORD_CONCURRENT). A receive may end before the send whose bytes it took: if
  * that send does not end soon, SENDCALL tells how much of it is out.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/message_calls.h"
+
+#include "meter/shared/message.h"
+#include "ptracemeter/calls.h"
+#include "ptracemeter/descriptors.h"
+#include "ptracemeter/objects.h"
+#include "ptracemeter/paths.h"
+#include "ptracemeter/telling.h"
+#include "ptracemeter/tracees.h"
+#include "ptracemeter/tracer.h"
 
 #include <errno.h>
 #include <netinet/in.h>

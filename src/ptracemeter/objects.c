@@ -5,8 +5,14 @@
  *      descriptor --> device, inode --> object --> paths (paths.c)
  *                                         '-- what it is: socket_facts.c, addresses.c
  */
+#include "ptracemeter/objects.h"
 #include "meter/shared/socket_kind.h"
-#include "ptracemeter/ptracemeter_private.h"
+
+#include "ptracemeter/addresses.h"
+#include "ptracemeter/paths.h"
+#include "ptracemeter/socket_facts.h"
+#include "ptracemeter/telling.h"
+#include "ptracemeter/tracees.h"
 
 #include "base/mapping.h"
 

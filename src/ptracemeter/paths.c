@@ -9,7 +9,13 @@
  * A path is told when it is first used. What was not made by who is traced is older: others may use it, too, and its positions
  * are doubtful.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/paths.h"
+
+#include "meter/shared/message.h"
+#include "ptracemeter/addresses.h"
+#include "ptracemeter/diagnosis.h"
+#include "ptracemeter/objects.h"
+#include "ptracemeter/telling.h"
 
 #include <stdlib.h>
 #include <string.h>

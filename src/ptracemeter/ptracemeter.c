@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* ptracemeter.c: the meter as others' threads see it. See ptracemeter.h. */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/ptracemeter.h"
+
+#include "ptracemeter/call_filter.h"
+#include "ptracemeter/objects.h"
+#include "ptracemeter/telling.h"
+#include "ptracemeter/tracer.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -74,36 +79,6 @@ void ptracemeter_allow_tracing(void)
     prctl(PR_SET_DUMPABLE, 1);
 }
 
-int ptracemeter_open(const struct ptracemeter_options *options, struct ptracemeter **ret_meter,
-                     struct problem *problem)
-{
-    struct ptracemeter *meter = calloc(1, sizeof(*meter));
-
-    if (meter == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory for the ptrace meter");
-    ptracemeter_allow_tracing();
-    meter->options = *options;
-    if (meter->options.kinds == 0)
-        meter->options.kinds = METER_ALL_KINDS;
-    meter->source = (struct source){tell_next, 1, &meter->state};
-    meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
-    meter->diag = -1;
-    meter->cgroup_root = cgroup_root_open();
-    pthread_mutex_init(&meter->lock, NULL);
-    pthread_cond_init(&meter->changed, NULL);
-    int result = allocate(meter);
-    if (result < 0)
-        problem_set(problem, result, "cannot open the ptrace meter: %s", strerror(-result));
-    else if (!options->survive)
-        result = filter_make(meter, problem);
-    if (result < 0) {
-        ptracemeter_close(meter);
-        return result;
-    }
-    *ret_meter = meter;
-    return 0;
-}
-
 /* ---- starting ---- */
 
 static const char *why_not_seized(int error)
@@ -119,8 +94,10 @@ static void want_no_signals_of_stops(void)
     sigaction(SIGCHLD, &action, NULL);
 }
 
-int ptracemeter_mark(struct ptracemeter *meter, pid_t pid, struct problem *problem)
+static int mark(struct meter_interface *interface, pid_t pid, struct problem *problem)
 {
+    struct ptracemeter *meter = ptracemeter_of(interface);
+
     meter->command = pid;
     want_no_signals_of_stops();
     int result = -pthread_create(&meter->thread, NULL, tracer_run, meter);
@@ -137,42 +114,26 @@ int ptracemeter_mark(struct ptracemeter *meter, pid_t pid, struct problem *probl
                       : 0;
 }
 
-bool ptracemeter_ended(const struct ptracemeter *meter, int *ret_status)
+static bool ended(struct meter_interface *interface, pid_t pid, int *ret_status)
 {
+    const struct ptracemeter *meter = ptracemeter_of(interface);
+
+    (void)pid;
     if (!atomic_load(&meter->command_ended))
         return false;
     *ret_status = meter->command_status;
     return true;
 }
 
-bool ptracemeter_stopped(struct ptracemeter *meter)
+static bool stopped(struct meter_interface *interface, pid_t pid)
 {
-    return atomic_exchange(&meter->command_stopped, false);
+    (void)pid;
+    return atomic_exchange(&ptracemeter_of(interface)->command_stopped, false);
 }
 
-int ptracemeter_descriptor(const struct ptracemeter *meter)
+static uint32_t live(const struct meter_interface *interface)
 {
-    return meter->event_fd;
-}
-
-bool ptracemeter_survives(const struct ptracemeter *meter)
-{
-    return meter->options.survive;
-}
-
-uint32_t ptracemeter_kinds(const struct ptracemeter *meter)
-{
-    return meter->options.kinds;
-}
-
-uint32_t ptracemeter_live(const struct ptracemeter *meter)
-{
-    return atomic_load(&meter->live);
-}
-
-struct source *ptracemeter_source(struct ptracemeter *meter)
-{
-    return &meter->source;
+    return atomic_load(&ptracemeter_of(interface)->live);
 }
 
 /* ---- ending ---- */
@@ -186,9 +147,9 @@ static void enter_phase(struct ptracemeter *meter, enum phase phase)
     pthread_mutex_unlock(&meter->lock);
 }
 
-void ptracemeter_stop(struct ptracemeter *meter)
+static void stop(struct meter_interface *interface)
 {
-    enter_phase(meter, PHASE_STOPPED);
+    enter_phase(ptracemeter_of(interface), PHASE_STOPPED);
 }
 
 /* It looks what there is to do now, or with its next tick. */
@@ -198,15 +159,10 @@ static void wake_tracer(const struct ptracemeter *meter)
         syscall(SYS_tgkill, getpid(), meter->tracer_tid, TICKSIGNAL);
 }
 
-size_t ptracemeter_left(const struct ptracemeter *meter,
-                        const struct ptracemeter_process **ret_list)
+static void detach(struct meter_interface *interface)
 {
-    *ret_list = meter->left;
-    return meter->left_count;
-}
+    struct ptracemeter *meter = ptracemeter_of(interface);
 
-void ptracemeter_detach(struct ptracemeter *meter)
-{
     if (!meter->options.survive) {
         atomic_store(&meter->kills, true);
         wake_tracer(meter);
@@ -218,6 +174,23 @@ void ptracemeter_detach(struct ptracemeter *meter)
     wake_tracer(meter);
     pthread_join(meter->thread, NULL);
     meter->running = false;
+}
+
+static int list_processes(struct meter_interface *interface, struct meter_process **ret_list,
+                          size_t *ret_count, struct problem *problem)
+{
+    const struct ptracemeter *meter = ptracemeter_of(interface);
+
+    /* who runs on is known when they have been let go of */
+    detach(interface);
+    struct meter_process *list = calloc(meter->left_count + 1, sizeof(*list));
+    if (list == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for the processes that run on");
+    if (meter->left_count > 0)
+        memcpy(list, meter->left, meter->left_count * sizeof(*list));
+    *ret_list = list;
+    *ret_count = meter->left_count;
+    return 0;
 }
 
 typedef void tell_line_function(const char *sentence, void *context);
@@ -246,10 +219,10 @@ static void tell_count(uint64_t count, const char *what, tell_line_function *tel
     tell_line(line, context);
 }
 
-void ptracemeter_report(const struct ptracemeter *meter, tell_line_function *tell_line,
-                        void *context)
+static void report(const struct meter_interface *interface, tell_line_function *tell_line,
+                   void *context)
 {
-    const struct shortfalls *shortfalls = &meter->shortfalls;
+    const struct shortfalls *shortfalls = &ptracemeter_of(interface)->shortfalls;
 
     tell_shortfall(&shortfalls->uring, "used io_uring", "rings",
                    "its messages there are missing, and positions may be wrong", tell_line,
@@ -275,26 +248,26 @@ void ptracemeter_report(const struct ptracemeter *meter, tell_line_function *tel
     tell_count(shortfalls->no_memory, "times memory ran out", tell_line, context);
 }
 
-uint64_t ptracemeter_lost(const struct ptracemeter *meter)
+static uint64_t lost(const struct meter_interface *interface, enum ring_id ring)
 {
-    return meter->shortfalls.dropped;
+    return ring == RING_DATA ? ptracemeter_of(interface)->shortfalls.dropped : 0;
 }
 
 static void end_tracer(struct ptracemeter *meter)
 {
     if (!meter->running)
         return;
-    ptracemeter_stop(meter); /* nobody reads any more */
-    ptracemeter_detach(meter);
+    stop(&meter->interface); /* nobody reads any more */
+    detach(&meter->interface);
     if (meter->running)
         pthread_join(meter->thread, NULL);
     meter->running = false;
 }
 
-void ptracemeter_close(struct ptracemeter *meter)
+static void close_meter(struct meter_interface *interface)
 {
-    if (meter == NULL)
-        return;
+    struct ptracemeter *meter = ptracemeter_of(interface);
+
     end_tracer(meter);
     objects_free(meter);
     pool_done(&meter->tracees);
@@ -315,4 +288,62 @@ void ptracemeter_close(struct ptracemeter *meter)
     pthread_mutex_destroy(&meter->lock);
     pthread_cond_destroy(&meter->changed);
     free(meter);
+}
+
+/* ---- all of it ---- */
+
+#define PTRACE_UNKNOWN (EVENT_FLAG(EVENT_MESSAGEQUEUED) | EVENT_FLAG(EVENT_WAKEUP))
+
+static const struct meter_interface ptrace_meter = {
+    .kind = METER_PTRACE,
+    .unknown_flags = PTRACE_UNKNOWN,
+    .enter = filter_enter,
+    .mark = mark,
+    .ended = ended,
+    .stopped = stopped,
+    .live = live,
+    .processes = list_processes,
+    .lost = lost,
+    .stop = stop,
+    .detach = detach,
+    .report = report,
+    .close = close_meter,
+};
+
+int ptracemeter_open(const struct ptracemeter_options *options, struct meter_interface **ret_meter,
+                     struct problem *problem)
+{
+    if ((options->flags & METER_EVENT_FLAGS & ~PTRACE_UNKNOWN) == 0)
+        return problem_set(problem, -ENOTSUP,
+                           "the ptrace meter cannot tell when messages come to their receivers, "
+                           "and nothing else is asked for");
+    struct ptracemeter *meter = calloc(1, sizeof(*meter));
+    if (meter == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for the ptrace meter");
+    ptracemeter_allow_tracing();
+    meter->options = *options;
+    meter->options.flags &= ~PTRACE_UNKNOWN;
+    if (meter->options.kinds == 0)
+        meter->options.kinds = METER_ALL_KINDS;
+    meter->interface = ptrace_meter;
+    meter->interface.source = (struct source){tell_next, 1, &meter->interface.state};
+    meter->interface.kinds = meter->options.kinds;
+    meter->interface.holds_descendants = !options->survive;
+    meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
+    meter->diag = -1;
+    meter->cgroup_root = cgroup_root_open();
+    pthread_mutex_init(&meter->lock, NULL);
+    pthread_cond_init(&meter->changed, NULL);
+    int result = allocate(meter);
+    meter->interface.descriptor = meter->event_fd;
+    if (result < 0)
+        problem_set(problem, result, "cannot open the ptrace meter: %s", strerror(-result));
+    else if (!options->survive)
+        result = filter_make(meter, problem);
+    if (result < 0) {
+        close_meter(&meter->interface);
+        return result;
+    }
+    *ret_meter = &meter->interface;
+    return 0;
 }

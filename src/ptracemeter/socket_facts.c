@@ -8,7 +8,11 @@
  *        not in it
  *      the arguments of socket(2), at its end          the kind
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/socket_facts.h"
+
+#include "ptracemeter/descriptors.h"
+#include "ptracemeter/diagnosis.h"
+#include "ptracemeter/tracer.h"
 
 #include <errno.h>
 #include <netinet/in.h>

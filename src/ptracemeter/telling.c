@@ -6,7 +6,9 @@
  *
  * Nothing is lost: a tracer that finds its buffer full waits, and who is traced with it.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/telling.h"
+
+#include "meter/shared/message.h"
 
 #include <string.h>
 
@@ -160,8 +162,8 @@ int tell_next(struct source *source, struct event *ret_event, uint64_t *ret_comp
     if (reading->first == reading->used) {
         bool finished = swap(meter);
         if (reading->first == reading->used && finished) {
-            meter->state.complete = true;
-            meter->state.end_reason = END_COMPLETE;
+            meter->interface.state.complete = true;
+            meter->interface.state.end_reason = END_COMPLETE;
             return SOURCE_END;
         }
     }
@@ -172,7 +174,7 @@ int tell_next(struct source *source, struct event *ret_event, uint64_t *ret_comp
     const struct record_header *record =
         (const struct record_header *)(reading->bytes + reading->first);
     reading->first += event_size(record->id);
-    meter->state.records++;
+    meter->interface.state.records++;
     *ret_event = (struct event){record, 0, meter->wall_offset};
     return SOURCE_RECORD;
 }

@@ -6,7 +6,12 @@
  *
  * The creator's stop and the child's first one come in any order: a child that comes first is held.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/tracees.h"
+
+#include "ptracemeter/calls.h"
+#include "ptracemeter/descriptors.h"
+#include "ptracemeter/telling.h"
+#include "ptracemeter/tracer.h"
 
 #include "base/mapping.h"
 #include "base/process.h"
@@ -20,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -613,7 +619,7 @@ static void note_left(struct ptracemeter *meter, const struct tracee *tracee)
                       sizeof(meter->left[0])) < 0)
         return;
     process_read(pid, "comm", name, sizeof(name));
-    struct ptracemeter_process *left = &meter->left[meter->left_count++];
+    struct meter_process *left = &meter->left[meter->left_count++];
     left->pid = pid;
     memcpy(left->name, name, strcspn(name, "\n"));
 }

@@ -11,7 +11,12 @@
  *
  * A timer interrupts the wait, for calls that go on for long.
  */
-#include "ptracemeter/ptracemeter_private.h"
+#include "ptracemeter/tracer.h"
+
+#include "ptracemeter/calls.h"
+#include "ptracemeter/objects.h"
+#include "ptracemeter/telling.h"
+#include "ptracemeter/tracees.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -19,6 +24,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>

@@ -74,8 +74,6 @@ enum show_table { TABLE_ALL, TABLE_PROCESSES, TABLE_PAIRS, TABLE_PATHS, TABLE_PR
 /* What rows are sorted by, the largest first; names from A on. */
 enum show_order { ORDER_BYTES, ORDER_MESSAGES, ORDER_CPU, ORDER_RESPONSE, ORDER_NAME };
 
-struct report;
-
 struct show_options {
     bool json;
     bool csv;              /* one table: `table`, of processes if that is TABLE_ALL */
@@ -84,8 +82,6 @@ struct show_options {
     enum show_order order; /* tables and CSV */
     bool rates; /* tables: also rates and sizes of messages, of processes or the one table shown */
     bool live;  /* tables: the recording still goes on, so that it has no end yet is no defect */
-    /* tables: before them what is found in them and in these analyses, whose `communication` is not looked at; NULL: nothing */
-    const struct report *findings;
     bool all; /* tables: every row, not the 100 largest and a row of others. JSON has all always */
 };
 
@@ -93,11 +89,6 @@ struct show_options {
  * written ends it; that is left in `file` (ferror), and in errno. */
 int show_statistics(const struct communication *communication, FILE *file,
                     const struct show_options *options);
-
-/* Reads a source of one origin to its end, as a history, and prints its communication statistics: what `dpm stats` shows, and
- * `dpm run` when its command has ended. Errors: those of communication_read_history. */
-int show_report(struct source *source, FILE *file, const struct show_options *options,
-                struct problem *problem);
 
 /* ---- parallelism ---- */
 
@@ -173,6 +164,9 @@ struct report {
 /* What the analyses have found, in words and figures, the weightiest first. Returns whether they have found anything,
  * or -ENOMEM; errors of writing are left in the file, here and below, where 0 or -ENOMEM is returned. */
 int show_report_findings(const struct report *report, FILE *file);
+
+/* What is shown when a recording has ended: the findings, and the tables of the statistics. */
+int show_recorded(const struct report *report, FILE *file);
 
 /* The recording, the findings, and the first rows of the tables of each analysis. */
 int show_report_text(const struct report *report, FILE *file);

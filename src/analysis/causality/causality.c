@@ -24,7 +24,7 @@ static void set_defaults(struct causality_options *options)
         options->context = 2;
 }
 
-int causality_new(const struct causality_options *options, struct history *history,
+int causality_new(struct history *history, const struct causality_options *options,
                   struct causality_analysis **ret_analysis)
 {
     struct causality_analysis *analysis = calloc(1, sizeof(*analysis));
@@ -44,9 +44,9 @@ int causality_new(const struct causality_options *options, struct history *histo
         causality_analysis_free(analysis);
         return -ENOMEM;
     }
-    history_keep_values(history, sizeof(struct sent_value),
-                        EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
-                            EVENT_FLAG(EVENT_CREATEPROCESS));
+    analysis->value = history_keep_values(history, sizeof(struct sent_value),
+                                          EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
+                                              EVENT_FLAG(EVENT_CREATEPROCESS));
     *ret_analysis = analysis;
     return 0;
 }
@@ -84,7 +84,7 @@ void causality_analysis_free(struct causality_analysis *analysis)
 /* A process or thread goes on with what its creator was doing. */
 static void create(struct causality_analysis *analysis, const struct causality_event *at)
 {
-    struct sent_value *value = at->event->value;
+    struct sent_value *value = causality_value(analysis, at->event->value);
 
     if (value == NULL || step_of(analysis, at->stream->current) == NULL)
         return;
@@ -93,11 +93,12 @@ static void create(struct causality_analysis *analysis, const struct causality_e
     value->member = at->process->index;
 }
 
-static void note_creation(struct causality_analysis *analysis, const struct causality_event *at)
+static void note_creation(const struct causality_analysis *analysis,
+                          const struct causality_event *at)
 {
     for (uint32_t i = 0; i < at->event->edge_count; i++) {
         const struct history_edge *edge = &at->event->edges[i];
-        const struct sent_value *value = edge->value;
+        const struct sent_value *value = causality_value(analysis, edge->value);
         if (edge->kind != EDGE_CREATION || value == NULL || value->kind != SENT_STEP)
             continue;
         if (value->member == at->process->index)
@@ -105,7 +106,6 @@ static void note_creation(struct causality_analysis *analysis, const struct caus
         else
             at->stream->inherited = value->step;
     }
-    (void)analysis;
 }
 
 static int add_of_stream(struct causality_analysis *analysis, const struct history_event *event)
@@ -254,18 +254,15 @@ void causality_free(struct causality *causality)
     free(causality);
 }
 
-static int read_all(struct causality_analysis *analysis, struct history *history,
-                    struct problem *problem)
+static int add_event(void *analysis, const struct history_event *event, struct problem *problem)
 {
-    struct history_event event;
-    int result;
+    (void)problem; /* who reads says that memory was short */
+    return causality_add(analysis, event) < 0 ? -ENOMEM : 0;
+}
 
-    while ((result = history_next(history, &event, problem)) == SOURCE_RECORD)
-        if (causality_add(analysis, &event) < 0)
-            return problem_set(problem, -ENOMEM, "out of memory for the paths of causality");
-    if (result == SOURCE_NONE_YET)
-        return problem_set(problem, -EAGAIN, "the recording has not ended yet");
-    return result;
+struct analysis causality_analysis(struct causality_analysis *analysis)
+{
+    return (struct analysis){"the paths of causality", analysis, add_event};
 }
 
 int causality_read_history(struct history *history, uint32_t origins,
@@ -274,9 +271,10 @@ int causality_read_history(struct history *history, uint32_t origins,
 {
     struct causality_analysis *analysis = NULL;
 
-    if (causality_new(options, history, &analysis) < 0)
+    if (causality_new(history, options, &analysis) < 0)
         return problem_set(problem, -ENOMEM, "out of memory");
-    int result = read_all(analysis, history, problem);
+    const struct analysis reads = causality_analysis(analysis);
+    int result = analyses_read_all(history, &reads, 1, problem);
     if (result == 0 && causality_finish(analysis, origins, ret_causality) < 0)
         result = problem_set(problem, -ENOMEM, "out of memory for the paths of causality");
     causality_analysis_free(analysis);

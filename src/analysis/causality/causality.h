@@ -20,8 +20,8 @@
 #ifndef DPM_CAUSALITY_H
 #define DPM_CAUSALITY_H
 
+#include "analysis/analysis.h"
 #include "base/histogram.h"
-#include "history/history.h"
 
 /* ---- what is asked for ---- */
 
@@ -197,22 +197,25 @@ struct causality {
 
 void causality_free(struct causality *causality);
 
+/* All paths, the commonest first, which the caller frees; NULL: out of memory. */
+const struct causality_path **causality_commonest(const struct causality *causality);
+
 /* ---- making it ---- */
 
 struct causality_analysis;
 
-/* Names and pids of the options stay the caller's, and must live as long. Returns 0, or -ENOMEM. */
-int causality_new(const struct causality_options *options, struct history *history,
+/* Of a history that nothing has been read of. Names and pids of the options stay the caller's, and must live as long.
+ * Returns 0, or -ENOMEM. */
+int causality_new(struct history *history, const struct causality_options *options,
                   struct causality_analysis **ret_analysis);
 void causality_analysis_free(struct causality_analysis *analysis);
+struct analysis causality_analysis(struct causality_analysis *analysis);
 
-/* Takes the next event of the history into account, on which causality_new was called before its
- * first event. Returns 0 or -ENOMEM; after that only causality_analysis_free is allowed. */
+/* Takes the next event into account. Returns 0 or -ENOMEM; after that only causality_analysis_free is allowed. */
 int causality_add(struct causality_analysis *analysis, const struct history_event *event);
 
 /* The result; after it only causality_analysis_free is allowed. `origins` of the history are
- * counted in `traces`. Returns 0 or -ENOMEM. The result stands alone: free it with causality_free.
- * */
+ * counted in `traces`. Returns 0 or -ENOMEM. The result stands alone: free it with causality_free. */
 int causality_finish(struct causality_analysis *analysis, uint32_t origins,
                      struct causality **ret_causality);
 

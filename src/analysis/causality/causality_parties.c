@@ -319,7 +319,7 @@ int parties_find(struct causality_analysis *analysis, const struct history_event
     const struct record *record = (const struct record *)event->event.header;
 
     for (uint32_t i = 0; i < event->edge_count; i++)
-        prefetch_step(analysis, event->edges[i].value);
+        prefetch_step(analysis, causality_value(analysis, event->edges[i].value));
     *ret_at = (struct causality_event){.event = event, .record = record};
     if (find_end(analysis, event, record->message.path, &ret_at->end) < 0 ||
         find_stream(analysis, event, &ret_at->stream) < 0)

@@ -250,6 +250,7 @@ struct slow_request {
 struct causality_analysis {
     struct causality_options options;
     struct history *history;
+    size_t value; /* where its bytes begin in what the history keeps with events */
     struct strings strings;
     struct pool processes, streams, ends, steps, requests;
     struct lookup process_numbers, stream_numbers, end_numbers;
@@ -271,6 +272,13 @@ struct causality_analysis {
     uint32_t extent_count;
     struct causality sums; /* only the counts */
 };
+
+/* What was kept with an event, of its value or that of an edge; NULL: nothing. All zero of events of other types. */
+static inline struct sent_value *causality_value(const struct causality_analysis *analysis,
+                                                 const void *value)
+{
+    return history_value_at(value, analysis->value);
+}
 
 /* What an event speaks of. `end` is NULL if its path is not known. */
 struct causality_event {

@@ -202,7 +202,7 @@ static int from_edges(struct causality_analysis *analysis, struct causality_even
             continue;
         }
         known += edge->bytes;
-        result = from_edge(analysis, at, edge->value, receiving);
+        result = from_edge(analysis, at, causality_value(analysis, edge->value), receiving);
     }
     return result;
 }

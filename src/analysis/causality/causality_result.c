@@ -279,3 +279,25 @@ const char *causality_role_name(enum causality_role role)
 
     return role <= ROLE_SYSTEM ? names[role] : "unknown";
 }
+
+/* ---- the commonest ---- */
+
+static int by_count(const void *left, const void *right)
+{
+    const struct causality_path *const *a = left, *const *b = right;
+
+    if ((*a)->count != (*b)->count)
+        return (*a)->count > (*b)->count ? -1 : 1;
+    return strcmp((*a)->string, (*b)->string);
+}
+
+const struct causality_path **causality_commonest(const struct causality *causality)
+{
+    const struct causality_path **rows = calloc(causality->path_count + 1, sizeof(*rows));
+
+    for (size_t i = 0; rows != NULL && i < causality->path_count; i++)
+        rows[i] = &causality->paths[i];
+    if (rows != NULL)
+        qsort(rows, causality->path_count, sizeof(*rows), by_count);
+    return rows;
+}

@@ -80,9 +80,9 @@ static void tell(struct causality_analysis *analysis, const struct causality_eve
     end->turn = TURN_SENT;
     end->sent_attribution = same ? end->sent_attribution : like->attribution;
     note_call(at);
-    if (at->event->value == NULL)
+    struct sent_value *value = causality_value(analysis, at->event->value);
+    if (value == NULL)
         return;
-    struct sent_value *value = at->event->value;
     *value = *like;
     value->message = end->sent;
     value->attribution = end->sent_attribution;

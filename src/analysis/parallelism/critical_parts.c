@@ -111,30 +111,22 @@ static int count_wait(struct critical_path_reading *reading, const struct stretc
     return count_arc(reading, &arc);
 }
 
-/* What the event that is replayed has to do with the path. */
-struct seen {
-    struct critical_path_reading *reading;
-    const struct history_event *event;
-    bool critical;
-    uint32_t edge;
-};
-
 /* The graph has come to a stretch again. */
 static int see_stretch(void *context, uint32_t index, const struct chain *chain, uint32_t edge)
 {
-    struct seen *seen = context;
-    struct critical_path_reading *reading = seen->reading;
+    struct critical_path_reading *reading = context;
+    const struct history_event *event = reading->event;
     const struct place *place = &reading->places[index];
     const struct stretch *stretch = &reading->graph.stretches.at[index];
     struct critical_process *process = &reading->result->processes[chain->process];
 
     if (!place->critical)
         return 0;
-    seen->critical = true;
+    reading->critical = true;
     if (place->by_wait) {
-        seen->edge = edge;
-        return count_wait(reading, stretch, seen->event,
-                          edge < seen->event->edge_count ? &seen->event->edges[edge] : NULL);
+        reading->edge = edge;
+        return count_wait(reading, stretch, event,
+                          edge < event->edge_count ? &event->edges[edge] : NULL);
     }
     process->cpu += stretch->cpu;
     reading->result->cpu += stretch->cpu;
@@ -207,60 +199,58 @@ static int make_procedures(struct critical_path_reading *reading,
     return 0;
 }
 
-static int say_why(int error, struct problem *problem)
+/* ---- the second reading ---- */
+
+void critical_path_again(struct critical_path_reading *reading, struct history *again)
 {
-    return problem_set(problem, error, "%s",
-                       error == -ESTALE ? "the traces have changed while they were read"
-                                        : strerror(-error));
+    reading->again = again;
+    graph_replay(&reading->graph, again, see_stretch, reading);
 }
 
-static int replay(struct critical_path_reading *reading, struct history *again,
-                  struct problem *problem)
+int critical_add_again(struct critical_path_reading *reading, const struct history_event *event)
 {
-    const struct critical_path_options *options = reading->options;
-    struct seen seen = {.reading = reading};
-    struct history_event event;
-    int result = graph_replay(&reading->graph, again, see_stretch, &seen);
-
-    if (result < 0)
-        return problem_set(problem, result, "out of memory");
-    while ((result = history_next(again, &event, problem)) == SOURCE_RECORD) {
-        seen.event = &event;
-        seen.critical = false;
-        seen.edge = UINT32_MAX;
-        int added = graph_add(&reading->graph, &event);
-        if (added == 0 && seen.critical)
-            reading->result->events++;
-        if (added == 0 && options->sees != NULL)
-            added = options->sees(options->context, &event, seen.critical, seen.edge);
-        if (added < 0)
-            return say_why(added, problem);
-    }
-    if (result < 0)
-        return result;
-    result = graph_finish(&reading->graph);
-    return result < 0 ? say_why(result, problem) : 0;
+    reading->event = event;
+    reading->critical = false;
+    reading->edge = UINT32_MAX;
+    int added = graph_add(&reading->graph, event);
+    if (added == 0 && reading->critical)
+        reading->result->events++;
+    return added;
 }
 
-int critical_path_attribute(struct critical_path_reading *reading, struct history *again,
-                            struct critical_path **ret_path, struct problem *problem)
+bool critical_path_passes(const struct critical_path_reading *reading, uint32_t *ret_edge)
+{
+    *ret_edge = reading->edge;
+    return reading->critical;
+}
+
+static int make_result(struct critical_path_reading *reading)
 {
     struct critical_path *path = reading->result;
-    int result = replay(reading, again, problem);
 
-    if (result < 0)
-        return result;
-    if (make_procedures(reading, history_identities(again)) < 0)
-        return problem_set(problem, -ENOMEM, "out of memory");
+    if (make_procedures(reading, history_identities(reading->again)) < 0)
+        return -ENOMEM;
     path->arcs = reading->parts.arcs;
     path->arc_count = reading->parts.arc_keys.count;
     reading->parts.arcs = NULL;
     if (path->arc_count > 0)
         qsort(path->arcs, path->arc_count, sizeof(*path->arcs), by_count);
-    if (reading->options->asked_count == 0 && critical_offer(reading) < 0)
-        return problem_set(problem, -ENOMEM, "out of memory");
-    history_counts(again, &path->parallelism->matching);
+    if (reading->options.asked_count == 0 && critical_offer(reading) < 0)
+        return -ENOMEM;
+    history_counts(reading->again, &path->parallelism->matching);
+    return 0;
+}
+
+int critical_path_finish(struct critical_path_reading *reading, struct critical_path **ret_path,
+                         struct problem *problem)
+{
+    int result = graph_finish(&reading->graph);
+
+    if (result == 0)
+        result = make_result(reading);
+    if (result < 0)
+        return graph_explain(result, problem);
+    *ret_path = reading->result;
     reading->result = NULL;
-    *ret_path = path;
     return 0;
 }

@@ -37,7 +37,7 @@ static uint64_t cpu_of(const struct critical_path_reading *reading, const struct
     uint32_t process = graph->starts[stretch->chain].process;
     double speed = 1;
 
-    if (reading->delays)
+    if (reading->options.delays)
         speed =
             placed_speed(&graph->placed[0], graph_machine_of(graph, &graph->placed[0], process));
     if (what_if != NULL && what_if->speed > 0 && has_name(graph, process, what_if->process))
@@ -53,7 +53,8 @@ uint64_t critical_delay(const struct critical_path_reading *reading, const struc
 
     if (stretch->wait == STRETCH_SINCE || stretch->wait == STRETCH_SLEEP)
         return stretch_time(stretch);
-    if (!reading->delays || (stretch->wait != STRETCH_MESSAGE && stretch->wait != STRETCH_SIGNAL))
+    if (!reading->options.delays ||
+        (stretch->wait != STRETCH_MESSAGE && stretch->wait != STRETCH_SIGNAL))
         return 0;
     uint32_t from = graph->starts[graph->stretches.at[stretch->source].chain].process;
     uint32_t to = graph->starts[stretch->chain].process;
@@ -211,7 +212,7 @@ static int64_t find_process(const struct graph *graph, const char *name)
 
 int critical_what_ifs(struct critical_path_reading *reading, struct problem *problem)
 {
-    const struct critical_path_options *options = reading->options;
+    const struct critical_path_options *options = &reading->options;
     struct critical_path *result = reading->result;
 
     result->what_ifs = calloc(options->asked_count + 1, sizeof(*result->what_ifs));
@@ -238,10 +239,10 @@ int critical_offer(struct critical_path_reading *reading)
     struct critical_path *result = reading->result;
     size_t count = result->parallelism->process_count;
 
-    result->what_ifs = calloc(reading->options->offered + 1, sizeof(*result->what_ifs));
+    result->what_ifs = calloc(reading->options.offered + 1, sizeof(*result->what_ifs));
     if (result->what_ifs == NULL)
         return -ENOMEM;
-    while (result->what_if_count < reading->options->offered) {
+    while (result->what_if_count < reading->options.offered) {
         uint32_t best = NO_PROCESS_NUMBER;
         for (uint32_t i = 0; i < count; i++) {
             bool taken = result->processes[i].cpu == 0;
@@ -274,7 +275,7 @@ static void *scratch(struct stretches *file, const char *directory, size_t bytes
 static int find(struct critical_path_reading *reading, struct problem *problem)
 {
     struct graph *graph = &reading->graph;
-    const char *directory = reading->options->parallelism.directory;
+    const char *directory = reading->options.parallelism.directory;
     size_t count = (size_t)graph->stretches.count + 1;
 
     reading->places =
@@ -287,7 +288,7 @@ static int find(struct critical_path_reading *reading, struct problem *problem)
     if (reading->places == NULL || reading->tails == NULL || reading->chains == NULL ||
         reading->result->processes == NULL)
         return problem_set(problem, -ENOSPC, "there is no room for the path; set TMPDIR");
-    if (reading->options->asked_count > 0) {
+    if (reading->options.asked_count > 0) {
         int result = critical_what_ifs(reading, problem);
         if (result < 0)
             return result;
@@ -298,38 +299,58 @@ static int find(struct critical_path_reading *reading, struct problem *problem)
     return 0;
 }
 
-int critical_path_find(struct history *history, const struct critical_path_options *options,
-                       struct critical_path_reading **ret_reading, struct problem *problem)
+int critical_path_find(struct critical_path_reading *reading, struct problem *problem)
+{
+    int result = graph_finish(&reading->graph);
+
+    return result < 0 ? graph_explain(result, problem) : find(reading, problem);
+}
+
+/* ---- as an analysis ---- */
+
+int critical_path_new(struct history *history, const struct critical_path_options *options,
+                      struct critical_path_reading **ret_reading, struct problem *problem)
 {
     struct critical_path_reading *reading = calloc(1, sizeof(*reading));
-    int result = -ENOMEM;
+    int result = problem_set(problem, -ENOMEM, "out of memory");
 
-    if (reading != NULL) {
-        reading->place_file.file = reading->tail_file.file = -1;
-        reading->graph.stretches.file = -1;
-        reading->options = options;
-        reading->asked = options->parallelism;
-        reading->asked.sharing = true; /* that is, with stretches */
-        reading->delays = options->delays;
-        reading->result = calloc(1, sizeof(*reading->result));
-        reading->parallelism = calloc(1, sizeof(*reading->parallelism));
-    }
-    if (reading == NULL || reading->result == NULL || reading->parallelism == NULL) {
-        critical_path_reading_free(reading);
-        return problem_set(problem, -ENOMEM, "out of memory");
-    }
-    reading->result->parallelism = reading->parallelism;
-    result = graph_init(&reading->graph, &reading->asked, history, reading->parallelism, problem);
-    if (result == 0)
-        result = graph_read(&reading->graph, history, problem);
-    if (result == 0)
-        result = find(reading, problem);
-    if (result < 0) {
-        critical_path_reading_free(reading);
+    if (reading == NULL)
         return result;
-    }
-    *ret_reading = reading;
-    return 0;
+    reading->place_file.file = reading->tail_file.file = reading->graph.stretches.file = -1;
+    reading->edge = UINT32_MAX;
+    reading->options = *options;
+    reading->options.parallelism.sharing = true; /* that is, with stretches */
+    reading->result = calloc(1, sizeof(*reading->result));
+    if (reading->result != NULL)
+        reading->parallelism = reading->result->parallelism =
+            calloc(1, sizeof(*reading->parallelism));
+    if (reading->parallelism != NULL)
+        result = graph_init(&reading->graph, &reading->options.parallelism, history,
+                            reading->parallelism, problem);
+    if (result < 0)
+        critical_path_reading_free(reading);
+    else
+        *ret_reading = reading;
+    return result;
+}
+
+int critical_path_add(struct critical_path_reading *reading, const struct history_event *event,
+                      struct problem *problem)
+{
+    int added = reading->again == NULL ? graph_add(&reading->graph, event)
+                                       : critical_add_again(reading, event);
+
+    return added < 0 ? graph_explain(added, problem) : 0;
+}
+
+static int add_event(void *reading, const struct history_event *event, struct problem *problem)
+{
+    return critical_path_add(reading, event, problem);
+}
+
+struct analysis critical_path_analysis(struct critical_path_reading *reading)
+{
+    return (struct analysis){"the critical path", reading, add_event};
 }
 
 void critical_path_reading_free(struct critical_path_reading *reading)

@@ -81,20 +81,39 @@ struct critical_path_options {
     size_t asked_count;
     size_t
         offered; /* so many processes with most on the path are tried at twice their speed, unless some are asked */
-    /* Called in the second reading with every event: whether it is on the path, and by which of its edges the path
-     * comes to it (UINT32_MAX: along its stream). NULL: nobody. Returns 0 or a negative errno. */
-    int (*sees)(void *context, const struct history_event *event, bool critical, uint32_t edge);
-    void *context;
 };
 
 struct critical_path_reading;
 
-/* Reads a history to its end and finds the path; then `again`, of the same traces, must be read by
- * critical_path_attribute. Errors: those of parallelism_read_history; -EINVAL for a process in `asked` that there is not. */
-int critical_path_find(struct history *history, const struct critical_path_options *options,
-                       struct critical_path_reading **ret_reading, struct problem *problem);
-int critical_path_attribute(struct critical_path_reading *reading, struct history *again,
-                            struct critical_path **ret_path, struct problem *problem);
+/*
+ *      critical_path_new(history)     every event: critical_path_add     critical_path_find
+ *      critical_path_again(again)     every event: critical_path_add     critical_path_finish
+ *
+ * Both histories are of the same traces, and nothing has been read of them. What the options point to stays the caller's,
+ * and must live as long as the reading. Errors of all: those of parallelism_new and parallelism_add; after one only
+ * critical_path_reading_free is allowed.
+ */
+int critical_path_new(struct history *history, const struct critical_path_options *options,
+                      struct critical_path_reading **ret_reading, struct problem *problem);
 void critical_path_reading_free(struct critical_path_reading *reading);
+
+/* Takes the next event of either reading into account. -ESTALE: the traces have changed since the first. */
+int critical_path_add(struct critical_path_reading *reading, const struct history_event *event,
+                      struct problem *problem);
+struct analysis critical_path_analysis(struct critical_path_reading *reading);
+
+/* Finds the path, after the last event of the first reading. -EINVAL: a process in `asked` is not in the traces. */
+int critical_path_find(struct critical_path_reading *reading, struct problem *problem);
+
+/* The second reading begins. */
+void critical_path_again(struct critical_path_reading *reading, struct history *again);
+
+/* Whether the event that was added last is on the path, and by which of its edges the path comes to it (UINT32_MAX: along
+ * its stream). Never in the first reading. */
+bool critical_path_passes(const struct critical_path_reading *reading, uint32_t *ret_edge);
+
+/* The result, after the last event of the second reading. It stands alone: free it with critical_path_free. */
+int critical_path_finish(struct critical_path_reading *reading, struct critical_path **ret_path,
+                         struct problem *problem);
 
 #endif

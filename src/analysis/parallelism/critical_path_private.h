@@ -37,16 +37,18 @@ struct critical_parts {
 void critical_parts_done(struct critical_parts *parts);
 
 struct critical_path_reading {
-    const struct critical_path_options *options;
-    struct parallelism_options asked; /* of the graph */
-    bool delays;
+    struct critical_path_options options;
     struct graph graph;
     struct parallelism *parallelism; /* belongs to the result */
     struct place *places;            /* [stretches], in a file */
     uint64_t *tails;                 /* [stretches], in a file */
     struct stretches place_file;
     struct stretches tail_file;
-    uint64_t *chains; /* [chains]: how far each has come */
+    uint64_t *chains;                  /* [chains]: how far each has come */
+    struct history *again;             /* NULL: it is the first reading */
+    const struct history_event *event; /* of the second one, which is being added ... */
+    bool critical;                     /* ... is on the path, ... */
+    uint32_t edge; /* ... which comes to it by this edge, or along its stream: UINT32_MAX */
     struct critical_parts parts;
     struct critical_path *result;
 };
@@ -57,6 +59,9 @@ uint64_t critical_forward(struct critical_path_reading *reading, const struct wh
 /* How long after the end of its source the wait of a stretch ends. */
 uint64_t critical_delay(const struct critical_path_reading *reading, const struct what_if *what_if,
                         const struct stretch *stretch);
+
+/* Of the second reading. Returns 0 or an error of graph_add. */
+int critical_add_again(struct critical_path_reading *reading, const struct history_event *event);
 
 int critical_what_ifs(struct critical_path_reading *reading, struct problem *problem);
 int critical_offer(struct critical_path_reading *reading);

@@ -45,7 +45,7 @@ static int add_arc(struct graph *graph, struct arrival *arrival, const struct re
 static int add_message_arc(struct graph *graph, struct arrival *arrival,
                            const struct history_edge *edge)
 {
-    const struct reached *from = edge->value;
+    const struct reached *from = graph_value(graph, edge->value);
 
     graph->result->messages++;
     graph->result->ordered += edge->kind == EDGE_ORDERED;
@@ -117,7 +117,8 @@ static int add_other_arc(struct graph *graph, struct arrival *arrival,
     bool signal = edge->kind == EDGE_ROOM || edge->kind == EDGE_CONNECTION;
 
     graph->result->other_arcs++;
-    return add_arc(graph, arrival, edge->value, signal ? STRETCH_SIGNAL : STRETCH_ORDER, 0);
+    return add_arc(graph, arrival, graph_value(graph, edge->value),
+                   signal ? STRETCH_SIGNAL : STRETCH_ORDER, 0);
 }
 
 #define SOON 1000000 /* ns; a message may be a little older than the wait that it ends */
@@ -146,7 +147,7 @@ static bool begins_at_end(const struct history_edge *edge)
 static bool is_of_graph(struct graph *graph, const struct arrival *arrival,
                         const struct history_edge *edge)
 {
-    const struct reached *from = edge->value;
+    const struct reached *from = graph_value(graph, edge->value);
 
     if (begins_at_end(edge)) {
         const struct graph_stream *sender = graph_find_stream(graph, edge->origin, edge->stream);
@@ -184,7 +185,7 @@ void graph_add_creation(struct graph *graph, const struct arrival *arrival)
 
     for (uint32_t i = 0; i < event->edge_count; i++)
         if (event->edges[i].kind == EDGE_CREATION && counts(graph, arrival, &event->edges[i]))
-            add_creation(graph, arrival, event->edges[i].value);
+            add_creation(graph, arrival, graph_value(graph, event->edges[i].value));
 }
 
 int graph_add_edges(struct graph *graph, struct arrival *arrival)

@@ -228,7 +228,7 @@ static int fill_value(struct graph *graph, const struct arrival *arrival)
 
     if (stretch < 0)
         return (int)stretch;
-    graph_reach(graph, event->value, arrival->chain, (uint32_t)stretch);
+    graph_reach(graph, graph_value(graph, event->value), arrival->chain, (uint32_t)stretch);
     return 0;
 }
 

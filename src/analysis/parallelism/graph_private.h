@@ -14,6 +14,12 @@
 #include "analysis/parallelism/program_graph.h"
 #include "meter/shared/message.h"
 
+/* What the graph has kept with an event, of its value or that of an edge; NULL: nothing. */
+static inline struct reached *graph_value(const struct graph *graph, const void *value)
+{
+    return history_value_at(value, graph->value);
+}
+
 /* ---- graph_chains.c; 0 or an index, or -ENOMEM; stretches also as stretches_add ---- */
 
 int graph_note_machine(struct graph *graph, uint32_t origin, const struct machine_record *record);

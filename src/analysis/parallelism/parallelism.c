@@ -135,30 +135,90 @@ static int make_rows(struct graph *graph, struct parallelism *parallelism, struc
     return 0;
 }
 
+/* ---- as an analysis ---- */
+
+struct parallelism_analysis {
+    struct parallelism_options options;
+    struct graph graph;
+    struct parallelism *result;
+};
+
+int parallelism_new(struct history *history, const struct parallelism_options *options,
+                    struct parallelism_analysis **ret_analysis, struct problem *problem)
+{
+    struct parallelism_analysis *analysis = calloc(1, sizeof(*analysis));
+    struct parallelism *result = calloc(1, sizeof(*result));
+
+    if (analysis == NULL || result == NULL) {
+        free(analysis);
+        free(result);
+        return problem_set(problem, -ENOMEM, "out of memory");
+    }
+    analysis->options = *options;
+    analysis->result = result;
+    int made = graph_init(&analysis->graph, &analysis->options, history, result, problem);
+    if (made < 0)
+        parallelism_analysis_free(analysis);
+    else
+        *ret_analysis = analysis;
+    return made;
+}
+
+void parallelism_analysis_free(struct parallelism_analysis *analysis)
+{
+    if (analysis == NULL)
+        return;
+    graph_done(&analysis->graph);
+    parallelism_free(analysis->result);
+    free(analysis);
+}
+
+int parallelism_add(struct parallelism_analysis *analysis, const struct history_event *event,
+                    struct problem *problem)
+{
+    int added = graph_add(&analysis->graph, event);
+
+    return added < 0 ? graph_explain(added, problem) : 0;
+}
+
+static int add_event(void *analysis, const struct history_event *event, struct problem *problem)
+{
+    return parallelism_add(analysis, event, problem);
+}
+
+struct analysis parallelism_analysis(struct parallelism_analysis *analysis)
+{
+    return (struct analysis){"the parallelism", analysis, add_event};
+}
+
+int parallelism_finish(struct parallelism_analysis *analysis, struct parallelism **ret_parallelism,
+                       struct problem *problem)
+{
+    int finished = graph_finish(&analysis->graph);
+
+    if (finished < 0)
+        return graph_explain(finished, problem);
+    finished = make_rows(&analysis->graph, analysis->result, problem);
+    if (finished < 0)
+        return finished;
+    history_counts(analysis->graph.history, &analysis->result->matching);
+    *ret_parallelism = analysis->result;
+    analysis->result = NULL;
+    return 0;
+}
+
 int parallelism_read_history(struct history *history, const struct parallelism_options *options,
                              struct parallelism **ret_parallelism, struct problem *problem)
 {
-    struct parallelism *parallelism = calloc(1, sizeof(*parallelism));
-    struct graph *graph = calloc(1, sizeof(*graph));
-    int result = -ENOMEM;
+    struct parallelism_analysis *analysis = NULL;
+    int result = parallelism_new(history, options, &analysis, problem);
 
-    if (parallelism == NULL || graph == NULL) {
-        problem_set(problem, result, "out of memory");
-        free(parallelism);
-        free(graph);
-        return result;
+    if (result == 0) {
+        const struct analysis reads = parallelism_analysis(analysis);
+        result = analyses_read_all(history, &reads, 1, problem);
     }
-    result = graph_init(graph, options, history, parallelism, problem);
     if (result == 0)
-        result = graph_read(graph, history, problem);
-    if (result == 0)
-        result = make_rows(graph, parallelism, problem);
-    history_counts(history, &parallelism->matching);
-    graph_done(graph);
-    free(graph);
-    if (result < 0)
-        parallelism_free(parallelism);
-    else
-        *ret_parallelism = parallelism;
+        result = parallelism_finish(analysis, ret_parallelism, problem);
+    parallelism_analysis_free(analysis);
     return result;
 }

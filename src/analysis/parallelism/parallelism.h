@@ -24,7 +24,7 @@
 #ifndef DPM_PARALLELISM_H
 #define DPM_PARALLELISM_H
 
-#include "history/history.h"
+#include "analysis/analysis.h"
 
 /* ---- how long messages take ---- */
 
@@ -214,8 +214,26 @@ bool parallelism_has_threads(const struct parallelism *parallelism);
 
 /* ---- making it ---- */
 
-/* Reads a history, which nothing has been read of, to its end. Errors: the history's; -ENOMEM; -ENOSPC and
- * others if the copy of the graph cannot be made; a line in `problem`. */
+struct parallelism_analysis;
+
+/* Of a history that nothing has been read of. What the options point to stays the caller's, and must live as long as the
+ * analysis. Errors: -ENOMEM; others if the copy of the graph cannot be made; a line in `problem`. */
+int parallelism_new(struct history *history, const struct parallelism_options *options,
+                    struct parallelism_analysis **ret_analysis, struct problem *problem);
+void parallelism_analysis_free(struct parallelism_analysis *analysis);
+
+/* Takes the next event into account. Errors: -ENOMEM; -ENOSPC and others if the copy of the graph cannot grow; a line in
+ * `problem`. After one only parallelism_analysis_free is allowed. */
+int parallelism_add(struct parallelism_analysis *analysis, const struct history_event *event,
+                    struct problem *problem);
+struct analysis parallelism_analysis(struct parallelism_analysis *analysis);
+
+/* The result, after the last event; then only parallelism_analysis_free is allowed. Errors as parallelism_add. The result
+ * stands alone: free it with parallelism_free. */
+int parallelism_finish(struct parallelism_analysis *analysis, struct parallelism **ret_parallelism,
+                       struct problem *problem);
+
+/* All of it: reads a history, which nothing has been read of, to its end. Errors: those above, and the history's. */
 int parallelism_read_history(struct history *history, const struct parallelism_options *options,
                              struct parallelism **ret_parallelism, struct problem *problem);
 

@@ -14,6 +14,17 @@
 
 /* ---- making and freeing ---- */
 
+/* Events of this history are going to come. */
+static void listen_to(struct graph *graph, struct history *history)
+{
+    size_t lengths = graph->lengths * sizeof(uint64_t);
+
+    graph->history = history;
+    graph->value =
+        history_keep_values(history, sizeof(struct reached) + lengths, METER_EVENT_FLAGS);
+    history_find_rooms(history);
+}
+
 int graph_init(struct graph *graph, const struct parallelism_options *options,
                struct history *history, struct parallelism *result, struct problem *problem)
 {
@@ -22,7 +33,6 @@ int graph_init(struct graph *graph, const struct parallelism_options *options,
 
     *graph = (struct graph){
         .options = options,
-        .history = history,
         .result = result,
         .lengths = 1 + (uint32_t)count,
         .keeps = options->sharing,
@@ -43,7 +53,7 @@ int graph_init(struct graph *graph, const struct parallelism_options *options,
         made = placed_init(&graph->placed[i], &options->assignments[i], &options->delays);
     if (made < 0)
         return problem_set(problem, made, "out of memory");
-    history_keep_values(history, sizeof(struct reached) + lengths, METER_EVENT_FLAGS);
+    listen_to(graph, history);
     return graph->keeps ? stretches_open(&graph->stretches, options->directory, problem) : 0;
 }
 
@@ -76,8 +86,8 @@ void graph_done(struct graph *graph)
     free(graph->here);
 }
 
-int graph_replay(struct graph *graph, struct history *again, see_stretch_function *see,
-                 void *context)
+void graph_replay(struct graph *graph, struct history *again, see_stretch_function *see,
+                  void *context)
 {
     size_t streams = graph->streams.size, chains = graph->chains.size,
            requests = graph->requests.size;
@@ -95,20 +105,17 @@ int graph_replay(struct graph *graph, struct history *again, see_stretch_functio
     if (graph->origin_room > 0)
         memset(graph->origins, 0, graph->origin_room * sizeof(*graph->origins));
     graph->result = &graph->again;
-    graph->history = again;
     graph->see = see;
     graph->context = context;
-    history_keep_values(again, sizeof(struct reached) + graph->lengths * sizeof(uint64_t),
-                        METER_EVENT_FLAGS);
-    return 0;
+    listen_to(graph, again);
 }
 
 /* ---- events ---- */
 
-static void leave_out(const struct history_event *event)
+static void leave_out(const struct graph *graph, const struct history_event *event)
 {
     if (event->value != NULL)
-        ((struct reached *)event->value)->process = NO_PROCESS_NUMBER;
+        graph_value(graph, event->value)->process = NO_PROCESS_NUMBER;
 }
 
 static int add_identity(struct graph *graph, const struct event *event)
@@ -136,7 +143,7 @@ int graph_add(struct graph *graph, const struct history_event *event)
         graph_forget_path(graph, origin, record->message.path);
     if (!event_is_metered(id) || (record->header.flags & RECORD_NO_STREAM) ||
         record->header.stream == 0) {
-        leave_out(event);
+        leave_out(graph, event);
         return 0;
     }
     struct graph_stream *stream = graph_find_or_add_stream(graph, origin, record->header.stream);
@@ -150,7 +157,7 @@ int graph_add(struct graph *graph, const struct history_event *event)
         stream->process = (uint32_t)process;
     }
     if (stream->process == NO_PROCESS_NUMBER || stream->ended) {
-        leave_out(event);
+        leave_out(graph, event);
         return 0;
     }
     return graph_add_event(graph, stream, event);
@@ -173,25 +180,16 @@ int graph_finish(struct graph *graph)
     return graph->see != NULL && graph->replayed != graph->stretches.count ? -ESTALE : 0;
 }
 
-static int explain(int error, struct problem *problem)
+int graph_explain(int error, struct problem *problem)
 {
-    return error == -ENOMEM ? problem_set(problem, error, "out of memory")
-                            : problem_set(problem, error, "the copy of the graph: %s; set TMPDIR",
-                                          strerror(-error));
-}
+    const char *text = strerror(-error);
 
-int graph_read(struct graph *graph, struct history *history, struct problem *problem)
-{
-    struct history_event event;
-    int result;
-
-    while ((result = history_next(history, &event, problem)) == SOURCE_RECORD) {
-        int added = graph_add(graph, &event);
-        if (added < 0)
-            return explain(added, problem);
+    switch (error) {
+    case -ENOMEM:
+        return problem_set(problem, error, "out of memory");
+    case -ESTALE:
+        return problem_set(problem, error, "the traces have changed while they were read");
+    default:
+        return problem_set(problem, error, "the copy of the graph: %s; set TMPDIR", text);
     }
-    if (result < 0)
-        return result;
-    result = graph_finish(graph);
-    return result < 0 ? explain(result, problem) : 0;
 }

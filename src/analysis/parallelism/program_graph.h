@@ -266,6 +266,7 @@ struct graph {
     uint64_t *longest;        /* [lengths] of chains that have ended */
     uint64_t *arrive;         /* [lengths], scratch of one event */
     struct reached *here;     /* scratch of one arc */
+    size_t value;             /* where its bytes begin in what the history keeps with events */
     struct parallelism *result;
 };
 
@@ -274,20 +275,19 @@ int graph_init(struct graph *graph, const struct parallelism_options *options,
                struct history *history, struct parallelism *result, struct problem *problem);
 void graph_done(struct graph *graph);
 
-/* Returns 0, -ENOMEM, or an error of stretches_add. */
+/* Returns 0, -ENOMEM, or an error of stretches_add or `see`. */
 int graph_add(struct graph *graph, const struct history_event *event);
 
-/* All of a history that nothing has been read of. Errors: its own, and those of graph_add and graph_finish; a line in
- * `problem`. */
-int graph_read(struct graph *graph, struct history *history, struct problem *problem);
+/* From now on events of `again`, of the same traces, come once more, make the same stretches, and `see` is told of each.
+ * -ESTALE, then or at the end: they do not. */
+void graph_replay(struct graph *graph, struct history *again, see_stretch_function *see,
+                  void *context);
 
-/* From now on events of the same traces come once more, make the same stretches, and `see` is told of each. -ESTALE,
- * then or at the end: they do not. Returns 0 or -ENOMEM. */
-int graph_replay(struct graph *graph, struct history *again, see_stretch_function *see,
-                 void *context);
-
-/* After the last event: what is pending becomes stretches, and `longest` that of all chains. */
+/* After the last event: what is pending becomes stretches, and `longest` that of all chains. Errors as graph_add. */
 int graph_finish(struct graph *graph);
+
+/* A line in `problem` for an error of graph_add or graph_finish, which it returns. */
+int graph_explain(int error, struct problem *problem);
 
 uint32_t graph_machine_of(const struct graph *graph, const struct placed *placed, uint32_t process);
 

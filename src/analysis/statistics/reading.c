@@ -20,17 +20,11 @@ static int explain(int result, struct problem *problem)
     return result;
 }
 
-/* *error: of the clocks, as known last. */
-static int add_history_event(struct statistics *statistics, const struct history *history,
-                             const struct event *event, uint64_t *error)
-{
-    uint32_t reference = 0;
-    int64_t offset = 0;
-
-    if (event->origin != 0)
-        reference = history_clock(history, event->origin, event->header->time, &offset, error);
-    return statistics_add_at(statistics, event, offset, reference);
-}
+struct communication_reading {
+    struct history *history;
+    struct statistics *statistics;
+    uint64_t clock_error; /* as known last */
+};
 
 /* The recording of a machine that says the latest of its clocks. */
 static uint32_t latest_origin(const struct statistics *statistics, uint32_t origins,
@@ -109,38 +103,77 @@ static int finish_history(struct statistics *statistics, struct history *history
     return 0;
 }
 
+int communication_new(struct history *history, uint64_t every,
+                      struct communication_reading **ret_reading)
+{
+    struct communication_reading *reading = calloc(1, sizeof(*reading));
+
+    if (reading == NULL || statistics_new(&reading->statistics) < 0) {
+        free(reading);
+        return -ENOMEM;
+    }
+    reading->history = history;
+    statistics_every(reading->statistics, every);
+    statistics_share_identities(reading->statistics, history_share_identities(history));
+    *ret_reading = reading;
+    return 0;
+}
+
+void communication_reading_free(struct communication_reading *reading)
+{
+    if (reading == NULL)
+        return;
+    statistics_free(reading->statistics);
+    free(reading);
+}
+
+int communication_add(struct communication_reading *reading, const struct history_event *event)
+{
+    const struct event *is = &event->event;
+    uint32_t reference = 0;
+    int64_t offset = 0;
+
+    if (is->origin != 0)
+        reference = history_clock(reading->history, is->origin, is->header->time, &offset,
+                                  &reading->clock_error);
+    return statistics_add_at(reading->statistics, is, offset, reference);
+}
+
+static int add_event(void *reading, const struct history_event *event, struct problem *problem)
+{
+    (void)problem; /* who reads says that memory was short */
+    return communication_add(reading, event);
+}
+
+struct analysis communication_analysis(struct communication_reading *reading)
+{
+    return (struct analysis){"the communication statistics", reading, add_event};
+}
+
+int communication_finish(struct communication_reading *reading, uint32_t origins,
+                         struct communication **ret_communication)
+{
+    int result = finish_history(reading->statistics, reading->history, origins, ret_communication);
+
+    if (result == 0)
+        (*ret_communication)->clock_error = reading->clock_error;
+    return result;
+}
+
 int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
                                struct communication **ret_communication, struct problem *problem)
 {
-    struct statistics *statistics = NULL;
-    struct history_event event;
-    uint64_t clock_error = 0;
-    int result = statistics_new(&statistics);
+    struct communication_reading *reading = NULL;
+    int result = explain(communication_new(history, every, &reading), problem);
 
-    if (result < 0)
-        goto done;
-    statistics_every(statistics, every);
-    statistics_share_identities(statistics, history_share_identities(history));
-    history_leave_out_rooms(history);
-    /* holds unless whoever fails knows better: not everybody has a line for it */
-    problem_set(problem, -ENOMEM, "out of memory for the history of the recording");
-    while ((result = history_next(history, &event, problem)) == SOURCE_RECORD) {
-        result = add_history_event(statistics, history, &event.event, &clock_error);
-        if (result < 0)
-            goto done;
+    if (result == 0) {
+        const struct analysis reads = communication_analysis(reading);
+        result = analyses_read_all(history, &reads, 1, problem);
     }
-    if (result < 0) {
-        statistics_free(statistics);
-        return result; /* the source has said why */
-    }
-    result = result == SOURCE_NONE_YET
-                 ? -EAGAIN
-                 : finish_history(statistics, history, origins, ret_communication);
     if (result == 0)
-        (*ret_communication)->clock_error = clock_error;
-done:
-    statistics_free(statistics);
-    return explain(result, problem);
+        result = explain(communication_finish(reading, origins, ret_communication), problem);
+    communication_reading_free(reading);
+    return result;
 }
 
 /* ---- without a history ---- */

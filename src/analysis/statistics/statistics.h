@@ -19,6 +19,7 @@
 #ifndef DPM_STATISTICS_H
 #define DPM_STATISTICS_H
 
+#include "analysis/analysis.h"
 #include "base/histogram.h"
 #include "event/event.h"
 #include "history/history.h"
@@ -276,9 +277,25 @@ int statistics_add_at(struct statistics *statistics, const struct event *event,
 int statistics_finish(struct statistics *statistics, const struct source_state *states,
                       uint32_t origins, struct communication **ret_communication);
 
-/* All of it: reads a history with so many origins to its end, with what became of messages, and times of
- * several machines as near as their messages tell; `every` is statistics_every()'s, or 0. The history is finished then
- * (history_finish). Errors: those of the history; -EAGAIN if it has nothing yet; -ENOMEM; a line in `problem`. */
+struct communication_reading;
+
+/* The statistics of a history that nothing has been read of, with what became of messages, and times of several machines as
+ * near as their messages tell; `every` is statistics_every()'s, or 0. Returns 0 or -ENOMEM. */
+int communication_new(struct history *history, uint64_t every,
+                      struct communication_reading **ret_reading);
+void communication_reading_free(struct communication_reading *reading);
+
+/* Takes the next event into account. Returns 0 or -ENOMEM; after that only communication_reading_free is allowed. */
+int communication_add(struct communication_reading *reading, const struct history_event *event);
+struct analysis communication_analysis(struct communication_reading *reading);
+
+/* The result, after the last event of a history with so many origins; then only communication_reading_free is allowed. The
+ * history is finished then (history_finish). Returns 0 or -ENOMEM. */
+int communication_finish(struct communication_reading *reading, uint32_t origins,
+                         struct communication **ret_communication);
+
+/* All of it: reads a history to its end. Errors: those of the history; -EAGAIN if it has nothing yet; -ENOMEM; a line in
+ * `problem`. */
 int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
                                struct communication **ret_communication, struct problem *problem);
 

@@ -17,7 +17,7 @@
 #include "meter/kernel/pipe.bpf.h"
 #include "meter/kernel/schedule.bpf.h"
 #include "meter/kernel/settle.bpf.h"
-#include "meter/kernel/udp_inbox.bpf.h"
+#include "meter/kernel/udp_socket.bpf.h"
 
 /* after these, which bring the types */
 #include "meter/shared/survey.h"

@@ -10,9 +10,10 @@
  *                        is; descriptor.bpf.h: or a descriptor)
  *      call.bpf.h        who makes a call, and whether it failed
  *      udp.bpf.h         UDP datagrams as they leave
- *      udp_inbox.bpf.h   and as they come
+ *      udp_inbox.bpf.h   and as they come (udp_taken.bpf.h: and are taken; udp_socket.bpf.h: their sockets)
  *      unseen.bpf.h      what was received and no hook told of
- *      send.bpf.h        SEND (order.bpf.h: in the order in which it was queued?)
+ *      send.bpf.h        SEND (tcp_send.bpf.h, unix_send.bpf.h; sent.bpf.h: what they have in common;
+ *                        order.bpf.h: in the order in which it was queued?)
  *      receive.bpf.h     RECEIVE (receive_call.bpf.h: taken in pieces; udp_receive.bpf.h)
  *      pipe_call.bpf.h   all of that of pipes (pipe.bpf.h)
  *      queue.bpf.h       MESSAGEQUEUED
@@ -35,5 +36,6 @@
 #include "meter/kernel/schedule.bpf.h"
 #include "meter/kernel/send.bpf.h"
 #include "meter/kernel/survey.bpf.h"
+#include "meter/kernel/udp_socket.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * queue.bpf.h: what has come into a receiver's queue: MESSAGEQUEUED of TCP and UDP. (Of UNIX sockets it is the
- * beginning of a SEND, and the sender's own call tells it, send.bpf.h.)
+ * beginning of a SEND, and the sender's own call tells it, unix_send.bpf.h.)
  *
  *      TCP   taken |--- in the queue ---| what this segment, and those it joined, brought |
  *                                       ^ path->arrived                           rcv_nxt ^
@@ -14,7 +14,8 @@
 #define DPM_QUEUE_BPF_H
 
 #include "meter/kernel/receive.bpf.h"
-#include "meter/kernel/send.bpf.h"
+#include "meter/kernel/udp_taken.bpf.h"
+#include "meter/kernel/unix_send.bpf.h"
 
 /* Of a path that found no room to be told nothing can be told. */
 static __always_inline void tell_queued(const struct queued *queued)

@@ -4,7 +4,7 @@
 #define DPM_UDP_RECEIVE_BPF_H
 
 #include "meter/kernel/call.bpf.h"
-#include "meter/kernel/udp_inbox.bpf.h"
+#include "meter/kernel/udp_taken.bpf.h"
 
 /* A caller that asks for the true length (MSG_TRUNC) gets that as its result. */
 static __always_inline uint32_t bytes_handed(struct stream *stream, struct task_struct *task,

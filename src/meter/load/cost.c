@@ -9,7 +9,9 @@
  * The moments are many, for loads are uneven: one that falls into a silence tells of the hooks' cost for everybody else,
  * and of next to no records.
  */
-#include "meter/load/meter_private.h"
+#include "meter/load/cost.h"
+
+#include "meter/load/meter_types.h"
 
 #include "meter.skel.h"
 
@@ -52,8 +54,7 @@ static uint64_t time_of_programs(const struct meter *meter)
 /* So far, those that nobody has read yet, too. */
 static uint64_t records_made(const struct meter *meter)
 {
-    return meter->state.records + ring_waiting(&meter->rings[RING_CONTROL]) +
-           ring_waiting(&meter->rings[RING_DATA]);
+    return ring_reader_made(&meter->reader);
 }
 
 static void begin_moment(struct meter *meter, uint64_t now)
@@ -80,8 +81,9 @@ static void end_moment(struct meter *meter, uint64_t now)
     meter_cost_close(cost);
 }
 
-void meter_measure(struct meter *meter, uint64_t now)
+void meter_measure(struct meter_interface *interface, uint64_t now)
 {
+    struct meter *meter = meter_of(interface);
     struct meter_cost *cost = &meter->cost;
 
     if (cost->next == 0)
@@ -94,8 +96,9 @@ void meter_measure(struct meter *meter, uint64_t now)
         end_moment(meter, now);
 }
 
-uint32_t meter_time_per_record(const struct meter *meter)
+uint32_t meter_time_per_record(const struct meter_interface *interface)
 {
+    const struct meter *meter = meter_of(interface);
     const struct meter_cost *cost = &meter->cost;
 
     if (cost->records < LEAST_RECORDS || cost->records < records_made(meter) / LEAST_SHARE)

@@ -11,9 +11,13 @@
  * What is offered is looked up in the kernel's types, and trampolines are tried, for some machines forbid them. The
  * kernel's version says nothing: distributions carry hooks back to older ones.
  */
-#include "meter/load/meter_private.h"
+#include "meter/load/hooks.h"
 
+#include "meter/load/libbpf_ways.h"
+
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -170,6 +174,7 @@ static bool may_use_trampolines(const struct btf *types)
 
 int offers_look(struct offers *ret_offers, bool try)
 {
+    quiet_libbpf();
     *ret_offers = (struct offers){.trampolines = true, .cgroups = true};
     ret_offers->types = btf__load_vmlinux_btf();
     if (ret_offers->types == NULL)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* iterate.c: runs a kernel iterator and reads the lines it writes. See meter_private.h. */
-#include "meter/load/meter_private.h"
+/* iterate.c: runs a kernel iterator and reads the lines it writes. See iterate.h. */
+#include "meter/load/iterate.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <unistd.h>
 

@@ -8,7 +8,11 @@
  *      meter_begin    their identities and paths listed,  /   nobody new is found
  *                     then all of them tell at once
  */
-#include "meter/load/meter_private.h"
+#include "meter/load/mark.h"
+
+#include "meter/load/iterate.h"
+#include "meter/load/meter_types.h"
+#include "meter/shared/survey.h"
 
 #include "base/process.h"
 
@@ -56,8 +60,10 @@ static void note_acquired(struct meter *meter, pid_t pid)
     meter->acquired_count++;
 }
 
-int meter_acquire(struct meter *meter, pid_t pid, struct problem *problem)
+int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *problem)
 {
+    struct meter *meter = meter_of(interface);
+
     if (meter->generation == meter->kernel->bss->begun)
         meter->generation++;
     meter->kernel->bss->mark_flags = meter->flags;
@@ -98,7 +104,7 @@ static int tell_image(struct beginning *beginning, const struct survey_stream *s
 
     process_program((pid_t)stream->identity.pid, name, sizeof(name));
     memcpy(image.name, name, strnlen(name, sizeof(image.name)));
-    return own_records_add(&beginning->meter->own, &image.header);
+    return ring_reader_add(&beginning->meter->reader, &image.header);
 }
 
 static int tell_stream(const void *line, void *context)
@@ -115,7 +121,7 @@ static int tell_stream(const void *line, void *context)
     if (result == 0 && (uint32_t)index == known)
         result = tell_image(beginning, stream);
     identity.header.time = beginning->time;
-    return result < 0 ? result : own_records_add(&beginning->meter->own, &identity.header);
+    return result < 0 ? result : ring_reader_add(&beginning->meter->reader, &identity.header);
 }
 
 static int tell_path(const void *line, void *context)
@@ -132,10 +138,10 @@ static int tell_path(const void *line, void *context)
     };
 
     path.header.stream = 0;
-    int result = own_records_add(&beginning->meter->own, &path.header);
+    int result = ring_reader_add(&beginning->meter->reader, &path.header);
     if (result < 0 || (beginning->meter->flags & EVENT_FLAG(EVENT_CREATEPATH)) == 0)
         return result;
-    return own_records_add(&beginning->meter->own, &creation.header);
+    return ring_reader_add(&beginning->meter->reader, &creation.header);
 }
 
 /* One pass over the files of the acquired processes. */
@@ -179,8 +185,9 @@ static int tell_paths(struct beginning *beginning)
 
 /* ---- beginning ---- */
 
-int meter_mark(struct meter *meter, pid_t pid, struct problem *problem)
+int meter_mark(struct meter_interface *interface, pid_t pid, struct problem *problem)
 {
+    struct meter *meter = meter_of(interface);
     struct beginning beginning = {.meter = meter, .time = clock_now(CLOCK_MONOTONIC)};
 
     meter->kernel->bss->mark_flags = meter->flags;
@@ -197,25 +204,18 @@ int meter_mark(struct meter *meter, pid_t pid, struct problem *problem)
                : 0;
 }
 
-uint32_t meter_unsettled(const struct meter *meter)
+int meter_begin(struct meter_interface *interface, struct meter_begun *ret_begun,
+                struct problem *problem)
 {
-    return meter->kernel->bss->unsettled;
-}
-
-uint32_t meter_resettled(const struct meter *meter)
-{
-    return __atomic_load_n(&meter->kernel->bss->resettled, __ATOMIC_RELAXED);
-}
-
-int meter_begin(struct meter *meter, size_t *ret_processes, struct problem *problem)
-{
+    struct meter *meter = meter_of(interface);
     struct beginning beginning = {.meter = meter, .time = clock_now(CLOCK_MONOTONIC)};
     int result = iterate(meter->kernel->progs.survey_streams, 0, sizeof(struct survey_stream),
                          tell_stream, &beginning);
 
     if (result == 0)
         result = tell_paths(&beginning);
-    *ret_processes = beginning.processes.count;
+    ret_begun->processes = beginning.processes.count;
+    ret_begun->unsettled = meter->kernel->bss->unsettled;
     intern_done(&beginning.processes);
     if (result < 0)
         return problem_set(problem, result,

@@ -2,35 +2,27 @@
 /* meter.c: loads the kernel meter, attaches what is needed, says who is metered. See meter.h. */
 #include "meter/load/meter.h"
 
-#include "meter/load/meter_private.h"
+#include "meter/load/iterate.h"
+#include "meter/load/last_records.h"
+#include "meter/load/libbpf_ways.h"
+#include "meter/load/mark.h"
+#include "meter/load/meter_types.h"
+#include "meter/shared/survey.h"
 
 #include "meter.skel.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/capability.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_RING_SIZE       (16u << 20)
 #define LEAST_CONTROL_RING_SIZE (1u << 20)
-
-/* libbpf tells on standard error what goes wrong; libraries do not print. DPM_DEBUG=1 shows it. */
-static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-    if (level == LIBBPF_DEBUG || getenv("DPM_DEBUG") == NULL)
-        return 0;
-    return vfprintf(stderr, format, arguments);
-}
-
-void quiet_libbpf(void)
-{
-    libbpf_set_print(print_libbpf);
-}
 
 /* BPF rings are powers of two and at least a page. */
 static uint32_t ring_size(uint32_t asked)
@@ -42,7 +34,8 @@ static uint32_t ring_size(uint32_t asked)
     return size;
 }
 
-void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
+/* Bytes of each ring, if the user asked for a data ring of this size (0 = the default). */
+static void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
 {
     uint32_t data = ring_size(asked == 0 ? DEFAULT_RING_SIZE : asked);
 
@@ -51,19 +44,15 @@ void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
         data / 4 < LEAST_CONTROL_RING_SIZE ? LEAST_CONTROL_RING_SIZE : data / 4;
 }
 
-bool have_capability(unsigned capability)
+uint64_t meter_default_rings(void)
 {
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2] = {0};
+    uint32_t sizes[RING_COUNT];
+    uint64_t all = 0;
 
-    if (syscall(SYS_capget, &header, data) < 0)
-        return false;
-    return (data[capability / 32].effective & 1u << capability % 32) != 0;
-}
-
-const char *types_to_read(void)
-{
-    return have_capability(CAP_SYS_ADMIN) ? NULL : "/sys/kernel/btf/vmlinux";
+    ring_sizes(0, sizes);
+    for (size_t i = 0; i < RING_COUNT; i++)
+        all += sizes[i];
+    return all;
 }
 
 static bool may_load(void)
@@ -112,7 +101,7 @@ static int attach_hooks(struct meter *meter, struct problem *problem)
 
 static void leave_out_udp(struct meter *meter, const char *need, const char *why)
 {
-    meter->kinds &= ~METER_UDP;
+    meter->interface.kinds &= ~METER_UDP;
     snprintf(meter->left_out, sizeof(meter->left_out), "UDP is not metered: its hooks need %s%s",
              need, why);
 }
@@ -134,8 +123,8 @@ static bool needs_udp(const struct meter *meter)
     bool needed = false;
 
     for (size_t i = 0; i < hook_count; i++)
-        needed = needed ||
-                 (hooks[i].duty == DUTY_UDP && hook_needed(&hooks[i], meter->flags, meter->kinds));
+        needed = needed || (hooks[i].duty == DUTY_UDP &&
+                            hook_needed(&hooks[i], meter->flags, meter->interface.kinds));
     return needed;
 }
 
@@ -155,19 +144,18 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
                            "root, e.g. with sudo (see dpm check)");
     }
     if (needs_udp(meter)) {
-        enum hook_way way = hook_way_of(&offers, DUTY_UDP, meter->flags, meter->kinds);
+        enum hook_way way = hook_way_of(&offers, DUTY_UDP, meter->flags, meter->interface.kinds);
         if (way == WAY_CGROUP)
             open_cgroup(meter);
         else if (way == WAY_NONE)
             leave_out_udp(meter, "BPF trampolines, or Linux 6.16", "");
     }
-    hooks_choose(&offers, meter->flags, meter->kinds, meter->choices);
+    hooks_choose(&offers, meter->flags, meter->interface.kinds, meter->choices);
     int result = hooks_missing(&offers, meter->choices, problem);
     meter->exit_tells_last = tracepoint_arguments(offers.types, "sched_process_exit") > 1;
     offers_done(&offers);
-    if (result == 0 && meter->kinds == 0)
-        return problem_set(problem, -EPERM, "%s, and --kinds asks for nothing else",
-                           meter->left_out);
+    if (result == 0 && meter->interface.kinds == 0)
+        return problem_set(problem, -EPERM, "%s, and nothing else is asked for", meter->left_out);
     return result;
 }
 
@@ -182,7 +170,8 @@ static int open_rings(struct meter *meter)
     int result = 0;
 
     for (size_t i = 0; i < RING_COUNT && result == 0; i++)
-        result = ring_open(&meter->rings[i], bpf_map__fd(maps[i]), bpf_map__max_entries(maps[i]));
+        result = ring_reader_open(&meter->reader, (enum ring_id)i, bpf_map__fd(maps[i]),
+                                  bpf_map__max_entries(maps[i]));
     return result;
 }
 
@@ -220,7 +209,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
     meter->kernel->rodata->kinds_in_force =
-        needs_udp(meter) ? meter->kinds : meter->kinds & ~METER_UDP;
+        needs_udp(meter) ? meter->interface.kinds : meter->interface.kinds & ~METER_UDP;
     meter->kernel->rodata->exit_tells_last = meter->exit_tells_last;
     make_unused_maps_small(meter->kernel, meter->kernel->rodata->kinds_in_force);
     for (size_t i = 0; i < hook_count; i++)
@@ -234,73 +223,16 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     return 0;
 }
 
-int meter_open(const struct meter_options *options, struct meter **ret_meter,
-               struct problem *problem)
-{
-    struct meter *meter = calloc(1, sizeof(*meter));
-
-    if (meter == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory");
-    meter->cost.counting = -1;
-    meter->skipped.before = options->first_skipped;
-    meter->flags = options->flags;
-    meter->kinds = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
-    meter->source = (struct source){meter_next, 1, &meter->state};
-    meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
-    open_sockets_init(&meter->sockets);
-    meter->cgroup = -1;
-    quiet_libbpf();
-    int result = choose_hooks(meter, problem);
-    if (result == 0)
-        result = load(meter, options, problem);
-    if (result == 0)
-        result = attach_hooks(meter, problem);
-    if (result < 0) {
-        meter_close(meter);
-        return result;
-    }
-    *ret_meter = meter;
-    return 0;
-}
-
-uint32_t meter_live(const struct meter *meter)
-{
-    return skipped_ends(meter) ? 0 : meter->kernel->bss->live;
-}
-
 uint64_t ring_lost(const struct meter *meter, enum ring_id ring)
 {
     return __atomic_load_n(&meter->kernel->bss->lost[ring], __ATOMIC_RELAXED);
 }
 
-uint64_t meter_lost(const struct meter *meter, enum ring_id ring)
+static uint64_t meter_lost(const struct meter_interface *interface, enum ring_id ring)
 {
+    const struct meter *meter = meter_of(interface);
+
     return ring_lost(meter, ring) + (ring == RING_DATA ? meter->skipped.reported : 0);
-}
-
-uint64_t meter_lost_paths(const struct meter *meter)
-{
-    return __atomic_load_n(&meter->kernel->bss->lost_paths, __ATOMIC_RELAXED);
-}
-
-uint64_t meter_lost_datagrams(const struct meter *meter)
-{
-    return __atomic_load_n(&meter->kernel->bss->lost_datagrams, __ATOMIC_RELAXED);
-}
-
-uint32_t meter_kinds(const struct meter *meter)
-{
-    return meter->kinds;
-}
-
-const char *meter_left_out(const struct meter *meter)
-{
-    return meter->left_out[0] == '\0' ? NULL : meter->left_out;
-}
-
-struct source *meter_source(struct meter *meter)
-{
-    return &meter->source;
 }
 
 /* ---- who is alive ---- */
@@ -333,12 +265,33 @@ static int add_process(const void *line, void *context)
     return 0;
 }
 
-int meter_processes(struct meter *meter, struct meter_process **ret_list, size_t *ret_count,
-                    struct problem *problem)
+static uint32_t live(const struct meter_interface *interface)
+{
+    const struct meter *meter = meter_of(interface);
+
+    return skipped_ends(meter) ? 0 : meter->kernel->bss->live;
+}
+
+static bool ended(struct meter_interface *interface, pid_t pid, int *ret_status)
+{
+    (void)interface;
+    return waitpid(pid, ret_status, WNOHANG) == pid;
+}
+
+static bool stopped(struct meter_interface *interface, pid_t pid)
+{
+    siginfo_t info = {0};
+
+    (void)interface;
+    return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid;
+}
+
+static int list_processes(struct meter_interface *interface, struct meter_process **ret_list,
+                          size_t *ret_count, struct problem *problem)
 {
     struct process_list processes = {0};
-    int result = iterate(meter->kernel->progs.survey_streams, 0, sizeof(struct survey_stream),
-                         add_process, &processes);
+    int result = iterate(meter_of(interface)->kernel->progs.survey_streams, 0,
+                         sizeof(struct survey_stream), add_process, &processes);
 
     intern_done(&processes.seen);
     if (result < 0) {
@@ -353,8 +306,10 @@ int meter_processes(struct meter *meter, struct meter_process **ret_list, size_t
 
 /* ---- the end ---- */
 
-void meter_detach(struct meter *meter)
+static void detach(struct meter_interface *interface)
 {
+    struct meter *meter = meter_of(interface);
+
     if (meter->detached)
         return;
     /* hooks are taken out one after the other, some milliseconds each: those that are left would tell the half of
@@ -364,25 +319,154 @@ void meter_detach(struct meter *meter)
         bpf_link__destroy(meter->links[i]);
     meter->link_count = 0;
     meter->detached = true;
-    meter->collected = false;
+    ring_reader_end(&meter->reader);
     /* a program that was running on another CPU finishes its record */
     usleep(2000);
 }
 
-void meter_close(struct meter *meter)
+static void close_meter(struct meter_interface *interface)
 {
-    if (meter == NULL)
-        return;
+    struct meter *meter = meter_of(interface);
+
     if (meter->kernel != NULL) {
-        meter_detach(meter);
-        for (size_t i = 0; i < RING_COUNT; i++)
-            ring_close(&meter->rings[i]);
+        detach(interface);
+        ring_reader_close(&meter->reader);
         meter_bpf__destroy(meter->kernel);
     }
     if (meter->cgroup >= 0)
         close(meter->cgroup);
     meter_cost_close(&meter->cost);
     open_sockets_done(&meter->sockets);
-    free(meter->own.bytes);
     free(meter);
+}
+
+/* ---- what it could not record ---- */
+
+/* One line, if there is anything to say. */
+static void report_count(uint64_t count, const char *before, const char *after,
+                         void (*line)(const char *sentence, void *context), void *context)
+{
+    char text[256];
+
+    if (count == 0)
+        return;
+    snprintf(text, sizeof(text), "%s%" PRIu64 " %s", before, count, after);
+    line(text, context);
+}
+
+static void report(const struct meter_interface *interface,
+                   void (*line)(const char *sentence, void *context), void *context)
+{
+    const struct meter *meter = meter_of(interface);
+    const struct meter_bpf__bss *counts = meter->kernel->bss;
+
+    if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0)
+        line("a larger ring loses less, e.g. --ring 64M", context);
+    report_count(__atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED), "",
+                 "uses of paths are not recorded: no memory to remember them", line, context);
+    report_count(__atomic_load_n(&counts->resettled, __ATOMIC_RELAXED), "on ",
+                 "older UNIX streams the offsets of what was sent at first are too large: several "
+                 "were sending when their positions were looked for",
+                 line, context);
+    report_count(__atomic_load_n(&counts->lost_datagrams, __ATOMIC_RELAXED), "of ",
+                 "UDP datagrams received the sender is not known: several threads received from "
+                 "their socket at the same time, or there was no memory",
+                 line, context);
+}
+
+/* ---- its records ---- */
+
+static int look(void *loader)
+{
+    return skipped_look(loader);
+}
+
+/* What the sweep looks for. */
+static int note(void *loader, const struct record_header *record)
+{
+    struct open_sockets *sockets = &((struct meter *)loader)->sockets;
+
+    if (record->id == EVENT_PATH)
+        return open_sockets_add(sockets, (const struct path_record *)record);
+    if (record->id == EVENT_DESTROYPATH)
+        open_sockets_end(sockets, ((const struct record *)record)->message.path);
+    return 0;
+}
+
+static int last_records(void *loader, uint64_t time, const uint64_t told_lost[RING_COUNT])
+{
+    return last_records_add(loader, time, told_lost);
+}
+
+static int next_record(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                       struct problem *problem)
+{
+    struct meter *meter = (struct meter *)source;
+    struct source_state *state = &meter->interface.state;
+    int result = ring_reader_next(&meter->reader, ret_event, ret_complete, problem);
+
+    state->records = meter->reader.records;
+    if (result == SOURCE_RECORD)
+        return result;
+    state->skipped = meter->skipped.reported;
+    state->lost =
+        meter_lost(&meter->interface, RING_CONTROL) + meter_lost(&meter->interface, RING_DATA);
+    if (result == SOURCE_END) {
+        state->complete = true;
+        state->end_reason = END_COMPLETE;
+    }
+    return result;
+}
+
+/* ---- all of it ---- */
+
+static const struct meter_interface kernel_meter = {
+    .kind = METER_KERNEL,
+    .descriptor = -1,
+    .mark = meter_mark,
+    .acquire = meter_acquire,
+    .begin = meter_begin,
+    .ended = ended,
+    .stopped = stopped,
+    .live = live,
+    .processes = list_processes,
+    .sweep = meter_sweep,
+    .measure = meter_measure,
+    .time_per_record = meter_time_per_record,
+    .lost = meter_lost,
+    .stop = detach,
+    .detach = detach,
+    .report = report,
+    .close = close_meter,
+};
+
+int meter_open(const struct meter_options *options, struct meter_interface **ret_meter,
+               struct problem *problem)
+{
+    struct meter *meter = calloc(1, sizeof(*meter));
+
+    if (meter == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    meter->cost.counting = -1;
+    meter->skipped.before = options->first_skipped;
+    meter->flags = options->flags;
+    meter->interface = kernel_meter;
+    meter->interface.source = (struct source){next_record, 1, &meter->interface.state};
+    meter->interface.kinds = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
+    meter->reader.extra = (struct ring_extra){meter, look, note, last_records};
+    open_sockets_init(&meter->sockets);
+    meter->cgroup = -1;
+    quiet_libbpf();
+    int result = choose_hooks(meter, problem);
+    if (result == 0)
+        result = load(meter, options, problem);
+    if (result == 0)
+        result = attach_hooks(meter, problem);
+    if (result < 0) {
+        close_meter(&meter->interface);
+        return result;
+    }
+    meter->interface.left_out = meter->left_out[0] == '\0' ? NULL : meter->left_out;
+    *ret_meter = &meter->interface;
+    return 0;
 }

@@ -9,7 +9,11 @@
  * on every kernel, preemption on those whose tracepoints may be preempted. A skipped hook may be that of a process which
  * is not metered, so the count is an upper bound of the records that are missing. LOST tells it up to PAUSE late.
  */
-#include "meter/load/meter_private.h"
+#include "meter/load/skipped.h"
+
+#include "meter/load/iterate.h"
+#include "meter/load/meter_types.h"
+#include "meter/shared/survey.h"
 
 #include "meter.skel.h"
 
@@ -89,12 +93,7 @@ int skipped_look(struct meter *meter)
                      .reason = LOST_SKIPPED},
         };
         skipped->reported += record.lost.count;
-        result = own_records_add(&meter->own, &record.header);
+        result = ring_reader_add(&meter->reader, &record.header);
     }
     return result;
-}
-
-uint64_t meter_skipped(const struct meter *meter)
-{
-    return meter->skipped.reported;
 }

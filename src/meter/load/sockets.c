@@ -10,7 +10,11 @@
  * The kernel lists the sockets of one network namespace, the reader's own: a socket of another one
  * is never swept, and its path stays open in the trace.
  */
-#include "meter/load/meter_private.h"
+#include "meter/load/sockets.h"
+
+#include "meter/load/iterate.h"
+#include "meter/load/meter_types.h"
+#include "meter/shared/survey.h"
 
 #include "meter.skel.h"
 
@@ -111,7 +115,7 @@ static int tell_closed(struct meter *meter, const struct open_socket *socket, ui
 
     if ((meter->flags & EVENT_FLAG(EVENT_DESTROYPATH)) == 0)
         return 0;
-    return own_records_add(&meter->own, &record.header);
+    return ring_reader_add(&meter->reader, &record.header);
 }
 
 static bool is_closed(const struct open_socket *socket, const struct intern *alive)
@@ -191,19 +195,20 @@ static int sweep_in_kernel(struct meter *meter)
     int result = 0;
 
     meter->kernel->bss->sweeps++;
-    if (meter->kinds & METER_PIPE)
+    if (meter->interface.kinds & METER_PIPE)
         result = run_once(meter->kernel->progs.sweep_pipes);
-    if (result == 0 && (meter->kinds & METER_UDP))
+    if (result == 0 && (meter->interface.kinds & METER_UDP))
         result = run_once(meter->kernel->progs.sweep_udp_paths);
-    if (result == 0 && (meter->kinds & METER_UNIX))
+    if (result == 0 && (meter->interface.kinds & METER_UNIX))
         result = run_once(meter->kernel->progs.sweep_pairs);
     return result;
 }
 
 /* The kernel side's after ours: of sockets found closed here it knows no more, and of others it tells
  * before we look again. */
-int meter_sweep(struct meter *meter, struct problem *problem)
+int meter_sweep(struct meter_interface *interface, struct problem *problem)
 {
+    struct meter *meter = meter_of(interface);
     int result = sweep_sockets(meter);
 
     if (result < 0)

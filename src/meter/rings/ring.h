@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.h: reads one BPF ring buffer in order of time. Private to meter/.
+ * ring.h: reads one BPF ring buffer in order of time. Private to meter/rings.
  *
  *      data area (mapped twice in a row, so that no record is ever cut)
  *      | released | handed out | collected, waiting for their time | not yet seen | free |

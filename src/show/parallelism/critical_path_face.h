@@ -4,6 +4,7 @@
 #define DPM_CRITICAL_PATH_FACE_H
 
 #include "show/show.h"
+#include "show/text/table.h"
 
 /* "gzip[123]" */
 void critical_process_text(const struct critical_path *path, uint32_t process,
@@ -17,6 +18,23 @@ void critical_procedure_text(const struct critical_procedure *procedure, char *t
 /* Indexes of processes, those with most on the path first; then those with the least slack. The caller frees it;
  * NULL: out of memory. */
 uint32_t *critical_order_processes(const struct critical_path *path);
+
+/* One row of a table, which dpm path and dpm report show alike: columns, and the texts of cells. */
+#define CRITICAL_PROCESS_COLUMNS   6
+#define CRITICAL_PROCEDURE_COLUMNS 4
+
+extern const struct table_column critical_process_columns[CRITICAL_PROCESS_COLUMNS];
+extern const struct table_column critical_procedure_columns[CRITICAL_PROCEDURE_COLUMNS];
+
+struct critical_row {
+    const char *cells[CRITICAL_PROCESS_COLUMNS];
+    char texts[CRITICAL_PROCESS_COLUMNS][CRITICAL_PROCEDURE_TEXT];
+};
+
+void critical_process_row(const struct critical_path *path, uint32_t index,
+                          struct critical_row *row);
+void critical_procedure_row(const struct critical_path *path,
+                            const struct critical_procedure *procedure, struct critical_row *row);
 
 int show_critical_path_tables(const struct critical_path *path, const struct recorded *recorded,
                               FILE *file, const struct show_options *options);

@@ -58,41 +58,48 @@ uint32_t *critical_order_processes(const struct critical_path *path)
     return order;
 }
 
-static int add_process_row(struct table *table, const struct critical_path *path, uint32_t index)
+const struct table_column critical_process_columns[] = {
+    {"PROCESS", false},    {"CPU ON PATH", true},  {"% OF PATH", true},
+    {"WAITS ON IT", true}, {"% OF ITS CPU", true}, {"SLACK", true},
+};
+
+static void point_at_texts(struct critical_row *row)
+{
+    for (size_t i = 0; i < CRITICAL_PROCESS_COLUMNS; i++)
+        row->cells[i] = row->texts[i];
+}
+
+void critical_process_row(const struct critical_path *path, uint32_t index,
+                          struct critical_row *row)
 {
     const struct critical_process *process = &path->processes[index];
-    char name[PROCESS_NAME_SIZE];
-    char cells[5][UNIT_SIZE];
 
-    critical_process_text(path, index, name);
-    show_duration(process->cpu, cells[0]);
-    show_percent(process->cpu, path->longest, cells[1]);
-    show_duration(process->outside, cells[2]);
-    show_percent(process->cpu, path->parallelism->processes[index].cpu, cells[3]);
+    critical_process_text(path, index, row->texts[0]);
+    show_duration(process->cpu, row->texts[1]);
+    show_percent(process->cpu, path->longest, row->texts[2]);
+    show_duration(process->outside, row->texts[3]);
+    show_percent(process->cpu, path->parallelism->processes[index].cpu, row->texts[4]);
+    strcpy(row->texts[5], "-");
     if (process->has_slack)
-        show_duration(process->slack, cells[4]);
-    else
-        strcpy(cells[4], "-");
-    return table_add(table,
-                     (const char *[]){name, cells[0], cells[1], cells[2], cells[3], cells[4]});
+        show_duration(process->slack, row->texts[5]);
+    point_at_texts(row);
 }
 
 static int print_processes(const struct critical_path *path, FILE *file,
                            const struct show_options *options)
 {
-    static const struct table_column columns[] = {
-        {"PROCESS", false},    {"CPU ON PATH", true},  {"% OF PATH", true},
-        {"WAITS ON IT", true}, {"% OF ITS CPU", true}, {"SLACK", true},
-    };
     size_t count = path->parallelism->process_count, shown = rows_of(count, options);
     uint32_t *order = critical_order_processes(path);
+    struct critical_row row;
     struct table table;
 
     if (order == NULL)
         return -ENOMEM;
-    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
-    for (size_t i = 0; result == 0 && i < shown; i++)
-        result = add_process_row(&table, path, order[i]);
+    int result = table_init(&table, file, critical_process_columns, CRITICAL_PROCESS_COLUMNS);
+    for (size_t i = 0; result == 0 && i < shown; i++) {
+        critical_process_row(path, order[i], &row);
+        result = table_add(&table, row.cells);
+    }
     if (result == 0)
         result = table_print(&table, file);
     print_left_out(count, shown, file);
@@ -167,33 +174,34 @@ void critical_procedure_text(const struct critical_procedure *procedure, char *t
         snprintf(text, size, "[%s]", file[0] == '\0' ? "unknown" : file);
 }
 
-static int add_procedure_row(struct table *table, const struct critical_path *path,
-                             const struct critical_procedure *procedure)
-{
-    char process[PROCESS_NAME_SIZE], name[CRITICAL_PROCEDURE_TEXT];
-    char cells[2][UNIT_SIZE];
+const struct table_column critical_procedure_columns[] = {
+    {"PROCESS", false}, {"UP TO A CALL IN", false}, {"CPU ON PATH", true}, {"% OF PATH", true}};
 
-    critical_process_text(path, procedure->process, process);
-    critical_procedure_text(procedure, name, sizeof(name));
-    show_duration(procedure->cpu, cells[0]);
-    show_percent(procedure->cpu, path->longest, cells[1]);
-    return table_add(table, (const char *[]){process, name, cells[0], cells[1]});
+void critical_procedure_row(const struct critical_path *path,
+                            const struct critical_procedure *procedure, struct critical_row *row)
+{
+    critical_process_text(path, procedure->process, row->texts[0]);
+    critical_procedure_text(procedure, row->texts[1], sizeof(row->texts[1]));
+    show_duration(procedure->cpu, row->texts[2]);
+    show_percent(procedure->cpu, path->longest, row->texts[3]);
+    point_at_texts(row);
 }
 
 static int print_procedures(const struct critical_path *path, FILE *file,
                             const struct show_options *options)
 {
-    static const struct table_column columns[] = {
-        {"PROCESS", false}, {"UP TO A CALL IN", false}, {"CPU ON PATH", true}, {"% OF PATH", true}};
     size_t shown = rows_of(path->procedure_count, options);
+    struct critical_row row;
     struct table table;
 
     if (path->procedure_count == 0)
         return 0;
     fputs("\nProcedures on it\n", file);
-    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
-    for (size_t i = 0; result == 0 && i < shown; i++)
-        result = add_procedure_row(&table, path, &path->procedures[i]);
+    int result = table_init(&table, file, critical_procedure_columns, CRITICAL_PROCEDURE_COLUMNS);
+    for (size_t i = 0; result == 0 && i < shown; i++) {
+        critical_procedure_row(path, &path->procedures[i], &row);
+        result = table_add(&table, row.cells);
+    }
     if (result == 0)
         result = table_print(&table, file);
     print_left_out(path->procedure_count, shown, file);

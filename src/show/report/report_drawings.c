@@ -8,8 +8,10 @@
  *       b    #  .  .               c                    one-machine  sharing  |===         | 1.0
  *       c    +  .  .
  */
+#include "analysis/findings/traffic_graph.h"
 #include "show/parallelism/parallelism_face.h"
 #include "show/report/report_face.h"
+#include "show/statistics/statistics_words.h"
 #include "show/text/xml.h"
 
 #include <errno.h>
@@ -22,16 +24,51 @@
 #define GRAPH_NODES  24
 #define GRAPH_LABELS 12 /* of the heaviest arcs */
 
-static void sent_text(const struct traffic_graph *graph, size_t from, size_t to, FILE *file)
+#define LEAST_WEIGHT 0.08 /* of what there is at all: so that it is seen */
+
+double traffic_weight(uint64_t part, uint64_t most)
 {
+    if (part == 0)
+        return 0;
+    return part >= most ? 1 : fmax(LEAST_WEIGHT, sqrt(show_share(part, most)));
+}
+
+/* What is drawn, and whose it is. */
+struct traffic_drawing {
+    struct traffic_graph graph;
+    const struct communication *communication;
+};
+
+static void node_text(const struct traffic_drawing *drawing, size_t node,
+                      char text[PARTY_TEXT_SIZE])
+{
+    const struct traffic_graph *graph = &drawing->graph;
+
+    if (graph->others > 0 && node == graph->count - 1)
+        strcpy(text, "others");
+    else
+        party_text(drawing->communication, &graph->nodes[node].party, text);
+}
+
+static void put_node_text(const struct traffic_drawing *drawing, size_t node, FILE *file)
+{
+    char text[PARTY_TEXT_SIZE];
+
+    node_text(drawing, node, text);
+    xml_text(file, text);
+}
+
+static void sent_text(const struct traffic_drawing *drawing, size_t from, size_t to, FILE *file)
+{
+    const struct traffic_graph *graph = &drawing->graph;
     const struct traffic *sent = &graph->sent[from * graph->count + to];
     char messages[UNIT_SIZE], bytes[UNIT_SIZE];
 
     show_count(sent->messages, messages);
     show_bytes(sent->bytes, bytes);
-    xml_text(file, graph->nodes[from].name);
+    put_node_text(drawing, from, file);
     xml_text(file, " to ");
-    xml_text(file, graph->nodes[to].name);
+    put_node_text(drawing, to, file);
     fprintf(file, ": %s messages, %s", messages, bytes);
 }
 
@@ -42,10 +79,25 @@ static void others_note(const struct traffic_graph *graph, FILE *file)
                 graph->count - 1, graph->others);
 }
 
+static int draw_traffic(const struct communication *communication, size_t most,
+                        void (*put)(const struct traffic_drawing *drawing, FILE *file), FILE *file)
+{
+    struct traffic_drawing drawing = {.communication = communication};
+    int result = traffic_graph_make(communication, most, &drawing.graph);
+
+    if (result == 0) {
+        others_note(&drawing.graph, file);
+        put(&drawing, file);
+    }
+    traffic_graph_done(&drawing.graph);
+    return result;
+}
+
 /* ---- the matrix ---- */
 
-static void put_cell(const struct traffic_graph *graph, size_t from, size_t to, FILE *file)
+static void put_cell(const struct traffic_drawing *drawing, size_t from, size_t to, FILE *file)
 {
+    const struct traffic_graph *graph = &drawing->graph;
     const struct traffic *sent = &graph->sent[from * graph->count + to];
     double weight = traffic_weight(sent->messages, graph->most.messages);
     char messages[UNIT_SIZE];
@@ -56,7 +108,7 @@ static void put_cell(const struct traffic_graph *graph, size_t from, size_t to, 
     }
     fprintf(file, "<td%s style=\"background:rgba(42,111,187,%.2f)\" title=\"",
             weight > 0.6 ? " class=\"strong\"" : "", weight);
-    sent_text(graph, from, to, file);
+    sent_text(drawing, from, to, file);
     fputs("\">", file);
     show_count(sent->messages, messages);
     if (graph->count <= MATRIX_WORDS)
@@ -64,22 +116,24 @@ static void put_cell(const struct traffic_graph *graph, size_t from, size_t to, 
     fputs("</td>", file);
 }
 
-static void put_matrix(const struct traffic_graph *graph, FILE *file)
+static void put_matrix(const struct traffic_drawing *drawing, FILE *file)
 {
+    const struct traffic_graph *graph = &drawing->graph;
+
     fprintf(file, "<div class=\"wide\"><table class=\"matrix%s\">\n<tr><th>from \\ to</th>",
             graph->count > MATRIX_WORDS ? " small" : "");
     for (size_t to = 0; to < graph->count; to++) {
         fputs("<th class=\"column\"><span>", file);
-        xml_text(file, graph->nodes[to].name);
+        put_node_text(drawing, to, file);
         fputs("</span></th>", file);
     }
     fputs("</tr>\n", file);
     for (size_t from = 0; from < graph->count; from++) {
         fputs("<tr><th>", file);
-        xml_text(file, graph->nodes[from].name);
+        put_node_text(drawing, from, file);
         fputs("</th>", file);
         for (size_t to = 0; to < graph->count; to++)
-            put_cell(graph, from, to, file);
+            put_cell(drawing, from, to, file);
         fputs("</tr>\n", file);
     }
     fputs("</table></div>\n", file);
@@ -87,15 +141,7 @@ static void put_matrix(const struct traffic_graph *graph, FILE *file)
 
 int html_matrix(const struct report *report, FILE *file)
 {
-    struct traffic_graph graph;
-    int result = traffic_graph_make(report->communication, MATRIX_NODES, &graph);
-
-    if (result == 0) {
-        others_note(&graph, file);
-        put_matrix(&graph, file);
-    }
-    traffic_graph_done(&graph);
-    return result;
+    return draw_traffic(report->communication, MATRIX_NODES, put_matrix, file);
 }
 
 /* ---- the graph of processes: on an ellipse, arcs bend to its middle ---- */
@@ -134,15 +180,16 @@ static struct point before(struct point at, struct point from, double distance)
     return (struct point){at.x + x / length * distance, at.y + y / length * distance};
 }
 
-static void put_arc(const struct traffic_graph *graph, size_t from, size_t to, FILE *file)
+static void put_arc(const struct traffic_drawing *drawing, size_t from, size_t to, FILE *file)
 {
+    const struct traffic_graph *graph = &drawing->graph;
     const struct traffic *sent = &graph->sent[from * graph->count + to];
     double width = 0.5 + 6 * traffic_weight(sent->bytes, graph->most.bytes);
     struct point begin = place(graph, from, 0), end = place(graph, to, 0);
     struct point middle = bend(begin, end);
 
     fputs("<g class=\"arc\"><title>", file);
-    sent_text(graph, from, to, file);
+    sent_text(drawing, from, to, file);
     fputs("</title>", file);
     if (from == to) {
         struct point out = place(graph, from, -30);
@@ -203,12 +250,14 @@ static void put_name(const char *name, FILE *file)
     fputs("</title>", file);
 }
 
-static void put_node(const struct traffic_graph *graph, size_t node, FILE *file)
+static void put_node(const struct traffic_drawing *drawing, size_t node, FILE *file)
 {
+    const struct traffic_graph *graph = &drawing->graph;
     struct point at = place(graph, node, 0), name = place(graph, node, 16);
     const char *anchor = fabs(name.x - WIDTH / 2) < 30 ? "middle"
                          : name.x > WIDTH / 2          ? "start"
                                                        : "end";
+    char text[PARTY_TEXT_SIZE];
     bool silent = graph->nodes[node].traffic.messages == 0;
 
     fprintf(file,
@@ -216,7 +265,8 @@ static void put_node(const struct traffic_graph *graph, size_t node, FILE *file)
             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">",
             silent ? " silent" : "", at.x, at.y, name.x, name.y + (name.y > HEIGHT / 2 ? 9 : -1),
             anchor);
-    put_name(graph->nodes[node].name, file);
+    node_text(drawing, node, text);
+    put_name(text, file);
     fputs("</text>\n", file);
 }
 
@@ -239,8 +289,9 @@ static uint64_t label_limit(const struct traffic_graph *graph)
     return largest[GRAPH_LABELS - 1] > least ? largest[GRAPH_LABELS - 1] : least;
 }
 
-static void put_graph(const struct traffic_graph *graph, FILE *file)
+static void put_graph(const struct traffic_drawing *drawing, FILE *file)
 {
+    const struct traffic_graph *graph = &drawing->graph;
     size_t count = graph->count;
     uint64_t limit = label_limit(graph);
 
@@ -250,9 +301,9 @@ static void put_graph(const struct traffic_graph *graph, FILE *file)
             WIDTH, HEIGHT, WIDTH, HEIGHT);
     for (size_t i = 0; i < count * count; i++)
         if (graph->sent[i].messages > 0)
-            put_arc(graph, i / count, i % count, file);
+            put_arc(drawing, i / count, i % count, file);
     for (size_t i = 0; i < count; i++)
-        put_node(graph, i, file);
+        put_node(drawing, i, file);
     for (size_t i = 0; i < count * count; i++)
         if (graph->sent[i].bytes >= limit)
             put_arc_label(graph, i / count, i % count, file);
@@ -261,15 +312,7 @@ static void put_graph(const struct traffic_graph *graph, FILE *file)
 
 int html_process_graph(const struct report *report, FILE *file)
 {
-    struct traffic_graph graph;
-    int result = traffic_graph_make(report->communication, GRAPH_NODES, &graph);
-
-    if (result == 0) {
-        others_note(&graph, file);
-        put_graph(&graph, file);
-    }
-    traffic_graph_done(&graph);
-    return result;
+    return draw_traffic(report->communication, GRAPH_NODES, put_graph, file);
 }
 
 /* ---- parallelism ---- */

@@ -59,35 +59,7 @@ int report_find(const struct report *report, struct report_content *content);
 int report_tabulate(const struct report *report, struct report_content *content);
 void report_content_done(struct report_content *content);
 
-/* Adds a finding; sets `failed`. */
-void report_say(struct report_content *content, const char *topic, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Findings about work and who does it (report_load.c). Returns 0 or -ENOMEM. */
-int report_find_load(const struct report *report, struct report_content *content);
-
-/* ---- who sends to whom, as a graph (report_traffic.c) ---- */
-
-struct traffic_node {
-    const char *name;       /* party_text(); "others" */
-    struct traffic traffic; /* sent and received */
-};
-
-/* Nodes with heavy traffic between them stand near each other. */
-struct traffic_graph {
-    struct traffic_node *nodes;
-    size_t count;
-    struct traffic *sent; /* [count * count]: from row to column */
-    struct traffic most;  /* the greatest of `sent`, without others */
-    size_t others;        /* parties that share the last node; 0: there is no such node */
-    struct arena memory;
-};
-
-/* The `most` parties with most traffic, and one node of the others; processes without traffic are nodes, too. Returns
- * 0 or -ENOMEM; traffic_graph_done either way. */
-int traffic_graph_make(const struct communication *communication, size_t most,
-                       struct traffic_graph *graph);
-void traffic_graph_done(struct traffic_graph *graph);
+/* ---- drawings ---- */
 
 /* 0 to 1: how dark or wide it is drawn, by the root of its share, so that little is still seen. */
 double traffic_weight(uint64_t part, uint64_t most);
@@ -104,14 +76,5 @@ bool report_tells_row(const struct parallelism *parallelism, size_t row);
 /* "A = nginx[1], C = nginx[2]": who has the letters of a string; as many as have room. */
 #define REPORT_LETTERS_SIZE 1024
 void report_letters(const struct causality *causality, const char *string, char *text, size_t size);
-
-/* The strings of requests, the commonest first, which the caller frees; NULL: out of memory. */
-const struct causality_path **report_commonest(const struct causality *causality);
-
-/* Whether a row tells something: without delays step delay is step max, and step max is that of any assignment. */
-bool report_tells_row(const struct parallelism *parallelism, size_t row);
-
-/* The strings of requests, the commonest first, which the caller frees; NULL: out of memory. */
-const struct causality_path **report_commonest(const struct causality *causality);
 
 #endif

@@ -8,13 +8,13 @@
  *      Connections           dpm stats --by path
  *      Parallelism           dpm parallelism
  *      The longest path      dpm path
- *      Ways of requests      dpm causality
+ *      Paths of requests     dpm causality
  */
+#include "analysis/statistics/statistics_figures.h"
 #include "show/parallelism/critical_path_face.h"
 #include "show/parallelism/parallelism_face.h"
 #include "show/report/report_face.h"
-#include "show/statistics/statistics_face.h"
-#include "show/statistics/statistics_words.h"
+#include "show/statistics/results.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,6 +36,19 @@ static struct report_table *begin_table(struct report_content *content, enum rep
     return table;
 }
 
+/* A copy; NULL of NULL, and where there is no memory. */
+static const char *keep_text(struct report_content *content, const char *text)
+{
+    size_t size = text == NULL ? 0 : strlen(text) + 1;
+    char *copy = size == 0 ? NULL : arena_allocate(&content->memory, size);
+
+    if (copy != NULL)
+        memcpy(copy, text, size);
+    else if (text != NULL)
+        content->failed = true;
+    return copy;
+}
+
 static void add_row(struct report_content *content, struct report_table *table,
                     const char *const *cells)
 {
@@ -46,16 +59,8 @@ static void add_row(struct report_content *content, struct report_table *table,
         content->failed = true;
         return;
     }
-    for (size_t i = 0; i < table->column_count; i++) {
-        size_t size = strlen(cells[i]) + 1;
-        char *text = arena_allocate(&content->memory, size);
-        if (text == NULL) {
-            content->failed = true;
-            return;
-        }
-        memcpy(text, cells[i], size);
-        kept[i] = text;
-    }
+    for (size_t i = 0; i < table->column_count; i++)
+        kept[i] = keep_text(content, cells[i]);
     table->rows[table->row_count++].cells = kept;
 }
 
@@ -76,125 +81,41 @@ static void quantile_text(const struct histogram *times, double share, char text
         show_duration(histogram_quantile(times, share), text);
 }
 
-static void sum_text(const struct histogram *times, char text[UNIT_SIZE])
+/* ---- communication: tables that results.c describes ---- */
+
+static int fill_results(const struct communication *communication, struct report_content *content,
+                        const struct result_table *from, const struct result_view *view)
 {
-    if (histogram_bars(times) == 0)
-        strcpy(text, "-");
-    else
-        show_duration(histogram_sum(times), text);
-}
+    size_t size = view->columns * sizeof(*view->headings);
+    struct table_column *columns = arena_allocate(&content->memory, size);
+    struct result_line line;
 
-/* ---- communication ---- */
-
-static int add_processes(const struct communication *communication, struct report_content *content)
-{
-    static const struct table_column columns[] = {
-        {"PROCESS", false}, {"CREATED BY", false}, {"CPU TIME", true}, {"%", true},
-        {"SENT", true},     {"BYTES SENT", true},  {"RECEIVED", true}, {"BYTES RECEIVED", true},
-    };
-    struct report_table *table =
-        begin_table(content, REPORT_COMMUNICATION, "Processes", "dpm stats --all --sort cpu",
-                    columns, ARRAY_SIZE(columns));
-    const struct communication_process **rows = ordered_processes(communication, ORDER_CPU);
-    size_t shown = first_rows(content, table, communication->process_count);
-    char name[PROCESS_TEXT_SIZE], parent[PROCESS_TEXT_SIZE], cpu[UNIT_SIZE], share[UNIT_SIZE];
-    struct traffic_text sent, received;
-
-    if (rows == NULL)
+    if (columns == NULL)
         return -ENOMEM;
+    for (size_t i = 0; i < view->columns; i++)
+        columns[i] = (struct table_column){keep_text(content, view->headings[i].heading),
+                                           view->headings[i].figures};
+    struct report_table *table =
+        begin_table(content, REPORT_COMMUNICATION, from->title, from->more, columns, view->columns);
+    size_t shown = first_rows(content, table, view->count);
     for (size_t i = 0; i < shown; i++) {
-        process_text(communication, (uint32_t)(rows[i] - communication->processes), name);
-        strcpy(parent, "-");
-        if (rows[i]->parent != NO_PROCESS)
-            process_text(communication, rows[i]->parent, parent);
-        show_duration(rows[i]->cpu, cpu);
-        show_percent(rows[i]->cpu, communication->cpu, share);
-        traffic_text(&rows[i]->sent, &sent);
-        traffic_text(&rows[i]->received, &received);
-        add_row(content, table,
-                (const char *[]){name, parent, cpu, share, sent.messages, sent.bytes,
-                                 received.messages, received.bytes});
+        result_view_line(view, communication, i, &line);
+        add_row(content, table, line.cells);
     }
-    free(rows);
     return 0;
 }
 
-static int add_pairs(const struct communication *communication, struct report_content *content)
+static int add_results(const struct communication *communication, enum result_kind_id id,
+                       struct report_content *content)
 {
-    static const struct table_column columns[] = {
-        {"FROM", false},           {"TO", false},   {"MESSAGES", true},
-        {"BYTES", true},           {"%", true},     {"RECEIVER WAITED", true},
-        {"MESSAGES WAITED", true}, {"LATE", false},
-    };
-    struct report_table *table =
-        begin_table(content, REPORT_COMMUNICATION, "Who sent to whom", "dpm stats --all --by pair",
-                    columns, ARRAY_SIZE(columns));
-    const struct communication_pair **rows = ordered_pairs(communication, ORDER_BYTES);
-    size_t shown = first_rows(content, table, communication->pair_count);
-    char from[PARTY_TEXT_SIZE], to[PARTY_TEXT_SIZE], share[UNIT_SIZE], waits[2][UNIT_SIZE];
-    struct traffic_text sent;
+    const struct result_kind *kind = &result_kinds[id];
+    struct result_view view;
+    int result = result_view_open(&view, kind, &kind->report, communication, kind->report.order);
 
-    if (rows == NULL)
-        return -ENOMEM;
-    for (size_t i = 0; i < shown; i++) {
-        party_text(communication, &rows[i]->from, from);
-        party_text(communication, &rows[i]->to, to);
-        traffic_text(&rows[i]->sent, &sent);
-        show_percent(rows[i]->sent.bytes, communication->local.bytes + communication->remote.bytes,
-                     share);
-        sum_text(&rows[i]->times.of[TIME_RECEIVER_WAIT], waits[0]);
-        sum_text(&rows[i]->times.of[TIME_MESSAGE_WAIT], waits[1]);
-        const char *late = pair_waited(rows[i]) == 0 ? "-"
-                           : sender_is_late(rows[i]) ? "the sender"
-                                                     : "the receiver";
-        add_row(
-            content, table,
-            (const char *[]){from, to, sent.messages, sent.bytes, share, waits[0], waits[1], late});
-    }
-    free(rows);
-    return 0;
-}
-
-static int add_paths(const struct communication *communication, struct report_content *content)
-{
-    static const struct table_column columns[] = {
-        {"PATH", false},          {"LOCAL", false},     {"REMOTE", false}, {"BYTES SENT", true},
-        {"BYTES RECEIVED", true}, {"ANSWER P50", true}, {"P99", true},     {"RTT", true},
-        {"SENT AGAIN", true},
-    };
-    struct report_table *table =
-        begin_table(content, REPORT_COMMUNICATION, "Connections", "dpm stats --all --by path",
-                    columns, ARRAY_SIZE(columns));
-    const struct communication_path **rows = ordered_paths(communication, ORDER_BYTES);
-    size_t shown = first_rows(content, table, communication->path_count);
-    char ends[2][END_TEXT_SIZE], cells[4][UNIT_SIZE];
-    struct traffic_text sent, received;
-
-    if (rows == NULL)
-        return -ENOMEM;
-    for (size_t i = 0; i < shown; i++) {
-        const struct histogram *of = rows[i]->times.of;
-        const struct histogram *answers =
-            histogram_bars(&of[TIME_REQUEST]) > 0 ? &of[TIME_REQUEST] : &of[TIME_RESPONSE];
-        const struct network *network = &rows[i]->network;
-        end_text(communication, &rows[i]->ends[0], rows[i]->local, ends[0]);
-        end_text(communication, &rows[i]->ends[1], rows[i]->remote, ends[1]);
-        traffic_text(&rows[i]->sent, &sent);
-        traffic_text(&rows[i]->received, &received);
-        quantile_text(answers, 0.5, cells[0]);
-        quantile_text(answers, 0.99, cells[1]);
-        strcpy(cells[2], "-");
-        strcpy(cells[3], "-");
-        if (network->known) {
-            show_duration(network->round_trip, cells[2]);
-            show_count(network->retransmitted, cells[3]);
-        }
-        add_row(content, table,
-                (const char *[]){path_kind_name(rows[i]->kind), ends[0], ends[1], sent.bytes,
-                                 received.bytes, cells[0], cells[1], cells[2], cells[3]});
-    }
-    free(rows);
-    return 0;
+    if (result == 0)
+        result = fill_results(communication, content, &kind->report, &view);
+    result_view_close(&view);
+    return result;
 }
 
 /* ---- parallelism and the longest path ---- */
@@ -239,30 +160,18 @@ static void add_parallelism(const struct parallelism_runs *runs, struct report_c
 
 static int add_path(const struct critical_path *path, struct report_content *content)
 {
-    static const struct table_column columns[] = {
-        {"PROCESS", false},    {"CPU ON PATH", true},  {"% OF PATH", true},
-        {"WAITS ON IT", true}, {"% OF ITS CPU", true}, {"SLACK", true},
-    };
-    struct report_table *table = begin_table(content, REPORT_PATH, "The longest path",
-                                             "dpm path --all", columns, ARRAY_SIZE(columns));
+    struct report_table *table =
+        begin_table(content, REPORT_PATH, "The longest path", "dpm path --all",
+                    critical_process_columns, CRITICAL_PROCESS_COLUMNS);
     uint32_t *order = critical_order_processes(path);
     size_t shown = first_rows(content, table, path->parallelism->process_count);
-    char name[PROCESS_NAME_SIZE], cells[5][UNIT_SIZE];
+    struct critical_row row;
 
     if (order == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < shown; i++) {
-        const struct critical_process *process = &path->processes[order[i]];
-        critical_process_text(path, order[i], name);
-        show_duration(process->cpu, cells[0]);
-        show_percent(process->cpu, path->longest, cells[1]);
-        show_duration(process->outside, cells[2]);
-        show_percent(process->cpu, path->parallelism->processes[order[i]].cpu, cells[3]);
-        strcpy(cells[4], "-");
-        if (process->has_slack)
-            show_duration(process->slack, cells[4]);
-        add_row(content, table,
-                (const char *[]){name, cells[0], cells[1], cells[2], cells[3], cells[4]});
+        critical_process_row(path, order[i], &row);
+        add_row(content, table, row.cells);
     }
     free(order);
     return 0;
@@ -270,25 +179,17 @@ static int add_path(const struct critical_path *path, struct report_content *con
 
 static void add_procedures(const struct critical_path *path, struct report_content *content)
 {
-    static const struct table_column columns[] = {
-        {"PROCESS", false},
-        {"UP TO A CALL IN", false},
-        {"CPU ON PATH", true},
-        {"% OF PATH", true},
-    };
-    char process[PROCESS_NAME_SIZE], name[CRITICAL_PROCEDURE_TEXT], cells[2][UNIT_SIZE];
+    struct critical_row row;
 
     if (path->procedure_count == 0)
         return;
-    struct report_table *table = begin_table(content, REPORT_PATH, "Procedures on the longest path",
-                                             "dpm path --all", columns, ARRAY_SIZE(columns));
+    struct report_table *table =
+        begin_table(content, REPORT_PATH, "Procedures on the longest path", "dpm path --all",
+                    critical_procedure_columns, CRITICAL_PROCEDURE_COLUMNS);
     size_t shown = first_rows(content, table, path->procedure_count);
     for (size_t i = 0; i < shown; i++) {
-        critical_process_text(path, path->procedures[i].process, process);
-        critical_procedure_text(&path->procedures[i], name, sizeof(name));
-        show_duration(path->procedures[i].cpu, cells[0]);
-        show_percent(path->procedures[i].cpu, path->longest, cells[1]);
-        add_row(content, table, (const char *[]){process, name, cells[0], cells[1]});
+        critical_procedure_row(path, &path->procedures[i], &row);
+        add_row(content, table, row.cells);
     }
 }
 
@@ -300,9 +201,9 @@ static int add_requests(const struct causality *causality, struct report_content
         {"STRING", false}, {"COUNT", true}, {"%", true},        {"P50", true},
         {"P99", true},     {"MAX", true},   {"LETTERS", false},
     };
-    struct report_table *table = begin_table(content, REPORT_REQUESTS, "Ways that requests took",
+    struct report_table *table = begin_table(content, REPORT_REQUESTS, "Paths of requests",
                                              "dpm causality --all", columns, ARRAY_SIZE(columns));
-    const struct causality_path **rows = report_commonest(causality);
+    const struct causality_path **rows = causality_commonest(causality);
     size_t shown = first_rows(content, table, causality->path_count);
     char cells[5][UNIT_SIZE], letters[REPORT_LETTERS_SIZE];
     uint64_t all = 0;
@@ -328,12 +229,11 @@ static int add_requests(const struct causality *causality, struct report_content
 
 int report_tabulate(const struct report *report, struct report_content *content)
 {
-    int result = add_processes(report->communication, content);
+    int result = 0;
 
-    if (result == 0)
-        result = add_pairs(report->communication, content);
-    if (result == 0)
-        result = add_paths(report->communication, content);
+    for (unsigned id = 0; id < RESULT_KINDS && result == 0; id++)
+        if (result_kinds[id].report.keys != NULL)
+            result = add_results(report->communication, (enum result_kind_id)id, content);
     if (result == 0 && report->parallelism != NULL)
         add_parallelism(report->parallelism, content);
     if (result == 0 && report->path != NULL)

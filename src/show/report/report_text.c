@@ -134,6 +134,27 @@ int show_report_text(const struct report *report, FILE *file)
     return result;
 }
 
+/* ---- at the end of a recording ---- */
+
+int show_recorded(const struct report *report, FILE *file)
+{
+    const struct show_options options = {0};
+    bool all = report->path != NULL && report->causality != NULL;
+
+    print_statistics_heading(report->communication, file, &options);
+    print_title(file, "What was found");
+    int result = show_report_findings(report, file);
+    if (result > 0)
+        print_where_more_is(
+            file, all ? "more of it" : "parallelism, the longest path, waits and requests",
+            "dpm report", report->traces);
+    if (result >= 0)
+        result = print_statistics_tables(report->communication, file, &options);
+    if (result == 0 && !ferror(file))
+        print_statistics_grounds(report->communication, file);
+    return result;
+}
+
 /* ---- JSON ---- */
 
 static json_t *findings_json(const struct report_content *content)

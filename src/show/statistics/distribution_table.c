@@ -1,99 +1,85 @@
 /* SPDX-License-Identifier: MIT */
-/* distribution_table.c: how times and sizes are distributed, and messages over time, for people. See
- * statistics_face.h. */
+/*
+ * distribution_table.c: how times and sizes are distributed, and messages over time, for people. See statistics_face.h.
+ *
+ *      PROCESS    METRIC       COUNT    MEAN     P50 ...      Service time, server[12]
+ *      server[12] service time 1,024 41.2 us 38.9 us             FROM      TO COUNT
+ *      server[12] receive wait   998 1.02 ms  998 us          32.0 us 63.9 us 1,000 ##########
+ *                                                             64.0 us  127 us    24
+ */
+#include "show/statistics/results.h"
 #include "show/statistics/statistics_face.h"
-#include "show/statistics/statistics_words.h"
-#include "show/text/table.h"
 #include "show/text/terminal.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- how long answers take, and waits ---- */
+/* ---- times of each row, a line each ---- */
 
-static const char *const what_takes_time[TIME_KINDS] = {
-    [TIME_RESPONSE] = "answers",
-    [TIME_REQUEST] = "waits for answers",
-    [TIME_MESSAGE_WAIT] = "lets messages wait",
-    [TIME_RECEIVER_WAIT] = "waits for messages",
-    [TIME_SENDER_BLOCKED] = "waits for room",
-    [TIME_DELIVERY] = "is reached",
-};
+static const enum result_part columns_of_times[] = {PART_COUNT, PART_MEAN, PART_P50,
+                                                    PART_P90,   PART_P99,  PART_MAX};
 
-static bool has_times(const void *row)
+#define TIMES_COLUMNS (2 + ARRAY_SIZE(columns_of_times)) /* the row, what was measured, its parts */
+
+static bool is_time(const struct result_column *column)
 {
-    const struct communication_process *process = row;
-
-    for (unsigned kind = 0; kind < TIME_KINDS; kind++)
-        if (histogram_bars(&process->times.of[kind]) > 0)
-            return true;
-    return false;
+    return column->unit == RESULT_TIMES && (column->flags & RESULT_PEOPLE) == 0;
 }
 
-void distribution_text(const struct histogram *values, void (*show)(uint64_t, char[UNIT_SIZE]),
-                       char cells[DISTRIBUTION_CELLS][UNIT_SIZE])
+static int add_time(struct table *table, const char *name, const struct result_column *column,
+                    const struct communication *communication, const void *row)
 {
-    uint64_t count = histogram_count(values);
+    const char *cells[TIMES_COLUMNS] = {name};
+    char words[HEADING_SIZE], texts[ARRAY_SIZE(columns_of_times)][CELL_SIZE];
+    struct result_value value;
 
-    for (size_t i = 0; i < DISTRIBUTION_CELLS; i++)
-        strcpy(cells[i], "-");
-    if (count == 0)
-        return;
-    show(histogram_sum(values) / count, cells[0]);
-    show(histogram_quantile(values, 0.5), cells[1]);
-    show(histogram_quantile(values, 0.9), cells[2]);
-    show(histogram_quantile(values, 0.99), cells[3]);
-    show(histogram_max(values), cells[4]);
+    result_words(column, words);
+    cells[1] = words;
+    for (size_t i = 0; i < ARRAY_SIZE(columns_of_times); i++) {
+        struct result_cell cell = {column, columns_of_times[i]};
+        result_cell_value(&cell, communication, row, &value);
+        if (!value.known)
+            return 0;
+        result_text(&cell, communication, row, &value, texts[i]);
+        cells[2 + i] = texts[i];
+    }
+    return table_add(table, cells);
 }
 
-static int add_row(struct table *table, const char *name, const char *what,
-                   const struct histogram *times)
+static int add_times(struct table *table, const struct result_kind *kind, const char *name,
+                     const struct communication *communication, const void *row)
 {
-    char count[UNIT_SIZE];
-    char cells[DISTRIBUTION_CELLS][UNIT_SIZE];
-
-    if (histogram_count(times) == 0)
-        return 0;
-    show_count(histogram_count(times), count);
-    distribution_text(times, show_duration, cells);
-    return table_add(table, (const char *[]){name, what, count, cells[0], cells[1], cells[2],
-                                             cells[3], cells[4]});
-}
-
-/* A row for each kind of time. */
-static int add_process(struct table *table, const struct communication *communication,
-                       const void *row)
-{
-    const struct communication_process *process = row;
-    char name[PROCESS_TEXT_SIZE];
     int result = 0;
 
-    process_text(communication, (uint32_t)(process - communication->processes), name);
-    for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++)
-        result = add_row(table, name, what_takes_time[kind], &process->times.of[kind]);
+    for (size_t i = 0; i < kind->column_count && result == 0; i++)
+        if (is_time(&kind->columns[i]))
+            result = add_time(table, name, &kind->columns[i], communication, row);
     return result;
 }
 
-int print_answer_table(const struct communication *communication, FILE *file,
-                       const struct show_options *options)
+int print_times_table(const struct result_kind *kind, const struct result_view *view, size_t shown,
+                      const char *title, const struct communication *communication, FILE *file)
 {
     const struct table_column columns[] = {
-        {communication->by == BY_PROCESS ? "PROCESS" : "GROUP", false},
-        {"DOES", false},
-        {"COUNT", true},
-        {"MEAN", true},
-        {"P50", true},
-        {"P90", true},
-        {"P99", true},
-        {"MAX", true},
+        view->headings[0], {"METRIC", false}, {"COUNT", true}, {"MEAN", true},
+        {"P50", true},     {"P90", true},     {"P99", true},   {"MAX", true},
     };
-    const struct chosen_table chosen = {"How long it takes", columns, ARRAY_SIZE(columns),
-                                        has_times, add_process};
+    struct result_line line;
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
-    return print_chosen_table(&chosen, communication,
-                              (const void **)ordered_processes(communication, options->order),
-                              communication->process_count, file, options);
+    for (size_t i = 0; i < shown && result == 0; i++) {
+        result_view_line(view, communication, i, &line);
+        result = add_times(&table, kind, line.cells[0], communication, view->rows[i]);
+    }
+    if (result == 0 && !table_is_empty(&table)) {
+        print_title(file, title);
+        result = table_print(&table, file);
+    }
+    table_done(&table);
+    return result;
 }
 
 /* ---- over time ---- */
@@ -108,32 +94,57 @@ static size_t bar_width(FILE *file, size_t before)
     return room == 0 || room >= before + BAR_WIDTH ? BAR_WIDTH : room > before ? room - before : 1;
 }
 
-int print_interval_table(const struct communication *communication, FILE *file)
+static uint64_t most_in_interval(const struct communication *communication)
 {
-    const struct table_column columns[] = {
-        {"TIME", true}, {"MESSAGES", true}, {"BYTES", true}, {"", false}};
-    size_t longest = bar_width(file, BAR_WIDTH - 1);
     uint64_t most = 1;
-    struct table table;
-    char title[2 * UNIT_SIZE];
-    char every[UNIT_SIZE];
-    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
     for (size_t i = 0; i < communication->interval_count; i++)
         if (communication->intervals[i].bytes > most)
             most = communication->intervals[i].bytes;
-    for (size_t i = 0; result == 0 && i < communication->interval_count; i++) {
-        const struct traffic *sent = &communication->intervals[i];
-        char time[UNIT_SIZE];
-        char bar[BAR_WIDTH + 1];
-        struct traffic_text text;
-        size_t width = (size_t)(show_share(sent->bytes, most) * (double)longest + 0.5);
-        memset(bar, '#', width);
-        bar[width] = '\0';
-        show_duration(i * communication->interval, time);
-        traffic_text(sent, &text);
-        result = table_add(&table, (const char *[]){time, text.messages, text.bytes, bar});
+    return most;
+}
+
+#define BAR_TEXT_SIZE (BAR_WIDTH + 1)
+
+static void bar_text(uint64_t amount, uint64_t most, size_t longest, char text[BAR_TEXT_SIZE])
+{
+    size_t width = (size_t)(show_share(amount, most) * (double)longest + 0.5);
+
+    memset(text, '#', width);
+    text[width] = '\0';
+}
+
+static int add_intervals(struct table *table, const struct result_view *view,
+                         const struct communication *communication, FILE *file)
+{
+    size_t longest = bar_width(file, BAR_WIDTH - 1);
+    uint64_t most = most_in_interval(communication);
+    struct result_line line;
+    char bar[BAR_TEXT_SIZE];
+    int result = 0;
+
+    for (size_t i = 0; i < view->count && result == 0; i++) {
+        result_view_line(view, communication, i, &line);
+        bar_text(communication->intervals[i].bytes, most, longest, bar);
+        line.cells[view->columns] = bar;
+        result = table_add(table, line.cells);
     }
+    return result;
+}
+
+int print_interval_table(const struct communication *communication, FILE *file)
+{
+    const struct result_kind *kind = &result_kinds[RESULTS_INTERVALS];
+    char title[2 * UNIT_SIZE], every[UNIT_SIZE];
+    struct result_view view;
+    struct table table = {0};
+    int result = result_view_open(&view, kind, &kind->tables[0], communication, ORDER_BYTES);
+
+    view.headings[view.columns] = (struct table_column){"", false};
+    if (result == 0)
+        result = table_init(&table, file, view.headings, view.columns + 1);
+    if (result == 0)
+        result = add_intervals(&table, &view, communication, file);
     if (result == 0) {
         show_duration(communication->interval, every);
         snprintf(title, sizeof(title), "Sent in each %s", every);
@@ -141,177 +152,132 @@ int print_interval_table(const struct communication *communication, FILE *file)
         result = table_print(&table, file);
     }
     table_done(&table);
+    result_view_close(&view);
     return result;
 }
 
 /* ---- histograms ---- */
 
-/* How wide the columns before the bars are: those of several histograms are alike where there is room. */
-struct bar_columns {
-    int value;
-    int count;
-};
-
-static void widen(int *width, const char *text)
+static uint64_t most_in_bar(const struct histogram *histogram)
 {
-    if ((int)strlen(text) > *width)
-        *width = (int)strlen(text);
-}
-
-static struct bar_columns measure_bars(const struct histogram *histogram, FILE *file,
-                                       void (*show)(uint64_t, char[UNIT_SIZE]))
-{
-    size_t room = terminal_width(file);
-    struct bar_columns columns = {10, 12};
-    char text[UNIT_SIZE];
-
-    if (room > 0 && room < 2 * BAR_WIDTH)
-        columns = (struct bar_columns){0, 0};
-    for (unsigned i = 0; i < histogram_bars(histogram); i++) {
-        struct histogram_bar bar = histogram_bar(histogram, i);
-        show(bar.from, text);
-        widen(&columns.value, text);
-        show(bar.to, text);
-        widen(&columns.value, text);
-        show_count(bar.count, text);
-        widen(&columns.count, text);
-    }
-    return columns;
-}
-
-static void print_bars(const struct histogram *histogram, FILE *file,
-                       void (*show)(uint64_t, char[UNIT_SIZE]))
-{
-    struct bar_columns columns = measure_bars(histogram, file, show);
-    size_t before = strlen("   -   ") + (size_t)(2 * columns.value + columns.count);
-    size_t longest = bar_width(file, before);
     uint64_t most = 1;
 
     for (unsigned i = 0; i < histogram_bars(histogram); i++)
         if (histogram_bar(histogram, i).count > most)
             most = histogram_bar(histogram, i).count;
-    for (unsigned i = 0; i < histogram_bars(histogram); i++) {
+    return most;
+}
+
+static int add_bars(struct table *table, const struct histogram *histogram, FILE *file,
+                    void (*show)(uint64_t, char[UNIT_SIZE]))
+{
+    size_t longest = bar_width(file, BAR_WIDTH - 1);
+    uint64_t most = most_in_bar(histogram);
+    char from[UNIT_SIZE], to[UNIT_SIZE], count[UNIT_SIZE], text[BAR_TEXT_SIZE];
+    int result = 0;
+
+    for (unsigned i = 0; i < histogram_bars(histogram) && result == 0; i++) {
         struct histogram_bar bar = histogram_bar(histogram, i);
-        char from[UNIT_SIZE];
-        char to[UNIT_SIZE];
-        char count[UNIT_SIZE];
         show(bar.from, from);
         show(bar.to, to);
         show_count(bar.count, count);
-        fprintf(file, "  %*s - %-*s %*s ", columns.value, from, columns.value, to, columns.count,
-                count);
-        for (unsigned width = (unsigned)(show_share(bar.count, most) * (double)longest + 0.5);
-             width > 0; width--)
-            fputc('#', file);
-        fputc('\n', file);
+        bar_text(bar.count, most, longest, text);
+        result = table_add(table, (const char *[]){from, to, count, text});
     }
+    return result;
 }
 
 #define MOST_HISTOGRAMS 10
 
-/* Of the first rows: bars of few octaves are easier to look at than 160. */
+/* Bars of few octaves are easier to look at than 160. */
 static int print_histogram(const struct histogram *values, FILE *file, const char *title,
                            void (*show)(uint64_t, char[UNIT_SIZE]))
 {
+    static const struct table_column columns[] = {
+        {"FROM", true}, {"TO", true}, {"COUNT", true}, {"", false}};
     struct histogram coarse = {0};
+    struct table table = {0};
 
     if (histogram_bars(values) == 0)
         return 0;
     int result = histogram_merge(&coarse, values, HISTOGRAM_SOME);
+    if (result == 0)
+        result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    if (result == 0)
+        result = add_bars(&table, &coarse, file, show);
     if (result == 0) {
         print_title(file, title);
-        print_bars(&coarse, file, show);
+        result = table_print(&table, file);
     }
+    table_done(&table);
     histogram_done(&coarse);
     return result;
 }
 
-/* What each kind of time is, of those between two. */
-static const char *const what_is_timed[TIME_KINDS] = {
-    [TIME_RESPONSE] = "Answers",
-    [TIME_REQUEST] = "Waits for answers",
-    [TIME_MESSAGE_WAIT] = "Messages wait",
-    [TIME_RECEIVER_WAIT] = "Waits for messages",
-    [TIME_SENDER_BLOCKED] = "Waits for room",
-    [TIME_DELIVERY] = "Delivery",
-};
+#define ROW_NAME_SIZE (2 * CELL_SIZE)
 
-#define TITLE_SIZE (2 * END_TEXT_SIZE + UNIT_SIZE)
-
-static int print_times_between(const struct times *times, const char *from, const char *to,
-                               FILE *file)
+/* "server[12]", "client[7] to server[12]". */
+static void row_name(const struct result_kind *kind, const struct communication *communication,
+                     const void *row, char name[ROW_NAME_SIZE])
 {
-    char title[TITLE_SIZE];
+    struct result_value value;
+    char text[CELL_SIZE];
+    size_t length = 0;
+
+    for (size_t i = 0; i < kind->column_count; i++) {
+        struct result_cell cell = {&kind->columns[i], PART_ALL};
+        if ((cell.column->flags & RESULT_NAMES) == 0 || cell.column->unit == RESULT_JSON ||
+            cell.column->unit == RESULT_TEXT)
+            continue;
+        result_value(cell.column, communication, row, &value);
+        result_text(&cell, communication, row, &value, text);
+        length += (size_t)snprintf(name + length, ROW_NAME_SIZE - length, "%s%s",
+                                   length == 0 ? "" : " to ", text);
+    }
+}
+
+/* All that is distributed in a row. */
+static int print_row_bars(const struct result_kind *kind, const struct communication *communication,
+                          const void *row, FILE *file)
+{
+    char name[ROW_NAME_SIZE], words[HEADING_SIZE], title[ROW_NAME_SIZE + 2 * HEADING_SIZE];
+    struct result_value value;
     int result = 0;
 
-    for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++) {
-        snprintf(title, sizeof(title), "%s, %s to %s", what_is_timed[kind], from, to);
-        result = print_histogram(&times->of[kind], file, title, show_duration);
+    row_name(kind, communication, row, name);
+    for (size_t i = 0; i < kind->column_count && result == 0; i++) {
+        const struct result_column *column = &kind->columns[i];
+        if (!is_time(column) && column->unit != RESULT_SIZES)
+            continue;
+        result_value(column, communication, row, &value);
+        result_words(column, words);
+        snprintf(title, sizeof(title), "%c%s, %s", toupper(words[0]), words + 1, name);
+        result = print_histogram(value.object, file, title,
+                                 is_time(column) ? show_duration : show_bytes);
     }
     return result;
 }
 
-static int print_process_bars(const struct communication *communication,
-                              const struct communication_process *process, FILE *file)
+static int print_bars_of(const struct result_kind *kind, const struct communication *communication,
+                         FILE *file, const struct show_options *options)
 {
-    char title[TITLE_SIZE];
-    char name[PROCESS_TEXT_SIZE];
+    const void **rows = result_order(kind, communication, options->order);
+    size_t count = result_rows(kind, communication);
+    int result = rows == NULL ? -ENOMEM : 0;
 
-    process_text(communication, (uint32_t)(process - communication->processes), name);
-    snprintf(title, sizeof(title), "Sizes of what %s sends", name);
-    int result = print_histogram(&process->sizes, file, title, show_bytes);
-    for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++) {
-        snprintf(title, sizeof(title), "%s %s", name, what_takes_time[kind]);
-        result = print_histogram(&process->times.of[kind], file, title, show_duration);
-    }
+    for (size_t i = 0; result == 0 && i < count && i < MOST_HISTOGRAMS; i++)
+        result = print_row_bars(kind, communication, rows[i], file);
+    free(rows);
     return result;
-}
-
-static int print_pair_bars(const struct communication *communication,
-                           const struct communication_pair *pair, FILE *file)
-{
-    char title[TITLE_SIZE];
-    char from[PARTY_TEXT_SIZE];
-    char to[PARTY_TEXT_SIZE];
-
-    party_text(communication, &pair->from, from);
-    party_text(communication, &pair->to, to);
-    snprintf(title, sizeof(title), "Sizes, %s to %s", from, to);
-    int result = print_histogram(&pair->sizes, file, title, show_bytes);
-    return result < 0 ? result : print_times_between(&pair->times, from, to, file);
-}
-
-static int print_path_bars(const struct communication *communication,
-                           const struct communication_path *path, FILE *file)
-{
-    char title[TITLE_SIZE];
-    char local[END_TEXT_SIZE];
-    char remote[END_TEXT_SIZE];
-
-    end_text(communication, &path->ends[0], path->local, local);
-    end_text(communication, &path->ends[1], path->remote, remote);
-    snprintf(title, sizeof(title), "Sizes between %s and %s", local, remote);
-    int result = print_histogram(&path->sizes, file, title, show_bytes);
-    return result < 0 ? result : print_times_between(&path->times, local, remote, file);
 }
 
 int print_histogram_bars(const struct communication *communication, FILE *file,
                          const struct show_options *options)
 {
-    const struct communication_process **processes =
-        ordered_processes(communication, options->order);
-    const struct communication_pair **pairs = ordered_pairs(communication, options->order);
-    const struct communication_path **paths = ordered_paths(communication, options->order);
-    int result = processes == NULL || pairs == NULL || paths == NULL ? -ENOMEM : 0;
+    int result = 0;
 
-    for (size_t i = 0; result == 0 && i < communication->process_count && i < MOST_HISTOGRAMS; i++)
-        result = print_process_bars(communication, processes[i], file);
-    for (size_t i = 0; result == 0 && i < communication->pair_count && i < MOST_HISTOGRAMS; i++)
-        result = print_pair_bars(communication, pairs[i], file);
-    for (size_t i = 0; result == 0 && i < communication->path_count && i < MOST_HISTOGRAMS; i++)
-        result = print_path_bars(communication, paths[i], file);
-    free(processes);
-    free(pairs);
-    free(paths);
+    for (size_t i = 0; i < RESULT_KINDS && result == 0; i++)
+        if (result_kinds[i].histograms != NULL)
+            result = print_bars_of(&result_kinds[i], communication, file, options);
     return result;
 }

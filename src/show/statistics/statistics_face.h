@@ -13,6 +13,10 @@ int show_statistics_json(const struct communication *communication, FILE *file,
 int show_statistics_csv(const struct communication *communication, FILE *file,
                         const struct show_options *options);
 
+/* The tables alone, without heading and grounds. Returns 0 or -ENOMEM. */
+int print_statistics_tables(const struct communication *communication, FILE *file,
+                            const struct show_options *options);
+
 /* ---- statistics_grounds.c ---- */
 
 /* What was recorded, one line; and what the result rests on, a paragraph each. */
@@ -22,82 +26,17 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
 
 /* ---- distribution_table.c; return 0 or -ENOMEM ---- */
 
-/* How long answers and waits take, by process; nothing where nothing did. */
-int print_answer_table(const struct communication *communication, FILE *file,
-                       const struct show_options *options);
-
-/* What was sent in each stretch of time. */
+/* What was sent in each interval. */
 int print_interval_table(const struct communication *communication, FILE *file);
 
 /* Sizes and times of the first rows, as bars. */
 int print_histogram_bars(const struct communication *communication, FILE *file,
                          const struct show_options *options);
 
-#define DISTRIBUTION_CELLS 5 /* MEAN, P50, P90, P99, MAX */
-
-/* Of no values each is "-". */
-void distribution_text(const struct histogram *values, void (*show)(uint64_t, char[UNIT_SIZE]),
-                       char cells[DISTRIBUTION_CELLS][UNIT_SIZE]);
-
-/* ---- rate_table.c; return 0 or -ENOMEM ---- */
-
-/* Rates and sizes of messages: of processes or groups, and of what else is shown alone. Nothing where they are not
- * asked for, or there are no messages. */
-int print_process_rates(const struct communication *communication, FILE *file,
-                        const struct show_options *options);
-int print_pair_rates(const struct communication *communication, FILE *file,
-                     const struct show_options *options);
-int print_path_rates(const struct communication *communication, FILE *file,
-                     const struct show_options *options);
-
-/* ---- chosen_table.c ---- */
-
-/* A table of those rows that have something to show in it. */
-struct chosen_table {
-    const char *title;
-    const struct table_column *columns;
-    size_t column_count;
-    bool (*has)(const void *row);
-    int (*add)(struct table *table, const struct communication *communication, const void *row);
-};
-
-/* Prints it, or nothing if no row has; frees `rows` (NULL: out of memory). Returns 0 or -ENOMEM. */
-int print_chosen_table(const struct chosen_table *chosen, const struct communication *communication,
-                       const void **rows, size_t count, FILE *file,
-                       const struct show_options *options);
-
-/* ---- waiting_table.c; return 0 or -ENOMEM ---- */
-
-/* Messages in the queues of processes; who waits for whom. Nothing where nobody has received, or it is not known. */
-int print_queue_table(const struct communication *communication, FILE *file,
-                      const struct show_options *options);
-int print_late_table(const struct communication *communication, FILE *file,
-                     const struct show_options *options);
-
-/* Where messages wait, and who for them. */
-int print_path_wait_table(const struct communication *communication, FILE *file,
-                          const struct show_options *options);
-
 /* ---- statistics_order.c: rows in the order that was asked for ---- */
 
-/* Each returns pointers to all rows, in order, that the caller frees; NULL: out of memory. */
+/* Each returns pointers to all rows, in order, which the caller frees; NULL: out of memory. */
 const struct communication_process **ordered_processes(const struct communication *communication,
                                                        enum show_order order);
-const struct communication_pair **ordered_pairs(const struct communication *communication,
-                                                enum show_order order);
-const struct communication_path **ordered_paths(const struct communication *communication,
-                                                enum show_order order);
-
-/* Those whose receivers or messages have waited longest first, whatever order was asked for. */
-const struct communication_pair **pairs_by_wait(const struct communication *communication);
-
-/* ns: the receiver for messages, and messages, or the sender without room, for the receiver. */
-uint64_t pair_waited(const struct communication_pair *pair);
-
-/* Of these two the sender waited longer. */
-bool sender_is_blocked(const struct communication_pair *pair);
-
-/* Of a pair that waited: its receiver has, rather than its messages or its sender. */
-bool sender_is_late(const struct communication_pair *pair);
 
 #endif

@@ -55,70 +55,24 @@ static void print_where(const struct communication *communication, FILE *file)
 /* A row may be many connections, and what has ended looks like what lives. */
 static void print_connections(const struct communication *communication, FILE *file)
 {
-    char all[COUNTED_SIZE], text[2][UNIT_SIZE];
+    char all[COUNTED_SIZE], ended[UNIT_SIZE];
 
-    if (communication->ended == 0 && communication->reused == 0)
+    if (communication->ended == 0)
         return;
     show_counted(communication->connections, "connection", all);
-    show_count(communication->ended, text[0]);
-    show_count(communication->reused, text[1]);
-    fprintf(file, "\n%s, %s of them ended", all, text[0]);
-    if (communication->reused > 0)
-        fprintf(file, ", %s with addresses and ports that an earlier one had", text[1]);
-    fputs(".\n", file);
+    show_count(communication->ended, ended);
+    fprintf(file, "\n%s, %s of them ended.\n", all, ended);
 }
 
-/* What is left out is no sign that there was none of it. */
-static void print_counts_only(const struct communication *communication, FILE *file)
-{
-    char text[COUNTED_SIZE];
-
-    if (!communication->counts_only)
-        return;
-    fputs(
-        "\nOnly what is counted at each end (--quick, or large traces): queues, how long messages "
-        "waited, and who of two was late are not known. --waits tells them, too.\n",
-        file);
-    if (communication->split == 0)
-        return;
-    show_counted(communication->split, "connection", text);
-    fprintf(file,
-            "\n%s counted twice, as with somebody who is not metered: clocks of machines are too "
-            "far apart to "
-            "read them side by side; with --waits they are not needed.\n",
-            text);
-}
-
-static void print_unknown(FILE *file, uint64_t count, const char *what, const char *consequence)
+/* "2 messages of streams ...", or nothing if there are none. */
+static void print_counted(FILE *file, uint64_t count, const char *word, const char *what)
 {
     char text[COUNTED_SIZE];
 
     if (count == 0)
         return;
-    show_counted(count, "message", text);
-    fprintf(file, "\n%s of %s whose identity was lost: %s.\n", text, what, consequence);
-}
-
-static void print_dropped(FILE *file, uint64_t count)
-{
-    char text[COUNTED_SIZE];
-
-    if (count == 0)
-        return;
-    show_counted(count, "datagram", text);
-    fprintf(file, "\n%s found the receiver's queue full and %s dropped.\n", text,
-            count == 1 ? "was" : "were");
-}
-
-static void print_duplicates(FILE *file, uint64_t count)
-{
-    char text[COUNTED_SIZE];
-
-    if (count == 0)
-        return;
-    show_counted(count, "datagram", text);
-    fprintf(file, "\n%s %s received once more, doubled by the network.\n", text,
-            count == 1 ? "was" : "were");
+    show_counted(count, word, text);
+    fprintf(file, "\n%s %s.\n", text, what);
 }
 
 /* Bytes that no hook has seen. */
@@ -197,13 +151,13 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
         print_matching(&communication->matching, into);
     if (communication->matched)
         print_clocks(communication, into);
-    print_counts_only(communication, into);
-    print_dropped(into, communication->dropped);
-    print_duplicates(into, communication->duplicates);
-    print_unknown(into, communication->unknown_streams, "streams",
-                  "they count for processes named unknown");
-    print_unknown(into, communication->unknown_paths, "paths",
-                  "they count for their processes only");
+    print_counted(into, communication->dropped, "datagram", "dropped: receiver queue full");
+    print_counted(into, communication->duplicates, "datagram",
+                  "received twice: duplicated by the network");
+    print_counted(into, communication->unknown_streams, "message",
+                  "of streams whose identity was lost: they count for processes named unknown");
+    print_counted(into, communication->unknown_paths, "message",
+                  "of paths whose identity was lost: they count for their processes only");
     print_unseen(
         into, communication->unseen_bytes,
         "taken unseen, by splice(2) from UNIX sockets, or by io_uring(7) or somebody who is not "

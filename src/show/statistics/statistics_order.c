@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics_order.c: rows of the statistics in the order that was asked for. See statistics_face.h. */
+/* statistics_order.c: rows of the statistics in the order that was asked for. See results.h. */
+#include "show/statistics/results.h"
 #include "show/statistics/statistics_face.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@ struct sort_key {
     const void *row;
     uint64_t amount;
     const char *name;
+    size_t size; /* of `name` at most */
 };
 
 static int compare_keys(const void *left, const void *right)
@@ -19,148 +21,92 @@ static int compare_keys(const void *left, const void *right)
 
     if (a->amount != b->amount)
         return a->amount > b->amount ? -1 : 1;
-    int names = strcmp(a->name, b->name);
+    int names = strncmp(a->name, b->name, a->size < b->size ? a->size : b->size);
     return names != 0 ? names : ((a->row > b->row) - (a->row < b->row));
 }
 
+/* Frees the keys (NULL: out of memory). */
 static const void **sorted(struct sort_key *keys, size_t count)
 {
-    const void **rows = calloc(count + 1, sizeof(*rows));
+    const void **rows = keys == NULL ? NULL : calloc(count + 1, sizeof(*rows));
 
-    if (rows != NULL && keys != NULL) {
+    if (rows != NULL) {
         qsort(keys, count, sizeof(*keys), compare_keys);
         for (size_t i = 0; i < count; i++)
             rows[i] = keys[i].row;
     }
+    free(keys);
     return rows;
 }
 
-static uint64_t amount_of(enum show_order order, const struct traffic *sent,
-                          const struct traffic *received, uint64_t cpu,
-                          const struct histogram *times)
+/* ---- by columns ---- */
+
+#define MOST_SORT_CELLS 2
+
+struct sorting {
+    struct result_cell cells[MOST_SORT_CELLS];
+    size_t count;
+    bool by_name;
+    bool first; /* the first cell that is known, else the sum of all */
+};
+
+/* By the first of its processes, or by its address. */
+static void name_key(const struct communication *all, const struct result_cell *cell,
+                     const void *row, struct sort_key *key)
 {
-    switch (order) {
-    case ORDER_MESSAGES:
-        return sent->messages + received->messages;
-    case ORDER_CPU:
-        return cpu;
-    case ORDER_RESPONSE:
-        return histogram_quantile(times, 0.99);
-    case ORDER_NAME:
-        return 0;
-    default:
-        return sent->bytes + received->bytes;
+    static const struct result_kind *const kind = &result_kinds[RESULTS_PROCESSES];
+    struct result_value value;
+
+    result_cell_value(cell, all, row, &value);
+    const struct party *party = cell->column->unit == RESULT_PARTY ? value.object : NULL;
+    if (party != NULL && party->count > 0) {
+        struct result_cell name;
+        result_cells(kind, kind->order[ORDER_NAME], &name, 1);
+        result_cell_value(&name, all, &all->processes[party->processes[0]], &value);
+    } else if (party != NULL) {
+        value.text = party->address == NULL ? "" : party->address;
+        value.size = SIZE_MAX;
     }
+    key->name = value.text;
+    key->size = value.size;
 }
 
-static const struct histogram *answers_of(const struct times *times)
+static uint64_t amount_of(const struct sorting *sorting, const struct communication *all,
+                          const void *row)
 {
-    return histogram_bars(&times->of[TIME_RESPONSE]) > 0 ? &times->of[TIME_RESPONSE]
-                                                         : &times->of[TIME_REQUEST];
+    struct result_value value;
+    uint64_t amount = 0;
+
+    for (size_t i = 0; i < sorting->count; i++) {
+        result_cell_value(&sorting->cells[i], all, row, &value);
+        amount += value.amount;
+        if (sorting->first && value.known)
+            break;
+    }
+    return amount;
+}
+
+const void **result_order(const struct result_kind *kind, const struct communication *all,
+                          enum show_order order)
+{
+    size_t count = result_rows(kind, all);
+    struct sort_key *keys = calloc(count + 1, sizeof(*keys));
+    struct sorting sorting = {.by_name = order == ORDER_NAME, .first = order == ORDER_RESPONSE};
+
+    sorting.count = result_cells(kind, kind->order[order], sorting.cells, MOST_SORT_CELLS);
+    for (size_t i = 0; keys != NULL && i < count; i++) {
+        keys[i] = (struct sort_key){result_row(kind, all, i), 0, "", 1};
+        if (!sorting.by_name)
+            keys[i].amount = amount_of(&sorting, all, keys[i].row);
+        else if (sorting.count > 0)
+            name_key(all, &sorting.cells[0], keys[i].row, &keys[i]);
+    }
+    return sorted(keys, count);
 }
 
 const struct communication_process **ordered_processes(const struct communication *communication,
                                                        enum show_order order)
 {
-    size_t count = communication->process_count;
-    struct sort_key *keys = calloc(count + 1, sizeof(*keys));
-
-    if (keys == NULL)
-        return NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct communication_process *row = &communication->processes[i];
-        const char *name = row->group != NULL ? row->group : row->name;
-        keys[i] = (struct sort_key){
-            row, amount_of(order, &row->sent, &row->received, row->cpu, answers_of(&row->times)),
-            order == ORDER_NAME ? name : ""};
-    }
-    const void **rows = sorted(keys, count);
-    free(keys);
-    return (const struct communication_process **)rows;
-}
-
-/* What a party is called by, for sorting. */
-static const char *party_name(const struct communication *communication, const struct party *party)
-{
-    if (party->count == 0)
-        return party->address == NULL ? "" : party->address;
-    const struct communication_process *process = &communication->processes[party->processes[0]];
-    return process->group != NULL ? process->group : process->name;
-}
-
-const struct communication_pair **ordered_pairs(const struct communication *communication,
-                                                enum show_order order)
-{
-    size_t count = communication->pair_count;
-    struct sort_key *keys = calloc(count + 1, sizeof(*keys));
-    const struct traffic nothing = {0};
-
-    if (keys == NULL)
-        return NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct communication_pair *row = &communication->pairs[i];
-        keys[i] =
-            (struct sort_key){row, amount_of(order, &row->sent, &nothing, 0, &row->sizes),
-                              order == ORDER_NAME ? party_name(communication, &row->from) : ""};
-    }
-    const void **rows = sorted(keys, count);
-    free(keys);
-    return (const struct communication_pair **)rows;
-}
-
-bool sender_is_blocked(const struct communication_pair *pair)
-{
-    return histogram_sum(&pair->times.of[TIME_SENDER_BLOCKED]) >
-           histogram_sum(&pair->times.of[TIME_MESSAGE_WAIT]);
-}
-
-/* A sender that has no room and its messages in the queue wait at the same time. */
-static uint64_t waited_for_receiver(const struct communication_pair *pair)
-{
-    return histogram_sum(
-        &pair->times.of[sender_is_blocked(pair) ? TIME_SENDER_BLOCKED : TIME_MESSAGE_WAIT]);
-}
-
-uint64_t pair_waited(const struct communication_pair *pair)
-{
-    return histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]) + waited_for_receiver(pair);
-}
-
-bool sender_is_late(const struct communication_pair *pair)
-{
-    return histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]) > waited_for_receiver(pair);
-}
-
-const struct communication_pair **pairs_by_wait(const struct communication *communication)
-{
-    size_t count = communication->pair_count;
-    struct sort_key *keys = calloc(count + 1, sizeof(*keys));
-
-    if (keys == NULL)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        keys[i] =
-            (struct sort_key){&communication->pairs[i], pair_waited(&communication->pairs[i]), ""};
-    const void **rows = sorted(keys, count);
-    free(keys);
-    return (const struct communication_pair **)rows;
-}
-
-const struct communication_path **ordered_paths(const struct communication *communication,
-                                                enum show_order order)
-{
-    size_t count = communication->path_count;
-    struct sort_key *keys = calloc(count + 1, sizeof(*keys));
-
-    if (keys == NULL)
-        return NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct communication_path *row = &communication->paths[i];
-        keys[i] = (struct sort_key){
-            row, amount_of(order, &row->sent, &row->received, 0, answers_of(&row->times)),
-            order == ORDER_NAME ? row->local : ""};
-    }
-    const void **rows = sorted(keys, count);
-    free(keys);
-    return (const struct communication_path **)rows;
+    return (const struct communication_process **)result_order(&result_kinds[RESULTS_PROCESSES],
+                                                               communication, order);
 }

@@ -78,12 +78,6 @@ void end_text(const struct communication *communication, const struct party *par
     show_text(address, ENDPOINT_SIZE - 1, text + length);
 }
 
-void traffic_text(const struct traffic *traffic, struct traffic_text *text)
-{
-    show_count(traffic->messages, text->messages);
-    show_bytes(traffic->bytes, text->bytes);
-}
-
 /* Copies a list, with a blank behind each comma, where lines can be broken. Returns the end. */
 static char *copy_list(const char *from, char *to)
 {
@@ -111,21 +105,6 @@ void left_out_text(uint32_t flags, uint32_t kinds, char text[LEFT_OUT_TEXT_SIZE]
 void others_text(size_t count, char text[UNIT_SIZE])
 {
     snprintf(text, UNIT_SIZE, "others (%zu)", count);
-}
-
-double queue_mean(const struct queue_length *queue, uint64_t duration)
-{
-    return duration == 0 ? 0 : (double)queue->wait / (double)duration;
-}
-
-double queue_mean_over_operations(const struct queue_length *queue)
-{
-    return queue->operations == 0 ? 0 : (double)queue->messages_sum / (double)queue->operations;
-}
-
-size_t shown_rows(size_t count, const struct show_options *options)
-{
-    return options->all || count < LARGEST ? count : LARGEST;
 }
 
 void print_title(FILE *file, const char *title)

@@ -16,12 +16,6 @@
 
 #define END_TEXT_SIZE (PARTY_TEXT_SIZE + ENDPOINT_SIZE)
 
-/* Cells of messages and bytes. */
-struct traffic_text {
-    char messages[UNIT_SIZE];
-    char bytes[UNIT_SIZE];
-};
-
 void machine_text(const struct communication *communication, uint32_t machine,
                   char text[MACHINE_TEXT_SIZE]);
 
@@ -44,15 +38,7 @@ void end_text(const struct communication *communication, const struct party *par
 /* "send, receive, tcp": events and kinds of paths; "" if there is none of them. */
 void left_out_text(uint32_t flags, uint32_t kinds, char text[LEFT_OUT_TEXT_SIZE]);
 
-void traffic_text(const struct traffic *traffic, struct traffic_text *text);
 void others_text(size_t count, char text[UNIT_SIZE]);
-
-/* Messages in the queue: the average over time, and over message operations, as the thesis has it. */
-double queue_mean(const struct queue_length *queue, uint64_t duration);
-double queue_mean_over_operations(const struct queue_length *queue);
-
-/* How many of the rows are shown one by one. */
-size_t shown_rows(size_t count, const struct show_options *options);
 
 /* A heading over a table: bold on a terminal. */
 void print_title(FILE *file, const char *title);

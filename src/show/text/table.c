@@ -424,11 +424,16 @@ static int print_fitting(struct table *table, size_t room, FILE *file)
     return print_lines(table, file);
 }
 
+bool table_is_empty(const struct table *table)
+{
+    return scols_table_get_nlines(table->lines) == HEADING_LINE + 1;
+}
+
 int table_print(struct table *table, FILE *file)
 {
     size_t room = terminal_width(file);
 
-    if (scols_table_get_nlines(table->lines) == HEADING_LINE + 1) {
+    if (table_is_empty(table)) {
         fputs("none\n", file);
         return 0;
     }

@@ -39,6 +39,8 @@ int table_init(struct table *table, FILE *file, const struct table_column *colum
 /* Adds a row of as many cells as there are columns; texts are copied. Returns 0 or -ENOMEM. */
 int table_add(struct table *table, const char *const cells[]);
 
+bool table_is_empty(const struct table *table);
+
 /* Prints heading and rows, or "none". Returns 0 or -ENOMEM. */
 int table_print(struct table *table, FILE *file);
 

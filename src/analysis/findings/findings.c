@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* findings.c: what all analyses of a recording have found, topic by topic. See findings.h. */
+#include "analysis/findings/findings_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+double findings_share(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? 0 : (double)part / (double)whole;
+}
+
+struct finding *findings_add(struct findings *findings, enum finding_kind kind, double weight)
+{
+    if (array_reserve(&findings->list, &findings->capacity, findings->count + 1,
+                      sizeof(*findings->list)) < 0)
+        return NULL;
+    struct finding *finding = &findings->list[findings->count++];
+    *finding = (struct finding){.kind = kind, .weight = weight};
+    return finding;
+}
+
+int findings_find(const struct findings_from *from, struct findings *findings)
+{
+    static int (*const topics[])(const struct findings_from *from, struct findings *findings) = {
+        findings_of_work,     findings_of_time,    findings_of_messages,
+        findings_of_requests, findings_of_network, findings_of_waits,
+    };
+    struct findings_from all = *from;
+    int result = 0;
+
+    *findings = (struct findings){0};
+    if (all.path != NULL) /* the same, and it is there whenever the path is */
+        all.parallelism = all.path->parallelism;
+    for (size_t i = 0; i < ARRAY_SIZE(topics) && result == 0; i++)
+        result = topics[i](&all, findings);
+    return result;
+}
+
+void findings_done(struct findings *findings)
+{
+    free(findings->list);
+    arena_done(&findings->memory);
+    *findings = (struct findings){0};
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* findings_private.h: what the files of findings/ share. Private to it. */
+#ifndef DPM_FINDINGS_PRIVATE_H
+#define DPM_FINDINGS_PRIVATE_H
+
+#include "analysis/findings/findings.h"
+
+#define FINDINGS_FEW 3 /* of a topic */
+
+/* Adds one, whose figures the caller fills in. NULL: out of memory. */
+struct finding *findings_add(struct findings *findings, enum finding_kind kind, double weight);
+
+double findings_share(uint64_t part, uint64_t whole); /* 0 of nothing */
+
+/* Each adds the findings of its topics. Returns 0 or -ENOMEM. */
+int findings_of_work(const struct findings_from *from, struct findings *findings);
+int findings_of_time(const struct findings_from *from, struct findings *findings);
+int findings_of_messages(const struct findings_from *from, struct findings *findings);
+int findings_of_requests(const struct findings_from *from, struct findings *findings);
+int findings_of_network(const struct findings_from *from, struct findings *findings);
+int findings_of_waits(const struct findings_from *from, struct findings *findings);
+
+#endif

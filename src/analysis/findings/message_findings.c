@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * message_findings.c: which processes are late, where messages wait, how long answers take, which paths requests take, and
+ * how the network served. See findings.h.
+ */
+#include "analysis/findings/findings_private.h"
+#include "analysis/statistics/statistics_figures.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define LONG_QUEUE 0.5 /* messages, on average */
+
+/* ---- waits of pairs, queues ---- */
+
+static int add_wait(const struct communication *communication,
+                    const struct communication_pair *pair, struct findings *findings)
+{
+    bool blocked = sender_is_blocked(pair);
+    enum finding_kind kind = sender_is_late(pair) ? FINDING_LATE_SENDER
+                             : blocked            ? FINDING_BLOCKED_SENDER
+                                                  : FINDING_LATE_RECEIVER;
+    enum time_kind time = kind == FINDING_LATE_SENDER      ? TIME_RECEIVER_WAIT
+                          : kind == FINDING_BLOCKED_SENDER ? TIME_SENDER_BLOCKED
+                                                           : TIME_MESSAGE_WAIT;
+    const struct histogram *times = &pair->times.of[time];
+    uint64_t sum = histogram_sum(times);
+    struct finding *finding =
+        findings_add(findings, kind, findings_share(sum, communication->duration));
+
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->wait.pair = pair;
+    finding->wait.time = sum;
+    finding->wait.median = histogram_quantile(times, 0.5);
+    return 0;
+}
+
+static int find_waits(const struct communication *communication, struct findings *findings)
+{
+    const struct communication_pair **rows = pairs_by_wait(communication);
+    double small = FINDING_SMALL * (double)communication->duration;
+    int result = rows == NULL ? -ENOMEM : 0;
+
+    for (size_t i = 0; result == 0 && i < communication->pair_count && i < FINDINGS_FEW; i++)
+        if ((double)pair_waited(rows[i]) > small)
+            result = add_wait(communication, rows[i], findings);
+    free(rows);
+    return result;
+}
+
+static int find_queue(const struct communication *communication, struct findings *findings)
+{
+    uint32_t longest = 0;
+
+    for (uint32_t i = 1; i < communication->process_count; i++)
+        if (communication->processes[i].queue.wait > communication->processes[longest].queue.wait)
+            longest = i;
+    if (communication->process_count == 0)
+        return 0;
+    const struct queue_length *queue = &communication->processes[longest].queue;
+    double mean = queue_mean(queue, communication->duration);
+    if (mean < LONG_QUEUE)
+        return 0;
+    struct finding *finding = findings_add(findings, FINDING_QUEUE, mean > 1 ? 1 : mean);
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->queue.process = longest;
+    finding->queue.mean = mean;
+    finding->queue.most = queue->messages_max;
+    return 0;
+}
+
+/* ---- answers ---- */
+
+static int add_answers(const struct communication *communication, uint32_t process,
+                       enum time_kind kind, struct findings *findings)
+{
+    const struct histogram *times = &communication->processes[process].times.of[kind];
+    struct finding *finding =
+        findings_add(findings, kind == TIME_RESPONSE ? FINDING_ANSWERS : FINDING_ANSWER_LAG,
+                     findings_share(histogram_sum(times), communication->duration));
+
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->answers.process = process;
+    finding->answers.count = histogram_count(times);
+    finding->answers.median = histogram_quantile(times, 0.5);
+    finding->answers.p99 = histogram_quantile(times, 0.99);
+    finding->answers.most = histogram_max(times);
+    return 0;
+}
+
+/* The process whose answers took most time in all, but less than `below`, which becomes that; NO_PROCESS: none. */
+static uint32_t next_answering(const struct communication *communication, enum time_kind kind,
+                               uint64_t *below)
+{
+    uint32_t best = NO_PROCESS;
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < communication->process_count; i++) {
+        const struct histogram *times = &communication->processes[i].times.of[kind];
+        uint64_t is = histogram_bars(times) > 0 ? histogram_sum(times) + 1 : 0;
+        if (is > most && is < *below) {
+            best = i;
+            most = is;
+        }
+    }
+    *below = most;
+    return best;
+}
+
+static int find_answers(const struct communication *communication, enum time_kind kind, int most,
+                        struct findings *findings)
+{
+    uint64_t below = UINT64_MAX;
+    int result = 0;
+
+    for (int i = 0; i < most && result == 0; i++) {
+        uint32_t process = next_answering(communication, kind, &below);
+        if (process == NO_PROCESS)
+            return 0;
+        result = add_answers(communication, process, kind, findings);
+    }
+    return result;
+}
+
+int findings_of_messages(const struct findings_from *from, struct findings *findings)
+{
+    int result = find_waits(from->communication, findings);
+
+    if (result == 0)
+        result = find_queue(from->communication, findings);
+    if (result == 0)
+        result = find_answers(from->communication, TIME_RESPONSE, FINDINGS_FEW, findings);
+    if (result == 0)
+        result = find_answers(from->communication, TIME_REQUEST, 1, findings);
+    return result;
+}
+
+/* ---- requests ---- */
+
+static int add_requests(const struct causality_path *path, uint64_t of, struct findings *findings)
+{
+    struct finding *finding =
+        findings_add(findings, FINDING_REQUESTS, findings_share(path->count, of));
+
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->requests.path = path;
+    finding->requests.of = of;
+    finding->requests.median = histogram_quantile(&path->latency, 0.5);
+    finding->requests.p99 = histogram_quantile(&path->latency, 0.99);
+    return 0;
+}
+
+/* Only where there are requests, which are answered, and not all stay where they come to. */
+int findings_of_requests(const struct findings_from *from, struct findings *findings)
+{
+    const struct causality *causality = from->causality;
+
+    if (causality == NULL || causality->replies == 0 || causality->substring_count == 0)
+        return 0;
+    const struct causality_path **rows = causality_commonest(causality);
+    int result = rows == NULL ? -ENOMEM : 0;
+    uint64_t all = 0;
+    for (size_t i = 0; result == 0 && i < causality->path_count; i++)
+        all += rows[i]->count;
+    for (size_t i = 0; result == 0 && all > 0 && i < causality->path_count && i < FINDINGS_FEW; i++)
+        result = add_requests(rows[i], all, findings);
+    free(rows);
+    return result;
+}
+
+/* ---- the network ---- */
+
+static int find_retransmits(const struct communication *communication, struct findings *findings)
+{
+    const struct communication_path *worst = NULL;
+    uint64_t again = 0;
+
+    for (size_t i = 0; i < communication->path_count; i++) {
+        const struct communication_path *path = &communication->paths[i];
+        if (!path->network.known || path->network.retransmitted == 0)
+            continue;
+        again += path->network.retransmitted;
+        if (worst == NULL || path->network.retransmitted > worst->network.retransmitted)
+            worst = path;
+    }
+    if (worst == NULL)
+        return 0;
+    struct finding *finding = findings_add(findings, FINDING_RETRANSMITS, 0);
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->retransmits.segments = again;
+    finding->retransmits.worst = worst;
+    return 0;
+}
+
+int findings_of_network(const struct findings_from *from, struct findings *findings)
+{
+    int result = find_retransmits(from->communication, findings);
+
+    if (result < 0 || from->communication->dropped == 0)
+        return result;
+    struct finding *finding = findings_add(findings, FINDING_DROPPED, 0);
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->dropped = from->communication->dropped;
+    return 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * work_findings.c: which processes did the work, and which were there for nothing. See findings.h.
+ *
+ *      processes by CPU time   404 ms | 57 ms  0.9 ms  0.8 ms  0.7 ms     1 of 5 did 87 % of the work
+ *      peers: of one name             tsp-server: 404  0.9  0.8  0.7      3 of 4 did next to nothing
+ *      by parent                      tsp: 4 x tsp-server                 tsp created 4 processes
+ *
+ * Processes of one name are expected to have shares of the same work. One that did next to nothing has both less
+ * processor time and fewer messages than a tenth of what the busiest of its peers has.
+ */
+#include "analysis/findings/findings_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_OF_IT      0.8 /* of all processor time */
+#define EVENLY          0.6 /* of all processes, if so many are needed for it, it is shared */
+#define NEXT_TO_NOTHING 10  /* a tenth of the most */
+
+typedef const struct communication_process *process_row;
+
+static uint64_t messages_of(process_row process)
+{
+    return process->sent.messages + process->received.messages;
+}
+
+static uint64_t larger(uint64_t value, uint64_t other)
+{
+    return value > other ? value : other;
+}
+
+/* Keeps a list of processes with the findings. Returns 0 or -ENOMEM. */
+static int keep(struct findings *findings, const struct communication *communication,
+                const process_row *rows, size_t count, struct finding_processes *ret_processes)
+{
+    uint32_t *at = arena_allocate(&findings->memory, (count + 1) * sizeof(*at));
+
+    if (at == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        at[i] = (uint32_t)(rows[i] - communication->processes);
+    *ret_processes = (struct finding_processes){at, count};
+    return 0;
+}
+
+/* ---- the few who did most ---- */
+
+static int find_busiest(const struct communication *communication, const process_row *by_cpu,
+                        struct findings *findings)
+{
+    size_t count = communication->process_count, most = 0;
+    uint64_t cpu = 0;
+
+    while (most < count && (double)cpu < MOST_OF_IT * (double)communication->cpu)
+        cpu += by_cpu[most++]->cpu;
+    if (count < 2 || cpu == 0)
+        return 0;
+    bool shared = (double)most > EVENLY * (double)count;
+    struct finding *finding =
+        findings_add(findings, shared ? FINDING_WORK_SHARED : FINDING_WORK_OF_FEW, 1);
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->work.of = count;
+    finding->work.cpu = shared ? by_cpu[0]->cpu : cpu;
+    finding->work.total_cpu = communication->cpu;
+    return keep(findings, communication, by_cpu, shared ? 1 : most, &finding->work.who);
+}
+
+/* ---- peers ---- */
+
+struct peers {
+    const process_row *rows; /* [count], by CPU time */
+    size_t count;
+    uint64_t cpu;      /* the most of a process ... */
+    uint64_t messages; /* ... and of another one, maybe */
+};
+
+static bool is_idle(const struct peers *peers, process_row row)
+{
+    return row->cpu * NEXT_TO_NOTHING < peers->cpu &&
+           messages_of(row) * NEXT_TO_NOTHING < peers->messages;
+}
+
+static size_t idle_count(const struct peers *peers)
+{
+    size_t idle = 0;
+
+    for (size_t i = 0; i < peers->count; i++)
+        idle += is_idle(peers, peers->rows[i]);
+    return idle;
+}
+
+static int add_idle(const struct communication *communication, const struct peers *peers,
+                    process_row *idle, struct findings *findings)
+{
+    struct finding *finding = findings_add(findings, FINDING_IDLE, 0);
+    process_row busiest = peers->rows[0];
+    size_t count = 0;
+
+    if (finding == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < peers->count; i++)
+        if (is_idle(peers, peers->rows[i])) {
+            idle[count++] = peers->rows[i];
+            finding->idle.cpu += peers->rows[i]->cpu;
+            finding->idle.messages += messages_of(peers->rows[i]);
+        }
+    finding->idle.of = peers->count;
+    finding->idle.busiest = (uint32_t)(busiest - communication->processes);
+    finding->idle.busiest_cpu = busiest->cpu;
+    finding->idle.busiest_messages = messages_of(busiest);
+    return keep(findings, communication, idle, count, &finding->idle.who);
+}
+
+static int by_idle(const void *left, const void *right)
+{
+    size_t a = idle_count(left), b = idle_count(right);
+
+    return a > b ? -1 : a < b;
+}
+
+/* Rows of one name stand together. Returns how many groups of several there are. */
+static size_t find_peers(const process_row *by_name, size_t count, struct peers *groups)
+{
+    size_t found = 0;
+
+    for (size_t i = 0, next; i < count; i = next) {
+        struct peers peers = {.rows = by_name + i};
+        for (next = i;
+             next < count && strncmp(by_name[next]->name, by_name[i]->name, STREAM_NAME_SIZE) == 0;
+             next++) {
+            peers.cpu = larger(peers.cpu, by_name[next]->cpu);
+            peers.messages = larger(peers.messages, messages_of(by_name[next]));
+        }
+        peers.count = next - i;
+        if (peers.count > 1 && idle_count(&peers) > 0)
+            groups[found++] = peers;
+    }
+    return found;
+}
+
+static int find_idle(const struct communication *communication, const process_row *by_name,
+                     struct findings *findings)
+{
+    struct peers *groups = calloc(communication->process_count + 1, sizeof(*groups));
+    process_row *idle = calloc(communication->process_count + 1, sizeof(*idle));
+    int result = groups == NULL || idle == NULL ? -ENOMEM : 0;
+
+    if (result == 0) {
+        size_t count = find_peers(by_name, communication->process_count, groups);
+        qsort(groups, count, sizeof(*groups), by_idle);
+        for (size_t i = 0; i < count && i < FINDINGS_FEW && result == 0; i++)
+            result = add_idle(communication, &groups[i], idle, findings);
+    }
+    free(groups);
+    free(idle);
+    return result;
+}
+
+/* ---- which were created, and which are silent ---- */
+
+static int add_created(const struct communication *communication, uint32_t parent,
+                       process_row *children, struct findings *findings)
+{
+    struct finding *finding = findings_add(findings, FINDING_CREATED, 0);
+    size_t count = 0;
+
+    if (finding == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < communication->process_count; i++)
+        if (communication->processes[i].parent == parent)
+            children[count++] = &communication->processes[i];
+    finding->created.parent = parent;
+    return keep(findings, communication, children, count, &finding->created.who);
+}
+
+static int find_created(const struct communication *communication, struct findings *findings)
+{
+    process_row *children = calloc(communication->process_count + 1, sizeof(*children));
+    uint32_t *counts = calloc(communication->process_count + 1, sizeof(*counts));
+    int result = children == NULL || counts == NULL ? -ENOMEM : 0;
+
+    for (size_t i = 0; result == 0 && i < communication->process_count; i++)
+        if (communication->processes[i].parent != NO_PROCESS)
+            counts[communication->processes[i].parent]++;
+    for (int found = 0; result == 0 && found < FINDINGS_FEW; found++) {
+        uint32_t most = 0;
+        for (uint32_t i = 1; i < communication->process_count; i++)
+            most = counts[i] > counts[most] ? i : most;
+        if (counts[most] == 0)
+            break;
+        result = add_created(communication, most, children, findings);
+        counts[most] = 0;
+    }
+    free(children);
+    free(counts);
+    return result;
+}
+
+static int add_silent(const struct communication *communication, const process_row *silent,
+                      size_t count, struct findings *findings)
+{
+    struct finding *finding = findings_add(findings, FINDING_SILENT, 0);
+    uint32_t left_out = communication->kinds_left_out;
+
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->silent.of = communication->process_count;
+    finding->silent.kinds = left_out != 0 ? METER_ALL_KINDS & ~left_out : 0;
+    return keep(findings, communication, silent, count, &finding->silent.who);
+}
+
+static int find_silent(const struct communication *communication, struct findings *findings)
+{
+    static const uint32_t told_by = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE);
+    process_row *silent = calloc(communication->process_count + 1, sizeof(*silent));
+    int result = silent == NULL ? -ENOMEM : 0;
+    size_t count = 0;
+
+    for (size_t i = 0; result == 0 && i < communication->process_count; i++)
+        if (messages_of(&communication->processes[i]) == 0)
+            silent[count++] = &communication->processes[i];
+    if (count > 0 && communication->process_count > 1 &&
+        (communication->flags_left_out & told_by) == 0)
+        result = add_silent(communication, silent, count, findings);
+    free(silent);
+    return result;
+}
+
+/* ---- all of it ---- */
+
+static int by_cpu_alone(const void *left, const void *right)
+{
+    process_row a = *(const process_row *)left, b = *(const process_row *)right;
+
+    return a->cpu != b->cpu ? (a->cpu > b->cpu ? -1 : 1) : (a > b) - (a < b);
+}
+
+static int by_name_and_cpu(const void *left, const void *right)
+{
+    process_row a = *(const process_row *)left, b = *(const process_row *)right;
+    int names = strncmp(a->name, b->name, STREAM_NAME_SIZE);
+
+    return names != 0 ? names : by_cpu_alone(left, right);
+}
+
+static process_row *sorted(const struct communication *communication,
+                           int (*compare)(const void *left, const void *right))
+{
+    process_row *rows = calloc(communication->process_count + 1, sizeof(*rows));
+
+    for (size_t i = 0; rows != NULL && i < communication->process_count; i++)
+        rows[i] = &communication->processes[i];
+    if (rows != NULL)
+        qsort(rows, communication->process_count, sizeof(*rows), compare);
+    return rows;
+}
+
+int findings_of_work(const struct findings_from *from, struct findings *findings)
+{
+    const struct communication *communication = from->communication;
+    process_row *by_cpu = sorted(communication, by_cpu_alone);
+    process_row *by_name = sorted(communication, by_name_and_cpu);
+    int result = by_cpu == NULL || by_name == NULL ? -ENOMEM : 0;
+
+    if (result == 0)
+        result = find_busiest(communication, by_cpu, findings);
+    if (result == 0)
+        result = find_idle(communication, by_name, findings);
+    if (result == 0)
+        result = find_created(communication, findings);
+    if (result == 0)
+        result = find_silent(communication, findings);
+    free(by_cpu);
+    free(by_name);
+    return result;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* statistics_figures.c: what follows from rows of the communication statistics. See statistics_figures.h. */
+#include "analysis/statistics/statistics_figures.h"
+
+#include <stdlib.h>
+
+/* ---- queues ---- */
+
+double queue_mean(const struct queue_length *queue, uint64_t duration)
+{
+    return duration == 0 ? 0 : (double)queue->wait / (double)duration;
+}
+
+double queue_mean_over_operations(const struct queue_length *queue)
+{
+    return queue->operations == 0 ? 0 : (double)queue->messages_sum / (double)queue->operations;
+}
+
+/* ---- waits of pairs ---- */
+
+bool sender_is_blocked(const struct communication_pair *pair)
+{
+    return histogram_sum(&pair->times.of[TIME_SENDER_BLOCKED]) >
+           histogram_sum(&pair->times.of[TIME_MESSAGE_WAIT]);
+}
+
+/* A blocked sender and its messages in the queue wait at the same time. */
+static uint64_t waited_for_receiver(const struct communication_pair *pair)
+{
+    return histogram_sum(
+        &pair->times.of[sender_is_blocked(pair) ? TIME_SENDER_BLOCKED : TIME_MESSAGE_WAIT]);
+}
+
+uint64_t pair_waited(const struct communication_pair *pair)
+{
+    return histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]) + waited_for_receiver(pair);
+}
+
+bool sender_is_late(const struct communication_pair *pair)
+{
+    return histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]) > waited_for_receiver(pair);
+}
+
+/* A pair's wait is a sum over histograms: it is found once. */
+struct waiting {
+    const struct communication_pair *pair;
+    uint64_t time;
+};
+
+static int by_time(const void *left, const void *right)
+{
+    const struct waiting *a = left, *b = right;
+
+    if (a->time != b->time)
+        return a->time > b->time ? -1 : 1;
+    return (a->pair > b->pair) - (a->pair < b->pair);
+}
+
+const struct communication_pair **pairs_by_wait(const struct communication *communication)
+{
+    size_t count = communication->pair_count;
+    const struct communication_pair **rows = calloc(count + 1, sizeof(*rows));
+    struct waiting *waiting = calloc(count + 1, sizeof(*waiting));
+
+    if (rows != NULL && waiting != NULL) {
+        for (size_t i = 0; i < count; i++)
+            waiting[i] =
+                (struct waiting){&communication->pairs[i], pair_waited(&communication->pairs[i])};
+        qsort(waiting, count, sizeof(*waiting), by_time);
+        for (size_t i = 0; i < count; i++)
+            rows[i] = waiting[i].pair;
+    } else {
+        free(rows);
+        rows = NULL;
+    }
+    free(waiting);
+    return rows;
+}

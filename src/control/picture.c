@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* picture.c: a picture of the program history, drawn while traces are read. See picture.h. */
+#include "control/picture.h"
+#include "control/command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+/* dump_choice_accepts has to be asked of every record; the graph asks only of what it may draw. */
+static bool was_accepted(void *context, const struct event *event)
+{
+    (void)event;
+    return ((const struct picture *)context)->accepted;
+}
+
+int picture_begin(struct picture *picture, struct traces *traces,
+                  const struct critical_path_reading *path, struct problem *problem)
+{
+    picture->traces = traces;
+    picture->path = path;
+    picture->choice.accepts = was_accepted;
+    picture->choice.context = picture;
+    history_find_rooms(traces->history);
+    return identities_new(&picture->identities) < 0 ||
+                   history_graph_new(&picture->choice, picture->identities, &picture->graph) < 0
+               ? problem_set(problem, -ENOMEM, "out of memory for the picture")
+               : 0;
+}
+
+void picture_done(struct picture *picture)
+{
+    history_graph_free(picture->graph);
+    identities_free(picture->identities);
+}
+
+static int draw(void *self, const struct history_event *event, struct problem *problem)
+{
+    struct picture *picture = self;
+    struct history_event shown = *event;
+    uint32_t edge;
+
+    (void)problem; /* who reads says that memory was short */
+    if (identities_add(picture->identities, &event->event) < 0)
+        return -ENOMEM;
+    picture->accepted = picture->processes == NULL ||
+                        dump_choice_accepts(picture->processes, picture->identities, &event->event);
+    shown.event.wall_offset = traces_wall_offset(picture->traces, &event->event);
+    return picture->path != NULL && critical_path_passes(picture->path, &edge)
+               ? history_graph_add_critical(picture->graph, &shown, edge)
+               : history_graph_add(picture->graph, &shown);
+}
+
+struct analysis picture_analysis(struct picture *picture)
+{
+    return (struct analysis){"the picture", picture, draw};
+}
+
+/* ---- options ---- */
+
+static int take_time(const char *command, const char *option, int64_t *ret_time)
+{
+    uint64_t time = (uint64_t)*ret_time;
+    int status = option_time(command, option, &time);
+
+    *ret_time = (int64_t)time;
+    return status;
+}
+
+int picture_from(const char *command, struct graph_choice *choice)
+{
+    return take_time(command, "from", &choice->from);
+}
+
+int picture_to(const char *command, struct graph_choice *choice)
+{
+    return take_time(command, "to", &choice->to);
+}
+
+int picture_most(const char *command, struct graph_choice *choice)
+{
+    uint64_t most = choice->most;
+    int status = option_number(command, "most", 1, 1000000, &most);
+
+    choice->most = (size_t)most;
+    return status;
+}
+
+bool picture_format(const char *file, enum graph_format *ret_format)
+{
+    static const struct {
+        const char *ending;
+        enum graph_format format;
+    } endings[] = {{".svg", GRAPH_SVG}, {".dot", GRAPH_DOT}, {".gv", GRAPH_DOT}};
+    const char *dot = strrchr(file, '.');
+
+    for (size_t i = 0; dot != NULL && i < ARRAY_SIZE(endings); i++)
+        if (strcmp(dot, endings[i].ending) == 0) {
+            *ret_format = endings[i].format;
+            return true;
+        }
+    return false;
+}
+
+int picture_file(const char *command, const char *option, enum graph_format *ret_format)
+{
+    return picture_format(optarg, ret_format)
+               ? -1
+               : command_usage_error(command,
+                                     "--%s %s: give a file whose name ends with .svg, .dot or .gv",
+                                     option, optarg);
+}

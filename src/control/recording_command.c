@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* recording_command.c: a command that records. See recording_command.h. */
+#include "control/recording_command.h"
+
+#include "show/show.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* For each call that stops the program; from OVERHEAD in dpm-run(1). */
+#define PTRACE_COST "some 50 us"
+
+int recording_command_init(struct recording_command *command,
+                           const struct recording_command_options *options, const char *subject,
+                           sigset_t *ret_old_mask)
+{
+    *command = (struct recording_command){
+        .options = options,
+        .subject = subject,
+        .recording.options = &options->recording,
+        .messages = stderr,
+    };
+    if (options->report != NULL && (command->messages = fopen(options->report, "we")) == NULL) {
+        command_error("cannot write the report to %s: %s", options->report, strerror(errno));
+        return -1;
+    }
+    command->signals = recording_signals(ret_old_mask);
+    if (command->signals < 0) {
+        command_error("cannot watch signals: %s", strerror(-command->signals));
+        return -1;
+    }
+    return 0;
+}
+
+/* For reports while it goes on. */
+static int follow(struct recording_command *command, struct problem *problem)
+{
+    int result = recording_follow(&command->recording, &command->history, problem);
+
+    if (result == 0 && (result = statistics_new(&command->statistics)) < 0)
+        problem_set(problem, result, "out of memory for reports while it goes on");
+    return result;
+}
+
+int recording_command_open(struct recording_command *command, const char *name, pid_t pid,
+                           struct problem *problem)
+{
+    int result = recording_open(&command->recording, name, pid, problem);
+
+    if (result < 0)
+        return result;
+    if (command->recording.meter->left_out != NULL)
+        command_error("%s", command->recording.meter->left_out);
+    return command->options->interval == 0 ? 0 : follow(command, problem);
+}
+
+void recording_command_announce(const struct recording_command *command, const char *name)
+{
+    const struct meter_interface *meter = command->recording.meter;
+    const char *refused = command->recording.kernel_refused;
+
+    if (meter->kind == METER_KERNEL && meter->left_out != NULL)
+        command_say_to(command->messages,
+                       "--meter ptrace meters it, too; each call takes " PTRACE_COST
+                       " longer then");
+    if (meter->kind == METER_PTRACE && refused[0] != '\0')
+        command_say_to(
+            command->messages,
+            "metering with ptrace, as the kernel meter does not work here (%s); each call "
+            "that sends, receives or waits takes " PTRACE_COST " longer",
+            refused);
+    if (meter->holds_descendants)
+        command_say_to(
+            command->messages,
+            "if dpm is killed, %s and its descendants are killed with it; --survive lets "
+            "them run on, and costs more",
+            name);
+}
+
+void recording_command_begin(struct recording_command *command)
+{
+    recording_begin(&command->recording);
+    command->last_report = clock_now(CLOCK_MONOTONIC);
+}
+
+/* ---- while it goes on ---- */
+
+static void stop_following(struct recording_command *command)
+{
+    statistics_free(command->statistics);
+    command->statistics = NULL;
+    recording_unfollow(&command->recording);
+}
+
+/* What was recorded so far. */
+static int report_so_far(struct recording_command *command, struct problem *problem)
+{
+    const struct show_options options = {.live = true};
+    struct communication *communication;
+    int result = statistics_finish(command->statistics, history_state(command->history, 0), 1,
+                                   &communication);
+
+    if (result == 0) {
+        communication->matched = true;
+        history_counts(command->history, &communication->matching);
+        result = show_statistics(communication, command->messages, &options);
+        communication_free(communication);
+        fputc('\n', command->messages);
+        fflush(command->messages);
+    }
+    return result < 0 ? problem_set(problem, result, "out of memory for the report") : 0;
+}
+
+static int add_event(void *self, const struct history_event *event, struct problem *problem)
+{
+    (void)problem;
+    return statistics_add_at(self, &event->event, 0, 0);
+}
+
+static int analyse_so_far(struct recording_command *command, struct problem *problem)
+{
+    const struct analysis analysis = {"the report", command->statistics, add_event};
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    int result = recording_analyse(&command->recording, &analysis, 1, problem);
+
+    if (result < 0 || now - command->last_report < command->options->interval)
+        return result;
+    command->last_report = now;
+    return report_so_far(command, problem);
+}
+
+static void say_stopped(const struct recording_command *command, const struct problem *problem)
+{
+    command_say_to(command->messages, "recording stopped: %s; %s", problem->text, command->subject);
+}
+
+void recording_command_step(struct recording_command *command)
+{
+    struct problem problem;
+
+    if (recording_step(&command->recording, &problem) < 0)
+        say_stopped(command, &problem);
+    if (!command->recording.active || command->statistics == NULL)
+        return;
+    if (analyse_so_far(command, &problem) < 0) {
+        command_say_to(command->messages, "no more reports while it goes on: %s", problem.text);
+        stop_following(command);
+    }
+}
+
+void recording_command_catch_up(struct recording_command *command)
+{
+    struct problem problem;
+
+    if (recording_catch_up(&command->recording, &problem) < 0)
+        say_stopped(command, &problem);
+}
+
+/* ---- the end ---- */
+
+#define NAMED_MOST 10
+
+static void name_the_living(struct recording_command *command, const char *hint)
+{
+    char names[NAMED_MOST * (STREAM_NAME_SIZE + sizeof(" [-2147483648]"))] = "";
+    struct meter_interface *meter = command->recording.meter;
+    size_t used = 0, count;
+    struct meter_process *list;
+    struct problem problem;
+
+    if (meter->live(meter) == 0 || meter->processes(meter, &list, &count, &problem) < 0)
+        return;
+    for (size_t i = 0; i < count && i < NAMED_MOST; i++)
+        used += (size_t)snprintf(names + used, sizeof(names) - used, " %.*s[%d]", STREAM_NAME_SIZE,
+                                 list[i].name, list[i].pid);
+    if (count > 0)
+        command_say_to(
+            command->messages, "%zu metered process%s still running, no longer metered:%s%s%s",
+            count, count == 1 ? " is" : "es are", names, count > NAMED_MOST ? " ..." : "", hint);
+    free(list);
+}
+
+int recording_command_end(struct recording_command *command, const char *name_the_rest)
+{
+    struct problem problem;
+
+    if (command->recording.active && name_the_rest != NULL)
+        name_the_living(command, name_the_rest);
+    stop_following(command); /* what comes now is in the report of the trace */
+    int result = recording_end(&command->recording, &problem);
+    if (result < 0)
+        say_stopped(command, &problem);
+    return result;
+}
+
+void recording_command_close(struct recording_command *command)
+{
+    stop_following(command);
+    recording_close(&command->recording);
+    if (command->signals >= 0)
+        close(command->signals);
+    if (command->messages != stderr)
+        fclose(command->messages);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* recording_options.c: the options of whoever records. See recording_options.h. */
+#include "control/recording_options.h"
+
+#include <getopt.h>
+#include <string.h>
+
+#define DEFAULT_MAX_SIZE (4ULL << 30)
+
+enum cpu_time { PRECISE, COARSE };
+
+static const char *const meter_wishes[] = {
+    [WISH_AUTO] = "auto", [WISH_KERNEL] = "kernel", [WISH_PTRACE] = "ptrace"};
+
+const char *meter_wish_word(size_t index)
+{
+    return index < ARRAY_SIZE(meter_wishes) ? meter_wishes[index] : NULL;
+}
+
+static const char *const cpu_times[] = {[PRECISE] = "precise", [COARSE] = "coarse"};
+
+static const char *cpu_time_word(size_t index)
+{
+    return index < ARRAY_SIZE(cpu_times) ? cpu_times[index] : NULL;
+}
+
+const struct command_option recording_options[] = {
+    {"output",
+     'o',
+     {"TRACE", ARGUMENT_TRACE},
+     "record into the directory TRACE (./dpm-NAME-PID.trace)"},
+    {"flags",
+     RECORDING_FLAGS,
+     {"LIST", ARGUMENT_LIST, meter_flag_word},
+     "events to meter, by name: all, send, receive, fork ... (all)"},
+    {"kinds",
+     RECORDING_KINDS,
+     {"LIST", ARGUMENT_LIST, meter_kind_word},
+     "paths to meter: all, tcp, udp, unix, pipe; pipes cost 0.1 to 0.6 us a system call"},
+    {"interval",
+     RECORDING_INTERVAL_OPTION,
+     {"TIME"},
+     "report also every TIME while it goes on: 10s, 5m"},
+    {"cpu-time",
+     RECORDING_CPU_TIME,
+     {"MODE", ARGUMENT_WORD, cpu_time_word},
+     "precise, or coarse: up to 4 ms old, and cheaper (precise)"},
+    {"report",
+     RECORDING_REPORT,
+     {"FILE", ARGUMENT_FILE},
+     "write the report into FILE (standard error)"},
+    {"max-size",
+     RECORDING_MAX_SIZE,
+     {"N"},
+     "largest size of the trace: bytes, or with K, M, G, T; 64K or more (4G)"},
+    {"ring", RECORDING_RING, {"N"}, "size of the buffer between kernel and dpm, 4K to 1G"},
+    {0},
+};
+
+void recording_options_init(struct recording_command_options *options)
+{
+    *options = (struct recording_command_options){.flags = "all",
+                                                  .kinds = "all",
+                                                  .recording.max_size = DEFAULT_MAX_SIZE,
+                                                  .recording.meter.wish = WISH_KERNEL};
+}
+
+static int read_max_size(const char *command, struct recording_command_options *options)
+{
+    if (parse_size(optarg, &options->recording.max_size) < 0 ||
+        options->recording.max_size < TRACE_SMALLEST_MAX_SIZE)
+        return command_usage_error(
+            command, "'%s' is no size of a trace, e.g. 500M or 4G: 64K or more", optarg);
+    return -1;
+}
+
+static int read_ring_size(const char *command, struct recording_command_options *options)
+{
+    uint64_t size;
+
+    if (parse_size(optarg, &size) < 0 || size < 4096 || size > 1u << 30)
+        return command_usage_error(command, "'%s' is no ring size: from 4K to 1G", optarg);
+    options->recording.meter.options.ring_size = (uint32_t)size;
+    return -1;
+}
+
+static int read_cpu_time(const char *command, struct recording_command_options *options)
+{
+    options->recording.meter.options.coarse_time = strcmp(optarg, cpu_times[COARSE]) == 0;
+    if (!options->recording.meter.options.coarse_time && strcmp(optarg, cpu_times[PRECISE]) != 0)
+        return command_usage_error(command, "CPU time is precise or coarse, not '%s'", optarg);
+    return -1;
+}
+
+int recording_option(const char *command, int option, struct recording_command_options *options)
+{
+    switch (option) {
+    case 'o':
+        options->recording.trace = optarg;
+        return -1;
+    case RECORDING_FLAGS:
+        options->flags = optarg;
+        return -1;
+    case RECORDING_KINDS:
+        options->kinds = optarg;
+        return -1;
+    case RECORDING_REPORT:
+        options->report = optarg;
+        return -1;
+    case RECORDING_MAX_SIZE:
+        return read_max_size(command, options);
+    case RECORDING_RING:
+        return read_ring_size(command, options);
+    case RECORDING_INTERVAL_OPTION:
+        if (parse_duration(optarg, &options->interval) < 0 || options->interval == 0)
+            return command_usage_error(command, "'%s' is no time, e.g. 500ms, 10s or 5m", optarg);
+        return -1;
+    case RECORDING_CPU_TIME:
+        return read_cpu_time(command, options);
+    case OPTION_HELP:
+        return command_help(command);
+    default:
+        return command_usage_error(command, NULL);
+    }
+}
+
+int recording_options_done(const char *command, struct recording_command_options *options)
+{
+    struct problem problem;
+
+    if (meter_flags_parse(options->flags, &options->recording.meter.options.flags, &problem) < 0 ||
+        meter_kinds_parse(options->kinds, &options->recording.meter.options.kinds, &problem) < 0)
+        return command_usage_error(command, "%s", problem.text);
+    if ((options->recording.meter.options.flags & METER_EVENT_FLAGS) == 0)
+        return command_usage_error(command,
+                                   "no meter flag is left: nothing would be recorded (all but one: "
+                                   "all,-NAME)");
+    if (options->recording.meter.options.kinds == 0)
+        return command_usage_error(command,
+                                   "no kind of path is left: no message would be recorded (all but "
+                                   "one: all,-NAME)");
+    return -1;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* recording_options.h: the options that `dpm run` and `dpm acquire` have in common. Private to control/. */
+#ifndef DPM_RECORDING_OPTIONS_H
+#define DPM_RECORDING_OPTIONS_H
+
+#include "control/command.h"
+#include "recorder/recorder.h"
+
+struct recording_command_options {
+    struct recording_options recording;
+    const char *report; /* NULL = standard error */
+    const char *flags;
+    const char *kinds;
+    uint64_t interval; /* ns between reports while it goes on, 0 = none */
+};
+
+enum recording_option_value {
+    RECORDING_FLAGS = OPTION_HELP + 1,
+    RECORDING_KINDS,
+    RECORDING_REPORT,
+    RECORDING_RING,
+    RECORDING_MAX_SIZE,
+    RECORDING_INTERVAL_OPTION,
+    RECORDING_CPU_TIME,
+    RECORDING_OPTION_END, /* a command's own options begin here */
+};
+
+extern const struct command_option recording_options[];
+
+/* The defaults: every flag, a trace of at most 4 GiB, the kernel meter. */
+void recording_options_init(struct recording_command_options *options);
+
+/* Takes what command_next_option has found (its argument is in optarg). Returns -1, or the exit status with
+ * which the command ends: its help was asked for, or it is used wrongly, which has been said. */
+int recording_option(const char *command, int option, struct recording_command_options *options);
+
+/* To be called after the last option: reads the flags. Returns as recording_option. */
+int recording_options_done(const char *command, struct recording_command_options *options);
+
+/* The words of --meter, in the order of enum meter_wish; NULL behind the last. */
+const char *meter_wish_word(size_t index);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* recording_report.c: what a recording that has ended says. See recording_report.h. */
+#include "control/recording_report.h"
+
+#include "control/command.h"
+#include "control/readings.h"
+#include "show/show.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void say(const char *sentence, void *messages)
+{
+    command_say_to(messages, "%s", sentence);
+}
+
+/* Why program counters have no names: these are written when all else is. */
+static const char *why_unnamed(enum end_reason reason)
+{
+    switch (reason) {
+    case END_SIZE:
+        return "these are written last, and the trace had reached its largest size";
+    case END_DISK:
+        return "these are written last, and the trace could not be written any more";
+    default:
+        return "the program's file had gone or cannot be read";
+    }
+}
+
+/* What became of the recording, in figures of the trace itself. */
+static void tell_result(const struct recording_command *command, const struct analyses_found *found)
+{
+    const struct recording *recording = &command->recording;
+    uint64_t noted = 0, unnamed = symbols_unnamed(recording->symbols, &noted);
+    char skips[SKIPPED_TEXT_SIZE];
+
+    command_say_to(command->messages, "%" PRIu64 " records, %" PRIu64 " lost, in %s",
+                   found->records, found->run.recorded.lost, recording->path);
+    if (unnamed > 0)
+        command_say_to(command->messages,
+                       "%" PRIu64 " of %" PRIu64 " program counters have no name: %s", unnamed,
+                       noted, why_unnamed(recording->reason));
+    if (recording->meter->state.skipped > 0) {
+        command_skipped_text(recording->meter->state.skipped, skips);
+        say(skips, command->messages);
+    }
+    recording->meter->report(recording->meter, say, command->messages);
+}
+
+/* The other analyses read up to so many records, which takes half a second; above that the report leaves them to
+ * dpm report. */
+#define ANALYSED_MOST 500000
+
+/* If one of them failed, the others are reported all the same. */
+static void say_what_is_missing(const struct recording_command *command,
+                                const struct analyses_found *found)
+{
+    if (found->path_problem.text[0] != '\0')
+        command_say_to(command->messages, "the critical path: %s", found->path_problem.text);
+    if (found->causality_problem.text[0] != '\0')
+        command_say_to(command->messages, "requests: %s", found->causality_problem.text);
+}
+
+static int report(const struct recording_command *command, const struct analyses_found *found,
+                  const char *traces, struct problem *problem)
+{
+    const struct report found_in = {
+        .communication = found->communication,
+        .path = found->path,
+        .causality = found->causality,
+        .traces = traces,
+    };
+
+    say_what_is_missing(command, found);
+    if (show_recorded(&found_in, command->messages) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory for the report");
+    tell_result(command, found);
+    if (fflush(command->messages) == EOF || ferror(command->messages))
+        return problem_set(problem, -EIO, "the report could not be written: %s", strerror(errno));
+    return 0;
+}
+
+int recording_report(struct recording_command *command, struct problem *problem)
+{
+    const char *paths[] = {command->recording.path};
+    const struct trace_names names = {.at = paths, .count = 1, .quiet = true};
+    const struct causality_options requests = {0};
+    bool analysed = command->recording.records <= ANALYSED_MOST;
+    const struct analyses_wanted wanted = {
+        .statistics = true,
+        .path = analysed ? &report_path_options : NULL,
+        .causality = analysed ? &requests : NULL,
+        .goes_on = true,
+    };
+    char *quoted = trace_names_quoted(&names);
+    struct analyses_found found;
+    int result = read_analyses(&names, &wanted, &found, problem);
+
+    if (result == 0)
+        result = report(command, &found, quoted == NULL ? "" : quoted, problem);
+    found_done(&found);
+    free(quoted);
+    return result;
+}

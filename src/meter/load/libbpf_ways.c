@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* libbpf_ways.c: what libbpf may do here, and say. See libbpf_ways.h. */
+#include "meter/load/libbpf_ways.h"
+
+#include <bpf/libbpf.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* libbpf tells on standard error what goes wrong; libraries do not print. DPM_DEBUG=1 shows it. */
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+    if (level == LIBBPF_DEBUG || getenv("DPM_DEBUG") == NULL)
+        return 0;
+    return vfprintf(stderr, format, arguments);
+}
+
+void quiet_libbpf(void)
+{
+    libbpf_set_print(print_libbpf);
+}
+
+bool have_capability(unsigned capability)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {0};
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return false;
+    return (data[capability / 32].effective & 1u << capability % 32) != 0;
+}
+
+const char *types_to_read(void)
+{
+    return have_capability(CAP_SYS_ADMIN) ? NULL : "/sys/kernel/btf/vmlinux";
+}

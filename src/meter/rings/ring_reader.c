@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_reader.c: two rings and the loader's own records, merged; what is newer than the rings are complete for waits.
+ * See ring_reader.h.
+ */
+#include "meter/rings/ring_reader.h"
+
+#include <string.h>
+
+int ring_reader_open(struct ring_reader *reader, enum ring_id ring, int descriptor, size_t size)
+{
+    reader->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
+    return ring_open(&reader->rings[ring], descriptor, size);
+}
+
+void ring_reader_close(struct ring_reader *reader)
+{
+    for (size_t i = 0; i < RING_COUNT; i++)
+        ring_close(&reader->rings[i]);
+    record_queue_done(&reader->own);
+}
+
+int ring_reader_add(struct ring_reader *reader, const struct record_header *record)
+{
+    return record_queue_add(&reader->own, record);
+}
+
+void ring_reader_end(struct ring_reader *reader)
+{
+    reader->ending = true;
+    reader->collected = false;
+}
+
+static uint64_t complete_up_to(const struct ring_reader *reader)
+{
+    uint64_t control = reader->rings[RING_CONTROL].complete;
+    uint64_t data = reader->rings[RING_DATA].complete;
+
+    return control < data ? control : data;
+}
+
+/* Oldest record of all; control before data at equal times. */
+static const struct record_header *take_oldest(struct ring_reader *reader)
+{
+    const struct record_header *control = ring_peek(&reader->rings[RING_CONTROL]);
+    const struct record_header *data = ring_peek(&reader->rings[RING_DATA]);
+    const struct record_header *own = record_queue_peek(&reader->own);
+    const struct record_header *oldest = control;
+
+    if (oldest == NULL || (own != NULL && own->time < oldest->time))
+        oldest = own;
+    if (oldest == NULL || (data != NULL && data->time < oldest->time))
+        oldest = data;
+    if (oldest == NULL || oldest->time > complete_up_to(reader))
+        return NULL;
+    if (oldest == own)
+        record_queue_take(&reader->own);
+    else
+        ring_take(&reader->rings[oldest == control ? RING_CONTROL : RING_DATA]);
+    return oldest;
+}
+
+static bool is_empty(const struct ring_reader *reader)
+{
+    return record_queue_peek(&reader->own) == NULL &&
+           ring_peek(&reader->rings[RING_CONTROL]) == NULL &&
+           ring_peek(&reader->rings[RING_DATA]) == NULL;
+}
+
+/* What the loader adds now is no newer than the rings are complete for afterwards. */
+static int collect(struct ring_reader *reader)
+{
+    int result = reader->extra.look(reader->extra.loader);
+
+    for (size_t i = 0; i < RING_COUNT && result == 0; i++)
+        result = ring_collect(&reader->rings[i]);
+    reader->collected = true;
+    return result;
+}
+
+static int end(struct ring_reader *reader)
+{
+    reader->ended = true;
+    return reader->extra.end(reader->extra.loader, complete_up_to(reader), reader->told_lost);
+}
+
+static int hand_out(struct ring_reader *reader, const struct record_header *record,
+                    struct event *ret_event)
+{
+    const struct record *lost = (const struct record *)record;
+
+    if (record->id == EVENT_LOST && lost->lost.reason == LOST_RING_FULL)
+        reader->told_lost[lost->lost.ring % RING_COUNT] += lost->lost.count;
+    reader->records++;
+    *ret_event = (struct event){record, 0, reader->wall_offset};
+    return reader->extra.note(reader->extra.loader, record);
+}
+
+/* What may bring the next record once none is left that can be handed out. 1: there may be one, 0: no, or an error. */
+static int go_on(struct ring_reader *reader)
+{
+    int result = 0;
+
+    if (!reader->collected)
+        result = collect(reader);
+    else if (reader->ending && !reader->ended)
+        result = end(reader);
+    else
+        return 0;
+    return result < 0 ? result : 1;
+}
+
+int ring_reader_next(struct ring_reader *reader, struct event *ret_event, uint64_t *ret_complete,
+                     struct problem *problem)
+{
+    const struct record_header *record;
+    int result = 1;
+
+    while ((record = take_oldest(reader)) == NULL && result > 0)
+        result = go_on(reader);
+    if (record != NULL)
+        result = hand_out(reader, record, ret_event);
+    if (result < 0)
+        return problem_set(problem, result, "cannot read the meter's rings: %s", strerror(-result));
+    if (record != NULL)
+        return SOURCE_RECORD;
+    reader->collected = false;
+    if (reader->ended && is_empty(reader))
+        return SOURCE_END;
+    *ret_complete = complete_up_to(reader);
+    return SOURCE_NONE_YET;
+}
+
+uint64_t ring_reader_made(const struct ring_reader *reader)
+{
+    return reader->records + ring_waiting(&reader->rings[RING_CONTROL]) +
+           ring_waiting(&reader->rings[RING_DATA]);
+}

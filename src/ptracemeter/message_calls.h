@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* message_calls.h: bytes sent, received. See ptracemeter_types.h. */
+#ifndef DPM_MESSAGE_CALLS_H
+#define DPM_MESSAGE_CALLS_H
+
+#include "ptracemeter/ptracemeter_types.h"
+
+bool send_begins(struct ptracemeter *meter, struct tracee *tracee);
+void send_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result);
+bool receive_begins(struct ptracemeter *meter, struct tracee *tracee);
+void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result);
+bool move_begins(struct ptracemeter *meter, struct tracee *tracee);
+void move_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result);
+void message_dropped(struct tracee *tracee);
+/* SENDCALL of a send in progress, if something of it is out or it has waited for long. */
+void send_goes_on(struct ptracemeter *meter, struct tracee *tracee, uint64_t now);
+
+#endif

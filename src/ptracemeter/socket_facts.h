@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* socket_facts.h: what a socket is. See ptracemeter_types.h. */
+#ifndef DPM_SOCKET_FACTS_H
+#define DPM_SOCKET_FACTS_H
+
+#include "ptracemeter/ptracemeter_types.h"
+
+#include <sys/socket.h>
+
+struct socket_facts {
+    int family;
+    int type;
+    int protocol;
+    uint64_t cookie;      /* 0: not known yet */
+    socklen_t own_size;   /* 0: it has no address */
+    socklen_t other_size; /* 0: it is not connected */
+    struct sockaddr_storage own;
+    struct sockaddr_storage other;
+};
+
+/* What the socket is that a stopped tracee has as `descriptor`. False: errno is EBADF, it is no
+ * descriptor any more; or another, it cannot be looked at. */
+bool socket_facts(struct ptracemeter *meter, struct tracee *tracee, uint64_t inode, int descriptor,
+                  struct socket_facts *ret_facts);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* live.c: the history of a recording that goes on. See live.h. */
+#include "recorder/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int live_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                     struct problem *problem)
+{
+    struct live *live = (struct live *)source;
+    const struct record_header *record = record_queue_peek(&live->queue);
+
+    (void)problem;
+    if (record == NULL || live->budget == 0) {
+        /* of those that wait here none is older than the first, but some may be as old */
+        *ret_complete = record == NULL ? live->complete : record->time - 1;
+        return SOURCE_NONE_YET;
+    }
+    record_queue_take(&live->queue);
+    live->budget--;
+    live->state.records++;
+    *ret_event = (struct event){record, 0, live->wall_offset};
+    return SOURCE_RECORD;
+}
+
+int live_new(struct live **ret_live, struct problem *problem)
+{
+    struct live *live = calloc(1, sizeof(*live));
+    struct source *source = &live->source;
+
+    if (live == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for reports while it goes on");
+    live->source = (struct source){live_next, 1, &live->state};
+    int result = history_new(&source, 1, &live->history, problem);
+    if (result < 0) {
+        live_free(live);
+        return result;
+    }
+    *ret_live = live;
+    return 0;
+}
+
+void live_free(struct live *live)
+{
+    if (live == NULL)
+        return;
+    history_free(live->history);
+    record_queue_done(&live->queue);
+    free(live);
+}
+
+void live_add(struct live *live, const struct record_header *record, int64_t wall_offset)
+{
+    if (live == NULL || live->error < 0)
+        return;
+    live->wall_offset = wall_offset;
+    live->last_time = record->time;
+    live->error = record_queue_add(&live->queue, record);
+}
+
+int live_read(struct live *live, const struct analysis *analyses, size_t count,
+              struct problem *problem)
+{
+    if (live->error < 0)
+        return problem_set(problem, live->error, "out of memory for reports while it goes on");
+    live->budget = LIVE_MOST;
+    return analyses_read(live->history, analyses, count, problem);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* meter_choice.c: opens the meter that is wished for, or the one that works here. See recorder.h. */
+#include "recorder/recorder.h"
+
+#include "check/check.h"
+#include "ptracemeter/ptracemeter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Opens the kernel meter, or notes why it does not open. What plainly speaks against it is looked for first: it costs
+ * less than trying, and a filter may kill whoever calls bpf(). */
+static bool try_kernel(const struct meter_choice *choice, struct meter_interface **ret_meter,
+                       char refused[METER_REFUSED_SIZE])
+{
+    char missing[METER_REFUSED_SIZE / 2];
+    struct problem problem;
+
+    if (check_hinders_kernel_meter(missing, sizeof(missing)))
+        snprintf(refused, METER_REFUSED_SIZE, "missing: %s; dpm check tells more", missing);
+    else if (meter_open(&choice->options, ret_meter, &problem) < 0)
+        snprintf(refused, METER_REFUSED_SIZE, "%s", problem.text);
+    else
+        return true;
+    return false;
+}
+
+static int open_ptrace(const struct meter_choice *choice, struct meter_interface **ret_meter,
+                       struct problem *problem)
+{
+    const struct ptracemeter_options options = {
+        .flags = choice->options.flags,
+        .kinds = choice->options.kinds,
+        .survive = choice->survive,
+    };
+
+    return ptracemeter_open(&options, ret_meter, problem);
+}
+
+/* Where neither meter works, both reasons are of interest. */
+static void append_refused(struct problem *problem, const char *refused)
+{
+    size_t length = strlen(problem->text);
+
+    snprintf(problem->text + length, sizeof(problem->text) - length,
+             "; nor does the kernel meter work here (%s)", refused);
+}
+
+int meter_choose(const struct meter_choice *choice, struct meter_interface **ret_meter,
+                 char refused[METER_REFUSED_SIZE], struct problem *problem)
+{
+    refused[0] = '\0';
+    if (choice->wish == WISH_KERNEL)
+        return meter_open(&choice->options, ret_meter, problem);
+    if (choice->wish == WISH_AUTO && try_kernel(choice, ret_meter, refused))
+        return 0;
+    int result = open_ptrace(choice, ret_meter, problem);
+    if (result < 0 && refused[0] != '\0')
+        append_refused(problem, refused);
+    return result;
+}

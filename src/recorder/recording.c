@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* recording.c: a recording in progress. See recorder.h. */
+#include "recorder/live.h"
+#include "recorder/recorder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define FLUSH_INTERVAL 1000000000ULL /* ns */
+#define COST_EVERY     1024          /* records, and once a second at most */
+
+#define FOLLOW_COST_EVERY 100000000ULL /* ns */
+
+/* ---- while it goes on ---- */
+
+/* A write error or the largest size ends the recording, never who is metered. */
+static int give_up(struct recording *recording, int error)
+{
+    recording->active = false;
+    recording->reason = error == -EFBIG ? END_SIZE : END_DISK;
+    recording->meter->stop(recording->meter);
+    return error;
+}
+
+static int store_one(struct recording *recording, const struct record_header *record,
+                     int64_t wall_offset, struct problem *problem)
+{
+    int result = trace_writer_append(recording->writer, record, problem);
+
+    recording->records++;
+    live_add(recording->live, record, wall_offset);
+    return result;
+}
+
+/* Stores a record, behind the names that it needs. */
+static int store(struct recording *recording, const struct event *event, struct problem *problem)
+{
+    struct name_record names[2];
+    size_t count = names_before(&recording->names, event->header, names);
+    int result = 0;
+
+    for (size_t i = 0; result >= 0 && i < count; i++)
+        result = store_one(recording, &names[i].header, event->wall_offset, problem);
+    if (result >= 0)
+        result = store_one(recording, event->header, event->wall_offset, problem);
+    symbols_note(recording->symbols, event->header);
+    return result;
+}
+
+static void note_lost(struct recording *recording)
+{
+    for (unsigned ring = 0; ring < RING_COUNT; ring++)
+        trace_writer_lost(recording->writer, ring,
+                          recording->meter->lost(recording->meter, (enum ring_id)ring));
+}
+
+/* Moves what the meter has into the trace. Returns an enum source_result or a negative errno. */
+static int drain(struct recording *recording, struct problem *problem)
+{
+    struct source *source = &recording->meter->source;
+    struct event event;
+    int result;
+
+    while ((result = source->next(source, &event, &recording->complete, problem)) ==
+           SOURCE_RECORD) {
+        result = store(recording, &event, problem);
+        if (result < 0)
+            return result;
+    }
+    note_lost(recording);
+    return result;
+}
+
+/* What all of this has cost so far. */
+static struct record cost_so_far(const struct recording *recording)
+{
+    const struct meter_interface *meter = recording->meter;
+    struct rusage used;
+    struct record cost = {
+        .header = {.time = clock_now(CLOCK_MONOTONIC), .id = EVENT_COST, .flags = RECORD_NO_STREAM},
+        .cost = {.wakeups = recording->wakeups},
+    };
+
+    if (meter->time_per_record != NULL)
+        cost.cost.hook = meter->time_per_record(meter);
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        cost.cost.cpu = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+                        (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+    return cost;
+}
+
+/* For a trace that is cut: its last COST is what is known of it. Where little is recorded a page of its own each second
+ * would be most of the trace. */
+static int tell_cost(struct recording *recording, struct problem *problem)
+{
+    struct record cost = cost_so_far(recording);
+
+    if (recording->cost_told > 0 && recording->records - recording->cost_told < COST_EVERY)
+        return 0;
+    cost.header.time = trace_writer_last_time(recording->writer, RING_CONTROL);
+    recording->cost_told = ++recording->records;
+    return trace_writer_append(recording->writer, &cost.header, problem);
+}
+
+/* What was closed, for which there may be no hook. */
+static int sweep(struct recording *recording, struct problem *problem)
+{
+    struct meter_interface *meter = recording->meter;
+
+    return meter->sweep == NULL ? 0 : meter->sweep(meter, problem);
+}
+
+static int flush(struct recording *recording, uint64_t now, struct problem *problem)
+{
+    int result;
+
+    if (now - recording->last_flush < FLUSH_INTERVAL)
+        return 0;
+    recording->last_flush = now;
+    result = sweep(recording, problem);
+    if (result >= 0)
+        result = tell_cost(recording, problem);
+    return result < 0 ? result : trace_writer_flush(recording->writer, problem);
+}
+
+int recording_step(struct recording *recording, struct problem *problem)
+{
+    struct meter_interface *meter = recording->meter;
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    if (!recording->active)
+        return 0;
+    recording->wakeups++;
+    if (meter->measure != NULL)
+        meter->measure(meter, now);
+    int result = drain(recording, problem);
+    if (result >= 0)
+        result = flush(recording, now, problem);
+    return result < 0 ? give_up(recording, result) : 0;
+}
+
+int recording_catch_up(struct recording *recording, struct problem *problem)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    int result = recording_step(recording, problem);
+
+    for (int i = 0; i < 1000 && recording->active && recording->complete < now; i++) {
+        usleep(1000); /* a record is being written */
+        result = recording_step(recording, problem);
+    }
+    return result;
+}
+
+/* ---- analyses while it goes on ---- */
+
+int recording_follow(struct recording *recording, struct history **ret_history,
+                     struct problem *problem)
+{
+    int result = live_new(&recording->live, problem);
+
+    if (result < 0)
+        return result;
+    /* the trace's writer makes that of the trace itself */
+    live_add(recording->live, &recording->machine.header, 0);
+    *ret_history = recording->live->history;
+    return 0;
+}
+
+/* In order among the others, whose times are earlier than now. */
+static void follow_cost(struct recording *recording)
+{
+    struct live *live = recording->live;
+    struct record cost = cost_so_far(recording);
+    uint64_t now = cost.header.time;
+
+    if (now - live->last_cost < FOLLOW_COST_EVERY)
+        return;
+    live->last_cost = now;
+    cost.header.time = live->last_time;
+    live_add(live, &cost.header, live->wall_offset);
+}
+
+int recording_analyse(struct recording *recording, const struct analysis *analyses, size_t count,
+                      struct problem *problem)
+{
+    struct live *live = recording->live;
+
+    follow_cost(recording);
+    live->complete = recording->complete;
+    live->state.lost = recording->meter->state.lost;
+    live->state.skipped = recording->meter->state.skipped;
+    int result = live_read(live, analyses, count, problem);
+    return result < 0 ? result : 0;
+}
+
+void recording_unfollow(struct recording *recording)
+{
+    live_free(recording->live);
+    recording->live = NULL;
+}
+
+/* ---- before and after ---- */
+
+/* The trace's path: as asked for, or ./dpm-NAME-PID.trace. */
+static int name_trace(struct recording *recording, const char *name, pid_t pid,
+                      struct problem *problem)
+{
+    const char *asked = recording->options->trace;
+    const char *slash = strrchr(name, '/');
+    int length = asked != NULL
+                     ? snprintf(recording->path, sizeof(recording->path), "%s", asked)
+                     : snprintf(recording->path, sizeof(recording->path), "./dpm-%.64s-%d.trace",
+                                slash == NULL ? name : slash + 1, pid);
+
+    if ((size_t)length >= sizeof(recording->path))
+        return problem_set(problem, -ENAMETOOLONG, "the name of the trace is too long");
+    return 0;
+}
+
+int recording_open_meter(struct recording *recording, struct problem *problem)
+{
+    return recording->meter != NULL ? 0
+                                    : meter_choose(&recording->options->meter, &recording->meter,
+                                                   recording->kernel_refused, problem);
+}
+
+static void describe(struct recording *recording)
+{
+    const struct meter_interface *meter = recording->meter;
+    struct machine_record *machine = &recording->machine;
+
+    machine_describe(machine);
+    machine->meter_flags = recording->options->meter.options.flags & ~meter->unknown_flags;
+    machine->kinds_left_out = METER_ALL_KINDS & ~meter->kinds;
+    machine->meter = meter->kind;
+}
+
+int recording_open(struct recording *recording, const char *name, pid_t pid,
+                   struct problem *problem)
+{
+    const struct recording_options *options = recording->options;
+    int result = name_trace(recording, name, pid, problem);
+
+    if (result >= 0)
+        result = recording_open_meter(recording, problem);
+    if (result < 0)
+        return result;
+    describe(recording);
+    result = trace_writer_new(recording->path, &recording->machine, options->max_size,
+                              &recording->writer, problem);
+    if (result >= 0 && (options->meter.options.flags & METER_FLAG_PC) != 0 &&
+        symbols_new(&recording->symbols) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory for names of program counters");
+    return result;
+}
+
+void recording_begin(struct recording *recording)
+{
+    recording->active = true;
+    recording->reason = END_COMPLETE;
+    recording->last_flush = clock_now(CLOCK_MONOTONIC);
+}
+
+/* Names of the program counters follow the last record. */
+static int append_names(struct recording *recording, struct problem *problem)
+{
+    const struct record_header *record;
+    int result = 0;
+
+    while (result >= 0 && (record = symbols_next(recording->symbols)) != NULL)
+        result = trace_writer_append(recording->writer, record, problem);
+    return result;
+}
+
+/* The rest of the records, and names. */
+static int store_rest(struct recording *recording, struct problem *problem)
+{
+    int result = sweep(recording, problem);
+
+    recording->active = false;
+    recording->meter->detach(recording->meter);
+    while (result >= 0 && (result = drain(recording, problem)) == SOURCE_NONE_YET)
+        usleep(1000);
+    return result < 0 ? result : append_names(recording, problem);
+}
+
+int recording_end(struct recording *recording, struct problem *problem)
+{
+    struct problem of_end;
+    int result = recording->active ? store_rest(recording, problem) : 0;
+
+    if (result < 0)
+        give_up(recording, result);
+    const struct record cost = cost_so_far(recording);
+    trace_writer_set_last(recording->writer, &cost);
+    note_lost(recording);
+    int closed = trace_writer_close(recording->writer, recording->reason, &of_end);
+    recording->writer = NULL;
+    if (result < 0 || closed >= 0)
+        return result;
+    *problem = of_end;
+    return closed;
+}
+
+void recording_discard(struct recording *recording)
+{
+    trace_writer_discard(recording->writer, recording->path);
+    recording->writer = NULL;
+}
+
+void recording_close(struct recording *recording)
+{
+    recording_unfollow(recording);
+    names_done(&recording->names);
+    symbols_free(recording->symbols);
+    meter_interface_close(recording->meter);
+    recording->meter = NULL;
+}

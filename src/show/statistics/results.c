@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * results.c: the one table of results: a row here for each figure. The lists of keys at the end of this file say which
+ * text tables show it, and where it stands in CSV. See results.h.
+ *
+ * JSON has the columns in the order of these tables. CSV never moves a column: new ones come at the end of its list.
+ */
+#include "analysis/statistics/statistics_figures.h"
+#include "show/statistics/results.h"
+
+#include "show/statistics/statistics_face.h"
+#include "show/text/matching_face.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define FIELD(type, member)                                                                        \
+    {                                                                                              \
+        offsetof(struct type, member), sizeof(((struct type *)0)->member)                          \
+    }
+#define PROCESS(member)   FIELD(communication_process, member)
+#define PAIR(member)      FIELD(communication_pair, member)
+#define PATH(member)      FIELD(communication_path, member)
+#define MACHINE(member)   FIELD(communication_machine, member)
+#define PROCEDURE(member) FIELD(communication_procedure, member)
+#define ALL(member)       FIELD(communication, member)
+
+/* ---- values that are more than a member of the row ---- */
+
+static void set_text(struct result_value *value, const char *text, size_t size)
+{
+    value->known = text != NULL;
+    value->text = text;
+    value->size = size;
+}
+
+static void own_index(const struct communication *all, const void *row, struct result_value *value)
+{
+    value->amount = (uint64_t)((const struct communication_process *)row - all->processes);
+}
+
+static void machine_of(const struct communication *all, const void *row, struct result_value *value)
+{
+    const struct communication_process *process = row;
+
+    set_text(value, all->machines[process->machine].name, MACHINE_TEXT_SIZE - 1);
+}
+
+static void shared_name(const struct communication *all, const void *row,
+                        struct result_value *value)
+{
+    const struct communication_process *process = row;
+
+    (void)all;
+    if (process->group != NULL)
+        set_text(value, process->group, NAME_SIZE);
+    else
+        set_text(value, process->name, STREAM_NAME_SIZE);
+}
+
+/* Where processes share a row, the first one's. */
+static void own_name(const struct communication *all, const void *row, struct result_value *value)
+{
+    const struct communication_process *process = row;
+
+    if (all->by != BY_PROCESS)
+        shared_name(all, row, value);
+    else
+        set_text(value, process->name, STREAM_NAME_SIZE);
+}
+
+static void name_for_people(const struct communication *all, const void *row,
+                            struct result_value *value)
+{
+    const struct communication_process *process = row;
+
+    shared_name(all, row, value);
+    if (process->group == NULL && process->pid == 0)
+        set_text(value, "unknown", NAME_SIZE);
+}
+
+static void container_of(const struct communication *all, const void *row,
+                         struct result_value *value)
+{
+    const struct communication_process *process = row;
+
+    (void)all;
+    if (process->cgroup_name != NULL)
+        container_name(process->cgroup_name, value->made);
+    set_text(value, process->cgroup_name == NULL ? NULL : value->made, CONTAINER_SIZE);
+}
+
+/* By name, else by number; not known if the identity of the process was lost. */
+static void group_name(const struct communication_process *process, enum communication_by by,
+                       struct result_value *value)
+{
+    communication_group_name(process, by, value->made);
+    set_text(value, process->pid == 0 ? NULL : value->made, NAME_SIZE);
+}
+
+static void user_for_people(const struct communication *all, const void *row,
+                            struct result_value *value)
+{
+    (void)all;
+    group_name(row, BY_USER, value);
+}
+
+static void container_for_people(const struct communication *all, const void *row,
+                                 struct result_value *value)
+{
+    (void)all;
+    group_name(row, BY_CONTAINER, value);
+}
+
+static void failed_calls(const struct communication *all, const void *row,
+                         struct result_value *value)
+{
+    const struct communication_process *process = row;
+
+    (void)all;
+    value->amount = process->failed_sends + process->failed_receives;
+}
+
+static void where(const struct communication *all, const void *row, struct result_value *value)
+{
+    const struct communication_pair *pair = row;
+
+    (void)all;
+    if (pair->local)
+        set_text(value, pair->shared ? "local, shared" : "local", NAME_SIZE);
+    else
+        set_text(value, pair->shared ? "remote, shared" : "remote", NAME_SIZE);
+}
+
+static void late(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)all;
+    if (pair_waited(row) > 0)
+        set_text(value, sender_is_late(row) ? "the sender" : "the receiver", NAME_SIZE);
+    else
+        value->known = false;
+}
+
+static void kind_of(const struct communication *all, const void *row, struct result_value *value)
+{
+    const struct communication_path *path = row;
+
+    (void)all;
+    set_text(value, path_kind_name(path->kind), NAME_SIZE);
+}
+
+/* The client's view holds the server's and the way; if the client is not metered, the server's must do. */
+static void latency(const struct communication *all, const void *row, struct result_value *value)
+{
+    const struct histogram *of = ((const struct communication_path *)row)->times.of;
+
+    (void)all;
+    value->object = &of[histogram_bars(&of[TIME_REQUEST]) > 0 ? TIME_REQUEST : TIME_RESPONSE];
+}
+
+static void interval_begin(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    value->amount = (uint64_t)((const struct traffic *)row - all->intervals) * all->interval;
+}
+
+/* No messages tell of the clock of such a machine. */
+static void clock_is_known(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    (void)all;
+    value->known = ((const struct communication_machine *)row)->clock_error != UINT64_MAX;
+}
+
+static void by_name(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)row;
+    set_text(value, communication_by_name(all->by), NAME_SIZE);
+}
+
+/* ---- values that only JSON has ---- */
+
+static json_t *process_list(const void *context, size_t index)
+{
+    const struct party *party = context;
+
+    return json_count((uint64_t)party->processes[index] + 1);
+}
+
+/* [[1], [2, 3]]: who used the local end, and the remote one. */
+static void ends(const struct communication *all, const void *row, struct result_value *value)
+{
+    const struct party *parties = ((const struct communication_path *)row)->ends;
+
+    (void)all;
+    value->json = json_pack("[o, o]", json_array_of(&parties[0], parties[0].count, process_list),
+                            json_array_of(&parties[1], parties[1].count, process_list));
+}
+
+static json_t *machine_in_list(const void *context, size_t index)
+{
+    const struct communication *all = context;
+
+    return json_text(all->machines[index].name, MACHINE_TEXT_SIZE - 1);
+}
+
+static void machines(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)row;
+    value->json = json_array_of(all, all->machine_count, machine_in_list);
+}
+
+static json_t *clock_in_list(const void *context, size_t index)
+{
+    const struct communication *all = context;
+
+    return result_json(&result_kinds[RESULTS_MACHINES], all, &all->machines[index], false);
+}
+
+static void clocks(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)row;
+    value->json = json_array_of(all, all->matched ? all->machine_count : 0, clock_in_list);
+}
+
+/* Takes the array over, and returns it, longer by this name; NULL: out of memory. */
+static json_t *with_name(json_t *names, const char *name)
+{
+    if (json_array_append_new(names, json_string(name)) == 0)
+        return names;
+    json_decref(names);
+    return NULL;
+}
+
+static void kinds_left_out(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    const char *name;
+    uint32_t kind;
+
+    (void)row;
+    value->json = json_array();
+    for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++)
+        if (all->kinds_left_out & kind)
+            value->json = with_name(value->json, name);
+}
+
+static void events_left_out(const struct communication *all, const void *row,
+                            struct result_value *value)
+{
+    (void)row;
+    value->json = json_array();
+    for (unsigned id = 0; id < EVENT_ID_END; id++)
+        if ((all->flags_left_out & EVENT_FLAG(id)) != 0)
+            value->json = with_name(value->json, event_type(id)->name);
+}
+
+static void own_cost(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)row;
+    value->json = own_cost_json(&all->matching.own_cost);
+}
+
+static void matching(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)row;
+    value->json = all->matched ? matching_json(&all->matching) : json_null();
+}
+
+/* ---- what several kinds of rows have ---- */
+
+#define TRAFFIC(OF)                                                                                \
+    {"sent.messages", "SENT", RESULT_COUNT, OF(sent.messages), .sum = SUM_ADD},                    \
+        {"sent.bytes", "BYTES SENT", RESULT_BYTES, OF(sent.bytes), .sum = SUM_ADD},                \
+        {"received.messages", "RECEIVED", RESULT_COUNT, OF(received.messages), .sum = SUM_ADD},    \
+    {                                                                                              \
+        "received.bytes", "BYTES RECEIVED", RESULT_BYTES, OF(received.bytes), .sum = SUM_ADD       \
+    }
+
+#define RATES(OF)                                                                                  \
+    {"sent_messages_per_s", "SENT/S", RESULT_RATE, OF(sent.messages), .sum = SUM_ADD},             \
+        {"sent_bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, OF(sent.bytes), .sum = SUM_ADD},         \
+        {"received_messages_per_s", "RECEIVED/S", RESULT_RATE, OF(received.messages),              \
+         .sum = SUM_ADD},                                                                          \
+    {                                                                                              \
+        "received_bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, OF(received.bytes), .sum = SUM_ADD    \
+    }
+
+/* The mean over time, and over message operations, as the thesis has it. */
+#define QUEUE(OF)                                                                                  \
+    {"queue.messages_max", "QUEUE MAX", RESULT_COUNT, OF(queue.messages_max), .sum = SUM_MAX},     \
+        {"queue.messages_mean",   "MEAN",        RESULT_MEAN, OF(queue.wait),                      \
+         .of_all = ALL(duration), .sum = SUM_ADD},                                                 \
+        {"queue.messages_mean_over_operations", "MEAN AT OPERATIONS", RESULT_MEAN,                 \
+         OF(queue.messages_sum), .whole = OF(queue.operations)},                                   \
+        {"queue.messages_now", "QUEUED NOW", RESULT_COUNT, OF(queue.messages), .sum = SUM_ADD},    \
+        {"queue.bytes_max", "BYTES MAX", RESULT_BYTES, OF(queue.bytes_max), .sum = SUM_MAX},       \
+        {"queue.bytes_now", "BYTES NOW", RESULT_BYTES, OF(queue.bytes), .sum = SUM_ADD},           \
+    {                                                                                              \
+        "queue.unreceived", "UNRECEIVED", RESULT_COUNT, OF(queue.unreceived), .sum = SUM_ADD       \
+    }
+
+#define ANSWER_TIMES(OF)                                                                           \
+    {"response_ns", "SERVICE TIME", RESULT_TIMES, OF(times.of[TIME_RESPONSE])},                    \
+    {                                                                                              \
+        "request_ns", "REQUEST LATENCY", RESULT_TIMES, OF(times.of[TIME_REQUEST])                  \
+    }
+
+#define WAITS(OF)                                                                                  \
+    {"message_wait_ns", "RECEIVE-QUEUE DELAY", RESULT_TIMES, OF(times.of[TIME_MESSAGE_WAIT])},     \
+        {"receiver_wait_ns", "RECEIVE WAIT", RESULT_TIMES, OF(times.of[TIME_RECEIVER_WAIT])},      \
+        {"sender_blocked_ns", "SEND BLOCKED", RESULT_TIMES, OF(times.of[TIME_SENDER_BLOCKED])},    \
+    {                                                                                              \
+        "delivery_ns", "DELIVERY LATENCY", RESULT_TIMES, OF(times.of[TIME_DELIVERY])               \
+    }
+
+/* ---- the columns ---- */
+
+static const struct result_column of_recording[] = {
+    {"events", NULL, RESULT_COUNT, ALL(events)},
+    {"lost", NULL, RESULT_COUNT, ALL(lost)},
+    {"skipped", NULL, RESULT_COUNT, ALL(skipped)},
+    {"dropped", NULL, RESULT_COUNT, ALL(dropped)},
+    {"duplicates", NULL, RESULT_COUNT, ALL(duplicates)},
+    {"unseen_bytes", NULL, RESULT_BYTES, ALL(unseen_bytes)},
+    {"unseen_sent_bytes", NULL, RESULT_BYTES, ALL(unseen_sent_bytes)},
+    {"not_metered", NULL, RESULT_JSON, .get = kinds_left_out},
+    {"events_not_metered", NULL, RESULT_JSON, .get = events_left_out},
+    {"traces_of_ptrace", NULL, RESULT_COUNT, ALL(traces_of_ptrace)},
+    {"duration_ns", NULL, RESULT_NS, ALL(duration)},
+    {"complete", NULL, RESULT_BOOL, ALL(complete)},
+    {"by", NULL, RESULT_TEXT, .get = by_name},
+    {"machines", NULL, RESULT_JSON, .get = machines},
+    {"clocks", NULL, RESULT_JSON, .get = clocks},
+    {"local.messages", NULL, RESULT_COUNT, ALL(local.messages)},
+    {"local.bytes", NULL, RESULT_BYTES, ALL(local.bytes)},
+    {"remote.messages", NULL, RESULT_COUNT, ALL(remote.messages)},
+    {"remote.bytes", NULL, RESULT_BYTES, ALL(remote.bytes)},
+    {"connections", NULL, RESULT_COUNT, ALL(connections)},
+    {"ended", NULL, RESULT_COUNT, ALL(ended)},
+    {"own_cost", NULL, RESULT_JSON, .get = own_cost},
+    {"matching", NULL, RESULT_JSON, .get = matching},
+};
+
+static const struct result_column of_machine[] = {
+    {"machine", NULL, RESULT_NAME, MACHINE(name), .flags = RESULT_NAMES},
+    {"offset_ns", NULL, RESULT_SIGNED, MACHINE(clock_offset), .get = clock_is_known},
+    {"ahead_ns", NULL, RESULT_SIGNED, MACHINE(clock_ahead), .get = clock_is_known},
+    {"error_ns", NULL, RESULT_NS, MACHINE(clock_error), .get = clock_is_known},
+};
+
+static const struct result_column of_process[] = {
+    {"id", "PROCESS", RESULT_PROCESS, .get = own_index, .flags = RESULT_NAMES},
+    {"machine", "MACHINE", RESULT_TEXT, .get = machine_of, .when = WHEN_MACHINES},
+    {"pid", "PID", RESULT_NUMBER, PROCESS(pid), .known = PROCESS(pid), .flags = RESULT_PROCESSES},
+    {"parent", "PARENT", RESULT_PROCESS, PROCESS(parent), .flags = RESULT_PROCESSES},
+    {"name", NULL, RESULT_TEXT, .get = own_name},
+    {"shared_name", NULL, RESULT_TEXT, .get = shared_name, .csv = "name", .flags = RESULT_CSV},
+    {"name_for_people", "PROCESS", RESULT_TEXT, .get = name_for_people, .flags = RESULT_PEOPLE},
+    {"processes", "PROCESSES", RESULT_COUNT, PROCESS(group_size), .sum = SUM_ADD,
+     .when = WHEN_SEVERAL, .flags = RESULT_GROUPS},
+    {"ended", "ENDED", RESULT_BOOL, PROCESS(ended), .flags = RESULT_PROCESSES},
+    {"cpu_ns", "CPU TIME", RESULT_NS, PROCESS(cpu), .sum = SUM_ADD},
+    TRAFFIC(PROCESS),
+    {"size", "SIZE", RESULT_SIZES, PROCESS(sizes)},
+    {"share.cpu", "%", RESULT_SHARE, PROCESS(cpu), .of_all = ALL(cpu), .sum = SUM_ADD},
+    {"share.messages", "%", RESULT_SHARE, PROCESS(sent.messages), .of_all = ALL(sent.messages),
+     .sum = SUM_ADD},
+    {"share.bytes", "%", RESULT_SHARE, PROCESS(sent.bytes), .of_all = ALL(sent.bytes),
+     .sum = SUM_ADD},
+    {"failed.sends", "FAILED SENDS", RESULT_COUNT, PROCESS(failed_sends), .sum = SUM_ADD},
+    {"failed.receives", "FAILED RECEIVES", RESULT_COUNT, PROCESS(failed_receives), .sum = SUM_ADD},
+    {"failed_calls", "FAILED", RESULT_COUNT, .get = failed_calls, .sum = SUM_ADD, .when = WHEN_SOME,
+     .flags = RESULT_PEOPLE},
+    RATES(PROCESS),
+    QUEUE(PROCESS),
+    ANSWER_TIMES(PROCESS),
+    WAITS(PROCESS),
+    {"user", NULL, RESULT_NUMBER, PROCESS(user), .known = PROCESS(pid), .flags = RESULT_PROCESSES},
+    {"user_name", NULL, RESULT_TEXT, PROCESS(user_name), .flags = RESULT_PROCESSES},
+    {"cgroup", NULL, RESULT_NUMBER, PROCESS(cgroup), .known = PROCESS(cgroup),
+     .flags = RESULT_PROCESSES},
+    {"cgroup_name", NULL, RESULT_TEXT, PROCESS(cgroup_name), .flags = RESULT_PROCESSES},
+    {"container", NULL, RESULT_TEXT, .get = container_of, .flags = RESULT_PROCESSES},
+    {"program", NULL, RESULT_TEXT, PROCESS(program), .flags = RESULT_PROCESSES},
+    {"pid_namespace", NULL, RESULT_NUMBER, PROCESS(pid_namespace), .known = PROCESS(pid_namespace),
+     .flags = RESULT_PROCESSES},
+    {"pid_inside", NULL, RESULT_NUMBER, PROCESS(pid_inside), .known = PROCESS(pid),
+     .flags = RESULT_PROCESSES},
+    {"user_for_people", "USER", RESULT_TEXT, .get = user_for_people, .when = WHEN_DIFFERENT,
+     .flags = RESULT_PROCESSES | RESULT_PEOPLE},
+    {"container_for_people", "CONTAINER", RESULT_TEXT, .get = container_for_people,
+     .when = WHEN_DIFFERENT, .flags = RESULT_PROCESSES | RESULT_PEOPLE},
+};
+
+static const struct result_column of_pair[] = {
+    {"from", "FROM", RESULT_PARTY, PAIR(from), .flags = RESULT_NAMES},
+    {"to", "TO", RESULT_PARTY, PAIR(to), .flags = RESULT_NAMES},
+    {"messages", "MESSAGES", RESULT_COUNT, PAIR(sent.messages), .sum = SUM_ADD},
+    {"bytes", "BYTES", RESULT_BYTES, PAIR(sent.bytes), .sum = SUM_ADD},
+    {"messages_per_s", "MESSAGES/S", RESULT_RATE, PAIR(sent.messages), .sum = SUM_ADD},
+    {"bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, PAIR(sent.bytes), .sum = SUM_ADD},
+    {"share", "%", RESULT_SHARE, PAIR(sent.bytes), .whole = PAIR(from_bytes)},
+    {"size", "SIZE", RESULT_SIZES, PAIR(sizes)},
+    {"local", "LOCAL", RESULT_BOOL, PAIR(local)},
+    {"shared", "SHARED", RESULT_BOOL, PAIR(shared)},
+    {"where", "WHERE", RESULT_TEXT, .get = where, .flags = RESULT_PEOPLE},
+    WAITS(PAIR),
+    {"late", "LATE", RESULT_TEXT, .get = late, .flags = RESULT_PEOPLE},
+};
+
+static const struct result_column of_late_pair[] = {
+    {"from", NULL, RESULT_PARTY, PAIR(from), .flags = RESULT_NAMES},
+    {"to", NULL, RESULT_PARTY, PAIR(to), .flags = RESULT_NAMES},
+    {"receiver_waited_ns", NULL, RESULT_SUM, PAIR(times.of[TIME_RECEIVER_WAIT])},
+    {"messages_waited_ns", NULL, RESULT_SUM, PAIR(times.of[TIME_MESSAGE_WAIT])},
+    {"sender_blocked_ns", NULL, RESULT_SUM, PAIR(times.of[TIME_SENDER_BLOCKED])},
+};
+
+static const struct result_column of_path[] = {
+    {"kind", "KIND", RESULT_TEXT, .get = kind_of, .flags = RESULT_NAMES},
+    {"local", "LOCAL", RESULT_END, PATH(local), .end_party = PATH(ends[0]), .flags = RESULT_NAMES},
+    {"remote", "REMOTE", RESULT_END, PATH(remote), .end_party = PATH(ends[1]),
+     .flags = RESULT_NAMES},
+    {"ends", NULL, RESULT_JSON, .get = ends, .flags = RESULT_NAMES},
+    {"local_users", NULL, RESULT_PARTY, PATH(ends[0]), .flags = RESULT_CSV},
+    {"remote_users", NULL, RESULT_PARTY, PATH(ends[1]), .flags = RESULT_CSV},
+    TRAFFIC(PATH),
+    {"size", "SIZE", RESULT_SIZES, PATH(sizes)},
+    {"dropped", "DROPPED", RESULT_COUNT, PATH(dropped), .sum = SUM_ADD, .when = WHEN_SOME},
+    {"duplicates", "DUPLICATES", RESULT_COUNT, PATH(duplicates), .sum = SUM_ADD, .when = WHEN_SOME},
+    {"connections", "CONNECTIONS", RESULT_COUNT, PATH(connections), .sum = SUM_ADD,
+     .when = WHEN_SEVERAL},
+    {"ended", "ENDED", RESULT_COUNT, PATH(ended), .sum = SUM_ADD},
+    RATES(PATH),
+    {"network.retransmitted", "RETRANSMITS", RESULT_COUNT, PATH(network.retransmitted),
+     .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_KNOWN, .csv = "retransmitted"},
+    {"network.round_trip_ns", "RTT", RESULT_NS, PATH(network.round_trip),
+     .known = PATH(network.known), .sum = SUM_MAX, .when = WHEN_KNOWN, .csv = "round_trip_ns"},
+    {"network.unacknowledged_bytes", "IN FLIGHT", RESULT_BYTES, PATH(network.unacknowledged),
+     .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_SOME,
+     .csv = "unacknowledged_bytes"},
+    QUEUE(PATH),
+    ANSWER_TIMES(PATH),
+    WAITS(PATH),
+    {"latency", "LATENCY", RESULT_TIMES, .get = latency, .when = WHEN_KNOWN,
+     .flags = RESULT_PEOPLE},
+};
+
+static const struct result_column of_procedure[] = {
+    {"procedure", "PROCEDURE", RESULT_TEXT, PROCEDURE(name), .flags = RESULT_NAMES},
+    {"module", "MODULE", RESULT_FILE, PROCEDURE(module), .flags = RESULT_NAMES},
+    TRAFFIC(PROCEDURE),
+};
+
+static const struct result_column of_interval[] = {
+    {"messages", "MESSAGES", RESULT_COUNT, FIELD(traffic, messages)},
+    {"bytes", "BYTES", RESULT_BYTES, FIELD(traffic, bytes)},
+    {"time_ns", "TIME", RESULT_NS, .get = interval_begin},
+};
+
+/* ---- where they are shown ---- */
+
+#define COLUMNS(of) .columns = of, .column_count = ARRAY_SIZE(of)
+#define ROWS(type, array, number)                                                                  \
+    .rows = ALL(array), .count = ALL(number), .row_size = sizeof(struct type)
+
+#define SIZE_PARTS "size.min size.mean size.p50 size.p90 size.p99 size.max"
+#define CSV_RATES                                                                                  \
+    "sent_messages_per_s sent_bytes_per_s received_messages_per_s received_bytes_per_s"
+#define CSV_QUEUE_AND_TIMES                                                                        \
+    "response_ns request_ns queue.messages_max queue.messages_mean "                               \
+    "queue.messages_mean_over_operations queue.messages_now queue.bytes_max queue.bytes_now "      \
+    "queue.unreceived message_wait_ns receiver_wait_ns delivery_ns sender_blocked_ns"
+
+static const char rates[] = "Rates and sizes of messages";
+
+const struct result_kind result_kinds[RESULT_KINDS] = {
+    [RESULTS_RECORDING] = {.list = "trace", COLUMNS(of_recording)},
+    [RESULTS_MACHINES] = {.list = "clocks",
+                          COLUMNS(of_machine),
+                          ROWS(communication_machine, machines, machine_count)},
+    [RESULTS_PROCESSES] =
+        {.list = "processes",
+         .histograms = "process_histograms",
+         COLUMNS(of_process),
+         ROWS(communication_process, processes, process_count),
+         .table = TABLE_PROCESSES,
+         .tables =
+             {{NULL, "name_for_people processes pid parent machine user_for_people "
+                     "container_for_people cpu_ns share.cpu sent.messages sent.bytes share.bytes "
+                     "received.messages received.bytes failed_calls"},
+              {rates,
+               "id sent_messages_per_s sent_bytes_per_s " SIZE_PARTS
+               " received_messages_per_s received_bytes_per_s",
+               .needs = "sent.messages received.messages", .rates = true},
+              {"How long it takes", "id", .times = true},
+              {"Messages that wait to be received",
+               "id queue.messages_max queue.messages_mean queue.messages_mean_over_operations "
+               "queue.messages_now queue.bytes_max queue.unreceived",
+               .needs = "queue.messages_max"}},
+         .report = {"Processes",
+                    "id parent cpu_ns share.cpu sent.messages sent.bytes received.messages "
+                    "received.bytes",
+                    .more = "dpm stats --all --sort cpu", .order = ORDER_CPU},
+         .csv = "shared_name processes pid machine cpu_ns sent.messages sent.bytes "
+                "received.messages received.bytes failed.sends "
+                "failed.receives " CSV_QUEUE_AND_TIMES " " CSV_RATES " size",
+         .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
+                   [ORDER_MESSAGES] = "sent.messages received.messages",
+                   [ORDER_CPU] = "cpu_ns",
+                   [ORDER_RESPONSE] = "response_ns.p99 request_ns.p99",
+                   [ORDER_NAME] = "shared_name"}},
+    [RESULTS_PAIRS] =
+        {.list = "pairs",
+         .histograms = "pair_histograms",
+         COLUMNS(of_pair),
+         ROWS(communication_pair, pairs, pair_count),
+         .table = TABLE_PAIRS,
+         .tables = {{"Who sent to whom", "from to messages bytes share bytes_per_s size.p50 "
+                                         "size.p99 size.max where"},
+                    {rates, "from to messages_per_s bytes_per_s " SIZE_PARTS, .needs = "messages",
+                     .rates = true},
+                    {"Who waits for whom",
+                     "from to receiver_wait_ns.sum receiver_wait_ns.p50 message_wait_ns.sum "
+                     "message_wait_ns.p50 sender_blocked_ns.sum delivery_ns.p50 late",
+                     .needs = "receiver_wait_ns.sum message_wait_ns.sum sender_blocked_ns.sum",
+                     .by_wait = true}},
+         .report = {"Who sent to whom",
+                    "from to messages bytes share receiver_wait_ns.sum message_wait_ns.sum late",
+                    .more = "dpm stats --all --by pair", .order = ORDER_BYTES},
+         .csv = "from to messages bytes local shared size message_wait_ns receiver_wait_ns "
+                "delivery_ns messages_per_s bytes_per_s sender_blocked_ns",
+         .order = {[ORDER_BYTES] = "bytes",
+                   [ORDER_MESSAGES] = "messages",
+                   [ORDER_RESPONSE] = "size.p99",
+                   [ORDER_NAME] = "from"}},
+    [RESULTS_LATE] = {.list = "late_senders",
+                      COLUMNS(of_late_pair),
+                      ROWS(communication_pair, pairs, pair_count)},
+    [RESULTS_PATHS] =
+        {.list = "paths",
+         .histograms = "path_histograms",
+         COLUMNS(of_path),
+         ROWS(communication_path, paths, path_count),
+         .table = TABLE_PATHS,
+         .tables = {{"Connections",
+                     "kind local remote connections sent.messages sent.bytes received.messages "
+                     "received.bytes latency.p50 latency.p99 network.round_trip_ns "
+                     "network.retransmitted network.unacknowledged_bytes dropped"},
+                    {rates, "kind local remote " CSV_RATES " " SIZE_PARTS,
+                     .needs = "sent.messages received.messages", .rates = true},
+                    {"Where messages wait",
+                     "kind local remote queue.messages_max queue.messages_mean queue.unreceived "
+                     "message_wait_ns.p50 message_wait_ns.p99 receiver_wait_ns.p50 "
+                     "sender_blocked_ns.p50 delivery_ns.p50",
+                     .needs = "queue.messages_max message_wait_ns.count receiver_wait_ns.count "
+                              "sender_blocked_ns.count delivery_ns.count"}},
+         .report = {"Connections",
+                    "kind local remote connections sent.bytes received.bytes latency.p50 "
+                    "latency.p99 network.round_trip_ns network.retransmitted",
+                    .more = "dpm stats --all --by path", .order = ORDER_BYTES},
+         .csv = "kind local remote local_users remote_users connections ended sent.messages "
+                "sent.bytes received.messages received.bytes dropped network.retransmitted "
+                "network.round_trip_ns " CSV_QUEUE_AND_TIMES " duplicates " CSV_RATES
+                " size network.unacknowledged_bytes",
+         .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
+                   [ORDER_MESSAGES] = "sent.messages received.messages",
+                   [ORDER_RESPONSE] = "response_ns.p99 request_ns.p99",
+                   [ORDER_NAME] = "local"}},
+    [RESULTS_PROCEDURES] =
+        {.list = "procedures",
+         COLUMNS(of_procedure),
+         ROWS(communication_procedure, procedures, procedure_count),
+         .table = TABLE_PROCEDURES,
+         .tables = {{"Procedures",
+                     "procedure module sent.messages sent.bytes received.messages received.bytes",
+                     .needs = "sent.messages received.messages", .most = 20}},
+         .csv = "procedure module sent.messages sent.bytes received.messages received.bytes"},
+    [RESULTS_INTERVALS] = {.list = "intervals",
+                           COLUMNS(of_interval),
+                           ROWS(traffic, intervals, interval_count),
+                           .tables = {{NULL, "time_ns messages bytes"}}},
+};
+
+const struct result_kind *result_kind_of(enum show_table table)
+{
+    for (size_t i = 0; i < RESULT_KINDS; i++)
+        if (table != TABLE_ALL && result_kinds[i].table == table)
+            return &result_kinds[i];
+    return &result_kinds[RESULTS_PROCESSES];
+}
+
+size_t result_rows(const struct result_kind *kind, const struct communication *all)
+{
+    size_t count = 1;
+
+    if (kind->count.size > 0)
+        memcpy(&count, (const char *)all + kind->count.offset, sizeof(count));
+    return count;
+}
+
+const void *result_row(const struct result_kind *kind, const struct communication *all,
+                       size_t index)
+{
+    const char *rows = (const char *)all;
+
+    if (kind->rows.size > 0)
+        memcpy(&rows, (const char *)all + kind->rows.offset, sizeof(rows));
+    return rows + index * kind->row_size;
+}
+
+const struct result_column *result_column(const struct result_kind *kind, const char *key,
+                                          size_t length)
+{
+    for (size_t i = 0; i < kind->column_count; i++)
+        if (strlen(kind->columns[i].key) == length &&
+            memcmp(kind->columns[i].key, key, length) == 0)
+            return &kind->columns[i];
+    return NULL;
+}
+
+/* ---- reading a row ---- */
+
+static uint64_t load(const void *base, struct result_field field)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, (const char *)base + field.offset, field.size);
+    return value;
+}
+
+/* What stands in the row itself. */
+static void read_field(const struct result_column *column, const void *row,
+                       struct result_value *value)
+{
+    const void *at = (const char *)row + column->value.offset;
+
+    switch (column->unit) {
+    case RESULT_TEXT:
+    case RESULT_FILE:
+    case RESULT_END:
+        set_text(value, *(const char *const *)at, SIZE_MAX);
+        value->known =
+            value->text != NULL && (value->text[0] != '\0' || column->unit == RESULT_END);
+        break;
+    case RESULT_NAME:
+        set_text(value, at, column->value.size);
+        break;
+    case RESULT_PARTY:
+    case RESULT_SIZES:
+    case RESULT_TIMES:
+        value->object = at;
+        break;
+    case RESULT_SUM:
+        value->amount = histogram_sum(at);
+        break;
+    default:
+        value->amount = load(row, column->value);
+    }
+}
+
+void result_value(const struct result_column *column, const struct communication *all,
+                  const void *row, struct result_value *value)
+{
+    memset(value, 0, offsetof(struct result_value, made));
+    value->known = column->known.size == 0 || load(row, column->known) != 0;
+    if (column->of_all.size > 0)
+        value->whole = load(all, column->of_all);
+    else if (column->whole.size > 0)
+        value->whole = load(row, column->whole);
+    else
+        value->whole = all->duration;
+    if (column->value.size > 0)
+        read_field(column, row, value);
+    if (column->get != NULL)
+        column->get(all, row, value);
+    if (column->unit == RESULT_PROCESS)
+        value->known = value->amount != NO_PROCESS;
+    if (column->unit == RESULT_SIZES || column->unit == RESULT_TIMES)
+        value->known = histogram_bars(value->object) > 0;
+}
