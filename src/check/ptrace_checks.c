@@ -23,29 +23,27 @@ static const struct {
     const char *advice;
 } rows[] = {
     {"ptrace()", offsetof(struct ptrace_trial, trace), METER_CHECK_MISSING, "a child can be traced",
-     "nothing is metered",
+     "the ptrace meter does not work",
      ALLOW "ptrace: docker run --cap-add SYS_PTRACE, or a seccomp profile with ptrace in it; in a "
            "systemd unit SystemCallFilter=ptrace; see also Yama"},
     {"seccomp()", offsetof(struct ptrace_trial, filter), METER_CHECK_MISSING,
-     "a filter lets calls pass that do not matter",
-     "only dpm run --meter ptrace --survive works, which does without",
+     "calls that do not matter pass the filter",
+     "only dpm run --meter ptrace --survive works (without a filter)",
      "use --survive; or " ALLOW "seccomp, on a kernel built with CONFIG_SECCOMP_FILTER=y"},
     {"PTRACE_GET_SYSCALL_INFO", offsetof(struct ptrace_trial, information), METER_CHECK_MISSING,
-     "calls and their arguments can be told", "no call can be told", "use Linux 5.3 or later"},
+     "calls and their arguments can be read", "calls cannot be read", "use Linux 5.3 or later"},
     {"process_vm_readv()", offsetof(struct ptrace_trial, memory), METER_CHECK_MISSING,
-     "arguments in memory can be read", "what calls are given in memory cannot be read",
+     "arguments in memory can be read", "arguments in memory cannot be read",
      ALLOW "process_vm_readv: docker run --cap-add SYS_PTRACE, or a seccomp profile with it"},
     {"/proc/PID/fd", offsetof(struct ptrace_trial, files), METER_CHECK_MISSING,
-     "tells what is behind a descriptor", "sockets and pipes cannot be told from files",
+     "descriptors can be identified", "sockets and pipes look like files",
      "mount -t proc proc /proc"},
     {"pidfd_getfd()", offsetof(struct ptrace_trial, descriptors), METER_CHECK_LIMITED,
-     "sockets can be asked who they are",
-     "each new socket is looked for in the list of all, which takes longer",
+     "sockets can be identified", "each new socket is looked up in the list of all (slower)",
      ALLOW "pidfd_getfd: docker run --cap-add SYS_PTRACE, or a seccomp profile with it; Linux 5.6 "
            "or later has it"},
     {"/proc/PID/schedstat", offsetof(struct ptrace_trial, schedule), METER_CHECK_LIMITED,
-     "tells CPU times, and whether a call has slept",
-     "there are no CPU times, and waiting is not known",
+     "has CPU times and sleeps", "CPU times and waits are unknown",
      "use a kernel built with CONFIG_SCHED_INFO=y, as distributions' kernels are"},
 };
 

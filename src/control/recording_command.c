@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* For each call that stops the program; from OVERHEAD in dpm-run(1). */
-#define PTRACE_COST "some 50 us"
+#define PTRACE_COST "about 50 us"
 
 int recording_command_init(struct recording_command *command,
                            const struct recording_command_options *options, const char *subject,
@@ -40,7 +40,7 @@ static int follow(struct recording_command *command, struct problem *problem)
     int result = recording_follow(&command->recording, &command->history, problem);
 
     if (result == 0 && (result = statistics_new(&command->statistics)) < 0)
-        problem_set(problem, result, "out of memory for reports while it goes on");
+        problem_set(problem, result, "out of memory for interval reports");
     return result;
 }
 
@@ -63,20 +63,18 @@ void recording_command_announce(const struct recording_command *command, const c
 
     if (meter->kind == METER_KERNEL && meter->left_out != NULL)
         command_say_to(command->messages,
-                       "--meter ptrace meters it, too; each call takes " PTRACE_COST
-                       " longer then");
+                       "--meter ptrace meters it, too, but each call takes " PTRACE_COST " longer");
     if (meter->kind == METER_PTRACE && refused[0] != '\0')
         command_say_to(
             command->messages,
-            "metering with ptrace, as the kernel meter does not work here (%s); each call "
+            "metering with ptrace because the kernel meter does not work here (%s); each call "
             "that sends, receives or waits takes " PTRACE_COST " longer",
             refused);
     if (meter->holds_descendants)
-        command_say_to(
-            command->messages,
-            "if dpm is killed, %s and its descendants are killed with it; --survive lets "
-            "them run on, and costs more",
-            name);
+        command_say_to(command->messages,
+                       "if dpm is killed, %s and its descendants are killed, too; --survive "
+                       "prevents this, but is slower",
+                       name);
 }
 
 void recording_command_begin(struct recording_command *command)
@@ -145,7 +143,7 @@ void recording_command_step(struct recording_command *command)
     if (!command->recording.active || command->statistics == NULL)
         return;
     if (analyse_so_far(command, &problem) < 0) {
-        command_say_to(command->messages, "no more reports while it goes on: %s", problem.text);
+        command_say_to(command->messages, "no more interval reports: %s", problem.text);
         stop_following(command);
     }
 }

@@ -32,28 +32,25 @@ const struct command_option recording_options[] = {
     {"flags",
      RECORDING_FLAGS,
      {"LIST", ARGUMENT_LIST, meter_flag_word},
-     "events to meter, by name: all, send, receive, fork ... (all)"},
+     "events to record: all, send, receive, fork ... (all)"},
     {"kinds",
      RECORDING_KINDS,
      {"LIST", ARGUMENT_LIST, meter_kind_word},
-     "paths to meter: all, tcp, udp, unix, pipe; pipes cost 0.1 to 0.6 us a system call"},
-    {"interval",
-     RECORDING_INTERVAL_OPTION,
-     {"TIME"},
-     "report also every TIME while it goes on: 10s, 5m"},
+     "connections to record: all, tcp, udp, unix, pipe"},
+    {"interval", RECORDING_INTERVAL_OPTION, {"TIME"}, "also report every TIME: 10s, 5m"},
     {"cpu-time",
      RECORDING_CPU_TIME,
      {"MODE", ARGUMENT_WORD, cpu_time_word},
-     "precise, or coarse: up to 4 ms old, and cheaper (precise)"},
+     "CPU times: precise, or coarse (cheaper, up to 4 ms old) (precise)"},
     {"report",
      RECORDING_REPORT,
      {"FILE", ARGUMENT_FILE},
-     "write the report into FILE (standard error)"},
+     "write the report to FILE (standard error)"},
     {"max-size",
      RECORDING_MAX_SIZE,
      {"N"},
-     "largest size of the trace: bytes, or with K, M, G, T; 64K or more (4G)"},
-    {"ring", RECORDING_RING, {"N"}, "size of the buffer between kernel and dpm, 4K to 1G"},
+     "largest size of the trace, with K, M, G or T; at least 64K (4G)"},
+    {"ring", RECORDING_RING, {"N"}, "size of the buffer between kernel and dpm, 4K to 1G (16M)"},
     {0},
 };
 
@@ -70,7 +67,7 @@ static int read_max_size(const char *command, struct recording_command_options *
     if (parse_size(optarg, &options->recording.max_size) < 0 ||
         options->recording.max_size < TRACE_SMALLEST_MAX_SIZE)
         return command_usage_error(
-            command, "'%s' is no size of a trace, e.g. 500M or 4G: 64K or more", optarg);
+            command, "--max-size '%s': give a size of at least 64K, e.g. 500M or 4G", optarg);
     return -1;
 }
 
@@ -79,7 +76,7 @@ static int read_ring_size(const char *command, struct recording_command_options 
     uint64_t size;
 
     if (parse_size(optarg, &size) < 0 || size < 4096 || size > 1u << 30)
-        return command_usage_error(command, "'%s' is no ring size: from 4K to 1G", optarg);
+        return command_usage_error(command, "--ring '%s': give a size from 4K to 1G", optarg);
     options->recording.meter.options.ring_size = (uint32_t)size;
     return -1;
 }
@@ -88,7 +85,7 @@ static int read_cpu_time(const char *command, struct recording_command_options *
 {
     options->recording.meter.options.coarse_time = strcmp(optarg, cpu_times[COARSE]) == 0;
     if (!options->recording.meter.options.coarse_time && strcmp(optarg, cpu_times[PRECISE]) != 0)
-        return command_usage_error(command, "CPU time is precise or coarse, not '%s'", optarg);
+        return command_usage_error(command, "--cpu-time '%s': choose precise or coarse", optarg);
     return -1;
 }
 
@@ -113,7 +110,8 @@ int recording_option(const char *command, int option, struct recording_command_o
         return read_ring_size(command, options);
     case RECORDING_INTERVAL_OPTION:
         if (parse_duration(optarg, &options->interval) < 0 || options->interval == 0)
-            return command_usage_error(command, "'%s' is no time, e.g. 500ms, 10s or 5m", optarg);
+            return command_usage_error(
+                command, "--interval '%s': give a time, e.g. 500ms, 10s or 5m", optarg);
         return -1;
     case RECORDING_CPU_TIME:
         return read_cpu_time(command, options);
@@ -132,12 +130,10 @@ int recording_options_done(const char *command, struct recording_command_options
         meter_kinds_parse(options->kinds, &options->recording.meter.options.kinds, &problem) < 0)
         return command_usage_error(command, "%s", problem.text);
     if ((options->recording.meter.options.flags & METER_EVENT_FLAGS) == 0)
-        return command_usage_error(command,
-                                   "no meter flag is left: nothing would be recorded (all but one: "
-                                   "all,-NAME)");
+        return command_usage_error(
+            command, "--flags leaves no event to record (to leave one out: all,-NAME)");
     if (options->recording.meter.options.kinds == 0)
-        return command_usage_error(command,
-                                   "no kind of path is left: no message would be recorded (all but "
-                                   "one: all,-NAME)");
+        return command_usage_error(
+            command, "--kinds leaves no connection to record (to leave one out: all,-NAME)");
     return -1;
 }

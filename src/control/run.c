@@ -56,8 +56,8 @@ static const struct command_option run_options[] = {
     {"meter",
      METER,
      {"METER", ARGUMENT_WORD, meter_wish_word},
-     "kernel; ptrace: without privilege, and slower; auto: what works (auto)"},
-    {"survive", SURVIVE, {0}, "with ptrace: COMMAND runs on if dpm is killed; slower still"},
+     "kernel, ptrace (no privilege, slower), or auto: what works (auto)"},
+    {"survive", SURVIVE, {0}, "with ptrace: COMMAND outlives dpm; slower"},
     {0},
 };
 
@@ -222,7 +222,7 @@ static int record_command(struct run *run)
         return result == -ENOENT ? 127 : 126;
     }
     record(run);
-    recording_command_end(&run->recorder, " (--wait stays for them)");
+    recording_command_end(&run->recorder, " (--wait records until they end)");
     if (recording_report(&run->recorder, &problem) < 0)
         command_error("%s", problem.text);
     close(run->command.pid_fd);

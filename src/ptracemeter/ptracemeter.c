@@ -314,9 +314,9 @@ int ptracemeter_open(const struct ptracemeter_options *options, struct meter_int
                      struct problem *problem)
 {
     if ((options->flags & METER_EVENT_FLAGS & ~PTRACE_UNKNOWN) == 0)
-        return problem_set(problem, -ENOTSUP,
-                           "the ptrace meter cannot tell when messages come to their receivers, "
-                           "and nothing else is asked for");
+        return problem_set(
+            problem, -ENOTSUP,
+            "the ptrace meter cannot record MESSAGEQUEUED, and --flags asks for nothing else");
     struct ptracemeter *meter = calloc(1, sizeof(*meter));
     if (meter == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for the ptrace meter");

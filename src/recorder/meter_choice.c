@@ -17,7 +17,7 @@ static bool try_kernel(const struct meter_choice *choice, struct meter_interface
     struct problem problem;
 
     if (check_hinders_kernel_meter(missing, sizeof(missing)))
-        snprintf(refused, METER_REFUSED_SIZE, "missing: %s; dpm check tells more", missing);
+        snprintf(refused, METER_REFUSED_SIZE, "missing: %s; see dpm check", missing);
     else if (meter_open(&choice->options, ret_meter, &problem) < 0)
         snprintf(refused, METER_REFUSED_SIZE, "%s", problem.text);
     else
@@ -43,7 +43,7 @@ static void append_refused(struct problem *problem, const char *refused)
     size_t length = strlen(problem->text);
 
     snprintf(problem->text + length, sizeof(problem->text) - length,
-             "; nor does the kernel meter work here (%s)", refused);
+             "; the kernel meter does not work here either (%s)", refused);
 }
 
 int meter_choose(const struct meter_choice *choice, struct meter_interface **ret_meter,

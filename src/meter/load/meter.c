@@ -155,7 +155,8 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
     meter->exit_tells_last = tracepoint_arguments(offers.types, "sched_process_exit") > 1;
     offers_done(&offers);
     if (result == 0 && meter->interface.kinds == 0)
-        return problem_set(problem, -EPERM, "%s, and nothing else is asked for", meter->left_out);
+        return problem_set(problem, -EPERM, "%s, and --kinds asks for nothing else",
+                           meter->left_out);
     return result;
 }
 
@@ -361,7 +362,7 @@ static void report(const struct meter_interface *interface,
     const struct meter_bpf__bss *counts = meter->kernel->bss;
 
     if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0)
-        line("a larger ring loses less, e.g. --ring 64M", context);
+        line("the buffer was full: try a larger one, e.g. --ring 64M", context);
     report_count(__atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED), "",
                  "uses of paths are not recorded: no memory to remember them", line, context);
     report_count(__atomic_load_n(&counts->resettled, __ATOMIC_RELAXED), "on ",
