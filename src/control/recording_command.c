@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* For each call that stops the program; from OVERHEAD in dpm-run(1). */
+/* For each call that stops the program; from OVERHEAD in dpm-meter(7). */
 #define PTRACE_COST "about 50 us"
 
 int recording_command_init(struct recording_command *command,
@@ -40,7 +40,7 @@ static int follow(struct recording_command *command, struct problem *problem)
     int result = recording_follow(&command->recording, &command->history, problem);
 
     if (result == 0 && (result = statistics_new(&command->statistics)) < 0)
-        problem_set(problem, result, "out of memory for interval reports");
+        problem_set(problem, result, "out of memory for reports while it goes on");
     return result;
 }
 
@@ -71,10 +71,11 @@ void recording_command_announce(const struct recording_command *command, const c
             "that sends, receives or waits takes " PTRACE_COST " longer",
             refused);
     if (meter->holds_descendants)
-        command_say_to(command->messages,
-                       "if dpm is killed, %s and its descendants are killed, too; --survive "
-                       "prevents this, but is slower",
-                       name);
+        command_say_to(
+            command->messages,
+            "if dpm is killed, %s and its descendants are killed, too; --survive prevents "
+            "this, but is slower",
+            name);
 }
 
 void recording_command_begin(struct recording_command *command)
@@ -143,7 +144,7 @@ void recording_command_step(struct recording_command *command)
     if (!command->recording.active || command->statistics == NULL)
         return;
     if (analyse_so_far(command, &problem) < 0) {
-        command_say_to(command->messages, "no more interval reports: %s", problem.text);
+        command_say_to(command->messages, "no more reports while it goes on: %s", problem.text);
         stop_following(command);
     }
 }
