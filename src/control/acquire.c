@@ -101,8 +101,8 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
     if (result >= 0)
         return result;
     if (!chosen(options))
-        return command_usage_error("acquire", "say what to meter: a pid, --name, --cgroup, --unit "
-                                              "or --all");
+        return command_usage_error("acquire",
+                                   "name processes: a pid, --name, --cgroup, --unit or --all");
     return recording_options_done("acquire", &options->recorder);
 }
 
@@ -169,10 +169,10 @@ static void tell_begin(const struct recording_command *command, const struct met
     /* whoever waits for it reads standard error, also if there is a report's file */
     command_say("metering %zu process%s", begun->processes, begun->processes == 1 ? "" : "es");
     if (begun->unsettled > 0)
-        command_say_to(command->messages,
-                       "of %u directions of UNIX sockets the positions could not be settled: they "
-                       "were never still",
-                       begun->unsettled);
+        command_say_to(
+            command->messages,
+            "%u UNIX socket directions were too busy to align; their offsets may be wrong",
+            begun->unsettled);
     fflush(command->messages);
 }
 
@@ -250,8 +250,8 @@ static int command_acquire(int argc, char **argv)
     sigset_t old_mask;
     int result = parse_options(argc, argv, &options);
 
-    if (result < 0 && recording_command_init(&command, &options.recorder,
-                                             "what was metered runs on", &old_mask) < 0)
+    if (result < 0 &&
+        recording_command_init(&command, &options.recorder, "the processes run on", &old_mask) < 0)
         result = EXIT_FAILURE;
     if (result < 0) {
         /* A reader of our messages that goes away does not end the recording. */

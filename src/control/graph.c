@@ -187,7 +187,7 @@ static int command_graph(int argc, char **argv)
         status = choose_format(&options);
     if (status < 0 && options.picture.choice.to != 0 &&
         options.picture.choice.to <= options.picture.choice.from)
-        status = command_usage_error("graph", "--to is not after --from");
+        status = command_usage_error("graph", "--to must be later than --from");
     if (status < 0)
         status =
             graph_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options);

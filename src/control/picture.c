@@ -107,6 +107,6 @@ int picture_file(const char *command, const char *option, enum graph_format *ret
     return picture_format(optarg, ret_format)
                ? -1
                : command_usage_error(command,
-                                     "--%s %s: give a file whose name ends with .svg, .dot or .gv",
+                                     "--%s %s: use a file name with the suffix .svg, .dot or .gv",
                                      option, optarg);
 }

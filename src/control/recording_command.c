@@ -144,7 +144,7 @@ void recording_command_step(struct recording_command *command)
     if (!command->recording.active || command->statistics == NULL)
         return;
     if (analyse_so_far(command, &problem) < 0) {
-        command_say_to(command->messages, "no more reports while it goes on: %s", problem.text);
+        command_say_to(command->messages, "no more interval reports: %s", problem.text);
         stop_following(command);
     }
 }

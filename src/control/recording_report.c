@@ -21,11 +21,11 @@ static const char *why_unnamed(enum end_reason reason)
 {
     switch (reason) {
     case END_SIZE:
-        return "these are written last, and the trace had reached its largest size";
+        return "names are written last, and the trace had reached its largest size";
     case END_DISK:
-        return "these are written last, and the trace could not be written any more";
+        return "names are written last, and the trace could not be written any more";
     default:
-        return "the program's file had gone or cannot be read";
+        return "the program's file is gone or unreadable";
     }
 }
 
@@ -39,9 +39,8 @@ static void tell_result(const struct recording_command *command, const struct an
     command_say_to(command->messages, "%" PRIu64 " records, %" PRIu64 " lost, in %s",
                    found->records, found->run.recorded.lost, recording->path);
     if (unnamed > 0)
-        command_say_to(command->messages,
-                       "%" PRIu64 " of %" PRIu64 " program counters have no name: %s", unnamed,
-                       noted, why_unnamed(recording->reason));
+        command_say_to(command->messages, "%" PRIu64 " of %" PRIu64 " call sites have no name: %s",
+                       unnamed, noted, why_unnamed(recording->reason));
     if (recording->meter->state.skipped > 0) {
         command_skipped_text(recording->meter->state.skipped, skips);
         say(skips, command->messages);
@@ -78,7 +77,7 @@ static int report(const struct recording_command *command, const struct analyses
         return problem_set(problem, -ENOMEM, "out of memory for the report");
     tell_result(command, found);
     if (fflush(command->messages) == EOF || ferror(command->messages))
-        return problem_set(problem, -EIO, "the report could not be written: %s", strerror(errno));
+        return problem_set(problem, -EIO, "cannot write the report: %s", strerror(errno));
     return 0;
 }
 

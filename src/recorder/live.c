@@ -30,7 +30,7 @@ int live_new(struct live **ret_live, struct problem *problem)
     struct source *source = &live->source;
 
     if (live == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory for reports while it goes on");
+        return problem_set(problem, -ENOMEM, "out of memory for interval reports");
     live->source = (struct source){live_next, 1, &live->state};
     int result = history_new(&source, 1, &live->history, problem);
     if (result < 0) {
@@ -63,7 +63,7 @@ int live_read(struct live *live, const struct analysis *analyses, size_t count,
               struct problem *problem)
 {
     if (live->error < 0)
-        return problem_set(problem, live->error, "out of memory for reports while it goes on");
+        return problem_set(problem, live->error, "out of memory for interval reports");
     live->budget = LIVE_MOST;
     return analyses_read(live->history, analyses, count, problem);
 }

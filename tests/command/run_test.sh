@@ -118,7 +118,7 @@ check "... and the trace is whole" sh -c "'$dpm' stats --json j.trace | jq -e .t
 check_equal "at the largest size the command runs on" "0 sends 20000" "$? $(grep sends out)"
 check "... and the recording says that it stopped" grep -q '^dpm: recording stopped: ' err
 check "... and why program counters have no names" \
-    grep -q 'program counters have no name: these are written last, and the trace had reached its largest size$' err
+    grep -q 'call sites have no name: names are written last, and the trace had reached its largest size$' err
 check "... having kept to its size" test "$(cat k.trace/* | wc -c)" -le 307200
 check "... and told what it has cost all the same" grep -q '^DPM itself: .* of CPU time' err
 check "... and the trace says why it ended" sh -c \

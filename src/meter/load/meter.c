@@ -155,7 +155,8 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
     meter->exit_tells_last = tracepoint_arguments(offers.types, "sched_process_exit") > 1;
     offers_done(&offers);
     if (result == 0 && meter->interface.kinds == 0)
-        return problem_set(problem, -EPERM, "%s, and nothing else is asked for", meter->left_out);
+        return problem_set(problem, -EPERM, "%s, and --kinds asks for nothing else",
+                           meter->left_out);
     return result;
 }
 
