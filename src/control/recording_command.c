@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* For each call that stops the program; from OVERHEAD in dpm-run(1). */
+/* For each call that stops the program; from OVERHEAD in dpm-meter(7). */
 #define PTRACE_COST "about 50 us"
 
 int recording_command_init(struct recording_command *command,
@@ -71,10 +71,11 @@ void recording_command_announce(const struct recording_command *command, const c
             "that sends, receives or waits takes " PTRACE_COST " longer",
             refused);
     if (meter->holds_descendants)
-        command_say_to(command->messages,
-                       "if dpm is killed, %s and its descendants are killed, too; --survive "
-                       "prevents this, but is slower",
-                       name);
+        command_say_to(
+            command->messages,
+            "if dpm is killed, %s and its descendants are killed, too; --survive prevents "
+            "this, but is slower",
+            name);
 }
 
 void recording_command_begin(struct recording_command *command)

@@ -344,14 +344,14 @@ static void close_meter(struct meter_interface *interface)
 /* ---- what it could not record ---- */
 
 /* One line, if there is anything to say. */
-static void report_count(uint64_t count, const char *before, const char *after,
+static void report_count(uint64_t count, const char *what,
                          void (*line)(const char *sentence, void *context), void *context)
 {
     char text[256];
 
     if (count == 0)
         return;
-    snprintf(text, sizeof(text), "%s%" PRIu64 " %s", before, count, after);
+    snprintf(text, sizeof(text), "%" PRIu64 " %s", count, what);
     line(text, context);
 }
 
@@ -363,15 +363,15 @@ static void report(const struct meter_interface *interface,
 
     if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0)
         line("the buffer was full: try a larger one, e.g. --ring 64M", context);
-    report_count(__atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED), "",
-                 "uses of paths are not recorded: no memory to remember them", line, context);
-    report_count(__atomic_load_n(&counts->resettled, __ATOMIC_RELAXED), "on ",
-                 "older UNIX streams the offsets of what was sent at first are too large: several "
-                 "were sending when their positions were looked for",
+    report_count(__atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED),
+                 "uses of connections are not recorded: out of kernel memory", line, context);
+    report_count(__atomic_load_n(&counts->resettled, __ATOMIC_RELAXED),
+                 "older UNIX sockets have too large first offsets: several threads were sending "
+                 "when the recording began",
                  line, context);
-    report_count(__atomic_load_n(&counts->lost_datagrams, __ATOMIC_RELAXED), "of ",
-                 "UDP datagrams received the sender is not known: several threads received from "
-                 "their socket at the same time, or there was no memory",
+    report_count(__atomic_load_n(&counts->lost_datagrams, __ATOMIC_RELAXED),
+                 "received UDP datagrams have no known sender: several threads received from a "
+                 "socket at once, or memory was short",
                  line, context);
 }
 
