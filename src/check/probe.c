@@ -421,8 +421,7 @@ void probe_calls(struct probe *probe)
     struct utsname names;
     int status;
 
-    if (probe->machine[0] == '\0' &&
-        uname(&names) == 0) /* /proc/sys/kernel/arch exists since Linux 6.1 */
+    if (probe->machine[0] == '\0' && uname(&names) == 0) /* the file exists since Linux 6.1 */
         snprintf(probe->machine, sizeof(probe->machine), "%.63s", names.machine);
     pid_t pid = fork();
     if (pid == 0)

@@ -38,7 +38,7 @@ struct hook {
     uint32_t queue_kinds;
     enum hook_duty duty;
     const char
-        *before; /* first kernel without this function, which does not need the hook; else NULL */
+        *before; /* first kernel that lacks this function and needs no such hook; else NULL */
 };
 
 #define HOOKS_MOST 64

@@ -29,7 +29,7 @@ struct meter_bpf;
 
 struct meter {
     struct meter_interface
-        interface; /* must be first: it is cast to struct meter, and so is its source */
+        interface; /* first, so that a pointer to it or its source is one to this */
     struct meter_bpf *kernel;
     enum hook_choice choices[HOOKS_MOST];
     struct bpf_link *links[HOOKS_MOST];
@@ -44,7 +44,7 @@ struct meter {
     size_t acquired_count;
     uint32_t generation; /* of marks whose metering has not begun yet */
     uint32_t flags;
-    int cgroup; /* descriptor of the root control group; negative: no hook needs it, or none is allowed */
+    int cgroup; /* of the root control group; negative: no hook needs it, or not allowed */
     bool exit_tells_last; /* the thread exit hook shows whether the thread is its process's last */
     char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */
     bool detached;

@@ -43,13 +43,12 @@
 /* Reads the memory of the examined program, all of it or nothing; 0: success. The includer defines it. */
 static __always_inline long caller_read(void *to, uint32_t size, uint64_t from);
 
-#define PC_FRAMES 8u    /* most library frames to walk */
-#define PC_WINDOW 1024u /* bytes of stack to search beyond a frame of unknown size */
-#define PC_CHUNK  8u    /* words of it that are read at once */
-#define PC_REACH                                                                                   \
-    0x4000u          /* bytes: an address this far behind a function's beginning may be inside it */
-#define PC_CODE  64u /* bytes of code that are read at once */
-#define PC_CODES 6u  /* most such reads from one return address on */
+#define PC_FRAMES 8u      /* most library frames to walk */
+#define PC_WINDOW 1024u   /* bytes of stack to search beyond a frame of unknown size */
+#define PC_CHUNK  8u      /* words of it that are read at once */
+#define PC_REACH  0x4000u /* bytes: largest distance of an address from its function's beginning */
+#define PC_CODE   64u     /* bytes of code that are read at once */
+#define PC_CODES  6u      /* most such reads from one return address on */
 
 #define PC_ADDRESS ((1ULL << 48) - 1)
 #define PC_LIBRARY (1ULL << 63) /* a bit beside the address: RECORD_LIBRARY */
@@ -318,8 +317,7 @@ static __always_inline bool in_text(uint64_t address, const struct text *text)
     return address > text->begin && address < text->end;
 }
 
-#define LEADS_MAYBE                                                                                \
-    PC_REACH /* the call does not show its target, or the target may have jumped on */
+#define LEADS_MAYBE     PC_REACH /* the call hides its target, or the target may have jumped on */
 #define LEADS_ELSEWHERE (PC_REACH + 1)
 
 /* Whether the call before the return address `word` leads to the function that contains `ip`. Returns the distance of
