@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ptrace_trial.c: whether ptrace and all that the meter needs with it work here, tried on a process of our own.
+ * ptrace_trial.c: tries on a process of our own whether ptrace works here, and everything else that the meter needs.
  *
  *      caller --fork--> tester --fork--> subject
  *                         |  SEIZE ------->|  waits at a gate
  *                         |  opens it      |  loads the meter's own filter, writes a byte
  *                         |<--- stop ------|
- *                         |  looks at it in every way that the meter does
+ *                         |  examines it in every way that the meter does
  *                         '--> facts, in memory shared with the caller
  *
- * The tester is a process of its own, for a filter of system calls may end whoever calls ptrace: what it was about to
- * find out is then known to be PTRACE_KILLED.
+ * The tester is a process of its own, because a seccomp filter may kill the process that calls ptrace. The step that
+ * killed it, and the later ones, stay PTRACE_KILLED.
  */
 #include "check/ptrace_trial.h"
 

@@ -3,7 +3,7 @@
  * order.bpf.h: whether the sends on a UNIX socket are counted in the order in which they were queued.
  *
  *      thread a   queues ........ (preempted) ........ is counted, behind b: overtaken
- *      thread b        queues, is counted
+ *      thread b             queues, is counted
  *
  * The kernel queues a message while the queue is locked; the sender's hook runs after the unlock. A send is counted in
  * order if no other message is queued but uncounted at that time: received + queued = counted + this one. For example,

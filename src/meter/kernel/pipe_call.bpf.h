@@ -46,9 +46,9 @@ static __always_inline bool is_only_user(struct pipe *pipe, uint32_t end)
 /* A write that was in progress when the meter met the pipe is partly counted already, as content of the pipe. Such a
  * write ends where the pipe's content ends. And the bytes of several writers at that time may be counted twice.
  *
- *      read, as counted    a half-done read               in the pipe
+ *      read, as counted    taken by a half-done read    in the pipe
  *      |------------------|- - - - - - - - - - - - - - |------------|
- *                                                       the end ^  is found too low by what that read has taken
+ *                                                         the end ^  is found too low by what that read has taken
  *
  * So the result may be less than the true end, but never more. It can therefore raise the count of a sole writer that
  * lacks bytes. A writer cannot see that a count is too high; the reader corrects that (lower_count). */
@@ -96,7 +96,7 @@ static __always_inline bool lower_count(struct pipe *pipe, uint64_t address)
 }
 
 #define LOOKS_THAT_SETTLE 4
-#define TIME_TO_SETTLE    100000000 /* ns: by then a call in progress has gone on, and waits again */
+#define TIME_TO_SETTLE    100000000 /* ns: then a call in progress has gone on, and waits again */
 
 /* Whether a call that was in progress when the meter met the pipe, or when its stream was silent, has had time to go
  * on. */

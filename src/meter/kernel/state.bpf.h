@@ -322,12 +322,12 @@ struct stream {
     uint64_t blocked_at; /* AWAY_BLOCKED: start time ... */
     uint64_t blocked_pc; /* ... and PC, as user_pc() returns it */
     uint64_t woken_at;   /* used by is_on_stack_of() in the waker */
-    uint64_t
-        sent_by; /* identity of the sendfile or splice call that made the last SEND, 0 = none */
-    uint64_t taken_by;  /* identity of the splice call that last read a TCP socket, 0 = unknown */
-    uint32_t has_taken; /* ... and whether it has taken bytes */
-    uint64_t idle_at;   /* when it was last seen without an unrecorded UDP datagram */
-    /* when it last ended a write into a pipe whose positions had been settled meanwhile */
+    uint64_t sent_by;    /* sendfile or splice call that made the last SEND, 0 = none */
+    uint64_t taken_by;   /* splice call that last read a TCP socket, 0 = unknown */
+    uint32_t has_taken;  /* ... and whether it has taken bytes */
+    uint64_t idle_at;    /* when it was last seen without an unrecorded UDP datagram */
+    /* a time at which it was in no write, 0 = none known: its writes into pipes that were met earlier began after
+     * that */
     uint64_t written_at;
     uint32_t older_send; /* a send call from before the mark may be in progress */
     /* UNIX sockets with a call in progress that began before the mark, 0 = none: */

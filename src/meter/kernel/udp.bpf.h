@@ -4,7 +4,7 @@
  * udp_inbox.bpf.h.
  *
  *      sendto ... [leaves] ... sock_send_length        [arrives] ... sock_recv_length ... recvfrom
- *                    |   '--> SEND                        |  '----------.   '--> RECEIVE
+ *                    |   '--> SEND                        |  '------------.   '--> RECEIVE
  *                    '------- flights: bytes, number -----'--> inbox: 0 1 2 3 ...
  *
  * The packet hooks are at the entry of kernel functions (ip_send_skb, ip6_send_skb, __udp_enqueue_schedule_skb). If the

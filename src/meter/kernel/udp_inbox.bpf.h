@@ -3,8 +3,8 @@
  * udp_inbox.bpf.h: UDP datagrams that arrive at a socket, and what becomes of them.
  *
  *      [arrives] ---> inbox: 0 1 2 3 ... ---> [sock_recv_length]   received by a call
- *                            |     '---> [kfree_skb, refused]      the queue was full: dropped
- *                        received
+ *                            |          '---> [kfree_skb, refused] the queue was full: dropped
+ *                         received
  *
  * No hook shows what a receive call takes from its socket's queue. But a queue keeps its order: the n-th datagram
  * received is the n-th that arrived. Which call received it is certain as long as only one call receives at a time.

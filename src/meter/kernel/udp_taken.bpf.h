@@ -24,9 +24,9 @@
 
 #define EMPTY_AT_ONCE 4096 /* unused indexes possible between two datagrams */
 #define PLACES_MOST   128  /* indexes that are examined */
-#define WAIT_MOST     8 /* of these, datagrams still queued: CPUs on which datagrams may change order */
-#define LATE_BEHIND   32            /* distance from which a datagram counts as long on its way */
-#define TRIES         4             /* attempts, in case another receive in progress is quicker */
+#define WAIT_MOST     8    /* of these, still queued: CPUs whose datagrams may change order */
+#define LATE_BEHIND   32   /* distance from which a datagram counts as long on its way */
+#define TRIES         4    /* attempts, in case another receive in progress is quicker */
 #define GONE_FOR_GOOD 1000000000ULL /* ns: no receive call will report it any more */
 #define NO_PLACE      0
 

@@ -37,8 +37,7 @@ struct hook {
      * itself */
     uint32_t queue_kinds;
     enum hook_duty duty;
-    const char
-        *before; /* first kernel that lacks this function and needs no such hook; else NULL */
+    const char *before; /* first kernel that lacks the function, and needs no hook; else NULL */
 };
 
 #define HOOKS_MOST 64

@@ -50,7 +50,7 @@ static int mark(struct meter *meter, pid_t pid)
     return (int)all;
 }
 
-/* Notes whose files are to be listed. */
+/* Notes a process whose files are to be listed. */
 static void note_acquired(struct meter *meter, pid_t pid)
 {
     if (pid == 0)

@@ -28,8 +28,7 @@ struct meter_bpf;
 #define LEFT_OUT_SIZE 128
 
 struct meter {
-    struct meter_interface
-        interface; /* first, so that a pointer to it or its source is one to this */
+    struct meter_interface interface; /* first: it is cast, and so is its source */
     struct meter_bpf *kernel;
     enum hook_choice choices[HOOKS_MOST];
     struct bpf_link *links[HOOKS_MOST];

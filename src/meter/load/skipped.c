@@ -3,7 +3,7 @@
  * skipped.c: reports hooks that the kernel skipped.
  *
  *      CPU 1    a task's call:   sk_data_ready [ program runs ........ goes on ]
- *               an interrupt:                         sk_data_ready: skipped, recursion_misses + 1
+ *               an interrupt:                           sk_data_ready: skipped, recursion_misses + 1
  *
  * The kernel does not run a program that is already running on that CPU, and counts such misses. Interrupts nest hooks
  * on every kernel; preemption does so if a tracepoint may be preempted. A skipped hook may belong to an unmetered

@@ -83,8 +83,8 @@ static int note_alive(const void *line, void *context)
     return index < 0 ? (int)index : 0;
 }
 
-/* Deletes the pair of a datagram socket and a peer. Deletes the reverse pair only if that is what a receiver noted
- * before the sender's path was known, never the sender's path itself. */
+/* Deletes the pair of a datagram socket and a peer. Deletes the reverse pair only if a receiver created it before the
+ * sender's path was known; it never deletes the sender's path itself. */
 static void forget_pair(struct meter *meter, const struct open_socket *socket)
 {
     int pairs = bpf_map__fd(meter->kernel->maps.pairs);
