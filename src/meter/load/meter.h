@@ -26,10 +26,10 @@ struct meter_options {
 };
 
 /* Loads the kernel programs, and attaches those that options->flags and kinds need. Nothing is recorded until a process
- * is marked. Needs CAP_BPF and CAP_PERFMON, or root. UDP also needs BPF trampolines or CAP_NET_ADMIN; without them it
- * is left out. libbpf's messages go to standard error if DPM_DEBUG is set. Errors: -EPERM, -ENOTSUP (kernel), -ENOMEM
- * ..., with a line in `problem`; nothing stays in the kernel. The kernel removes everything when the caller ends, even
- * by kill -9. */
+ * is marked. Needs CAP_BPF and CAP_PERFMON, or root. UDP also needs BPF trampolines, or Linux 6.16 and CAP_NET_ADMIN;
+ * without them it is left out. libbpf's messages go to standard error if DPM_DEBUG is set. Errors: -EPERM, -ENOTSUP
+ * (kernel), -ENOMEM ..., with a line in `problem`; nothing stays in the kernel. The kernel removes everything when the
+ * caller ends, even by kill -9. */
 int meter_open(const struct meter_options *options, struct meter_interface **ret_meter,
                struct problem *problem);
 
