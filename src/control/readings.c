@@ -141,8 +141,7 @@ static int begin_requests(struct readings *readings, struct problem *problem)
     return 0;
 }
 
-/* ---- after the last event: each part frees its memory and its copy of the graph before the next one is finished
- * ---- */
+/* ---- after the last event: each part frees its memory and graph before the next one is finished ---- */
 
 static int finish_statistics(struct readings *readings, struct problem *problem)
 {

@@ -84,7 +84,7 @@ void recording_command_begin(struct recording_command *command)
     command->last_report = clock_now(CLOCK_MONOTONIC);
 }
 
-/* ---- while it goes on ---- */
+/* ---- while recording ---- */
 
 static void stop_following(struct recording_command *command)
 {

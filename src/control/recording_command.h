@@ -40,8 +40,8 @@ int recording_command_init(struct recording_command *command,
 int recording_command_open(struct recording_command *command, const char *name, pid_t pid,
                            struct problem *problem);
 
-/* Prints what the user should know about the meter before the command `name` runs: which one was chosen, why, its
- * overhead, and what happens to the command if dpm is killed. Prints nothing that the user chose explicitly. */
+/* Prints what the user should know about the meter before the command `name` runs: which one --meter auto chose and
+ * why, its overhead, and what happens to the command if dpm is killed. */
 void recording_command_announce(const struct recording_command *command, const char *name);
 
 void recording_command_begin(struct recording_command *command);

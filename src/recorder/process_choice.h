@@ -10,9 +10,9 @@
 #include <sys/types.h>
 
 enum chosen_by {
-    CHOSEN_BY_NAME, /* of the program's file, or as ps(1) shows it */
-    CHOSEN_BY_CGROUP, /* "/system.slice", relative to the cgroup mount: this cgroup and all below it */
-    CHOSEN_BY_UNIT, /* "redis.service": any folder of that name in the cgroup's path */
+    CHOSEN_BY_NAME,   /* of the program's file, or as ps(1) shows it */
+    CHOSEN_BY_CGROUP, /* "/system.slice", relative to the cgroup mount; with all below it */
+    CHOSEN_BY_UNIT,   /* "redis.service": any folder of that name in the cgroup's path */
 };
 
 struct chosen_word {

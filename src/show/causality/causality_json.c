@@ -209,7 +209,7 @@ static json_t *slow(const struct causality *causality, size_t index)
     return NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 static bool is_next(const struct causality *causality, size_t index)
 {

@@ -270,7 +270,7 @@ static void place_words(struct layout *layout, size_t index)
     layout->words[layout->word_count++] = route->words;
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 static int make_layout(struct layout *layout)
 {

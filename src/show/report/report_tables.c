@@ -3,12 +3,12 @@
  * report_tables.c: the first rows of each analysis's tables, and the command that shows the whole table. See
  * report_face.h.
  *
- *      Processes             dpm stats
- *      Who sent to whom      dpm stats --by pair
- *      Connections           dpm stats --by path
- *      Parallelism           dpm parallelism
- *      The longest path      dpm path
- *      Paths of requests     dpm causality
+ *      processes             dpm stats
+ *      pairs                 dpm stats --by pair
+ *      connections           dpm stats --by path
+ *      parallelism           dpm parallelism
+ *      critical path         dpm path
+ *      request paths         dpm causality
  */
 #include "analysis/statistics/statistics_figures.h"
 #include "show/parallelism/critical_path_face.h"
