@@ -27,7 +27,8 @@ static int compare_counts(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* The least count among the `most` largest, and how many rows of exactly that count belong to them. */
+/* The least count among the `most` largest, and how many rows of exactly that count belong to them. Counts 9 7 7 7 2
+ * and most 3: least 7, 2 equal. */
 static int find_least(const uint64_t *counts, size_t count, size_t most, uint64_t *ret_least,
                       size_t *ret_equal)
 {

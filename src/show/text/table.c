@@ -333,7 +333,7 @@ static bool belongs_to_the_last(const struct table *table, size_t column)
 }
 
 /* End of the part that begins with column `first`: as many columns as fit, without separating a column from its
- * details. */
+ * details. With columns SENT MEAN P99 RTT MEAN and room for four, the part is SENT MEAN P99. */
 static size_t part_end(const struct table *table, const struct widths *widths, size_t first,
                        size_t room)
 {
