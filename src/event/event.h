@@ -113,8 +113,7 @@ void meter_flags_text(uint32_t flags, char text[METER_FLAGS_TEXT_SIZE]);
 /* A record as a source returns it, valid until the next call of next(). */
 struct event {
     const struct record_header *header; /* complete and of a known type: cast to its struct */
-    /* The trace or machine it comes from: 0 .. origins - 1. Numbers (stream, path, image) are unique only within an
-     * origin. */
+    /* The trace or machine it comes from, 0 .. origins - 1. Numbers (stream, path, image) are unique only within it. */
     uint32_t origin;
     /* Nanoseconds to add to a time of this origin to get the wall clock (since 1970). */
     int64_t wall_offset;
@@ -222,7 +221,7 @@ const struct procedure_record *identities_procedure_of(const struct identities *
  * which the kernel keeps only the first 15 characters. */
 bool process_is_meant(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE]);
 
-/* Describes the machine we run on: IDs, name, system, addresses; header.time is now. What cannot be determined stays
+/* Describes the machine we run on: IDs, name, system, addresses; header.time is now. What cannot be determined is
  * empty. */
 void machine_describe(struct machine_record *ret_machine);
 
@@ -230,8 +229,7 @@ void machine_describe(struct machine_record *ret_machine);
  * none, or none that we may open: if cgroup2 is not mounted, this needs CAP_SYS_ADMIN. */
 int cgroup_root_open(void);
 
-/* The users and cgroups of the machine we run on, and which of their names have been reported. All-zero is a new
- * one. */
+/* The users and cgroups of the machine we run on, and which of their names have been reported. All zero at first. */
 struct names {
     struct intern users;
     struct intern cgroup_ids;

@@ -75,13 +75,12 @@ enum event_id {
 
 /* Bits of record_header.flags. */
 enum record_flag {
-    /* continues the call of this stream's previous SEND or RECEIVE on this path: however many pieces it has, one call
-     * is one message */
+    /* continues the call of this stream's previous SEND or RECEIVE on this path: a call's pieces are one message */
     RECORD_CONTINUED = 1,
     /* RECEIVE: the call did not block; its RECEIVECALL is implied */
     RECORD_CALL_IMPLIED = 2,
     /* The path is older than the metering. SEND or RECEIVE on a pipe or a UNIX stream: calls that were in progress
-     * when the path was first seen may still be, so that the offset may be wrong. */
+     * when the path was first seen may not have ended yet, so that the offset may be wrong. */
     RECORD_OLDER = 4,
     /* the PC is in a library, not in the program */
     RECORD_LIBRARY = 8,
@@ -91,10 +90,12 @@ enum record_flag {
     RECORD_END_OF_FILE = 32,
     /* PATH: a pipe in packet mode (O_DIRECT): what a read leaves of a packet is lost, and later offsets may be wrong */
     RECORD_PACKETS = 64,
-    /* SEND on a UNIX socket: another send was in progress on it, whether already recorded or not; the bytes of the two
-     * may be in the opposite order of their offsets. RECEIVE on a UDP socket: other receives were in progress on it,
-     * and this one may have taken another datagram. Made by the ptrace meter: the same for SEND and RECEIVE on any
-     * path. */
+    /*
+     * SEND on a UNIX socket: another send was in progress on it, whether already recorded or not; the bytes of the two
+     * may be in the opposite order of their offsets.
+     * RECEIVE on a UDP socket: other receives were in progress on it, and this one may have taken another datagram.
+     * Made by the ptrace meter: the same for SEND and RECEIVE on any path.
+     */
     RECORD_CONCURRENT = 128,
     /* PATH of TCP: offsets are counted from numbers of the meter's own; they are not TCP sequence numbers */
     RECORD_COUNTED = 512,
@@ -144,8 +145,7 @@ struct record {
     union {
         struct {
             uint32_t path; /* number of the PATH record */
-            /* byte offset in this direction of the path (TCP: sequence number), or a datagram's message number; modulo
-             * 2^32 */
+            /* byte offset in this direction (TCP: sequence number), or number of a datagram; modulo 2^32 */
             uint32_t offset;
             uint32_t bytes;
             uint32_t span; /* the event happened at time - span (ns, saturating) */
@@ -308,8 +308,8 @@ struct module_record {
     uint32_t module;
     uint32_t device;
     uint64_t inode;
-    /* Address of the first executable segment as the file gives it. The address of a PC in the module is PC -
-     * image.load + text. */
+    /* Address of the first executable segment, in the file's terms. A PC's address in the module: PC - image.load +
+     * text. */
     uint64_t text;
     uint8_t build_id[BUILD_ID_SIZE]; /* padded with NULs; all 0: it has none */
     uint32_t unused;
