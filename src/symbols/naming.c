@@ -156,8 +156,8 @@ static void read_symbols(struct reading *reading, Dwfl_Module *dwfl_module, GElf
         qsort(reading->symbols, reading->count, sizeof(*reading->symbols), compare_symbols);
 }
 
-/* The procedure that contains an address: the last one that begins at or before it, unless its size is known and the
- * address is behind its end. */
+/* The procedure that contains an address: the last one that begins at or before it. If its size is known, the address
+ * must be within it. */
 static const struct symbol *find_symbol(const struct reading *reading, uint64_t address)
 {
     size_t low = 0, high = reading->count;

@@ -22,8 +22,7 @@
 #define MODULES_MOST  256u   /* each keeps a file open */
 #define PLACES_MOST   (1u << 17)
 #define MAPPINGS_KEPT 16u
-#define READS_MOST                                                                                 \
-    8u /* how often an image's mappings are read: it may load libraries at any time */
+#define READS_MOST    8u /* times an image's mappings are read: it may load libraries later */
 
 #define NO_MODULE (-1)
 

@@ -3,7 +3,7 @@
  * symbols.h: names for the program counters of a recording.
  *
  *      record --note--> image --> its file, opened while the process lives
- *                       PC -----> a place in that file, noted once
+ *                       PC -----> a place (a position in that file), noted once
  *      end of the recording: files, places --next--> MODULE and PROCEDURE records
  *
  * The files are kept open, so that names survive if a program is replaced or removed while it is recorded. They may

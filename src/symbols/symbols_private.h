@@ -41,7 +41,7 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 
 /* ---- naming.c: names for places in a file ---- */
 
-/* A program counter that has occurred. */
+/* A program counter that has occurred, as a position in a module's file. */
 struct place {
     uint64_t pc;     /* library: the PC. Program: 0 */
     uint64_t offset; /* library: in the file. Program: from the beginning of its text */
