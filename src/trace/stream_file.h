@@ -15,10 +15,9 @@ struct stream_file {
     const unsigned char *record;  /* the next record; NULL: none is left */
     const unsigned char *content; /* end of the records in the packet */
     size_t record_size;
-    uint64_t time; /* of the next record, or of the last one */
+    uint64_t time; /* of the next record, or of the last one if none is left */
     int64_t wall_offset;
-    const uint16_t
-        *sizes; /* [RECORD_TYPES] size of this file's records by type; 0: not in this file */
+    const uint16_t *sizes; /* [RECORD_TYPES] sizes of this file's records; 0: not in it */
 
     unsigned char *window;
     size_t capacity;

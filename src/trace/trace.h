@@ -74,13 +74,12 @@ int trace_writer_append(struct trace_writer *writer, const struct record_header 
 /* Sets how many records of a ring the meter has lost so far. Later packets contain this number. */
 void trace_writer_lost(struct trace_writer *writer, enum ring_id ring, uint64_t total);
 
-/* Writes buffered records as short packets, so that a reader finds them, and they survive kill -9. To be called once a
- * second. */
+/* Writes buffered records as short packets, so that readers find them and kill -9 spares them. Call it each second. */
 int trace_writer_flush(struct trace_writer *writer, struct problem *problem);
 
-/* Sets a 48-byte record of the control stream that trace_writer_close writes just before END. Space is reserved for
- * it, whatever the size of the trace. It replaces one set before. Its time may be increased so that it follows the
- * others. */
+/* Sets a 48-byte record of the control stream that trace_writer_close writes just before END, replacing any earlier
+ * one. Space is reserved for it, whatever the size of the trace. Its time may be increased to follow the other
+ * records. */
 void trace_writer_set_last(struct trace_writer *writer, const struct record *record);
 
 /* Flushes, writes END, closes and frees the writer, even on error. NULL is allowed. `reason` is overridden by a write
