@@ -88,8 +88,8 @@ static uint64_t preempted_so_far(struct tracee *tracee)
 }
 
 /* The kernel reports a stop before the stream has left its CPU. If the stream is preempted just then, that switch is
- * counted in the next call. If switches do not decide, time does: the limit is longer than a stop usually waits for
- * us. */
+ * counted in the next call. If switches do not decide, time does: this limit is longer than a stop usually takes until
+ * we handle it. */
 #define SURELY_ASLEEP 200000 /* ns */
 
 bool call_slept(struct tracee *tracee)

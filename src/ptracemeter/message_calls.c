@@ -10,11 +10,12 @@
  * send takes long, a SENDCALL records how many of its bytes have been received. Example: a write to a pipe (path 1 is
  * its written end, path 2 its read end):
  *
- *      0 ms    write of 100,000 bytes begins; it blocks, as the pipe's buffer has 65,536
- *      20 ms   read ends, 60,000 bytes       RECEIVE   path 2  offset 0      bytes 60,000
- *      50 ms   the write is in progress      SENDCALL  path 1  offset 60,000 bytes 60,000
- *      70 ms   read ends, 40,000 bytes       RECEIVE   path 2  offset 60,000 bytes 40,000
- *      71 ms   write ends                    SEND      path 1  offset 0      bytes 100,000  span 71 ms
+ *      0 ms    write of 200,000 bytes begins; it blocks when the pipe's buffer of 65,536 bytes is full
+ *      20 ms   a read ends, 60,000 bytes     RECEIVE   path 2  offset 0        bytes 60,000
+ *      60 ms   the write is in progress      SENDCALL  path 1  offset 60,000   bytes 60,000
+ *      70 ms   a read ends, 60,000 bytes     RECEIVE   path 2  offset 60,000   bytes 60,000
+ *      90 ms   a read ends, 60,000 bytes     RECEIVE   path 2  offset 120,000  bytes 60,000
+ *      90 ms   the write ends                SEND      path 1  offset 0        bytes 200,000  span 90 ms
  */
 #include "ptracemeter/message_calls.h"
 
@@ -42,7 +43,7 @@ static bool restarts(int64_t result)
     return result >= FIRST_RESTART && result <= LAST_RESTART;
 }
 
-/* Finds the object behind a descriptor; NULL: not known. Returns false if it is not a path and the call does not
+/* Finds the object behind a descriptor; NULL: not known. Returns false if it is not a path: the call does not
  * matter. */
 static bool look_up(struct ptracemeter *meter, struct tracee *tracee, uint64_t descriptor,
                     struct object **ret_object)
@@ -73,7 +74,7 @@ static void enter_objects(struct call *call)
     }
 }
 
-/* It ends. */
+/* The call ends. */
 static void leave_objects(struct call *call)
 {
     if (!call->counted)
@@ -199,8 +200,7 @@ static struct path *path_of_send(struct ptracemeter *meter, struct tracee *trace
     return path_to_address(meter, tracee, object, 0, 0);
 }
 
-/* The headers of a sendmmsg or recvmmsg, which the caller frees. NULL: there are none, or they cannot be read, which
- * is counted. */
+/* The headers of a sendmmsg or recvmmsg, which the caller frees; NULL: none, or they cannot be read (counted). */
 static struct mmsghdr *read_many(struct ptracemeter *meter, const struct tracee *tracee,
                                  int64_t count)
 {

@@ -12,8 +12,7 @@ void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
 bool move_begins(struct ptracemeter *meter, struct tracee *tracee);
 void move_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result);
 void message_dropped(struct tracee *tracee);
-/* Records a SENDCALL for a send that has been in progress for long, and another one whenever more of it has been
- * received. */
+/* Records a SENDCALL for a send that takes long, and another one whenever more of it has been received. */
 void send_goes_on(struct ptracemeter *meter, struct tracee *tracee, uint64_t now);
 
 #endif

@@ -13,8 +13,8 @@ struct path *path_of(struct ptracemeter *meter, struct tracee *tracee, struct ob
  * an unknown peer. */
 struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
                                struct object *object);
-/* The path of a datagram socket to the peer with this address. If `address` is NULL: to the connected peer, or to an
- * unknown one. */
+/* The path of a datagram socket to the peer with this address; if `address` is NULL, to the connected or an unknown
+ * peer. */
 struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
                      const void *address, size_t length);
 /* Reports the PATH records of a pipe's ends again, if they have been reported. */

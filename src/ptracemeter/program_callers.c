@@ -14,8 +14,8 @@
  *      ip ---offset---> return address ---offset---> return address: the PC
  *                '----> another one: the PC
  *
- *      0x7f21c4f14a37   --8--> 0x7f21c4e8c6fd   --56--> 0x401182
- *      in write           in _IO_new_file_write         in main: the PC
+ *      0x7f21c4f14a37   --0--> 0x7f21c5201d4e          --56--> 0x401182
+ *      in write (libc)         in send_line (a library)        in main: the PC
  *
  * Text is kept if its mapping is a file's, private, executable and not writable, and the file is not a memfd. Code
  * that a program generates (JIT) is therefore read each time, even if the program has the same memory mapped twice.

@@ -47,8 +47,8 @@ uint16_t callers_find(struct callers *callers, pid_t tid, uint64_t ip, uint64_t 
                       uint64_t *ret_pc);
 
 /* System calls after which text may be different: those with one of these bits set in an argument (counted from 0).
- * The tracer stops at their exits and calls callers_changed. This includes the loading of libraries, which are not
- * kept before. */
+ * The tracer stops at their exits and calls callers_changed. They include those that load libraries, whose text is not
+ * kept before that. */
 struct callers_change {
     int call;
     unsigned argument;

@@ -86,8 +86,7 @@ static const char *why_not_seized(int error)
     return error == -EPERM ? "it has another tracer, or may not be traced" : strerror(-error);
 }
 
-/* Otherwise each stop of a tracee would send SIGCHLD to the whole process and wake any thread that waits for
- * signals. */
+/* Otherwise each stop of a tracee would send us SIGCHLD, and wake any thread that waits for signals. */
 static void want_no_signals_of_stops(void)
 {
     const struct sigaction action = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP};

@@ -118,7 +118,7 @@ struct process {
     int pid_fd;       /* -1: not opened yet */
     bool other_bits;  /* 32-bit or x32 program: its calls are not seen */
     bool other_calls; /* has made 32-bit or x32 calls, and this was reported */
-    bool unreadable;  /* this was reported */
+    bool unreadable;  /* its descriptors cannot be looked at, and this was reported */
     uint32_t user;
     uint32_t pid_inside;
     uint32_t pid_namespace;
@@ -240,7 +240,7 @@ struct ptracemeter {
     struct buffer filling;
     struct buffer reading; /* the reader's own */
     bool finished;         /* no more records will come */
-    bool seized;           /* the command, or it failed */
+    bool seized;           /* the command is traced, or that failed */
     int seize_error;
     atomic_uint phase;          /* enum phase */
     atomic_bool kills;          /* kill all tracees */

@@ -402,8 +402,7 @@ int tracee_mark(struct ptracemeter *meter, pid_t pid)
     return 0;
 }
 
-/* The flags of the call that creates a stream. Its caller, `parent`, is stopped in it. Returns false if it was
- * killed. */
+/* The flags of the call that creates a stream. Its caller, `parent`, is stopped in it; false: it was killed. */
 static bool creation_flags(const struct tracee *parent, uint64_t *ret_flags)
 {
     struct user_regs_struct registers;

@@ -118,8 +118,8 @@ static void at_other_call(struct ptracemeter *meter, struct tracee *tracee)
 #define SYS_SECCOMP 1 /* si_code */
 #endif
 
-/* Whether a filter of its own has refused the call with a signal. The signal is then pending, and the result is the
- * call's number. */
+/* Whether a filter of its own has refused the call with a signal, which is then pending. The result is the call's
+ * number. */
 static bool is_refused(const struct tracee *tracee, int64_t result)
 {
     struct __ptrace_peeksiginfo_args which = {.nr = 1};
@@ -455,9 +455,8 @@ static void at_event(struct ptracemeter *meter, const struct stop *stop)
 #define MOST_STOPS 64
 #define ALL_EACH   8 /* stops: how often all pending ones are collected */
 
-/* Waits for a stop. At every ALL_EACH-th, collects all that are pending: the kernel reports the oldest tracees first,
- * so that others would starve behind those that stop again at once. Returns the number of stops, or -1 if no tracee is
- * left. */
+/* Waits for a stop. Every ALL_EACH times, collects all pending ones: the kernel reports the oldest tracees first, so
+ * that others would starve behind those that stop again at once. Returns the number of stops; -1: no tracee is left. */
 static int collect(struct ptracemeter *meter, struct stop stops[MOST_STOPS])
 {
     struct rusage used;
