@@ -3,7 +3,7 @@
 #ifndef DPM_INHERITED_H
 #define DPM_INHERITED_H
 
-/* Reverts what launch_settle changed, if it was called. Runs in the program's process before its exec and allocates
+/* Reverts what launch_settle changed, if it was called. Runs in the program's process before exec; allocates
  * nothing. */
 void inherited_give_back(void);
 
