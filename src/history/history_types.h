@@ -151,7 +151,7 @@ struct end {
     uint64_t in_handed; /* ... and as handed out */
     uint64_t in_shift;
     uint64_t in_end;    /* partner's terms: end of what was received, as handed out ... */
-    uint64_t in_low[2]; /* ... MOMENT ago, and twice that ago */
+    uint64_t in_low[2]; /* ... at in_low_time, and more than MOMENT before that */
     uint64_t in_low_time;
     uint64_t received_sent; /* UDP that repeats: time of the latest received SEND */
     struct end_links links[END_LISTS];

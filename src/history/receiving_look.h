@@ -30,7 +30,9 @@ struct look {
 };
 #define PATIENCE 4096u /* records held until what is likely is accepted without proof */
 
-/* Look at it again when the progress of `origin` is beyond `deadline`; the first of several calls counts. */
+/*
+ * Look at it again when the progress of `origin` is beyond `deadline`; of several calls the earliest deadline counts.
+ */
 void look_wait(struct look *look, uint32_t origin, uint64_t deadline);
 
 /* Whether the progress of an origin is more than MOMENT beyond `time`; if not, the look waits for that. */
