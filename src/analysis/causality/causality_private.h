@@ -37,7 +37,7 @@
 struct string {
     uint32_t parent;
     uint32_t followed; /* child that was looked up last ... */
-    /* if it is full: the string of all its letters but the first, behind STRING_CUT; 0: not looked up yet */
+    /* if it is full: the string of its last 15 letters, behind STRING_CUT; 0: not looked up yet */
     uint32_t shorter;
     uint16_t followed_letter; /* ... and its letter */
     uint16_t letter;
@@ -137,7 +137,7 @@ struct member {
 /* A live process. */
 struct causality_live_process {
     uint32_t life;
-    uint32_t index; /* in the pool, as are the next two */
+    uint32_t index; /* its own index in the pool */
     uint32_t origin;
     uint32_t number;
     bool known;      /* it has sent or received */
@@ -198,8 +198,8 @@ struct causality_end {
     bool connecting;     /* `forwarded` comes from the CONNECT, nothing was sent yet */
     uint8_t attribution; /* of `forwarded`, in that case */
     uint32_t in_call;    /* index + 1 of the stream that is in a send, as a SENDCALL reported */
-    uint64_t sent;       /* the latest message sent */
-    uint64_t received;   /* the latest message received */
+    uint64_t sent;       /* number of the latest message sent */
+    uint64_t received;   /* number of the latest message received */
     uint8_t sent_attribution;
     struct reference answer; /* step that the latest message sent belongs to */
     struct reference in;     /* step that the latest message received began */
