@@ -324,7 +324,7 @@ static int clear_chains(struct joiner *joiner)
 }
 
 #define CLEARED_AT                                                                                 \
-    8192 /* from this many entries on: if half of them no longer wait, rebuild instead of growing */
+    8192 /* entries from which on chains are rebuilt, rather than grown, if half no longer wait */
 
 static int wait_under(struct joiner *joiner, uint32_t index, const struct key *key)
 {

@@ -167,7 +167,7 @@ _Static_assert(sizeof(struct end) <= 256, "an end is four lines of the cache");
 struct ended {
     /* its CPU time is the record's until it is handed out */
     struct beginning termination;
-    uint32_t heir; /* number of the process that adopts its children, if it wants them */
+    uint32_t heir; /* number of its nearest living ancestor, which may adopt its children */
     bool waited;   /* it has ended a wait, and ends no other */
 };
 

@@ -10,7 +10,7 @@
  *      process --ended---> | end | end | ... |  of its latest children, circular
  *      origin  --orphans-> | end | end | ... |  of processes whose parent had terminated before
  *
- * A terminated process stays known while it has living children, until an ancestor adopts them.
+ * A terminated process stays known while children of it live, which one of its ancestors may adopt.
  */
 #include "history/processes.h"
 
@@ -54,7 +54,7 @@ struct process *processes_parent(const struct history *history, const struct pro
     return process->parent == 0 ? NULL : find_process(history, process->origin, process->parent);
 }
 
-/* The process that adopts the children of a terminated one, if it wants them: its nearest living ancestor. */
+/* The process that may adopt the children of a terminated one: its nearest living ancestor. */
 static struct process *heir_of(const struct history *history, const struct process *process)
 {
     struct process *above = processes_parent(history, process);

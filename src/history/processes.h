@@ -19,7 +19,8 @@ void processes_leave(struct history *history, struct stream *stream);
 bool processes_wait_for_end(const struct history *history, const struct stream *stream,
                             const struct record *record, struct process **ret_process);
 
-/* The process that created it, or that has adopted its parent's children. NULL: not known. */
+/* The process that created this one; if this one has terminated, the ancestor that may adopt its children. NULL: not
+ * known. */
 struct process *processes_parent(const struct history *history, const struct process *process);
 
 /* The last of this process's descendants to terminate before `time`, if so shortly before that files it held may have

@@ -175,7 +175,7 @@ static bool may_be_there(const struct history *history, const struct elsewhere *
            (!where->local && where->machine == NO_MACHINE);
 }
 
-/* Of the origins where the partner may be recorded, the one that is known least far; *ret_deadline: how far it must be
+/* The origin that is known least far, among those where the partner may be recorded. *ret_deadline: how far it must be
  * known. -1: none has anything to add. */
 static int64_t least_known(const struct look *look, const struct elsewhere *where,
                            uint64_t *ret_deadline)

@@ -159,7 +159,7 @@ static uint64_t between(const struct traffic_graph *graph, size_t one, size_t ot
            graph->sent[other * graph->count + one].bytes;
 }
 
-/* Of the nodes from `placed` on, the one with the most traffic to those before; if equal, the heaviest. */
+/* The node from `placed` on with the most traffic to those before it; if equal, the heaviest. */
 static size_t next_node(const struct traffic_graph *graph, const uint32_t *order, size_t placed)
 {
     size_t best = placed, last = graph->count - (graph->others > 0);

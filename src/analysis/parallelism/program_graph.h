@@ -41,8 +41,8 @@ struct stretch {
     uint64_t cpu : STRETCH_CPU_BITS; /* ns, before the wait */
     uint64_t wait : 3;               /* enum stretch_wait */
     uint64_t shift : 5;              /* for a time: it is weight << shift ns */
-    uint64_t critical : 1; /* its wait, not its CPU time, determined when it ended (step 1) */
-    uint64_t users : 11;   /* how many wait for its end; STRETCH_USERS_MOST: or more */
+    uint64_t critical : 1;           /* not used */
+    uint64_t users : 11;             /* how many wait for its end; STRETCH_USERS_MOST: or more */
     uint32_t chain;
     uint32_t next;   /* distance to the next one of its chain; 0: it is the last */
     uint32_t source; /* index */
@@ -77,7 +77,7 @@ static inline uint64_t stretch_time(const struct stretch *stretch)
 }
 
 #define STRETCH_TIME_MOST                                                                          \
-    (1ULL << 50) /* ns, 13 days: longer ones are damaged, and sums must not overflow */
+    (1ULL << 50) /* ns, 13 days: longer times are damaged, and sums could overflow */
 
 /* The time as a stretch stores it: 32 leading bits, so times above 4 s lose a few ns. */
 static inline uint64_t stretch_whole_time(uint64_t time)
