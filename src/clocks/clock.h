@@ -75,8 +75,8 @@ struct clock_pair {
 enum clock_direction { CLOCK_A_TO_B, CLOCK_B_TO_A };
 
 /* Adds a message: `time_a` is when A sent or received it by A's clock, `time_b` the same for B. Takes constant
- * amortised time in any order of messages; best is roughly the order of time. Returns whether the corridor has become
- * narrower. */
+ * amortised time in any order of messages; best is roughly the order of time. Returns whether the message added
+ * information. */
 bool clock_pair_add(struct clock_pair *pair, uint64_t time_a, uint64_t time_b,
                     enum clock_direction direction);
 
@@ -114,8 +114,8 @@ uint32_t clocks_reference(struct clocks *clocks, uint32_t origin);
 
 /* Add *ret_offset to a time of this origin to get that of its reference, with errors as in clock_pair_offset. Converts
  * directly or through other machines, whichever is least uncertain. The route is recomputed when time has moved by 100
- * ms, or when there are an eighth more messages. Until a message narrows a corridor, a result is reused for times
- * within 100 us of its own; the error grows by the drift in between. */
+ * ms, or when there are an eighth more messages. Until a message adds information, a result is reused for times within
+ * 100 us of its own; the error grows by the drift in between. */
 void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_t *ret_offset,
                    uint64_t *ret_error);
 

@@ -75,7 +75,7 @@ struct clocks {
     uint32_t link_count;
     uint32_t known; /* how many links are known */
     uint64_t messages;
-    uint64_t changes; /* messages that narrowed a corridor, + 1 */
+    uint64_t changes; /* messages that added information, + 1 */
 };
 
 int clocks_new(uint32_t count, struct clocks **ret_clocks)

@@ -323,8 +323,7 @@ static int clear_chains(struct joiner *joiner)
     return result;
 }
 
-#define CLEARED_AT                                                                                 \
-    8192 /* entries from which on chains are rebuilt, rather than grown, if half no longer wait */
+#define CLEARED_AT 8192 /* entries before chains are rebuilt if half of them no longer wait */
 
 static int wait_under(struct joiner *joiner, uint32_t index, const struct key *key)
 {

@@ -5,13 +5,13 @@
  *      RECEIVE       |<------------- bytes ------------->|
  *      SENDs     | SEND 4  |          | SEND 5 |              edges
  *      SENDCALL                                |<- sent ->|   an edge: its SEND comes later
- *                          |<- gap -->|                       waits; or is proven missing
+ *                          |<- gap -->|                       the RECEIVE waits, unless it is proven missing
  *
  * A gap is proven missing if one of these holds:
  * - The sender's end was closed or its recording has ended, so everything reported is known.
  * - It lies before the recorded part of the path.
- * - Sender and receiver have one clock, and the sender's recording is known MOMENT beyond the RECEIVE: within that
- *   time a SEND or SENDCALL reports what was sent.
+ * - Sender and receiver have one clock, and the sender's recording is known MOMENT beyond the RECEIVE: within that time
+ *   a SEND or SENDCALL reports what was sent.
  * - A later SEND of the direction is known, and the sender's recording MOMENT beyond that.
  * - Records of the sender were lost, and its recording is known MOMENT beyond the loss and beyond the RECEIVE.
  */

@@ -40,7 +40,7 @@ struct sends {
     uint32_t first;
     uint32_t end;
     uint32_t capacity;
-    uint32_t most_before; /* upper bound of `before`, since the list was last empty */
+    uint32_t most_before; /* largest `before` since the list was last empty */
     uint32_t most_after;
 };
 

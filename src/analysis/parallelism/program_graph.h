@@ -76,8 +76,7 @@ static inline uint64_t stretch_time(const struct stretch *stretch)
     return (uint64_t)stretch->weight << stretch->shift;
 }
 
-#define STRETCH_TIME_MOST                                                                          \
-    (1ULL << 50) /* ns, 13 days: longer times are damaged, and sums could overflow */
+#define STRETCH_TIME_MOST (1ULL << 50) /* ns, 13 days: more is damage, and sums could overflow */
 
 /* The time as a stretch stores it: 32 leading bits, so times above 4 s lose a few ns. */
 static inline uint64_t stretch_whole_time(uint64_t time)
