@@ -2,9 +2,9 @@
 /*
  * terminal.h: text that fits the terminal it is printed on. Private to show/.
  *
- *      "Receives were matched with sends: 12 exactly."   --text_fold, 20 columns-->   "Receives were\n"
- *                                                                                     "matched with sends:\n"
- *                                                                                     "12 exactly."
+ *      "Matched receives: 12 exact; 2 inferred."   --text_fold, 20 columns-->   "Matched receives:\n"
+ *                                                                               "12 exact;\n"
+ *                                                                               "2 inferred."
  *
  * What goes into a file or a pipe is never folded: whole lines are easier to search.
  */
