@@ -27,8 +27,8 @@ set -eu
     exec sh "$@"' sh "$0" "$@"
 
 here=$(dirname "$0")
-# shellcheck source=tests/meter.sh
-. "$here/../tests/meter.sh"
+# shellcheck source=tests/command/meter.sh
+. "$here/../tests/command/meter.sh"
 # shellcheck source=bench/loads.sh
 . "$here/loads.sh"
 # shellcheck source=bench/tools.sh

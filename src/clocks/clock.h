@@ -114,4 +114,8 @@ uint32_t clocks_reference(struct clocks *clocks, uint32_t origin);
 void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_t *ret_offset,
                    uint64_t *ret_error);
 
+/* The same, and what clocks_offset finds later is as if this had not been asked. */
+void clocks_offset_aside(struct clocks *clocks, uint32_t origin, uint64_t time, int64_t *ret_offset,
+                         uint64_t *ret_error);
+
 #endif

@@ -62,6 +62,7 @@ struct clocks {
     uint32_t count;
     uint32_t *machines;   /* [count]: by origin, the first origin of its machine */
     struct route *routes; /* [count]: by machine */
+    struct route *aside;  /* [count]: the same, of who asks aside */
     struct step *steps;   /* [count]: of the search */
     /* [count]: by machine, the first of those that messages both ways tie it to, when so many links were known, and 1 */
     uint32_t *references;
@@ -85,10 +86,11 @@ int clocks_new(uint32_t count, struct clocks **ret_clocks)
     clocks->changes = 1;
     clocks->machines = calloc(count + 1UL, sizeof(*clocks->machines));
     clocks->routes = calloc(count + 1UL, sizeof(*clocks->routes));
+    clocks->aside = calloc(count + 1UL, sizeof(*clocks->aside));
     clocks->steps = calloc(count + 1UL, sizeof(*clocks->steps));
     clocks->references = calloc(count + 1UL, sizeof(*clocks->references));
-    if (clocks->machines == NULL || clocks->routes == NULL || clocks->steps == NULL ||
-        clocks->references == NULL) {
+    if (clocks->machines == NULL || clocks->routes == NULL || clocks->aside == NULL ||
+        clocks->steps == NULL || clocks->references == NULL) {
         clocks_free(clocks);
         return -ENOMEM;
     }
@@ -104,12 +106,15 @@ void clocks_free(struct clocks *clocks)
         return;
     for (uint32_t i = 0; clocks->routes != NULL && i < clocks->count; i++)
         free(clocks->routes[i].links);
+    for (uint32_t i = 0; clocks->aside != NULL && i < clocks->count; i++)
+        free(clocks->aside[i].links);
     for (uint32_t i = 0; i < clocks->link_count; i++)
         free(clocks->links[i]);
     free(clocks->links);
     intern_done(&clocks->keys);
     free(clocks->machines);
     free(clocks->routes);
+    free(clocks->aside);
     free(clocks->steps);
     free(clocks->references);
     free(clocks);
@@ -137,13 +142,20 @@ static int make_route(struct route *route, uint32_t count)
     return route->links == NULL ? -ENOMEM : 0;
 }
 
+static int make_routes(struct clocks *clocks, uint32_t machine)
+{
+    return make_route(&clocks->routes[machine], clocks->count) < 0 ||
+                   make_route(&clocks->aside[machine], clocks->count) < 0
+               ? -ENOMEM
+               : 0;
+}
+
 /* A new link between two machines, which hangs at the end of the links when all memory is there. */
 static int make_link(struct clocks *clocks, uint32_t a, uint32_t b)
 {
     struct link *link;
 
-    if (make_route(&clocks->routes[a], clocks->count) < 0 ||
-        make_route(&clocks->routes[b], clocks->count) < 0 ||
+    if (make_routes(clocks, a) < 0 || make_routes(clocks, b) < 0 ||
         array_reserve(&clocks->links, &clocks->link_capacity, clocks->link_count + 1UL,
                       sizeof(struct link *)) < 0)
         return -ENOMEM;
@@ -317,9 +329,9 @@ static bool try_link(struct clocks *clocks, uint32_t index, uint32_t from)
     return true;
 }
 
-static void find_route(struct clocks *clocks, uint32_t machine, uint32_t to, uint64_t time)
+static void find_route(struct clocks *clocks, struct route *route, uint32_t machine, uint32_t to,
+                       uint64_t time)
 {
-    struct route *route = &clocks->routes[machine];
     bool better = true;
 
     for (uint32_t i = 0; i < clocks->count; i++)
@@ -383,11 +395,12 @@ static bool is_found(const struct clocks *clocks, const struct route *route, uin
     return route->changes == clocks->changes && *ret_distance <= NEAR_TIME;
 }
 
-void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_t *ret_offset,
-                   uint64_t *ret_error)
+/* Which route serves, and what it was found to lead to last, depends on what was asked before: of `routes`. */
+static void find_offset(struct clocks *clocks, struct route *routes, uint32_t origin, uint64_t time,
+                        int64_t *ret_offset, uint64_t *ret_error)
 {
     uint32_t machine = clocks->machines[origin], to = clocks_reference(clocks, origin);
-    struct route *route = &clocks->routes[machine];
+    struct route *route = &routes[machine];
 
     *ret_offset = 0;
     *ret_error = machine == to ? 0 : UINT64_MAX;
@@ -400,11 +413,11 @@ void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_
         return;
     }
     if (!is_current(clocks, route, to, time))
-        find_route(clocks, machine, to, time);
+        find_route(clocks, route, machine, to, time);
     struct moment moment = follow(clocks, route, machine, time);
     if (moment.error == UINT64_MAX &&
         route->exists) { /* it leads over what is not known any more */
-        find_route(clocks, machine, to, time);
+        find_route(clocks, route, machine, to, time);
         moment = follow(clocks, route, machine, time);
     }
     if (moment.error == UINT64_MAX)
@@ -413,4 +426,16 @@ void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_
     *ret_error = route->error = moment.error;
     route->found_for = time;
     route->changes = clocks->changes;
+}
+
+void clocks_offset(struct clocks *clocks, uint32_t origin, uint64_t time, int64_t *ret_offset,
+                   uint64_t *ret_error)
+{
+    find_offset(clocks, clocks->routes, origin, time, ret_offset, ret_error);
+}
+
+void clocks_offset_aside(struct clocks *clocks, uint32_t origin, uint64_t time, int64_t *ret_offset,
+                         uint64_t *ret_error)
+{
+    find_offset(clocks, clocks->aside, origin, time, ret_offset, ret_error);
 }

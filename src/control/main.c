@@ -122,9 +122,9 @@ int command_flush_output(struct problem *problem)
 {
     int error = flush_error(stdout);
 
-    return error == 0 ? 0
-                      : problem_set(problem, -error, "cannot write the output: %s",
-                                    strerror(error));
+    return error == 0
+               ? 0
+               : problem_set(problem, -error, "cannot write the output: %s", strerror(error));
 }
 
 static int cannot_write(const char *name, int error, struct problem *problem)

@@ -40,7 +40,7 @@ static int follow(struct recording_command *command, struct problem *problem)
     int result = recording_follow(&command->recording, &command->history, problem);
 
     if (result == 0 && (result = statistics_new(&command->statistics)) < 0)
-        problem_set(problem, result, "out of memory for interval reports");
+        problem_set(problem, result, "out of memory for reports while it goes on");
     return result;
 }
 

@@ -57,10 +57,10 @@ bool history_clock_between(const struct history *history, uint32_t from, uint64_
         return true;
     if (clocks_reference(clocks, from) != clocks_reference(clocks, to))
         return false;
-    clocks_offset(clocks, from, time, &own, &own_error);
+    clocks_offset_aside(clocks, from, time, &own, &own_error);
     /* about when it was by that clock is known by what was read last of it */
-    clocks_offset(clocks, to, history->origins[to].read_time, &other, &other_error);
-    clocks_offset(clocks, to, time + (uint64_t)own - (uint64_t)other, &other, &other_error);
+    clocks_offset_aside(clocks, to, history->origins[to].read_time, &other, &other_error);
+    clocks_offset_aside(clocks, to, time + (uint64_t)own - (uint64_t)other, &other, &other_error);
     if (own_error > UINT64_MAX / 2 || other_error > UINT64_MAX / 2)
         return false;
     *ret_offset = (int64_t)((uint64_t)own - (uint64_t)other);

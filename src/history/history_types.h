@@ -391,7 +391,7 @@ struct history {
     struct pool values;   /* of the caller ... */
     uint32_t value_flags; /* ... for events of these types (EVENT_FLAG) */
     bool finds_rooms;     /* EDGE_ROOM, EDGE_CONNECTION */
-    uint32_t *spent; /* values that the event handed out last may show; index + 1 */
+    uint32_t *spent;      /* values that the event handed out last may show; index + 1 */
     size_t spent_capacity;
     size_t spent_count;
     struct history_counts counts;

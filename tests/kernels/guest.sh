@@ -8,8 +8,8 @@
 #
 # Each count of a trace is compared with what the metered programs counted themselves. Where the kernel skipped hooks,
 # and the trace reports it, records may be missing: then what differs is no failure, and is shown in the table.
-. "$(dirname "$0")/../tap.sh"
-. "$(dirname "$0")/../meter.sh"
+. "$(dirname "$0")/../command/tap.sh"
+. "$(dirname "$0")/../command/meter.sh"
 build=$1
 tests=$(realpath "$(dirname "$0")/..")
 share=/run/vm
@@ -201,7 +201,7 @@ while ! grep -q :1B5A /proc/net/udp; do sleep 0.1; done # port 7002
 $1 send 127.0.0.1 7002 500 1400 2000 sent.log > sent
 wait
 END
-bounded 100 "$dpm" run -o "$trace" --wait --ring 64M -- sh datagrams.sh "$build/tests/datagrams" > out 2> err
+bounded 100 "$dpm" run -o "$trace" --wait --ring 64M -- sh datagrams.sh "$build/tests/programs/datagrams" > out 2> err
 check_equal "datagrams: they end in order" 0 $?
 count_lost
 bounded 60 "$dpm" dump --json --type send,receive "$trace" > records.json 2> dump.err
@@ -218,7 +218,7 @@ redis-server --port 7003 --unixsocket "$scratch/socket" --save "" --appendonly n
 server=$!
 wait_for 30 redis-cli -p 7003 ping
 mkfifo fifo
-python3 "$tests/redis_hold.py" 7003 "$scratch/socket" < fifo > held &
+python3 "$tests/command/redis_hold.py" 7003 "$scratch/socket" < fifo > held &
 holder=$!
 exec 7> fifo
 # tell LINE TEXT TIMES: tells the holder, and waits until it has printed the text so many times.

@@ -5,8 +5,8 @@
  *
  * JSON has the columns in the order of these tables. CSV never moves a column: new ones come at the end of its list.
  */
-#include "analysis/statistics/statistics_figures.h"
 #include "show/statistics/results.h"
+#include "analysis/statistics/statistics_figures.h"
 
 #include "show/statistics/statistics_face.h"
 #include "show/text/matching_face.h"

@@ -93,7 +93,7 @@ static int print_kind(const struct result_kind *kind, const struct communication
 /* ---- all of it ---- */
 
 int print_statistics_tables(const struct communication *communication, FILE *file,
-                        const struct show_options *options)
+                            const struct show_options *options)
 {
     int result = 0;
 

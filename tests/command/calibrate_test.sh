@@ -1,0 +1,192 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# calibrate_test.sh BUILD_FOLDER: `dpm calibrate`: what it measures here and between two hosts, that what it writes is
+# read, and peers that are none.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+. "$(dirname "$0")/two_hosts.sh"
+dpm=$1/dpm
+cd "$scratch" || exit 1
+
+# value FILE LINE BYTES: us.
+value() {
+    sed -n "s/^$2 //p" "$1" | tr ',' '\n' | sed -n "s/^ *$3:\(.*\)us\$/\1/p"
+}
+
+# less NAME A B: whether A < B.
+less() {
+    check "$1" awk -v a="$2" -v b="$3" 'BEGIN { exit !(a != "" && b != "" && a + 0 < b + 0) }'
+}
+
+# ---- here ----
+
+check 'measures this machine' "$dpm" calibrate --time 20ms -o local.txt
+less 'a message takes some time' 0.1 "$(value local.txt 'local ' 1)"
+less 'and less than a second' "$(value local.txt 'local ' 1)" 1000000
+# Each is the median of what was measured for some milliseconds, while others may have the processors.
+for try in 1 2 3; do
+    awk -v short="$(value local.txt 'local ' 1)" -v long="$(value local.txt 'local ' 100000)" \
+        'BEGIN { exit !(short + 0 < long + 0) }' && break
+    "$dpm" calibrate --time 20ms -o local.txt > /dev/null 2>&1
+done
+less "a long one more, in one of $try measurements" "$(value local.txt 'local ' 1)" "$(value local.txt 'local ' 100000)"
+check_equal 'six lengths, three kinds' 18 "$(tr ',' '\n' < local.txt | grep -c ':.*us')"
+"$1/tests/programs/sample-trace" alpha alpha
+check 'what it writes is read' "$dpm" parallelism --delays local.txt --json alpha
+"$dpm" calibrate --time 20ms > again.txt
+check_equal 'on standard output, too' 1 "$(grep -c '^local  1:' again.txt)"
+
+# ---- pairs of machines where it was recorded: by their names, or addresses ----
+
+"$1/tests/programs/sample-trace" beta beta
+# as_recorded OPTION...: t_max of step delay with the machines of the traces.
+as_recorded() {
+    "$dpm" parallelism --json --as-recorded --step delay "$@" alpha beta 2> err |
+        jq '.rows[] | select(.assignment == "as-recorded" and .step == "delay").tmax_ns'
+}
+remote=$(as_recorded --remote-delay 50ms)
+less 'messages between the machines count' "$(as_recorded --remote-delay 1us)" "$remote"
+printf 'remote 1us\nalpha beta 50ms\nbeta alpha 50ms\n' > pairs.txt
+check_equal 'a pair has its own delay' "$remote" "$(as_recorded --delays pairs.txt)"
+printf 'remote 1us\nalpha gamma 50ms\ngamma alpha 50ms\n' > pairs.txt
+less 'another pair has not' "$(as_recorded --delays pairs.txt)" "$remote"
+address() {
+    "$dpm" dump --json --type machine "$1" | jq -r '.addresses' | cut -d ' ' -f 1
+}
+printf 'remote 1us\n%s beta 50ms\nbeta %s 50ms\n' "$(address alpha)" "$(address alpha)" > pairs.txt
+check_equal 'an address is a name, too' "$remote" "$(as_recorded --delays pairs.txt)"
+
+# ---- two hosts ----
+
+if [ "$(id -u)" = 0 ]; then
+    two_hosts 10.71.7
+    leave_hosts() { kill "$listener" 2> /dev/null; }
+    ip netns exec "$there" "$dpm" calibrate --listen 10.71.7.2:7007 2> said &
+    listener=$!
+    i=0
+    until grep -q answering said || [ $i -ge 50 ]; do
+        sleep 0.1
+        i=$((i + 1))
+    done
+    check 'measures another host' \
+        ip netns exec "$here" "$dpm" calibrate --time 20ms -o remote.txt 10.71.7.2:7007
+    less 'it is reached' 0.1 "$(value remote.txt remote 1)"
+    check_equal 'the pair has its own lines, both ways' "$(sed -n 's/^remote //p' remote.txt | sed 'p')" \
+        "$(sed -n "s/^$(uname -n) 10.71.7.2 //p; s/^10.71.7.2 $(uname -n) //p" remote.txt)"
+    check 'and they are read' "$dpm" parallelism --delays remote.txt --json alpha
+    if ip netns exec "$there" tc qdisc add dev cable root netem delay 10ms 2> tc.err; then
+        check 'measures a slow network' \
+            ip netns exec "$here" "$dpm" calibrate --time 20ms -o slow.txt 10.71.7.2:7007
+        less 'half of ten milliseconds there and back' 5000 "$(value slow.txt remote 1)"
+        less 'and not a thousand times that' "$(value slow.txt remote 1)" 5000000
+    else
+        skip 'measures a slow network' "no netem: $(cat tc.err)"
+    fi
+    # peers that are none: noise, and one that says nothing and goes
+    ip netns exec "$here" sh -c 'head -c 1000 /dev/urandom | timeout 5 nc -N 10.71.7.2 7007' > noise 2>&1
+    ip netns exec "$here" sh -c ': | timeout 5 nc -N 10.71.7.2 7007' > noise 2>&1
+    check 'answers on after noise' \
+        ip netns exec "$here" "$dpm" calibrate --time 20ms -o after.txt 10.71.7.2:7007
+    kill "$listener"
+    wait "$listener"
+    check_equal 'ends when interrupted' 0 $?
+else
+    skip 'measures another host' 'it takes root'
+fi
+
+# ---- a peer that is slow, or silent ----
+
+# listens: the other side on this machine ($listener), at a port of its own ($port), its messages in the file said
+listens() {
+    port=$(free_port)
+    : > said
+    "$dpm" calibrate --listen "127.0.0.1:$port" 2>> said &
+    listener=$!
+    wait_for 20 grep -q answering said
+}
+
+# ends_at_once NAME: whether it ends within 10 s when it is interrupted, and so before its peer does
+ends_at_once() {
+    kill "$listener"
+    begun=$(date +%s)
+    wait "$listener"
+    check_equal "$1" "0 yes" "$? $([ $(($(date +%s) - begun)) -le 10 ] && echo yes)"
+}
+
+# slow_peer BYTES: sends so many bytes, one a second, and then waits to be closed, at most 20 s ($slow)
+slow_peer() {
+    python3 - "$port" "$1" > slow.out 2>&1 << 'END' &
+import socket, sys, time
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+for _ in range(int(sys.argv[2])):
+    peer.send(b"D")
+    time.sleep(1)
+peer.settimeout(20)
+peer.recv(1)
+END
+    slow=$!
+}
+
+listens
+slow_peer 60
+check 'a peer that takes its time with a header is dropped' \
+    wait_for 60 grep -qx 'dpm: dropped a peer: Connection timed out' said
+check 'and the next is answered' "$dpm" calibrate --time 1ms -o next.txt "127.0.0.1:$port"
+kill -STOP "$listener"
+"$dpm" calibrate --time 1ms "127.0.0.1:$port" > busy.out 2> busy.err
+check_equal 'no answer is told as that' \
+    "dpm: 127.0.0.1:$port: no answer within 5 s: is it busy with another peer?" "$(cat busy.err)"
+kill -CONT "$listener"
+wait "$slow"
+ends_at_once 'ends at once when interrupted, after all that'
+listens
+slow_peer 0
+wait_for 20 sh -c "ss -Htn state established dst 127.0.0.1:$port | grep -q ."
+ends_at_once 'and with a silent peer, too'
+wait "$slow"
+
+port=$(free_port)
+: > full.err
+prlimit --nofile=4 timeout 10 "$dpm" calibrate --listen "127.0.0.1:$port" 2>> full.err &
+listener=$!
+wait_for 20 grep -q answering full.err
+slow_peer 0
+wait "$slow"
+wait "$listener"
+check_equal 'who has no descriptor left to answer with gives up' 1 $?
+check_equal 'and says so' "dpm: --listen 127.0.0.1:$port: cannot answer any more: Too many open files" \
+    "$(tail -n 1 full.err)"
+
+# ---- what is wrong ----
+
+fails() {
+    fails_name=$1 fails_status=$2 fails_pattern=$3
+    shift 3
+    "$@" > fails.out 2> fails.err
+    check_equal "$fails_name: exit status" "$fails_status" "$?"
+    check_equal "$fails_name: one line" "1 0" "$(wc -l < fails.err) $(wc -c < fails.out)"
+    check "$fails_name: says why" grep -q "$fails_pattern" fails.err
+}
+
+fails 'nobody listens' 1 'does .dpm calibrate --listen' "$dpm" calibrate --time 1ms 127.0.0.1:1
+fails 'no port' 2 'give HOST:PORT' "$dpm" calibrate --time 1ms localhost
+fails 'no such port' 2 'no such port' "$dpm" calibrate --time 1ms 127.0.0.1:99999
+fails 'no such port to listen at' 2 'no such port' "$dpm" calibrate --listen 65536
+# All names are checked first: nobody listens at the first machine, which is not what is said.
+long=$(printf 'a%.0s' $(seq 64))
+fails 'one of them no name' 2 'not a host name' "$dpm" calibrate --time 1ms 127.0.0.1:1 "$long:7007"
+fails 'one of them no port' 2 'give HOST:PORT' "$dpm" calibrate --time 1ms 127.0.0.1:1 localhost
+fails 'one of them unknown' 1 '^dpm: no-host.invalid:7007: ' "$dpm" calibrate --time 1ms 127.0.0.1:1 no-host.invalid:7007
+if [ "$(id -u)" = 0 ]; then
+    fails 'this machine has no name' 1 'this machine has no host name' \
+        unshare -u sh -c "echo > /proc/sys/kernel/hostname && exec '$dpm' calibrate --time 1ms 127.0.0.1:1"
+fi
+fails 'no time' 2 'give a time' "$dpm" calibrate --time soon
+fails 'too much time' 2 'give a time up to 1m' "$dpm" calibrate --time 61s
+fails 'a time for who listens' 2 '[-]-listen takes no other option' "$dpm" calibrate --listen 7007 --time 1s
+fails 'no file' 1 'cannot be written' "$dpm" calibrate --time 1ms -o /nowhere/file
+fails 'no port to listen on' 2 'foo: no such port' "$dpm" calibrate --listen foo
+fails 'nor to ask' 2 '127.0.0.1:foo: no such port' "$dpm" calibrate --time 1ms 127.0.0.1:foo
+fails 'two at once' 2 'takes no other option' "$dpm" calibrate --listen 7007 -o file
+
+finish

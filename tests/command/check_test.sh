@@ -1,0 +1,213 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# check_test.sh BUILD_FOLDER: `dpm check` tells the truth: what it says is compared with what
+# `dpm run` does under the same privileges, and in places that are made worse on purpose.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+build=$1
+chmod 755 "$scratch"
+cd "$scratch" || exit 1
+
+# A user who is nobody may not be let into the build folder.
+cp "$dpm" "$build/tests/programs/forbid" .
+dpm=$scratch/dpm
+mkdir recordings
+chmod 777 recordings
+
+# metering COMMAND...: whether dpm run meters with the kernel meter when it is run through the command: yes, or no,
+# saying why.
+metering() {
+    rm -rf recordings/one
+    if "$@" timeout 60 "$dpm" run --meter kernel -o recordings/one -- true > out 2> err &&
+        "$dpm" dump --json recordings/one | grep -q TERMINATION; then
+        echo yes
+    elif grep -q '^dpm: .*the kernel' err; then
+        echo no
+    else
+        echo "broken: $(cat err)"
+    fi
+}
+
+# checked COMMAND...: what dpm check says of the kernel meter when run through the command: yes or no; its output is
+# in the files check.json and check.txt.
+checked() {
+    "$@" timeout 60 "$dpm" check --json > check.json 2> err
+    status=$?
+    "$@" timeout 60 "$dpm" check > check.txt 2>> err
+    [ $? = "$status" ] || echo "another exit status than with --json;"
+    [ ! -s err ] || echo "errors: $(cat err);"
+    case "$status $(jq -r '"\(.works) \(.ptrace_works) \(.run_meter)"' check.json)" in
+    "0 true "*" kernel") echo yes ;;
+    "3 false true ptrace" | "1 false false null") echo no ;;
+    *) echo "the exit status is $status;" ;;
+    esac
+}
+
+# state_of NAME, advice_of NAME: what the last check says of one thing.
+state_of() {
+    jq -r --arg name "$1" '.checks[] | select(.name == $name) | .state' check.json
+}
+
+advice_of() {
+    jq -r --arg name "$1" '.checks[] | select(.name == $name) | .advice' check.json
+}
+
+# agrees NAME EXPECTED COMMAND...: both say what is expected.
+agrees() {
+    agrees_name=$1
+    agrees_expected=$2
+    shift 2
+    check_equal "$agrees_name: dpm check says whether it works" "$agrees_expected" "$(checked "$@")"
+    check_equal "$agrees_name: dpm run does what was said" "$agrees_expected" "$(metering "$@")"
+}
+
+nobody() {
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+
+# ---- its face, whoever we are ----
+
+checked env > says
+check "the answer is one word: yes or no" grep -qxE 'yes|no' says
+check "the last line sums it up" grep -qE '^dpm run (and dpm acquire )?(work|works|do not work) here' check.txt
+check_equal "... in the same words as JSON" "$(tail -n 1 check.txt)" "$(jq -r .summary check.json)"
+check_equal "text and JSON tell the same things" "$(jq -r '.checks[].name' check.json | sort)" \
+    "$(sed -n -E 's/^(ok|limited|missing|unknown) +([^ ]+( [^ ]+)*)  .*/\2/p' check.txt | sort)"
+check_equal "every lack has advice, and nothing else has" 0 "$(jq '[.checks[] |
+    select((.state == "limited" or .state == "missing") != (.advice != null))] | length' check.json)"
+check_not "colour is for terminals only" grep -q "$(printf '\033')" check.txt
+check_equal "wrong usage gives 2" 2 "$("$dpm" check everything 2> err; echo $?)"
+check "... in one line" grep -qx "dpm: check: takes no argument, not 'everything'.*" err
+check_equal "output that cannot be written gives 1, and the reason" \
+    "1 dpm: cannot write the output: No space left on device" "$("$dpm" check > /dev/full 2> err; echo $?) $(cat err)"
+if [ "$(id -u)" != 0 ]; then
+    skip "the rest" "must be root to lose privilege step by step"
+    finish
+fi
+
+# ---- with less and less privilege ----
+
+expected=$(metering env)
+agrees "root" "$expected" env
+agrees "nobody" no nobody
+check_equal "... for want of CAP_BPF" missing "$(state_of CAP_BPF)"
+check "... and sudo or setcap is the way" sh -c \
+    "jq -r '.checks[] | select(.name == \"CAP_BPF\") | .advice' check.json |
+        grep -q 'sudo $dpm .*setcap cap_bpf,cap_perfmon+ep $dpm'"
+check "... which dpm run refers to" grep -q 'CAP_BPF.*(see dpm check)$' err
+check "... and the summary names what is missing" grep -qx 'dpm run .*; missing: CAP_BPF, CAP_PERFMON' check.txt
+check_equal "... yet the kernel was looked at" ok "$(state_of release)"
+
+if [ "$expected" = no ]; then
+    skip "the rest" "the kernel meter does not run here: $(tail -n 1 check.txt)"
+    finish
+fi
+
+two=+bpf,+perfmon
+enough=yes
+grep -q ' bpf_rdonly_cast$' /proc/kallsyms || enough=no # before Linux 6.2
+agrees "the two capabilities" $enough nobody --inh-caps $two --ambient-caps $two
+check_equal "... and --user is said not to work" limited "$(state_of CAP_SETUID)"
+if [ $enough = no ]; then
+    check_equal "... which are not enough on this kernel" missing "$(state_of CAP_SYS_ADMIN)"
+elif DPM_NO_TRAMPOLINES=1 "$dpm" check --json | jq -e '.checks[] | select(.name == "CAP_NET_ADMIN") | .detail' > with &&
+    "$dpm" check --json | jq -e '.checks[] | select(.name == "CAP_NET_ADMIN") | .detail' | cmp -s - with; then
+    check_equal "... and UDP" "limited limited" "$(state_of CAP_NET_ADMIN) $(state_of 'the whole meter')"
+    check "... also in the summary" sh -c "tail -n 1 check.txt | grep -q 'within the limits above'"
+else
+    check_equal "... and UDP needs no more" "ok ok" "$(state_of CAP_NET_ADMIN) $(state_of 'the whole meter')"
+fi
+agrees "CAP_BPF alone" no nobody --inh-caps +bpf --ambient-caps +bpf
+check_equal "... for want of the other" "ok missing" \
+    "$(state_of CAP_BPF) $(state_of CAP_PERFMON)"
+agrees "CAP_PERFMON alone" no nobody --inh-caps +perfmon --ambient-caps +perfmon
+agrees "CAP_SYS_ADMIN alone" yes nobody --inh-caps +sys_admin --ambient-caps +sys_admin
+agrees "out of reach" no setpriv --bounding-set -bpf,-sys_admin env
+check "... says how a container gets it" sh -c "grep -q -e '--cap-add BPF' check.txt"
+agrees "no new privileges" no nobody --no-new-privs
+check "... which neither sudo nor setcap helps" grep -q no_new_privs check.txt
+
+cp dpm dpm-plain
+if setcap cap_bpf,cap_perfmon+ep dpm 2> err; then
+    agrees "setcap as advised" $enough nobody
+else
+    skip "setcap as advised" "$(cat err)"
+fi
+rm -f dpm
+mv dpm-plain dpm
+
+# ---- in places made worse ----
+
+agrees "a filter that refuses bpf()" no ./forbid error
+check_equal "... is found" missing "$(state_of 'bpf()')"
+check_equal "a filter that kills who calls bpf(): dpm check lives" no "$(checked ./forbid kill)"
+check "... and tells" grep -q 'missing.*bpf().*is killed.*seccomp' check.txt
+
+if unshare -Ur true 2> err; then
+    agrees "a user namespace" no unshare -Ur
+    check_equal "... is found" "missing missing" \
+        "$(state_of 'user namespace') $(state_of CAP_BPF)"
+else
+    skip "a user namespace" "$(cat err)"
+fi
+if unshare -pf --mount-proc true 2> err; then
+    agrees "a PID namespace" yes unshare -pf --mount-proc
+    check_equal "... is found" limited "$(state_of 'PID namespace')"
+else
+    skip "a PID namespace" "$(cat err)"
+fi
+
+# changed SCRIPT COMMAND...: runs the command where the script has changed what is mounted.
+changed() {
+    changed_script=$1
+    shift
+    unshare -m sh -ec "$changed_script"'; exec "$@"' sh "$@"
+}
+
+no_types='mount --bind /dev/null /sys/kernel/btf/vmlinux'
+hidden='mount -t proc -o hidepid=invisible proc /proc'
+no_cgroup='umount -a -t cgroup2'
+if changed "$no_types" true 2> err; then
+    agrees "a kernel without BTF" no changed "$no_types"
+    check_equal "... is found" missing "$(state_of BTF)"
+    check "... and dpm run refers to dpm check" grep -q '^dpm: the kernel meter .* BTF .*(see dpm check)$' err
+
+    # The same kernel, but in its list of types one tracepoint has another name.
+    sed 's/btf_trace_tcp_sendmsg_locked/btf_trace_tcp_sendmsg_LOCKED/' /sys/kernel/btf/vmlinux \
+        > types
+    no_hook="mount --bind $scratch/types /sys/kernel/btf/vmlinux"
+    agrees "a kernel without a hook" no changed "$no_hook"
+    check_equal "... is found" "missing ok" \
+        "$(state_of tcp_sendmsg_locked) $(state_of sock_send_length)"
+    check_equal "... with what it costs" "send sendcall" "$(jq -r '.lost_flags | join(" ")' check.json)"
+    check_equal "... the version that has it, and what does without" \
+        "use Linux 6.16 or later, or one that allows BPF trampolines, or leave out what needs it: --kinds udp,unix,pipe" \
+        "$(advice_of tcp_sendmsg_locked)"
+    check "... which works" \
+        changed "$no_hook" "$dpm" run --meter kernel -o recordings/kinds --kinds udp,unix --flags all -- true
+    flags=$(jq -r '.flags | join(",")' check.json)
+    check "the flags that are left do work" \
+        changed "$no_hook" "$dpm" run --meter kernel -o recordings/left --flags "$flags" -- true
+    check_not "... the others do not" \
+        changed "$no_hook" "$dpm" run --meter kernel -o recordings/lost --flags send -- true
+    changed "$no_hook" "$dpm" run -o recordings/auto --flags send -- true 2> err
+    check "... but with ptrace" grep -q '^dpm: metering with ptrace .* no tracepoint tcp_sendmsg_locked ' err
+    changed "$no_hook" "$dpm" run -o recordings/auto_left --flags "$flags" -- true 2> err
+    check_not "... which is not taken for what the kernel meter does" grep -q ptrace err
+else
+    skip "a kernel without BTF or a hook" "$(cat err)"
+fi
+if changed "$hidden" true 2> err; then
+    check_equal "/proc that hides processes: metering works" yes \
+        "$(checked changed "$hidden" setpriv --reuid 65534 --clear-groups --inh-caps $two --ambient-caps $two)"
+    check_equal "... and it is found" limited "$(state_of /proc)"
+else
+    skip "/proc that hides processes" "$(cat err)"
+fi
+if changed "$no_cgroup" true 2> err; then
+    check_equal "no cgroup2: metering works" yes "$(checked changed "$no_cgroup")"
+    check_equal "... and it is found" limited "$(state_of cgroup2)"
+else
+    skip "no cgroup2" "$(cat err)"
+fi
+finish

@@ -1,0 +1,288 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# coverage_test.sh BUILD_FOLDER: every way to send and to receive (coverage.c) is recorded as the
+# program itself logged it: as many messages, each of as many bytes, in the same order on each
+# socket; and the bytes of each direction lie side by side, without a gap.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+by=${DPM_COVERED_BY:-kernel} # which meter
+[ "$by" != kernel ] || need_meter
+program=$1/tests/programs/coverage-program
+cd "$scratch" || exit 1
+
+# What the trace says, in the words of the log; pieces of a call are one message.
+cat > records.jq << 'END'
+(map(select(.event == "PATH")) | map({(.path | tostring): .inode}) | add // {}) as $inode |
+(map(select(.event == "TERMINATION"))) as $ends |
+[.[] | select(.event == "SEND" or .event == "RECEIVE")] | sort_by(.time_ns - .span_ns) |
+reduce .[] as $record ([];
+    ($record.path | tostring) as $path |
+    (if $record.stream == 0 then "UNSEEN" + if $record.event == "SEND" then "_SEND" else "" end elif $record.end_of_file then "END"
+     else $record.event end) as $word |
+    if $record.continued then
+        (map(.word == $word and .inode == $inode[$path] and .stream == $record.stream) |
+            rindex(true)) as $last |
+        .[$last].bytes += $record.bytes
+    else
+        . + [{word: $word, inode: $inode[$path], bytes: $record.bytes, stream: $record.stream}]
+    end) |
+(.[] | "\(.word) \(.inode) \(.bytes)"),
+"FAILED_SEND \([$ends[].failed_sends] | add)",
+"FAILED_RECEIVE \([$ends[].failed_receives] | add)"
+END
+
+# Seams where a direction's ranges do not meet: none, but where an urgent byte was skipped.
+cat > seams.jq << 'END'
+(map(select(.event == "PATH")) |
+    map({(.path | tostring): {SEND: .start_out, RECEIVE: .start_in}}) | add // {}) as $start |
+[.[] | select((.event == "SEND" or .event == "RECEIVE") and .bytes > 0)] |
+group_by([.path, .event])[] |
+$start[.[0].path | tostring][.[0].event] as $begin |
+map([(.offset - $begin + 4294967296) % 4294967296, .bytes]) | sort |
+reduce .[] as $range ([0, []];
+    if $range[0] == .[0] then [$range[0] + $range[1], .[1]]
+    else [$range[0] + $range[1], .[1] + [$range[0] - .[0]]] end) | .[1][]
+END
+
+# Receives on sockets that keep messages apart that do not lead to the send of the same rank: to it alone, exactly
+# and with its number, if $exact.
+cat > ranks.jq << 'END'
+def name: "\(.stream) \(.sequence)";
+def keeps_messages: .kind == "udp" or .kind == "unix-datagram" or .kind == "unix-seqpacket";
+([.[] | select(.event == "SEND" and keeps_messages)] | group_by(.path) | map(sort_by(.time_ns) | to_entries) | add // [] |
+    map({key: (.value | name), value: .}) | from_entries) as $sends |
+[.[] | select(.event == "RECEIVE" and keeps_messages and (.end_of_file | not))] |
+group_by(.path)[] | sort_by(.time_ns) | to_entries[] | .key as $rank | .value |
+[.edges[]? | {kind, send: $sends[name]}] as $edges |
+select(all($edges[]; .send.key != $rank) or
+    ($exact and ($edges | map([.kind, .send.value.offset])) != [["exact", .offset]])) |
+"path \(.path), offset \(.offset), \(.bytes) bytes: \(.edges)"
+END
+
+# compare: whether NAME.log and NAME.json tell the same.
+compare() {
+    jq -r -s -f records.jq "$1.json" > "$1.records" || return
+    # how many unseen bytes is told; in how many records is not
+    for side in log records; do
+        {
+            grep -E '^(SEND|RECEIVE|END) ' "$1.$side" | sort -s -k1,2
+            awk '$1 ~ /^UNSEEN/ { bytes[$1 " " $2] += $3 }
+                 END { for (i in bytes) print i, bytes[i] }' "$1.$side" | sort
+        } > "$1.$side.sorted"
+    done
+    {
+        echo "FAILED_SEND $(grep -c '^FAILED_SEND' "$1.log")"
+        echo "FAILED_RECEIVE $(grep -c '^FAILED_RECEIVE' "$1.log")"
+    } >> "$1.log.sorted"
+    grep '^FAILED' "$1.records" >> "$1.records.sorted"
+    diff "$1.log.sorted" "$1.records.sorted"
+}
+
+# What the ptrace meter sees another way, or not at all: io_uring, and splices out of UNIX sockets, of which it tells more
+# than the log of what a hook can see.
+seen_otherwise() {
+    [ "$by" = ptrace ] || return
+    case $1-$2 in
+    *uring-* | splice-out-unix | splice-last-* | udp-more,* | unix-splice-pieces-*) return ;;
+    esac
+    return 1
+}
+
+# record NAMES KIND: goes these ways metered; $name.json has the records. False: it could not.
+record() {
+    name=$1-$2
+    "$dpm" run --meter "$by" -o "$name.trace" --wait -- "$program" "$1" "$2" "$name.log" > "$name.out" 2> "$name.err"
+    status=$?
+    if [ "$status" = 77 ]; then
+        skip "$1, $2" "io_uring is not to be had here"
+        return 1
+    fi
+    if [ "$status" != 0 ]; then
+        fail "$1, $2: the program ends in order" "$(cat "$name.out" "$name.err")"
+        return 1
+    fi
+    "$dpm" dump --json "$name.trace" > "$name.json"
+}
+
+# way NAMES KIND: goes these ways metered and compares.
+way() {
+    ! seen_otherwise "$1" "$2" || return 0
+    record "$1" "$2" || return 0
+    check "$1, $2: the records are what the program did" compare "$name"
+    case $by-$1-$2 in
+    ptrace-urgent-* | ptrace-pipe-packets-*) return ;; # positions behind are in doubt, and say so
+    kernel-urgent-unix) return ;; # they are too low by the bytes skipped (below)
+    esac
+    case $2 in
+    udp* | datagram | seqpacket)
+        # of threads of a ring, and of calls that ptrace sees, the order is not always certain; what UDP_SEGMENT cuts
+        # has the same numbers again
+        case $by-$1-$2 in
+        ptrace-* | kernel-uring-* | kernel-*udp-segments-udp) exact=false ;;
+        *) exact=true ;;
+        esac
+        "$dpm" dump --json --matched "$name.trace" > "$name.matched"
+        check_equal "$1, $2: ... and each message received is the one that was sent" "" \
+            "$(jq -r -s --argjson exact $exact -f ranks.jq "$name.matched")"
+        return ;;
+    esac
+    skipped=$(awk '$1 == "SKIPPED" { printf "%s%s", sep, $3; sep = " " }' "$name.log")
+    check_equal "$1, $2: ... and lie side by side" "$skipped" \
+        "$(jq -r -s -f seams.jq "$name.json" | tr '\n' ' ' | sed 's/ $//')"
+}
+
+for kind in tcp unix; do
+    for names in calls,empty,peek,wait-all,half-closed,would-block,splice-in,vmsplice-tee,sendfile,passed,passed-many \
+        splice-out wait-any wait-new; do
+        way $names "$kind"
+    done
+    way uring-plain,uring-poll $kind
+    way uring-async $kind
+    way uring-sqpoll $kind
+done
+for name in splice-bulk map-received zero-copy urgent urgent-in-line discard low-water fast-open \
+    uring-splice; do
+    way "$name" tcp
+done
+for kind in pipe fifo; do
+    for way in pipe-calls pipe-splice pipe-would-block pipe-blocked; do
+        way "$way" "$kind"
+    done
+done
+way pipe-packets pipe
+way pipe-uring pipe
+way wait-time tcp
+for name in short-many splice-last abstract urgent urgent-in-line; do
+    way "$name" unix
+done
+
+# Sockets that keep messages apart: of each kind many ways in one run. Several messages of one call, or one of several,
+# the ptrace meter tells otherwise (below).
+everywhere=calls,would-block,message-empty,message-peek,message-cut,message-splice,message-splice-out
+rings=uring-plain,uring-poll,uring-async,uring-sqpoll
+for kind in udp udp6; do
+    way $everywhere,udp-zero-copy,udp-refused $kind
+    way udp-more,udp-splice-pieces,udp-segments $kind
+    way $rings $kind
+done
+for kind in datagram seqpacket; do
+    way $everywhere $kind
+    way unix-splice-pieces $kind
+    way $rings $kind
+done
+way half-closed,passed,passed-many seqpacket
+
+way mptcp-refused tcp
+
+for kind in tcp unix udp udp6 datagram seqpacket; do
+    way ask-nothing $kind
+done
+for kind in pipe fifo; do
+    way pipe-ask-nothing $kind
+done
+
+# Kinds of sockets that are not recorded: no path, no message, no failed call; a wait for them is a BLOCK.
+if record other-sockets unix; then
+    others=$(sed -n 's/^OTHER //p' other-sockets-unix.log | xargs)
+    echo "# other sockets here: $others"
+    check "there are other sockets: netlink at least" test "${others%% *}" = netlink
+    check_equal "of $others nothing is recorded, and nothing has failed" "0 0 0" "$(jq -r -s '
+        "\([.[] | select(.path != null)] | length) " +
+        (map(select(.event == "TERMINATION"))[0] | "\(.failed_sends) \(.failed_receives)")' other-sockets-unix.json)"
+    check_equal "... and nobody complains" "" "$(grep -i -E 'lost|error|missing|not known' other-sockets-unix.err |
+        grep -v ' 0 lost' | grep -v -E 'not known how much|not known, and nothing of io_uring')"
+    [ "$by" != kernel ] || check "... a wait for one is a BLOCK" test "$(echo "$others" | wc -w)" -le \
+        "$(jq -s '[.[] | select(.event == "BLOCK" and .system_call == 45)] | length' other-sockets-unix.json)"
+fi
+
+# sends NAMES KIND PATTERN: the bytes of each SEND on paths of these kinds, as recorded, and how many edges there are
+# that are called exact.
+sends() {
+    "$dpm" dump --json --matched "$1-$2.trace" 2> matched.err | jq -r -s --arg kinds "$3" '
+        [.[] | select(.event == "SEND" or .event == "RECEIVE") | select(.kind | test($kinds))] |
+        "\([.[] | select(.event == "SEND").bytes]) \([.[].edges[]? | select(.kind == "exact")] | length)"'
+}
+if [ "$by" = ptrace ]; then
+    for kind in udp udp6; do
+        record udp-more,udp-splice-pieces,udp-segments $kind || continue
+        check_equal "$kind: each call that adds to a datagram is a SEND, and what one call cuts is one; nothing is exact" \
+            "[40,7,60,40,7,60,9,30,50,10,40,170,1000,1000,200,1000,1000,200,1000] 0" \
+            "$(sends udp-more,udp-splice-pieces,udp-segments $kind udp)"
+    done
+    for kind in datagram seqpacket; do
+        record unix-splice-pieces $kind || continue
+        check_equal "$kind: what one splice sends as several messages is one SEND; nothing is exact" "[320] 0" \
+            "$(sends unix-splice-pieces $kind unix)"
+    done
+    finish
+fi
+
+# What is more to be seen of some of them.
+check_equal "a NUL inside an abstract name is shown as @" "@dpm@tail" "$(jq -r 'select(.event ==
+    "PATH" and .unix_name != "") | .unix_name' abstract-unix.json | sed 's/[0-9]//g' | sort -u)"
+check_equal "a splice that waits has its RECEIVECALL, one that does not says so" "2 4" "$(jq -r -s '
+    map(select(.event == "RECEIVECALL" and .pid != null)) as $waits |
+    "\([$waits[] | select(.bytes == 0)] | length) \([.[] | select(.event == "RECEIVE" and
+    .call_implied and (.bytes == 100 or .bytes == 30))] | length)"' splice-out-tcp.json)"
+# waits NAME: those of the first process, as it logged them, are what its records say: a RECEIVECALL without a
+# path, and the BLOCKs of calls that it made.
+waits() {
+    calls=$(sed -n 's/^BLOCK //p' "$1.log" | sort -u | paste -sd , -)
+    jq -r -s --argjson calls "[$calls]" 'map(select(.event == "STREAM"))[0].stream as $stream |
+        .[] | select(.stream == $stream) |
+        if .event == "RECEIVECALL" and .path == 0 then "WAIT \(.offset)"
+        elif .event == "BLOCK" and .state % 2 == 1 and ([.system_call] | inside($calls)) then
+            "BLOCK \(.system_call)" else empty end' "$1.json" > "$1.waits"
+    grep -E '^(WAIT|BLOCK)' "$1.log" > "$1.logged" && diff "$1.logged" "$1.waits"
+}
+for kind in tcp unix; do
+    check_equal "a wait for any of several sockets, $kind: all seven calls are tried" "7 7" \
+        "$(grep -c ^WAIT wait-any-$kind.log) $(grep -c ^BLOCK wait-any-$kind.log)"
+    check "... each is a RECEIVECALL without a path, and a wait for a child a BLOCK" waits wait-any-$kind
+    check "... so is one for a new connection, of both calls" waits wait-new-$kind
+    check_equal "... what is received then has not waited" "7 2" "$(for name in any new; do
+        jq -s 'map(select(.event == "RECEIVE" and .call_implied)) | length' wait-$name-$kind.json
+    done | xargs)"
+done
+check "a call that only lets time pass is a BLOCK" waits wait-time-tcp
+check_equal "each wait for a child leads back to its end" "9 9" "$(for name in wait-any-tcp wait-new-tcp; do
+    "$dpm" dump --matched --json $name.trace
+done | jq -r -s 'map(select(.event == "BLOCK" and .system_call == 247)) |
+    "\(length) \(map(select([.edges[]?.kind] | index("termination"))) | length)"')"
+check_equal "the urgent byte stands at its place: the last but two" 0 "$(jq -r -s '
+    (map(select(.event == "SEND" and .bytes == 1))[1].offset) -
+    (map(select(.event == "RECEIVE" and .bytes == 1))[0].offset)' urgent-tcp.json)"
+check_equal "a UNIX socket's: where it is taken, and what comes after a skipped one stands one too low" "0 3 5 6 9" \
+    "$(jq -r -s '[.[] | select(.event == "RECEIVE").offset] | join(" ")' urgent-unix.json)"
+check_equal "what UDP_SEGMENT cuts: one SEND, a record for each datagram; UDP_GRO receives them so" \
+    "300 300 300 100, 300 300 300 100" "$(jq -r -s 'def pieces($first):
+        "\($first.bytes) \([.[] | select(.continued)][0:3] | map(.bytes) | join(" "))";
+        [.[] | select(.kind == "udp")] | [
+        ([.[] | select(.event == "SEND")] | index(map(select(.continued))[0]) as $second | .[$second - 1:]
+            | pieces(.[0])),
+        ([.[] | select(.event == "RECEIVE")] | index(map(select(.continued))[0]) as $second | .[$second - 1:]
+            | pieces(.[0]))] | join(", ")' udp-more,udp-splice-pieces,udp-segments-udp.json)"
+check_equal "a write that waits for room began after the one before it has ended" "true true" "$(jq -r -s '
+    [.[] | select(.event == "SEND" and .bytes == 1048576)] as $sends |
+    [.[] | select(.event == "SENDCALL" and .time_ns > $sends[0].time_ns) | .time_ns - .span_ns] |
+    "\(length > 2) \(all(. > $sends[0].time_ns))"' pipe-blocked-pipe.json)"
+check_equal "what nobody was seen to take is told of in the statistics" 500 \
+    "$("$dpm" stats --json splice-last-unix.trace | jq .trace.unseen_bytes)"
+if [ -s pipe-uring-pipe.json ]; then
+    check_equal "what requests wrote into pipes, and what they read, is told of in the statistics" "3000 3000" \
+        "$("$dpm" stats --json pipe-uring-pipe.trace | jq -r '.trace | "\(.unseen_sent_bytes) \(.unseen_bytes)"')"
+    check "... and in the report" sh -c "'$dpm' stats pipe-uring-pipe.trace | grep -q 'written into pipes unseen'"
+    check_equal "... no RECEIVE has an edge from a SEND of nobody" 0 "$("$dpm" dump --json --matched \
+        pipe-uring-pipe.trace 2> matched.err | jq -s '[.[].edges[]? | select(.stream == 0)] | length')"
+fi
+if [ -s uring-async-tcp.json ]; then
+    check_equal "io_uring's threads are threads of the process, and they end" "true true true" \
+        "$(jq -r -s '
+        map(select(.event == "STREAM" and (.name | startswith("iou-wrk")))) as $threads |
+        map(select(.event == "TERMINATION").stream) as $ended |
+        [$threads != [], ($threads | all(.process == 1)),
+            ($threads | map(.stream) - $ended == [])] | join(" ")' uring-async-tcp.json)"
+    check_equal "... also the one that polls for requests" 1 "$(jq -r -s '[.[] | select(.event ==
+        "TERMINATION" and (.name | startswith("iou-sqp")))] | length' uring-sqpoll-tcp.json)"
+fi
+finish

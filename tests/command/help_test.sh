@@ -1,0 +1,125 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# help_test.sh BUILD_FOLDER: what dpm says about itself, and that its manual pages say the same.
+# (manual_test.sh compares the lists of options.)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/sample.sh"
+pages=$here/../../man
+commands='run acquire report dump stats parallelism path causality graph repair check calibrate completion'
+
+# ---- the front door ----
+
+runs "dpm help" "$dpm" help
+cp out help
+check_equal "... lists each command once, and no other" "$(echo "$commands help" | tr ' ' '\n' | sort)" \
+    "$(sed -n 's/^  \([a-z][a-z]*\)  *[a-z].*/\1/p' help | sort)"
+for argument in '' --help 'help help'; do
+    # shellcheck disable=SC2086 # none, one or two words
+    runs "dpm $argument" "$dpm" $argument
+    check "... says the same" cmp help out
+done
+runs "dpm --version" "$dpm" --version
+check "... is one line: the name and a version" sh -c '
+    test "$(wc -l < out)" = 1 && grep -qx "dpm [0-9][0-9.]*" out'
+fails "an unknown command" 2 "there is no command 'sing' (try: dpm help)" "$dpm" sing
+fails "an empty command" 2 "there is no command ''" "$dpm" ''
+fails "an unknown option" 2 "there is no command '--sing'" "$dpm" --sing
+control=$(printf 'a\033[31m\nb')
+fails "a command that would command the terminal" 2 "there is no command 'a?\[31m?b'" "$dpm" "$control"
+fails "a trace of such a name" 1 "a?\[31m?b: cannot be opened" "$dpm" stats "$control"
+fails "an argument like that" 2 "stats: --by 'a?\[31m?b': choose one of" "$dpm" stats --by "$control" trace
+fails "help about an unknown command" 2 "there is no command 'sing'" "$dpm" help sing
+fails "half of a command's name" 2 "there is no command 'dum'" "$dpm" dum alpha
+cannot_print "help" "$dpm" help
+cannot_print "help about a command" "$dpm" dump --help
+cannot_print "the version" "$dpm" --version
+
+# ---- every command ----
+
+# options_of_help COMMAND, options_of_synopsis COMMAND: one a line, sorted
+options_of_help() {
+    "$dpm" help "$1" | sed -n 's/^  \(--*[a-z][a-z-]*\).*/\1/p' | sort
+}
+
+# The synopsis does not name --help.
+options_of_synopsis() {
+    { sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/s/^\.Op Fl \([a-z-]*[a-z]\).*/-\1/p' "$pages/dpm-$1.1"
+        echo --help; } | sort
+}
+
+# description_of_page COMMAND: what its manual page says after the name
+description_of_page() {
+    sed -n 's/^\.Nd //p' "$pages/dpm-$1.1"
+}
+
+# wrong_help COMMAND: what --help and the manual pages say otherwise, or not.
+wrong_help() {
+    "$dpm" help "$1" > help 2> err || echo "dpm help $1 fails: $(cat err)"
+    [ "$(sed -n 1p help)" = "dpm $1: $(description_of_page "$1")" ] || echo "it begins otherwise than the manual page"
+    grep -q "^usage: dpm $1 " help || echo "it shows no usage"
+    "$dpm" "$1" --help | cmp - help
+    "$dpm" --help "$1" | cmp - help
+    grep -qx ".It Cm $1" "$pages/dpm.1" || echo "dpm(1) has it not"
+}
+
+# unknown_options COMMAND: those of its help that it does not take.
+unknown_options() {
+    for option in $(options_of_help "$1"); do
+        # one for the option to take, and one that ends the command before it does anything
+        "$dpm" "$1" "$option" --no-such-option --no-such-option 2>&1 > out |
+            grep -v "'--no-such-option'" | grep -e 'unrecognized option' -e 'invalid option' -e ambiguous
+    done
+}
+
+for command in $commands; do
+    check_equal "dpm help $command says what --help and the manual pages say" "" "$(wrong_help "$command" 2>&1)"
+    check_equal "the synopsis of dpm-$command(1) has the options of --help" \
+        "$(options_of_help "$command")" "$(options_of_synopsis "$command")"
+    check_equal "dpm $command knows all of them, and reads them before it does anything" "0" \
+        "$(unknown_options "$command")$("$dpm" "$command" --help --no-such-option > out 2> err; echo $?)"
+done
+fails_usage() {
+    wanted=$1
+    shift
+    "$dpm" "$@" > out 2> err
+    check_equal "dpm $*" "2 dpm: $wanted (try: dpm $1 --help)" "$? $(cat err)"
+}
+fails_usage "run: unrecognized option '--frobnicate'" run --frobnicate -- true
+fails_usage "run: option '--flags' requires an argument" run --flags
+fails_usage "run: option '-o' requires an argument" run -o
+fails_usage "run: invalid option -- 'x'" run -x
+fails_usage "stats: invalid option -- 'Z'" stats --json -Zx alpha
+fails_usage "stats: option '--h' is ambiguous" stats --h
+fails_usage "stats: option '--all' takes no argument" stats --all=3
+fails_usage "stats: --every '0': give a time greater than 0, e.g. 100ms, 2s or 5m" stats --every 0 x
+for option in $("$dpm" --help | sed -n 's/^  -\(-[a-z]*\).*/\1/p'); do
+    check "dpm(1) has -$option" grep -q "^\.Fl $option" "$pages/dpm.1"
+done
+
+# ---- keys of JSON ----
+
+# words_of_page PAGE BEGIN END: the words between two lines that the page marks as literal
+words_of_page() {
+    sed -n "/^$2/,/^$3/p" "$pages/$1" | sed -n 's/^\.\(It \)\{0,1\}Cm //p' | tr -s ' ' '\n' |
+        grep '^[a-z][a-z0-9_]*$' | sort -u
+}
+
+"$build/tests/programs/sample-trace" delta delta
+"$dpm" dump --json --matched alpha beta gamma delta 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
+    sort -u > printed
+words_of_page dpm-dump.1 '\.Ss Keys' '\.Sh EXIT' > described
+check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
+    "$(cat printed)" "$(cat described)"
+"$dpm" check --json 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' | sort -u > printed
+words_of_page dpm-check.1 '\.Ss Keys' '\.Sh ENVIRONMENT' > described
+check_equal "dpm-check(1) describes the keys that dpm check --json prints" \
+    "$(cat printed)" "$(cat described)"
+for by in process user; do
+    "$dpm" stats --json --every 1ms --histogram --by $by alpha gamma 2> err
+done |
+    jq -r '[.. | objects | keys[]] | unique | .[]' | sort -u > printed
+words_of_page dpm-stats.1 '\.Ss Keys' '\.Sh EXIT' > described
+check_equal "dpm-stats(1) describes the keys that dpm stats --json prints" \
+    "$(cat printed)" "$(cat described)"
+finish

@@ -1,0 +1,152 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# run_test.sh BUILD_FOLDER: `dpm run` as its user meets it: exit status, output, signals, options; with
+# the meter that it takes here.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_any_meter
+load=$1/tests/programs/load
+cd "$scratch" || exit 1
+
+# status COMMAND...: its exit status, output aside.
+status() {
+    "$@" > out 2> err
+    echo $?
+}
+
+check_equal "exit status is the command's" 7 \
+    "$(status "$dpm" run -o a.trace -- sh -c 'exit 7')"
+check_equal "a command killed by a signal gives 128 + signal" 143 \
+    "$(status "$dpm" run -o b.trace -- sh -c 'kill -TERM $$')"
+check_equal "a command that does not exist gives 127" 127 \
+    "$(status "$dpm" run -o c.trace -- ./no-such-command)"
+check "... with one line that says so" grep -qx 'dpm: ./no-such-command: cannot run it: .*' err
+check_not "... and leaves no trace behind" test -e c.trace
+touch plain
+check_equal "a file that is no program gives 126" 126 "$(status "$dpm" run -o d.trace -- ./plain)"
+check_equal "wrong usage gives 2" 2 "$(status "$dpm" run --flags nonsense -- true)"
+check "... and names the flags there are" grep -q "'nonsense' is no meter flag.*receivecall" err
+check_equal "no command gives 2" 2 "$(status "$dpm" run)"
+check_equal "an existing trace is not overwritten" 1 "$(status "$dpm" run -o a.trace -- true)"
+check_equal "a user that does not exist is refused" 1 \
+    "$(status "$dpm" run --user no-such-user -o u.trace -- true)"
+
+"$dpm" run -o e.trace -- sh -c 'echo hello; echo problem >&2' > out 2> err
+check_equal "standard output is the program's alone" hello "$(cat out)"
+check "the report is on standard error" grep -q e.trace err
+control=$(printf 'a\033[31m\nb')
+"$dpm" run -o "$control" -- true 2> err
+check_equal "a trace whose name would command the terminal: each line of the report is one of dpm's, or of figures" 1 \
+    "$(grep -c '^dpm: [0-9,]* records, 0 lost, in a?\[31m?b$' err)"
+check_equal "... and nothing in it commands" 0 "$(grep -c "$(printf '\033')" err)"
+"$dpm" run -o f.trace --report report.txt -- sh -c 'echo problem >&2' 2> err
+check_equal "with --report nothing of ours is on standard error" problem "$(cat err)"
+check "... and the report is in the file" grep -q f.trace report.txt
+
+"$dpm" run -- sh -c 'exit 0' 2> err
+check "without -o the trace is ./dpm-NAME-PID.trace" sh -c 'ls -d dpm-sh-[0-9]*.trace'
+check_equal "... that others cannot read" 700 "$(stat -c %a dpm-sh-*.trace)"
+
+check_equal "CPU time is precise or coarse" 2 "$(status "$dpm" run --cpu-time nonsense -- true)"
+if only_kernel "coarse CPU times" "it knows precise ones only"; then
+    "$dpm" run -o coarse.trace --cpu-time coarse -- "$load" 20000 100 > out 2> err
+    "$dpm" dump --json --type send coarse.trace > coarse.json
+fi
+"$dpm" run -o precise.trace -- "$load" 20000 100 > out 2> err
+"$dpm" dump --json --type send precise.trace > precise.json
+# How many different CPU times the sends of a busy program have.
+distinct_times() {
+    jq .cpu_ns "$1" | uniq | wc -l
+}
+[ "$meter" = ptrace ] || check "coarse CPU times stand still between the scheduler's looks" \
+    test "$(distinct_times coarse.json)" -lt 2000
+check "precise CPU times do not stand still" test "$(distinct_times precise.json)" -gt 19000
+# What dpm's child has used before it became the command is not the command's.
+"$dpm" run --cpu-time precise -o whole.trace -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done' 2> err
+check "all that a program has used is its path's length" test "$("$dpm" stats --json whole.trace |
+    jq --argjson longest "$("$dpm" parallelism --json whole.trace | jq '.rows[0].T_ns')" \
+        '.processes[0].cpu_ns - $longest | fabs | round')" -lt 100000
+
+if [ "$(id -u)" = 0 ]; then
+    "$dpm" run -o user.trace --user nobody -- id -un > out 2> err
+    check_equal "--user runs the command as that user" nobody "$(cat out)"
+else
+    skip "--user runs the command as that user" "it takes root"
+fi
+
+if [ "$meter" = kernel ]; then
+    "$dpm" run -o g.trace -- sh -c 'sleep 3 & sleep 0.3; exit 0' 2> err
+    check "descendants still running are named" grep -q 'still running.* sleep\[' err
+fi
+started=$(date +%s)
+"$dpm" run -o h.trace --wait -- sh -c 'sleep 2 & exit 5' 2> err
+check_equal "--wait keeps the command's exit status" 5 $?
+check "--wait stays for them" test $(($(date +%s) - started)) -ge 2
+check "... and records their end" sh -c \
+    "'$dpm' dump --json h.trace | jq -e -s '[.[] | select(.event == \"TERMINATION\")] | length >= 2'"
+
+# A signal from outside goes to the program first; the second ends the recording.
+# (TERM here: a shell starts what runs in the background with INT ignored.)
+timeout 30 "$dpm" run -o i.trace -- sh -c \
+    'trap "echo got it; exit 4" TERM; for i in $(seq 100); do sleep 0.1; done' > out 2> err &
+pid=$!
+wait_for 5 test -s i.trace/metadata
+sleep 0.5
+pkill -TERM -P $pid
+wait $pid
+check_equal "the first signal is the program's" "4 got it" "$? $(cat out)"
+
+timeout 30 "$dpm" run -o j.trace -- sh -c 'trap "" TERM; echo $$; exec sleep 20' > alive 2> err &
+pid=$!
+wait_for 5 test -s alive
+sleep 0.3
+pkill -TERM -P $pid
+sleep 0.3
+pkill -TERM -P $pid
+wait $pid
+check_equal "the second ends the recording" 143 $?
+if [ "$meter" = kernel ]; then
+    check "... and the program lives on" kill -0 "$(cat alive)"
+    kill -KILL "$(cat alive)"
+else
+    check "... and the program with it" wait_for 5 sh -c "! kill -0 $(cat alive)"
+fi
+check "... and the trace is whole" sh -c "'$dpm' stats --json j.trace | jq -e .trace.complete"
+
+"$load" 20000 100 > truth
+"$dpm" run -o k.trace --max-size 300K -- "$load" 20000 100 > out 2> err
+check_equal "at the largest size the command runs on" "0 sends 20000" "$? $(grep sends out)"
+check "... and the recording says that it stopped" grep -q '^dpm: recording stopped: ' err
+check "... and why program counters have no names" \
+    grep -q 'call sites have no name: names are written last, and the trace had reached its largest size$' err
+check "... having kept to its size" test "$(cat k.trace/* | wc -c)" -le 307200
+check "... and told what it has cost all the same" grep -q '^DPM itself: .* of CPU time' err
+check "... and the trace says why it ended" sh -c \
+    "'$dpm' dump --json k.trace | jq -e -s '.[-1] | .event == \"END\" and .reason == 2'"
+
+"$dpm" run --user nobody-of-this-name -- true > out 2> err
+check_equal "a user that there is not" "1 dpm: no user 'nobody-of-this-name' on this machine" "$? $(cat err)"
+for size in 65535 63K much; do
+    "$dpm" run -o small.trace --max-size $size -- true > out 2> err
+    check_equal "a trace of $size is wrong usage" "2 dpm: run: --max-size '$size': give a size of at least 64K, e.g. 500M or 4G (try: dpm run --help)" \
+        "$? $(cat err)"
+done
+
+[ "$meter" = kernel ] || finish
+# Hooks: only those that a flag needs are even loaded, and none stays.
+mkfifo let_go_on
+"$dpm" run -o l.trace --flags send -- sh -c 'echo > begun; read -r line < let_go_on' 2> err &
+pid=$!
+wait_for 20 test -e begun
+programs_of $pid > held
+bpftool prog show | sed -n 's/^\([0-9]*\): .* name \([a-z_]*\).*/\1 \2/p' > all
+: > let_go_on
+wait $pid
+# named PATTERN: how many of the programs that it held have such a name.
+named() {
+    awk -v pattern="$1" 'FNR == NR { held[$1]; next } $1 in held && $2 ~ pattern' held all | wc -l
+}
+check_equal "a hook that a flag needs is loaded" 1 "$(named '^sock_send')"
+check_equal "a hook that no flag needs is not" 0 "$(named '^(sock_recv|sched_switch)')"
+check "after the run nothing stays in the kernel" wait_for 20 are_freed held
+finish

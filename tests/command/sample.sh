@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+# sample.sh: what the tests of the commands that read traces share; read after tap.sh. They work in
+# the scratch folder, on the traces that sample-trace makes: alpha, beta, gamma (program
+# counters) and crowd.
+
+dpm=$1/dpm
+build=$1
+LC_ALL=C.UTF-8
+TZ=UTC
+export LC_ALL TZ
+
+cd "$scratch" || exit 1
+for machine in alpha beta gamma crowd; do
+    "$build/tests/programs/sample-trace" $machine $machine || exit 1
+done
+mkdir empty foreign
+echo 'event { name = "of somebody else"; };' > foreign/metadata
+: > foreign/control
+: > foreign/data
+
+# squeeze: several blanks become one.
+squeeze() {
+    tr -s ' '
+}
+
+# copy TRACE: a copy of alpha to be spoilt.
+copy() {
+    rm -rf "$1"
+    cp -r alpha "$1"
+}
+
+# cut_end TRACE: takes its last packet away, which is END alone. cut_data TRACE: the second of two
+# packets of data.
+cut_end() {
+    truncate -s -4096 "$1/control"
+}
+
+cut_data() {
+    truncate -s -4096 "$1/data"
+}
+
+# set_byte FILE OFFSET VALUE
+set_byte() {
+    printf "\\$(printf %03o "$3")" | dd of="$1" bs=1 seek="$2" conv=notrunc 2> dd.err
+}
+
+# runs NAME COMMAND...: the command succeeds; its output is in the files out and err.
+runs() {
+    tap_name=$1
+    shift
+    "$@" > out 2> err
+    check_equal "$tap_name" 0 $?
+}
+
+# fails NAME STATUS PATTERN COMMAND...: the command has this exit status, prints nothing, and says one
+# line, which matches.
+fails() {
+    tap_name=$1
+    wanted="status $2, 0 lines, 1 line of errors: $3"
+    pattern=$3
+    expected_status=$2
+    shift 3
+    "$@" > out 2> err
+    found_status=$?
+    if [ $found_status = "$expected_status" ] && [ ! -s out ] && [ "$(wc -l < err)" = 1 ] &&
+        grep -q -e "^dpm: $pattern" err; then
+        pass "$tap_name"
+    else
+        fail "$tap_name" "$(echo "expected $wanted"; echo "found status $found_status, printed"
+            head -n 5 out; echo "and said"; head -n 20 err)"
+    fi
+}
+
+# says NAME LINE...: standard error of the command before was these lines and no other.
+says() {
+    tap_name=$1
+    shift
+    check_equal "$tap_name" "$(printf '%s\n' "$@")" "$(cat err)"
+}
+
+# refuses_what_is_no_trace COMMAND...: what every reading command does about the last argument, which
+# is added here.
+refuses_what_is_no_trace() {
+    fails "$1: a trace that does not exist" 1 'nowhere: .*No such file' "$dpm" "$@" nowhere
+    fails "$1: a file" 1 'alpha/metadata: .*a trace is a directory' "$dpm" "$@" alpha/metadata
+    fails "$1: an empty directory" 1 'empty/.*: .*No such file.*is this a complete trace' "$dpm" "$@" empty
+    fails "$1: a trace of somebody else" 1 'foreign/metadata: not a trace of dpm' \
+        "$dpm" "$@" foreign
+    copy bare
+    rm bare/data
+    fails "$1: a trace without its data" 1 'bare/data: .*No such file' "$dpm" "$@" bare
+    copy blank
+    : > blank/control
+    fails "$1: a trace with nothing in it" 1 'blank/control: no complete packet' "$dpm" "$@" blank
+    copy newer
+    sed 's/trace_format = 2;/trace_format = 3;/' alpha/metadata > newer/metadata
+    fails "$1: a trace of another format" 1 'newer/metadata: .*format 3' "$dpm" "$@" newer
+    copy other
+    cp beta/data other/data
+    fails "$1: a trace with the data of another" 1 'other/data: .*uuid' "$dpm" "$@" other
+}
+
+# cannot_print NAME COMMAND...: what a command does whose output cannot be written: an error and exit
+# status 1. Where SIGPIPE is not ignored it ends the command, as any other, without a word.
+cannot_print() {
+    tap_name=$1
+    shift
+    "$@" 2> err > /dev/full
+    check_equal "$tap_name: into a full device" \
+        "1 dpm: cannot write the output: No space left on device" "$? $(cat err)"
+    "$@" 2> err >&-
+    check_equal "$tap_name: with its output closed" \
+        "1 dpm: cannot write the output: Bad file descriptor" "$? $(cat err)"
+    mkfifo pipe
+    : < pipe &
+    exec 5> pipe
+    wait $! # now there is no reader any more
+    env --ignore-signal=PIPE "$@" 2> err >&5
+    check_equal "$tap_name: into a closed pipe" \
+        "1 dpm: cannot write the output: Broken pipe" "$? $(cat err)"
+    env --default-signal=PIPE "$@" 2> err >&5
+    check_equal "$tap_name: ended by SIGPIPE" "141 " "$? $(cat err)"
+    exec 5>&-
+    rm pipe
+}

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# short_of_memory_test.sh BUILD_FOLDER: where memory ends a command says so in one line and fails, or it succeeds with
+# the same output as ever; it never succeeds with less. Each allocation of a command is made to fail, of many some.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/sample.sh"
+library=$build/tests/programs/short_of_memory.so
+
+# short ALLOCATIONS COMMAND...: with each of these allocations failing; the exit statuses
+short() {
+    rm -f out.* err.*
+    echo "$1" > numbers
+    shift
+    FAIL_EACH=$(cat numbers) LD_PRELOAD=$library "$@" > statuses
+}
+
+# What is wrong with the runs that `statuses` tells of: they succeeded with less than all of the output, or failed without
+# saying why in one line. Then how many there were.
+what_is_wrong() {
+    sha1sum whole out.* > sums
+    awk 'FILENAME == "sums" { sum[$2] = $1; next }
+        function says_why(name,  line, lines, wrong) {
+            while ((getline line < name) > 0) {
+                wrong = wrong || line !~ /^dpm: / || line ~ /have changed/
+                lines += line !~ / lost$/
+                said[name] = said[name] " " line
+            }
+            close(name)
+            return lines == 1 && !wrong
+        }
+        { runs++ }
+        $2 == 0 ? sum["out." $1] != sum["whole"] : $2 != 1 || !says_why("err." $1) {
+            print "allocation " $1 ": status " $2 said["err." $1]
+        }
+        END { print runs + 0 " runs" }' sums statuses
+}
+
+# never_less NAME COMMAND...: the property above, of at most 250 allocations: the last 150, and some of the others.
+never_less() {
+    tap_name=$1
+    shift
+    COUNT_TO=count LD_PRELOAD=$library "$@" > whole 2> err
+    short "$(awk '{ for (at = $1; at > 0; at -= at > $1 - 150 || $1 <= 250 ? 1 : int($1 / 100)) print at }' count)" "$@"
+    check_equal "$tap_name: whatever of its $(cat count) allocations fails" "$(wc -w < numbers) runs" "$(what_is_wrong)"
+}
+
+never_less "dpm stats --json" "$dpm" stats --json --histogram alpha
+
+# In the C locale, because setlocale and iconv have no more to say than that there is no such locale, if they have no
+# memory for it; names are then told in ASCII.
+LC_ALL=C
+never_less "dpm stats, tables" "$dpm" stats alpha
+never_less "dpm stats, tables of pairs" "$dpm" stats --by pair alpha
+never_less "dpm path, tables" "$dpm" path alpha
+LC_ALL=C.UTF-8
+
+never_less "dpm parallelism --json" "$dpm" parallelism --json --search 2 alpha
+printf 'machine big 2\nmachine small\n%s\n* small\n' "$(seq -f '%.0f big' 100)" > assign
+printf 'local 1us\nremote 1ms\n%s\nbig small 3s\n' "$(seq -f 'm%.0f small 1ms' 100)" > delays
+never_less "dpm parallelism with files" "$dpm" parallelism --json --assign assign --delays delays alpha
+never_less "dpm path --json" "$dpm" path --json alpha
+never_less "dpm causality --json" "$dpm" causality --json --slowest 2 alpha
+never_less "dpm report --json" "$dpm" report --json alpha
+never_less "dpm dump --json" "$dpm" dump --json --matched alpha
+never_less "dpm dump, of program counters with names" "$dpm" dump gamma
+
+# The names of the traces, as dpm report repeats them in the commands that show more; they are made at its beginning.
+"$dpm" report alpha 2> err | grep -o 'dpm [a-z].*)$' > whole
+short "$(seq 100)" "$dpm" report alpha
+check_equal "dpm report names the traces, whatever of its first allocations fails" "$(seq 100)" "$(
+    while read -r at status; do
+        [ "$status" != 0 ] || grep -a -o 'dpm [a-z].*)$' "out.$at" | cmp -s - whole || continue
+        echo "$at"
+    done < statuses)"
+finish

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# stalled_test.sh BUILD_FOLDER: processes are acquired while one of them is held up in the middle of a call on a UNIX
+# socket, longer than the meter looks at the queues; and threads that use one for the first time are held up, and overtaken by
+# another one. No edge that is called exact may be wrong.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+build=$1
+cd "$scratch" || exit 1
+seed=${DPM_SEED:-$(($(date +%s) % 100000))}
+echo "# seed $seed (DPM_SEED repeats it)"
+
+# Each message has another size than those near by, of which a stream's first bytes have been received alone: $header.
+cat > edges.jq << 'END'
+(map(select(.event == "SEND") | {key: "\(.stream) \(.sequence)", value: .bytes}) | from_entries) as $bytes |
+[.[] | select(.event == "RECEIVE" and .bytes > $header)] as $receives |
+[$receives[] | (.bytes + $header) as $received | .edges[]? |
+    {kind, right: ($bytes["\(.stream) \(.sequence)"] == $received)}] as $edges |
+{
+    missing: ([$receives[] | (.bytes + $header) as $received |
+        select(any(.edges[]?; $bytes["\(.stream) \(.sequence)"] == $received) | not)] | length),
+    receives: ($receives | length),
+    exact: ($edges | map(select(.kind == "exact")) | length),
+    wrong: ($edges | map(select(.kind == "exact" and (.right | not))) | length),
+    inferred: ($edges | map(select(.kind == "inferred")) | length)
+}
+END
+
+# acquire_stalled KIND PLACE PASSES: one acquisition.
+acquire_stalled() {
+    seed=$((seed + 1))
+    rm -rf stalled.trace
+    "$build/tests/programs/stalled" "$1" "$2" "$3" $seed > told 2> program.err &
+    program=$!
+    wait_for 10 grep -q ' ' told
+    # shellcheck disable=SC2046 # two pids
+    "$dpm" acquire -o stalled.trace --ring 64M --duration 400ms $(head -n 1 told) > out 2> err
+    check_equal "$1, $2, after $3 times: acquired, seed $seed" 0 $?
+    kill $program
+    wait $program
+    header=0
+    [ "$1" != stream ] || header=2
+    "$dpm" dump --json --matched stalled.trace > dump.json 2> dump.err
+    jq -s --argjson header $header -f edges.jq dump.json > edges.json
+    echo "# held up $(sed -n 2p told) times; $(jq -c . edges.json)"
+    check_equal "... no exact edge is wrong" 0 "$(jq .wrong edges.json)"
+}
+
+# held_up KIND PLACE PASSES: once, when the metering begins.
+held_up() {
+    acquire_stalled "$@"
+    check_equal "... it was held up" 1 "$(sed -n 2p told)"
+    check "... and most are exact" jq -e '.receives > 10 and .exact * 2 > .receives' edges.json
+}
+
+# overtaken KIND PASSES: threads that send their first message are held up. Some others are not sent then.
+overtaken() {
+    acquire_stalled "$1" overtaken "$2"
+    check "... it was held up" [ "$(sed -n 2p told)" -ge 1 ]
+    check "... and there are others that are exact" jq -e '.exact > 0' edges.json
+    check "... and edges lead to the right ones" jq -e '.missing < .receives' edges.json
+}
+
+for kind in datagram seqpacket; do
+    held_up $kind sent 0
+    held_up $kind queued 2
+    held_up $kind received 0
+    if long_ones; then
+        held_up $kind sent 2
+        held_up $kind queued 0
+    fi
+done
+for kind in datagram seqpacket stream; do
+    overtaken $kind 3
+    ! long_ones || overtaken $kind 40
+done
+finish

@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# strangers_test.sh BUILD_FOLDER: into a FIFO that metered processes use writes one, too, that is not metered.
+# What it wrote must not be said to be another's. The truth is what was read: each block says who wrote it.
+# (The writers take turns. Whether a stranger's write is in progress at the same time nobody can tell.)
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+strangers=$1/tests/programs/strangers
+cd "$scratch" || exit 1
+blocks=300
+
+# Of each writer the SENDs are its last blocks, and of the reader the RECEIVEs the last lines of its log.
+cat > edges.jq << 'END'
+def blocks: split(" ") | map(split(":") | {key: "\(.[0]) \(.[1])", value: (.[2] | tonumber)}) | from_entries;
+($log | split("\n") | map(select(. != "") | blocks)) as $log |
+[.[] | select(.event == "SEND")] as $sends |
+($sends | group_by(.stream) | map(. as $own | to_entries | map(
+    ($blocks + 1 - ($own | length) + .key) as $number |
+    {key: "\(.value.stream) \(.value.sequence)",
+        value: "\($letters[.value.pid | tostring]) \(if $number == $blocks then 9999999 else $number end)"}))
+    | add | from_entries) as $block |
+[.[] | select(.event == "RECEIVE" and .bytes > 0)] as $receives |
+[$receives | to_entries[] |
+    $log[($log | length) - ($receives | length) + .key] as $truth |
+    {edges: [.value.edges[]? | .block = $block["\(.stream) \(.sequence)"]], truth: $truth,
+        read: ($truth | add), bytes: .value.bytes, rest: (.value.rest.bytes // 0), why: .value.rest.why}] as $found |
+[$found[].truth | to_entries[]] as $parts |
+($parts | map(select(.key | startswith("u")).value) | add) as $strange |
+([$block[]] | map({key: ., value: true}) | from_entries) as $recorded |
+{
+    sends: ($sends | length),
+    receives: ($receives | length),
+    $strange,
+    before: ($parts | map(select((.key | startswith("u") | not) and $recorded[.key] == null).value) | add // 0),
+    other_bytes: [$found[] | select(.read != .bytes)] | length,
+    exact: [$found[].edges[] | select(.kind == "exact")] | length,
+    wrong: [$found[] | .truth as $truth | .edges[] |
+        select(.kind == "exact" and .bytes > ($truth[.block] // 0))],
+    nobody: [$found[] | select(.why == "external" or .why == "unmatched").rest] | add
+}
+END
+
+# look TRACE LETTERS: what its edges are worth, into edges.json.
+look() {
+    "$dpm" dump --matched --json "$1" > dump.json 2> dump.err
+    check_equal "... no record is lost" "" "$(grep lost dump.err)"
+    jq -s -f edges.jq --rawfile log log --argjson letters "$2" --argjson blocks $blocks dump.json > edges.json
+    check "... what was read is what is recorded, some of it the stranger's" jq -e \
+        '.sends > 100 and .receives > 100 and .strange > 1000 and .other_bytes == 0' edges.json
+    check_equal "... no exact edge is wrong" "[]" "$(jq -c '.wrong[:3]' edges.json)"
+    check "... and there are some" jq -e '.exact > 0' edges.json # on a busy machine more calls overlap
+    check_equal "... of what the stranger wrote, and of what was written before, nobody is said to be the sender" \
+        "$(jq '.strange + .before' edges.json)" "$(jq .nobody edges.json)"
+}
+
+# ---- a FIFO that the metered ones have opened themselves ----
+
+mkfifo new
+"$strangers" write new u $blocks &
+"$dpm" run -o run.trace --wait -- sh -c "
+    '$strangers' write new a $blocks & echo \$! > a.pid
+    '$strangers' write new b $blocks & echo \$! > b.pid
+    exec '$strangers' read new 3 log" > out 2> err
+check_equal "a stranger writes into a FIFO that a metered one reads" 0 $?
+wait
+look run.trace "{\"$(cat a.pid)\": \"a\", \"$(cat b.pid)\": \"b\"}"
+
+# ---- one that is older than the metering ----
+
+mkfifo old
+rm log
+blocks=3000 # some seconds, for a busy machine takes its time to meter
+"$strangers" write old a $blocks &
+a=$!
+"$strangers" write old b $blocks &
+b=$!
+"$strangers" write old u $blocks &
+"$strangers" read old 3 log &
+reader=$!
+sleep 0.1
+"$dpm" acquire -o acquire.trace --kinds all -p $a -p $b -p $reader > out 2> err
+check_equal "a stranger has written into a FIFO all the time when writers and reader are acquired" 0 $?
+wait
+look acquire.trace "{\"$a\": \"a\", \"$b\": \"b\"}"
+finish

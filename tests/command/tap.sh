@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+# tap.sh: the little that all shell tests share: TAP lines on standard output, and a scratch folder
+# that goes away. A test is called as `sh tests/command/NAME_test.sh BUILD_FOLDER`:
+#
+#   . "$(dirname "$0")/tap.sh"
+#   check "what must hold" test -d "$scratch"
+#   check_not "what must fail" false
+#   skip "what could not be tried" "the reason"
+#   finish
+
+tap_count=0
+tap_failed=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# pass NAME, fail NAME [DETAIL]: one test case.
+pass() {
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $1"
+}
+
+fail() {
+    tap_count=$((tap_count + 1))
+    tap_failed=$((tap_failed + 1))
+    echo "not ok $tap_count - $1"
+    [ $# -lt 2 ] || printf '%s\n' "$2" | sed 's/^/# /'
+}
+
+# skip NAME REASON: a test case that cannot be tried here.
+skip() {
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $1 # SKIP $2"
+}
+
+# check NAME COMMAND...: passes if the command succeeds; its output is shown if it does not.
+check() {
+    tap_name=$1
+    shift
+    if "$@" > "$scratch/tap.output" 2>&1; then
+        pass "$tap_name"
+    else
+        fail "$tap_name" "$(echo "failed: $*"; tail -n 20 "$scratch/tap.output")"
+    fi
+}
+
+# check_not NAME COMMAND...: passes if the command fails.
+check_not() {
+    tap_name=$1
+    shift
+    if "$@" > "$scratch/tap.output" 2>&1; then
+        fail "$tap_name" "$(echo "should fail: $*"; tail -n 20 "$scratch/tap.output")"
+    else
+        pass "$tap_name"
+    fi
+}
+
+# check_equal NAME EXPECTED FOUND: passes if both texts are the same.
+check_equal() {
+    if [ "$2" = "$3" ]; then
+        pass "$1"
+    else
+        fail "$1" "$(printf 'expected: %s\nfound:    %s\n' "$2" "$3")"
+    fi
+}
+
+# long_ones: whether to try what takes long and seldom finds a fault, too (./dev test --all).
+long_ones() {
+    [ -n "${DPM_LONG:-}" ]
+}
+
+# skip_all REASON: nothing of this test can be tried here. Ends the test.
+skip_all() {
+    echo "1..0 # SKIP $1"
+    exit 0
+}
+
+# need_programs PROGRAM...: ends the test, skipped, where one of them is not installed.
+need_programs() {
+    for needed in "$@"; do
+        command -v "$needed" > /dev/null || skip_all "$needed is not installed"
+    done
+}
+
+# finish: the plan, and the exit status. The last line of a test.
+finish() {
+    echo "1..$tap_count"
+    [ "$tap_failed" = 0 ]
+    exit
+}

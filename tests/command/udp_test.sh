@@ -1,0 +1,266 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# udp_test.sh BUILD_FOLDER: UDP: what real programs and the kernel count themselves; between two
+# recordings that know nothing of each other; and a receiver that is too slow.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+datagrams=$1/tests/programs/datagrams
+cd "$scratch" || exit 1
+port=$(free_port)
+
+# For a shell, after it has begun who receives at the port: waits until that is so, without sending anything itself.
+bound="until grep -q ':$(printf %04X "$port") .* 0[7A] ' /proc/net/udp /proc/net/udp6 /proc/net/tcp /proc/net/tcp6 ||
+    ! kill -0 \$!; do sleep 0.05; done"
+
+# sum FILE FILTER: of the records the filter lets through, how many and how many bytes.
+sum() {
+    jq -r -s "[.[] | select($2)] | \"\(length) \([.[].bytes] | add // 0)\"" "$1"
+}
+
+"$dpm" run -o probe.udp -- "$datagrams" send 127.0.0.1 9 1 1 0 > out 2> err
+! grep -q 'UDP is not metered' err || skip_all "$(grep -m 1 'UDP is not metered' err)"
+
+# ---- a thread that sends otherwise, too ----
+
+# A file of many pieces over a UNIX socket, in one call; then three datagrams: messages of their own.
+"$dpm" run -o mixed.trace --wait --flags all -- python3 -c '
+import os, socket, tempfile
+to, at = socket.socketpair()
+file = tempfile.TemporaryFile()
+file.write(bytes(300000))
+file.flush()
+if os.fork() == 0:
+    at.recv(300000, socket.MSG_WAITALL)
+    os._exit(0)
+left = 300000
+while left > 0:
+    left -= os.sendfile(to.fileno(), file.fileno(), 300000 - left, left)
+receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+receiver.bind(("127.0.0.1", 0))
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for size in 1, 2, 3:
+    sender.sendto(bytes(size), receiver.getsockname())
+    receiver.recv(10)
+' > out 2> err
+"$dpm" dump --json mixed.trace > mixed.json 2> dump.err
+check_equal "datagrams after a sendfile call do not continue it" "true [1,2,3] []" "$(jq -r -s '
+    [.[] | select(.event == "SEND")] |
+    "\(any(.continued)) \([.[] | select(.kind == "udp").bytes] | tojson) \(
+        [.[] | select(.kind == "udp" and .continued)] | tojson)"' mixed.json)"
+
+# ---- a real program ----
+
+if command -v iperf3 > /dev/null; then
+    "$dpm" run -o iperf.trace --wait -- sh -c "
+        iperf3 -s -1 -p $port -J > server.json & $bound
+        timeout 20 iperf3 -c 127.0.0.1 -p $port -u -b 50M -l 1000 -t 1 -J > client.json; wait" \
+        > out 2> err
+    "$dpm" dump --json iperf.trace > iperf.json 2> dump.err
+    check_equal "no record is lost" "" "$(grep lost dump.err)"
+    # Before them one datagram of 4 bytes goes each way.
+    check_equal "datagrams and bytes sent are those of iperf3" \
+        "$(jq -r '"\(.end.sum_sent.packets + 2) \(.end.sum_sent.bytes + 8)"' client.json)" \
+        "$(sum iperf.json '.kind == "udp" and .event == "SEND"')"
+    check_equal "bytes received are those of iperf3" \
+        "$(jq -r '.end.sum_received.bytes + 8' server.json)" \
+        "$(sum iperf.json '.kind == "udp" and .event == "RECEIVE"' | cut -d ' ' -f 2)"
+    # Its server misses those before the last one that it has received; of those behind it some may be in its queue.
+    missed=$(jq -r .end.sum.lost_packets server.json)
+    behind=$(($(jq -r .end.sum_sent.packets client.json) - $(jq -r .end.sum.packets server.json)))
+    dropped=$("$dpm" stats --json iperf.trace | jq -r .trace.dropped)
+    check "what iperf3 misses was dropped: $missed, and none to $behind more ($dropped)" \
+        awk "BEGIN { exit !($dropped >= $missed && $dropped <= $missed + $behind) }"
+else
+    skip "the figures of iperf3" "it is not installed"
+fi
+
+# ---- somebody listens to all packets ----
+
+# A buffer is then cloned on its way; numbers must be right all the same. Datagrams of one size over
+# IPv6, which have no number of their own, and of different ones over IPv4.
+python3 -c 'import socket, time
+tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.ntohs(3))
+print(1, flush=True)
+time.sleep(20)' > listening 2> /dev/null &
+tap=$!
+if wait_for 5 test -s listening; then
+    for address in 127.0.0.1 ::1; do
+        "$dpm" run -o tapped.trace --wait --ring 64M -- sh -c "
+            '$datagrams' receive $address $port 0 > receiver & $bound
+            '$datagrams' send $address $port 300 500 1 > sender; wait" > out 2> err
+        "$dpm" dump --json tapped.trace > tapped.json 2> dump.err
+        check_equal "with a listener to all packets numbers agree, $address" "[300,0]" "$(jq -c -s '
+            map(select(.event == "SEND") | "\(.offset) \(.bytes)") as $sent |
+            map(select(.event == "RECEIVE") | "\(.offset) \(.bytes)") as $received |
+            [($received | length), ($received - $sent | length)]' tapped.json)"
+        rm -rf tapped.trace
+    done
+else
+    skip "with a listener to all packets numbers agree" "a packet socket is not allowed here"
+fi
+kill $tap 2> /dev/null
+
+# ---- a receiver that is too slow ----
+
+"$dpm" run -o slow.trace --wait --ring 64M -- sh -c "
+    '$datagrams' receive 127.0.0.1 $port 50 > receiver & $bound
+    '$datagrams' send 127.0.0.1 $port 4000 900 0 > sender; wait" > out 2> err
+"$dpm" dump --json slow.trace > slow.json 2> dump.err
+"$dpm" stats --json slow.trace > slow.stats
+check_equal "no record is lost" "" "$(grep lost dump.err)"
+check_equal "what was sent to it is what it says" "$(cat sender)" \
+    "$(sum slow.json '.event == "SEND"' | sed 's/^/sent /; s/ \([0-9]*\)$/ bytes \1/')"
+check_equal "received and dropped are what it and the kernel say" "$(cat receiver)" \
+    "$(sum slow.json '.event == "RECEIVE"' | sed 's/^/received /; s/ \([0-9]*\)$/ bytes \1/') dropped $(
+        jq -r .trace.dropped slow.stats)"
+check "some were dropped" test "$(jq -r .trace.dropped slow.stats)" -gt 0
+check_equal "received and dropped are all that was sent, on each path" "[0,0]" "$(jq -c -s '
+    (map(select(.event == "RECEIVE") | .remote) | group_by(.) | map({key: .[0], value: length})
+        | from_entries) as $received
+    | $stats[0].paths | map(.sent.messages - .dropped - $received[.local])' \
+    --slurpfile stats slow.stats slow.json)"
+check_equal "every datagram received has the number and size it was sent with" 0 "$(jq -s '
+    (map(select(.event == "SEND") | {key: "\(.local) \(.offset)", value: .bytes}) | from_entries)
+        as $sent
+    | map(select(.event == "RECEIVE" and $sent["\(.remote) \(.offset)"] != .bytes)) | length' slow.json)"
+check "the table tells what was dropped" sh -c "'$dpm' stats slow.trace | grep -q 'queue full'"
+
+# ---- the same, matched: whose datagrams were received ----
+
+# Each datagram has its number in it, so both programs know which they have sent and received. The sender's
+# n-th SEND is that of its log's n-th line; an edge must lead to the one whose number was received.
+cat > edges.jq << 'END'
+($sent | split("\n") | map(select(. != ""))) as $sent |
+($received | split("\n") | map(select(. != ""))) as $received |
+[.[] | select(.event == "SEND")] as $sends |
+($sends | to_entries | map({key: "\(.value.stream) \(.value.sequence)", value: $sent[.key]}) | from_entries) as $number |
+[.[] | select(.event == "RECEIVE")] as $receives |
+{
+    logged: (($sends | length) == ($sent | length) and ($receives | length) == ($received | length)),
+    received: ($receives | length),
+    not_exact: [$receives[] | select([.edges[]? | .kind] != ["exact"])] | length,
+    wrong: [$receives | to_entries[] | select([.value.edges[]? | $number["\(.stream) \(.sequence)"]] !=
+        [$received[.key]])] | length
+}
+END
+for address in 127.0.0.1 ::1; do
+    rm -rf full.trace
+    "$dpm" run -o full.trace --wait --ring 64M -- sh -c "
+        '$datagrams' receive $address $port 500 received.log 5000 > receiver & $bound
+        '$datagrams' send $address $port 1000 400 20 sent.log > sender; wait" > out 2> err
+    "$dpm" dump --matched --json full.trace > full.json 2> dump.err
+    check_equal "a full queue, $address: no record is lost" "" "$(grep lost dump.err)"
+    jq -s -f edges.jq --rawfile sent sent.log --rawfile received received.log full.json > edges.json
+    check "... each SEND and RECEIVE is one of the programs' own" jq -e '.logged and .received > 20' edges.json
+    check_equal "... each RECEIVE has one edge, and it is exact" 0 "$(jq .not_exact edges.json)"
+    check_equal "... it leads to the SEND of the number that was received" 0 "$(jq .wrong edges.json)"
+    dropped=$(sed 's/.*dropped //' receiver)
+    check "... (many were dropped)" test "$dropped" -gt 100
+    check_equal "... as many are unmatched as the kernel has dropped, and no RECEIVE" "$dropped 0" \
+        "$("$dpm" stats --json full.trace | jq -r '.trace.matching | "\(.unmatched_sends) \(.unmatched_receives)"')"
+done
+
+# ---- sends that are cut into datagrams ----
+
+# The kernel gives such a send one identification, and the next send the one after it: on IPv4 numbers come again.
+# What is sent begins with its number and is printed when it is received.
+cat > cut.py << 'END'
+import socket, struct, sys
+family, address, room, ahead = socket.AF_INET6 if sys.argv[1] == "::1" else socket.AF_INET, *sys.argv[1:]
+receiver = socket.socket(family, socket.SOCK_DGRAM)
+if int(room):
+    receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(room))
+receiver.bind((address, 0))
+receiver.settimeout(0.05)
+sender = socket.socket(family, socket.SOCK_DGRAM)
+sender.connect(receiver.getsockname())
+sender.setsockopt(socket.IPPROTO_UDP, 103, 300)  # UDP_SEGMENT
+for i in range(12):
+    sender.send(b"".join(struct.pack("I", i * 20 + k).ljust(300) for k in range(20)))
+    if i % int(ahead) != int(ahead) - 1:
+        continue
+    try:
+        while True:
+            print(struct.unpack("I", receiver.recv(1000)[:4])[0])
+    except socket.timeout:
+        pass
+END
+# cut ADDRESS ROOM AHEAD: of what was received how much has an edge, of which kinds, and to another datagram.
+cut() {
+    rm -rf cut.trace
+    "$dpm" run -o cut.trace --ring 64M --report cut.report -- python3 cut.py "$1" "$2" "$3" > cut.log 2> err
+    "$dpm" dump --json --matched cut.trace 2> dump.err | jq -r -s --rawfile log cut.log '
+        ($log | split("\n") | map(select(. != "") | tonumber)) as $number |
+        ([.[] | select(.event == "SEND" and .kind == "udp")] | to_entries |
+            map({key: (.value.sequence | tostring), value: .key}) | from_entries) as $sent |
+        [.[] | select(.event == "RECEIVE" and .kind == "udp")] | to_entries |
+        map({kinds: [.value.edges[]?.kind], right: ([.value.edges[]? | $sent[.sequence | tostring]] == [$number[.key]])}) |
+        "\(length == ($number | length)) \(map(.kinds) | unique | tojson) wrong \(map(select(.right | not)) | length)"'
+}
+check_equal "sends cut into datagrams, several under way: each RECEIVE leads to its own" \
+    'true [["inferred"]] wrong 0' "$(cut 127.0.0.1 0 4)"
+check_equal "... over IPv6, too, where numbers are counted" 'true [["exact"]] wrong 0' "$(cut ::1 0 4)"
+check_equal "... also if most of each are dropped" 'true [["inferred"]] wrong 0' "$(cut 127.0.0.1 2304 1)"
+check "... (they were)" test "$(wc -l < cut.log)" -lt 200
+
+# ---- two recordings, joined by nothing but the packets ----
+
+east=dpm-east-$$
+west=dpm-west-$$
+ip netns add $east 2> err && ip netns add $west 2>> err &&
+    ip link add dpm-link netns $east type veth peer name dpm-link netns $west 2>> err
+ready=$?
+trap 'ip netns del $east; ip netns del $west; rm -rf "$scratch"' EXIT
+
+# place NAMESPACE NUMBER: gives its end of the link addresses.
+place() {
+    ip -n "$1" address add "10.77.0.$2/24" dev dpm-link &&
+        ip -n "$1" address add "fd77::$2/64" dev dpm-link nodad &&
+        ip -n "$1" link set dpm-link up && ip -n "$1" link set lo up
+}
+
+# talk NAME ADDRESS: west sends to east, each recorded alone; NAME-east.json has what east received,
+# NAME-west.json what west sent. The first datagrams find nobody.
+talk() {
+    "$dpm" run -o "$1-west.trace" -- ip netns exec $west sh -c "
+        '$datagrams' send $2 $port 6 10 0 > /dev/null
+        touch $1-ready
+        while [ ! -e $1-go ]; do sleep 0.05; done
+        '$datagrams' send $2 $port 300 3000 500" > "$1-west.out" 2> err.west &
+    sender=$!
+    wait_for 10 test -e "$1-ready"
+    timeout 20 "$dpm" run -o "$1-east.trace" -- ip netns exec $east sh -c "
+        '$datagrams' receive $2 $port 0 & $bound; touch $1-go; wait" > "$1-east.out" 2> err.east
+    wait $sender
+    for side in west east; do
+        "$dpm" dump --json "$1-$side.trace" > "$1-$side.json" 2> dump.err
+    done
+}
+
+# messages FILE EVENT: the last 300 by path, each with its number and size.
+messages() {
+    jq -r -s "[.[] | select(.event == \"$2\" and .kind == \"udp\")][-300:][]
+        | \"\(if .event == \"SEND\" then .local else .remote end) \(.offset) \(.bytes)\"" "$1" | sort
+}
+
+if [ $ready = 0 ] && place $east 1 && place $west 2; then
+    for version in 4 6; do
+        address=10.77.0.1
+        [ $version = 4 ] || address=fd77::1
+        talk v$version $address
+        check_equal "IPv$version between two namespaces: everything sent is received" 300 \
+            "$(messages v$version-east.json RECEIVE | wc -l)"
+        check_equal "... as those who sent and received it say" \
+            "$(sed 's/sent/received/; s/$/ dropped 0/' v$version-west.out)" "$(cat v$version-east.out)"
+        messages v$version-west.json SEND > sent
+        messages v$version-east.json RECEIVE > received
+        check "... with the numbers and sizes it was sent with, fragments or not" cmp sent received
+        check_equal "the two recordings are joined" 2 "$("$dpm" stats --json v$version-west.trace \
+            v$version-east.trace | jq '[.paths[] | select(.kind == "udp" and .ends[0] != []
+                and .ends[1] != [])] | length')"
+    done
+else
+    skip "UDP between two namespaces" "they cannot be made: $(head -n 1 err)"
+fi
+finish

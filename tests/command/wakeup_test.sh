@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# wakeup_test.sh BUILD_FOLDER: who ends whose wait, in real programs. Two parties take turns, 2 ms of processor time each,
+# and all of it is on the longest path, whatever makes them wait for each other: so P is 1, and nothing outside is
+# waited for. Where they do not wait, P is 2. make and Python's pools of processes wait for several things at once.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_any_meter
+need_programs jq make python3
+only_kernel "who ends whose wait" "it does not tell" || finish
+turns=40
+dpm=$1/dpm
+taking_turns=$1/tests/programs/taking-turns
+cd "$scratch" || exit 1
+
+# read_of COMMAND...: what a command's recording says: read.json, and its events with their edges: events.json.
+read_of() {
+    rm -rf read.trace
+    "$dpm" run --meter kernel -o read.trace --report report -- "$@" > out 2> err || cat err
+    "$dpm" parallelism --json --one-each read.trace > read.json 2>> err
+    "$dpm" dump --matched --json read.trace > events.json 2>> err
+}
+
+# is_so FILTER: of read.json.
+is_so() {
+    jq -e "$1" read.json
+}
+
+# said: P, and what was waited for.
+said() {
+    jq -r '"P \(.rows[0].P * 100 | round / 100), \(.trace.asleep.count) unexplained, " +
+        "\(.trace.asleep.time_ns / 1e6 | round) ms"' read.json
+}
+
+# wakeups: how often a party that computes was let go by the other one, as edges tell.
+wakeups() {
+    jq -s '[.[] | .stream as $stream | .edges[]? | select(.kind == "wakeup" and .stream != $stream)] | length' events.json
+}
+
+in_turn='.rows[0] | .P > 0.95 and .P < 1.5'
+explained='.trace | .asleep.time_ns < 0.05 * .duration_ns and .locks.count == 0'
+for how in lock semaphore signal event poll join; do
+    read_of "$taking_turns" "$how" $turns
+    check "turns by $how: one after the other ($(said))" is_so "$in_turn"
+    check "... and nothing outside is waited for" is_so "$explained"
+    check "... each was let go by the other one, but for some who did not sleep yet ($(wakeups))" \
+        test "$(wakeups)" -ge $((turns))
+done
+read_of "$taking_turns" tcp $turns
+check "turns by TCP: one after the other ($(said))" is_so "$in_turn"
+check "... and nothing outside is waited for" is_so "$explained"
+check "... the network wakes, which is nobody ($(wakeups))" test "$(wakeups)" -le 5
+read_of "$taking_turns" apart $turns
+check "apart: both at the same time ($(said))" is_so '.rows[0] | .P > 1.5 and .P < 2.1'
+read_of "$taking_turns" sleep $turns
+check "sleep: nobody ends it ($(said), $(wakeups))" test "$(wakeups)" -eq 0
+check "... and it takes its time" is_so ".trace.asleep | .count >= $turns and .time_ns >= 2e6 * $turns"
+
+# Four jobs of 40 ms each.
+printf '%s\n' 'all: one two three four' 'one two three four:' "	@'$taking_turns' alone 20" \
+    '.PHONY: all one two three four' > Makefile
+read_of make -j 2
+check "make -j 2: waits for its children ($(said))" is_so '.rows[0] | .P > 1.2 and .P < 2.1'
+read_of make -j 1
+check "make -j 1: one after the other ($(said))" is_so '.rows[0] | .P > 0.8 and .P < 1.5'
+
+cat > pool.py << 'END'
+import multiprocessing, sys, time
+def compute(number):
+    end = time.process_time() + 0.01
+    while time.process_time() < end:
+        pass
+    return number
+if __name__ == "__main__":
+    with multiprocessing.Pool(2) as pool:
+        print(sum(pool.imap_unordered(compute, range(60))))
+END
+read_of python3 pool.py
+check "a pool of two processes of Python's ($(said))" is_so '.rows[0] | .P > 1.2 and .P < 2.2'
+
+finish

@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# wrap_test.sh BUILD_FOLDER: numbers of 32 bits pass 2^32 and nothing is confused: sequence numbers,
+# what LOST tells of them, and the offsets of more than 4 GiB.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+load=$1/tests/programs/load
+wrap=$1/tests/programs/wrap
+cd "$scratch" || exit 1
+
+# gaps FILE: of a dump, what the streams' sequences jump over, walking record by record modulo 2^32.
+gaps() {
+    jq -s '[.[] | select(.sequence != null and .event != "LOST")] | group_by(.stream) |
+        map([.[].sequence] | [.[:-1], .[1:]] | transpose |
+            map((.[1] - .[0] - 1 + 4294967296) % 4294967296) | add // 0) | add' "$1"
+}
+
+# 4294967196 is 2^32 - 100.
+"$wrap" whole.trace 4294967196 0 0 16777216 5 "$load" 2000 100 > out
+check_equal "a program is recorded from a sequence number just below 2^32" 0 $?
+"$dpm" dump --json whole.trace > whole.json
+check_equal "every stream begins with that number" 4294967196 \
+    "$(jq -s '[.[] | select(.sequence != null)] | group_by(.stream) | map(.[0].sequence) | unique | .[]' whole.json)"
+check "... passes 2^32" jq -e -s 'any(.[]; .event == "SEND" and .sequence < 100)' whole.json
+check_equal "... without a gap" 0 "$(gaps whole.json)"
+check_equal "... or a loss" "2000 0" \
+    "$(jq -rs '"\([.[] | select(.event == "SEND")] | length) \(.[-1].lost)"' whole.json)"
+
+# Losses at the passage: a ring for some 70 records, read every 20 ms.
+"$wrap" lost.trace 4294967196 0 0 4096 20 "$load" 100000 10 > out
+"$dpm" dump --json lost.trace > lost.json 2> err
+lost=$(jq -s '.[-1].lost' lost.json)
+check "a small ring loses records" test "$lost" -gt 1000
+check_equal "recorded + lost = made" true "$(jq -s --argjson lost "$lost" '
+    [.[] | select(.event == "LOST") | .count] | add == $lost' lost.json)"
+# The last record of a stream is its TERMINATION, in the control ring, which loses nothing: so every
+# gap is between two records.
+check_equal "the gaps across 2^32 are what LOST tells of streams" \
+    "$(jq -s '[.[] | select(.event == "LOST" and .stream > 0).count] | add' lost.json)" "$(gaps lost.json)"
+# If LOST takes the last room that there is, that record is lost, too, and told of by another one.
+check "LOST names the record that follows the gap" jq -e -s '
+    [.[] | select(.sequence != null and .stream != 0)] | group_by(.stream) |
+    [.[] | [.[:-1], .[1:]] | transpose[] | select(.[0].event == "LOST")] |
+    length > 0 and all(.[]; .[1].event == "LOST" or .[0].sequence == .[1].sequence)' lost.json
+check "... also behind 2^32" jq -e -s '
+    any(.[]; .event == "LOST" and .stream != 0 and .sequence < 100000)' lost.json
+
+# Each stream has lost 2^35 + 7 records before its first: LOST has 32 bits for them. load makes enough records to tell of
+# all of its own; /bin/true ends before it could, and sleep lives on: of these the rest is told at the end.
+before=34359738375
+"$wrap" before.trace 4294967196 $before 0 16777216 5 sh -c "/bin/true; sleep 3 & '$load' 100 100; kill -9 \$\$" > out
+"$dpm" dump --json before.trace > before.json 2> err
+check_equal "of counts of losses beyond 32 bits streams tell all that they can" "$before true" "$(jq -rs '
+    [.[] | select(.event == "LOST" and .stream > 0)] | group_by(.stream) | map(map(.count) | add) |
+    "\(max) \(all(.[]; . <= '$before'))"' before.json)"
+streams=$(jq -s '[.[] | select(.event == "STREAM").stream] | unique | length' before.json)
+check "... there are several, and one that lives on" sh -c "[ $streams -ge 4 ] && jq -e -s '
+    ([.[] | select(.event == \"STREAM\").stream] | unique) - [.[] | select(.event == \"TERMINATION\").stream] |
+    length == 1' before.json"
+check_equal "... the end tells the rest: recordings count all" $((streams * before)) \
+    "$(jq -s '.[-1].lost' before.json)"
+check_equal "... and LOST records tell of each" $((streams * before)) \
+    "$(jq -s '[.[] | select(.event == "LOST").count] | add' before.json)"
+check "... some of those that have ended, and of those that live on" jq -e -s '
+    map(select(.event == "LOST" and .count < 4294967295)) | any(.[]; .stream == 0) and any(.[]; .stream > 0)' before.json
+check_equal "... the statistics have the same number" $((streams * before)) \
+    "$("$dpm" stats --json before.trace 2> err | jq .trace.lost)"
+
+# 4.5 GB in pieces of 1 MB.
+"$dpm" run -o large.trace --flags send,receive -- "$load" 4500 1000000 > out 2> err
+"$dpm" dump --json large.trace > large.json
+check_equal "offsets of more than 4 GiB lie one behind the other, modulo 2^32" \
+    "SEND 4500000000 true
+RECEIVE 4500000000 true" "$(jq -rs '
+    def behind: [.[:-1], .[1:]] | transpose |
+        all(.[]; (.[0].offset + .[0].bytes) % 4294967296 == .[1].offset);
+    ("SEND", "RECEIVE") as $event | [.[] | select(.event == $event and .bytes > 0)] |
+    "\($event) \(map(.bytes) | add) \(behind)"' large.json)"
+check_equal "... and the statistics sum them up" 4500000000 \
+    "$("$dpm" stats --json large.trace | jq '[.processes[].sent.bytes] | add')"
+finish
