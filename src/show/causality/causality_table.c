@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_table.c: paths of causality as tables for people. See show.h.
+ * causality_table.c: request paths as text tables. See show.h.
  *
- *      who has which letter; paths with their latencies; substrings; who sends to whom next;
- *      the slowest; how it is known
+ *      processes and their letters; request signatures with latencies; substrings; transitions;
+ *      the slowest requests; how reliable the result is
  */
 #include "show/causality/causality_face.h"
 #include "show/statistics/statistics_words.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which rows are shown: the largest, in their order ---- */
+/* ---- choosing rows: the largest, in their original order ---- */
 
 static int compare_counts(const void *left, const void *right)
 {
@@ -27,8 +27,8 @@ static int compare_counts(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* The count that a row must have to be among the `most` largest, and how many rows with just this
- * count are. */
+/* The least count among the `most` largest, and how many rows of exactly that count belong to them. Counts 9 7 7 7 2
+ * and most 3: least 7, 2 equal. */
 static int find_least(const uint64_t *counts, size_t count, size_t most, uint64_t *ret_least,
                       size_t *ret_equal)
 {
@@ -49,10 +49,10 @@ static int find_least(const uint64_t *counts, size_t count, size_t most, uint64_
     return 0;
 }
 
-/* Rows of which the largest are shown. */
+/* Rows; only the largest are shown. */
 struct listing {
     size_t count;
-    /* what they are the largest by, and what is added up of the others */
+    /* the sort key of a row, and the count that the row "others" adds up */
     uint64_t (*rank_of)(const struct causality *causality, size_t index);
     uint64_t (*count_of)(const struct causality *causality, size_t index);
     int (*add)(struct table *table, const struct causality *causality, size_t index);
@@ -113,7 +113,7 @@ static uint64_t requests_of(const struct causality *causality, size_t index)
     return causality->processes[index].requests;
 }
 
-/* Server processes first: strings speak of them. */
+/* Server processes first: the signatures refer to them. */
 static uint64_t process_rank(const struct causality *causality, size_t index)
 {
     return causality->processes[index].role == ROLE_SERVER ? UINT64_MAX
@@ -252,14 +252,14 @@ static int print_substrings(const struct causality *causality, FILE *file, bool 
     return print_listing(causality, &listing, columns, ARRAY_SIZE(columns), all, file);
 }
 
-/* ---- who sends to whom next ---- */
+/* ---- transitions ---- */
 
 static uint64_t transition_count_of(const struct causality *causality, size_t index)
 {
     return causality->transitions[index].count;
 }
 
-/* And no word for one who has none. */
+/* Whether the text is a letter, and not a word for a process without one. */
 static bool is_letter(const char *text)
 {
     return strcmp(text, "requestor") != 0 && strcmp(text, "nobody") != 0;
@@ -307,7 +307,7 @@ static int print_transitions(const struct causality *causality, FILE *file, bool
     return print_listing(causality, &listing, columns, ARRAY_SIZE(columns), all, file);
 }
 
-/* ---- the slowest ---- */
+/* ---- the slowest requests ---- */
 
 static int print_request(const struct causality_request *request, FILE *file)
 {
@@ -351,7 +351,7 @@ static int print_slowest(const struct causality *causality, FILE *file)
     return result;
 }
 
-/* ---- how it is known ---- */
+/* ---- how reliable the result is ---- */
 
 static void print_head(const struct causality *causality, FILE *file)
 {
@@ -405,7 +405,7 @@ static void print_attribution(const struct causality *causality, FILE *file)
     }
 }
 
-/* What a reader must know of a result, when there is any of it. */
+/* Limitations that a reader must know of, printed if their count is not 0. */
 static const struct note {
     size_t at; /* its count in struct causality */
     const char *word, *of_one, *of_more;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* critical_path_table.c: the longest path for people, and as folded stacks. See critical_path_face.h. */
+/* critical_path_table.c: the critical path as text tables, and as folded stacks. See critical_path_face.h. */
 #include "show/parallelism/critical_path_face.h"
 #include "show/text/matching_face.h"
 #include "show/text/table.h"
@@ -211,7 +211,7 @@ static int print_procedures(const struct critical_path *path, FILE *file,
 
 /* ---- what if ---- */
 
-/* Of the path's length; what has become longer is negative. */
+/* Percentage by which the critical path becomes shorter; negative if it becomes longer. */
 static void show_shorter(uint64_t longest, uint64_t becomes, char text[UNIT_SIZE])
 {
     char percent[UNIT_SIZE];
@@ -260,7 +260,7 @@ static int print_what_ifs(const struct critical_path *path, FILE *file)
     return result;
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 static void print_heading(const struct critical_path *path, FILE *file)
 {
@@ -323,7 +323,7 @@ int show_critical_path(const struct critical_path *path, const struct recorded *
 
 /* ---- folded stacks ---- */
 
-/* A frame: what separates frames and counts may not be in it. */
+/* Prints a frame name. ';' separates frames and ' ' the count, so neither may be in it. */
 static void put_frame(const char *text, FILE *file)
 {
     for (; *text != '\0'; text++)

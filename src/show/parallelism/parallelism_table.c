@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* parallelism_table.c: how parallel a computation was and would be, for people. See parallelism_face.h. */
+/* parallelism_table.c: the parallelism of a computation, as recorded and predicted, as text tables. See
+ * parallelism_face.h. */
 #include "show/parallelism/parallelism_face.h"
 #include "show/text/matching_face.h"
 #include "show/text/table.h"
@@ -27,7 +28,7 @@ static double factor_of(const struct parallelism_runs *runs, size_t run, size_t 
     return parallelism_factor(parallelism, &parallelism->rows[row]);
 }
 
-/* The run whose P is the one in the middle: as many are less as are greater, ties by number. */
+/* The run with the median P; the lower one of an even number of runs. Equal values count in order of runs. */
 static size_t middle_run(const struct parallelism_runs *runs, size_t row, bool processes)
 {
     for (size_t i = 0; i < runs->count; i++) {
@@ -198,7 +199,7 @@ static int print_processes(const struct parallelism *parallelism, FILE *file,
     return result;
 }
 
-/* ---- paths ---- */
+/* ---- connections ---- */
 
 static int by_turns(const void *a, const void *b)
 {
@@ -273,7 +274,7 @@ static int print_paths(const struct parallelism *parallelism, FILE *file,
     return result;
 }
 
-/* ---- words ---- */
+/* ---- notes ---- */
 
 static void print_heading(const struct parallelism_runs *runs, FILE *file)
 {
@@ -307,7 +308,7 @@ static void print_efficiency(const struct parallelism_runs *runs, FILE *file)
     fputs(".\n", file);
 }
 
-/* Which processes share a machine of an assignment that was found. */
+/* Prints which processes share a machine in an assignment that a search found. */
 static void print_search(const struct parallelism_runs *runs,
                          const struct parallelism_search *search, FILE *file)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_findings.c: what the analyses have found, in sentences. See report_face.h.
+ * report_findings.c: the findings of the analyses, as sentences. See report_face.h.
  *
  *      struct finding --> topic         sentence
  *                         Work          1 of 5 processes did 86 % of the work ...
@@ -125,7 +125,7 @@ static void say_created(const struct report *report, const struct finding *findi
         names);
 }
 
-/* " over tcp, udp", if that is not all: a silent process may have used a pipe. */
+/* " over tcp, udp" if only some kinds of connections were recorded: a silent process may have used another kind. */
 static void ways_text(uint32_t kinds, char text[WAYS_SIZE])
 {
     char list[LEFT_OUT_TEXT_SIZE] = "";
@@ -289,7 +289,7 @@ static void say_answers(const struct report *report, const struct finding *findi
 
 /* ---- requests ---- */
 
-/* Whether a string goes by this letter: "A", but not the beginning of "A1". */
+/* Whether a request signature contains this letter. "A" does not match the beginning of "A1". */
 static bool has_letter(const char *string, const char *letter)
 {
     size_t length = strlen(letter);
@@ -380,7 +380,7 @@ static void say_waits(const struct report *report, const struct finding *finding
                                                    : "of threads for each other (locks)");
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 typedef void say_function(const struct report *report, const struct finding *finding,
                           struct report_content *content);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics_grounds.c: what was recorded, and what the communication statistics rest on, for people. See
+/* statistics_grounds.c: text on what was recorded, and on what the communication statistics are based. See
  * statistics_face.h. */
 #include "show/show.h"
 #include "show/statistics/statistics_face.h"
@@ -36,7 +36,7 @@ void print_statistics_heading(const struct communication *communication, FILE *f
     folding_end(&folding);
 }
 
-/* ---- what it rests on ---- */
+/* ---- grounds ---- */
 
 static void print_where(const struct communication *communication, FILE *file)
 {
@@ -52,7 +52,7 @@ static void print_where(const struct communication *communication, FILE *file)
             bytes[1]);
 }
 
-/* A row may be many connections, and what has ended looks like what lives. */
+/* A row may stand for many connections, and ended connections look like open ones. */
 static void print_connections(const struct communication *communication, FILE *file)
 {
     char all[COUNTED_SIZE], ended[UNIT_SIZE];
@@ -64,7 +64,7 @@ static void print_connections(const struct communication *communication, FILE *f
     fprintf(file, "\n%s, %s of them ended.\n", all, ended);
 }
 
-/* "2 messages of streams ...", or nothing if there are none. */
+/* "2 messages of streams ..."; nothing if the count is 0. */
 static void print_counted(FILE *file, uint64_t count, const char *word, const char *what)
 {
     char text[COUNTED_SIZE];
@@ -97,7 +97,7 @@ static void print_left_out(const struct communication *communication, const char
                 communication->traces > 1 ? " in some of the traces" : "", words);
 }
 
-/* The ptrace meter does not record these, so their absence says nothing. */
+/* The ptrace meter does not record everything; a missing record is no evidence that nothing happened. */
 static void print_meter(const struct communication *communication, FILE *file)
 {
     if (communication->traces_of_ptrace > 0)
@@ -106,7 +106,7 @@ static void print_meter(const struct communication *communication, FILE *file)
                                                                         : "M");
 }
 
-/* How far the clock of a machine is from the first one's. */
+/* Offset of a machine's clock from the first machine's. */
 static void print_clock(const struct communication *communication, uint32_t index, FILE *file)
 {
     const struct communication_machine *machine = &communication->machines[index];

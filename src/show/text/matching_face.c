@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* matching_face.c: what became of messages, and what the recording cost, for people and for programs. See
+/* matching_face.c: how many messages were matched, and the recording's overhead, as text and JSON. See
  * matching_face.h. */
 #include "show/text/matching_face.h"
 #include "show/show.h"
@@ -16,7 +16,7 @@ static void add_part(FILE *file, uint64_t part, const char *what, const char **s
     *separator = "; ";
 }
 
-/* What was too much to be kept, of paths that very many use at once. */
+/* What the matching forgot, because very many streams use one path at once. */
 static void print_forgotten(const struct history_counts *counts, FILE *file)
 {
     char count[UNIT_SIZE];
@@ -73,8 +73,8 @@ json_t *matching_json(const struct history_counts *counts)
                      json_count(counts->forgotten_ranges));
 }
 
-/* Of a shorter recording the share would be that of its beginning and end, which cost some 0.3 s. (And several were
- * recorded at other times.) */
+/* In a shorter recording, start and end (some 0.3 s of CPU) would dominate the share. Several recordings have no common
+ * duration to take the share of. */
 #define SHARE_SINCE 5000000000 /* ns */
 
 void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file)
