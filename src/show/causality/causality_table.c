@@ -320,7 +320,7 @@ static int print_request(const struct causality_request *request, FILE *file)
     show_duration(request->duration, duration);
     show_text(request->requestor, strlen(request->requestor), requestor);
     fprintf(folding_begin(&folding, file), "\n%s  %s%s%s\n", duration, request->string,
-            requestor[0] == '\0' ? "" : ", asked by ", requestor);
+            requestor[0] == '\0' ? "" : ", requested by ", requestor);
     folding_end(&folding);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
     for (uint32_t i = 0; result == 0 && i < request->step_count; i++) {
@@ -414,44 +414,45 @@ static const struct note {
     {                                                                                              \
         offsetof(struct causality, count), word, of_one, of_more                                   \
     }
-    NOTE(requests_of_strangers, "request", "is of a requestor that is not metered",
-         "are of requestors that are not metered"),
+    NOTE(requests_of_strangers, "request", "came from an unmonitored requestor",
+         "came from unmonitored requestors"),
     NOTE(requests_of_later_servers, "request",
-         "is of a process that became a server process later (--server says it before)",
-         "are of processes that became server processes later (--server says it before)"),
+         "came from a process that became a server process later (name it with --server)",
+         "came from processes that became server processes later (name them with --server)"),
     NOTE(without_request, "message", "between server processes belongs to no request",
          "between server processes belong to no request"),
     NOTE(late, "message", "belongs to a request that was over too long ago",
          "belong to requests that were over too long ago"),
-    NOTE(unmatched, "receive", "of a server process is from nobody known",
-         "of server processes are from nobody known"),
-    NOTE(contradicted, "answer", "is to another request than the one received last",
-         "are to another request than the one received last"),
+    NOTE(unmatched, "receive", "of a server process has no known sender",
+         "of server processes have no known sender"),
+    NOTE(contradicted, "answer", "belongs to another request than the one received last",
+         "belong to other requests than the one received last"),
     NOTE(ambiguous, "message", "may have been received instead of another",
          "may have been received instead of others"),
     NOTE(system_receives, "receive", "from a system process was ignored",
          "from system processes were ignored"),
     NOTE(joined, "call", "sent or received more of the same message",
          "sent or received more of the same message"),
-    NOTE(assumed_sides, "end", "of a path was guessed to be the one that serves, or that calls",
-         "of paths were guessed to be those that serve, or that call"),
-    NOTE(unknown_connections, "connection", "was made for a request that is not known any more",
-         "were made for requests that are not known any more"),
-    NOTE(unknown_paths, "message", "is of a path whose identity was lost",
-         "are of paths whose identity was lost"),
+    NOTE(assumed_sides, "end", "of a connection was assumed to be the server or the client",
+         "of connections were assumed to be servers or clients"),
+    NOTE(unknown_connections, "connection", "was made for a request that is no longer known",
+         "were made for requests that are no longer known"),
+    NOTE(unknown_paths, "message", "belongs to a connection whose identity was lost",
+         "belong to connections whose identity was lost"),
     NOTE(unknown_clocks, "path",
          "ended on a machine whose clock is not known: no latency counts it",
          "ended on machines whose clocks are not known: no latency counts them"),
-    NOTE(long_strings, "string", "is longer than 64 letters, of which the last are shown",
-         "are longer than 64 letters, of which the last are shown"),
-    NOTE(cut_requests, "request", "has so many messages that the first were let go",
-         "have so many messages that the first were let go"),
-    NOTE(other_strings, "message", "found no room among the strings: its last two letters count",
-         "found no room among the strings: their last two letters count"),
-    NOTE(other_substrings, "occurrence", "of a substring found no room",
-         "of substrings found no room"),
-    NOTE(other_transitions, "message", "found no room among who sends to whom",
-         "found no room among who sends to whom"),
+    NOTE(long_strings, "string", "is longer than 64 letters: the last ones are shown",
+         "are longer than 64 letters: the last ones are shown"),
+    NOTE(cut_requests, "request", "has too many messages: the first ones were dropped",
+         "have too many messages: the first ones were dropped"),
+    NOTE(other_strings, "message",
+         "was dropped from the table of request paths (full): counted by its last two letters",
+         "were dropped from the table of request paths (full): counted by their last two letters"),
+    NOTE(other_substrings, "occurrence", "of a substring was not counted: the table is full",
+         "of substrings were not counted: the table is full"),
+    NOTE(other_transitions, "message", "is missing in who sends to whom next: the table is full",
+         "are missing in who sends to whom next: the table is full"),
 #undef NOTE
 };
 

@@ -165,8 +165,8 @@ static void draw_legend(const struct picture *picture)
                 arcs[i].shape, x, x + 40, arcs[i].text);
         x += 60 + (double)strlen(arcs[i].text) * LETTER;
     }
-    fprintf(picture->file,
-            "<text x=\"%.1f\" y=\"50\">12 us: processor time between two events</text>\n", x);
+    fprintf(picture->file, "<text x=\"%.1f\" y=\"50\">12 us: CPU time between two events</text>\n",
+            x);
     x = 12;
     for (int kind = 0; kind < WAIT_KIND_COUNT; kind++) {
         const char *name = graph_wait_name((enum wait_kind)kind);

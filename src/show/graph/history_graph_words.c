@@ -276,6 +276,6 @@ void graph_describe_way(const struct history_graph *graph, const struct graph_ev
 
     text[0] = '\0';
     add_duration(text, (int64_t)(event->proc_time - previous->proc_time));
-    add(text, " of processor time in ");
+    add(text, " of CPU time in ");
     add_duration(text, event->time - previous->time);
 }

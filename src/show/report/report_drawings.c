@@ -358,8 +358,8 @@ void html_parallelism(const struct parallelism_runs *runs, FILE *file)
         rows += report_tells_row(of, i);
     int height = rows * BAR_HEIGHT + 10;
     fprintf(file,
-            "<p class=\"note\">P of %u streams; a whole bar is %.4g. Step max: each stream has a "
-            "processor, messages take no time; sharing: streams share the processors of the "
+            "<p class=\"note\">P of %u threads; a whole bar is %.4g. Step max: each thread has a "
+            "processor, messages take no time; sharing: threads share the processors of the "
             "assignment.</p>\n"
             "<svg class=\"bars\" viewBox=\"0 0 780 %d\" width=\"780\" height=\"%d\" role=\"img\">"
             "<title>Parallelism</title>\n",

@@ -222,13 +222,12 @@ static void put_tables(const struct report_content *content, enum report_part pa
 static int put_communication(const struct report *report, const struct report_content *content,
                              FILE *file)
 {
-    fputs("<h2>Who sends to whom</h2>\n<p class=\"note\">Messages; the stronger the colour, the "
-          "more. Those with "
-          "traffic between them stand together.</p>\n",
+    fputs("<h2>Who sends to whom</h2>\n<p class=\"note\">Messages; a stronger colour means more. "
+          "Processes that communicate stand together.</p>\n",
           file);
     int result = html_matrix(report, file);
-    fputs("<p class=\"note\">Bytes; the wider, the more. Of a hollow circle no traffic with "
-          "anybody is known.</p>\n",
+    fputs("<p class=\"note\">Bytes; a wider line means more. A hollow circle has no known "
+          "traffic.</p>\n",
           file);
     if (result == 0)
         result = html_process_graph(report, file);
@@ -252,15 +251,15 @@ static int put_path(const struct report *report, const struct report_content *co
 
     if (report->path == NULL)
         return 0;
-    fputs("<h2>What holds it up: the longest path</h2>\n", file);
+    fputs("<h2>What limits the speed: the critical path</h2>\n", file);
     put_tables(content, REPORT_PATH, report->traces, file);
     if (report->graph == NULL)
         return 0;
-    fprintf(
-        file,
-        "<h3>The program history, with the longest path in red</h3>\n<p class=\"note\">%zu events, "
-        "of the busiest time if there are more; others: <code>dpm graph ",
-        history_graph_events(report->graph));
+    fprintf(file,
+            "<h3>The program history, with the critical path in red</h3>\n<p class=\"note\">%zu "
+            "events, "
+            "of the busiest time if there are more; others: <code>dpm graph ",
+            history_graph_events(report->graph));
     xml_text(file, report->traces);
     fputs("</code></p>\n", file);
     result = put_history(report->graph, file);
@@ -272,7 +271,7 @@ static int put_requests(const struct report *report, const struct report_content
 {
     if (report->causality == NULL || report->causality->path_count == 0)
         return 0;
-    fputs("<h2>Which ways requests took</h2>\n", file);
+    fputs("<h2>Paths of requests through the processes</h2>\n", file);
     put_tables(content, REPORT_REQUESTS, report->traces, file);
     return put_states(report->causality, file);
 }
@@ -294,7 +293,7 @@ static int put_page(const struct report *report, const struct report_content *co
         result = put_path(report, content, file);
     if (result == 0)
         result = put_requests(report, content, file);
-    fputs("<h2>What it rests on</h2>\n", file);
+    fputs("<h2>About the recording</h2>\n", file);
     if (result == 0)
         result = put_lines(report, print_statistics_grounds, file);
     fputs("</body>\n</html>\n", file);

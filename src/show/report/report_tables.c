@@ -161,7 +161,7 @@ static void add_parallelism(const struct parallelism_runs *runs, struct report_c
 static int add_path(const struct critical_path *path, struct report_content *content)
 {
     struct report_table *table =
-        begin_table(content, REPORT_PATH, "The longest path", "dpm path --all",
+        begin_table(content, REPORT_PATH, "Critical path", "dpm path --all",
                     critical_process_columns, CRITICAL_PROCESS_COLUMNS);
     uint32_t *order = critical_order_processes(path);
     size_t shown = first_rows(content, table, path->parallelism->process_count);
@@ -184,7 +184,7 @@ static void add_procedures(const struct critical_path *path, struct report_conte
     if (path->procedure_count == 0)
         return;
     struct report_table *table =
-        begin_table(content, REPORT_PATH, "Procedures on the longest path", "dpm path --all",
+        begin_table(content, REPORT_PATH, "Procedures on the critical path", "dpm path --all",
                     critical_procedure_columns, CRITICAL_PROCEDURE_COLUMNS);
     size_t shown = first_rows(content, table, path->procedure_count);
     for (size_t i = 0; i < shown; i++) {

@@ -146,7 +146,7 @@ int show_recorded(const struct report *report, FILE *file)
     int result = show_report_findings(report, file);
     if (result > 0)
         print_where_more_is(
-            file, all ? "more of it" : "parallelism, the longest path, waits and requests",
+            file, all ? "more of it" : "parallelism, the critical path, waits and requests",
             "dpm report", report->traces);
     if (result >= 0)
         result = print_statistics_tables(report->communication, file, &options);

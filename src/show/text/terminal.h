@@ -2,8 +2,8 @@
 /*
  * terminal.h: text that fits the terminal it is printed on. Private to show/.
  *
- *      "Matched receives: 12 exact, 3 inferred."   --text_fold, 20 columns-->   "Matched receives: 12\n"
- *                                                                               "exact, 3 inferred."
+ *      "Matched receives: 12 exact; 3 inferred."   --text_fold, 20 columns-->   "Matched receives: 12\n"
+ *                                                                               "exact; 3 inferred."
  *
  * Output to a file or a pipe is never folded: whole lines are easier to search.
  */
