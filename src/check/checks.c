@@ -298,7 +298,10 @@ static void check_cap_network(const struct probe *probe, struct meter_check *che
         judge(check, METER_CHECK_OK, "not needed: UDP is metered by trampolines");
     else
         check_comfort(probe, may(probe, CAP_NET_ADMIN), "UDP is metered",
-                      "UDP is not metered, all else is (this kernel refuses trampolines)", check);
+                      probe->trampolines == ANSWER_NO
+                          ? "UDP is not metered, all else is (this kernel refuses trampolines)"
+                          : "UDP is not metered, all else is, if this kernel refuses trampolines",
+                      check);
 }
 
 /* Before Linux 6.2 libbpf searches the kernel's modules for types that the kernel lacks, which needs CAP_SYS_ADMIN. */
