@@ -8,7 +8,7 @@
  *
  *      SEND inode bytes        END inode 0             the end of file
  *      RECEIVE inode bytes     FAILED_SEND inode 0     and FAILED_RECEIVE
- *     UNSEEN inode bytes      taken where no hook sees it, UNSEEN_SEND: sent
+ *      UNSEEN inode bytes      taken where no hook sees it, UNSEEN_SEND: sent
  */
 #include "coverage.h"
 

@@ -4,7 +4,7 @@
  * carried out:
  *
  *      plain    the submitting call carries it out
- *     poll     no data yet: the request completes when data comes, on the way out of the
+ *      poll     no data yet: the request completes when data comes, on the way out of the
  *               kernel
  *      async    a worker thread, iou-wrk, carries it out (IOSQE_ASYNC)
  *      sqpoll   a thread of the ring, iou-sqp, submits and carries out

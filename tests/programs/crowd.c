@@ -2,7 +2,7 @@
 /*
  * crowd.c: a process to be acquired: it creates and ends threads all the time, or holds many connections.
  *
- *     usage: crowd threads SECONDS         for this long
+ *      usage: crowd threads SECONDS         for this long
  *             crowd connections COUNT       COUNT TCP connections to a child, over loopback; from 20,001 on to
  *                                           several of its addresses
  *

@@ -6,9 +6,9 @@
  *          COUNT datagrams of 4 to LARGEST bytes, PAUSE microseconds after each; every second one by
  *          a connected socket. Prints `sent N bytes B`.
  *      datagrams receive ADDRESS PORT PAUSE [LOG [BUFFER]]
- *         until none comes for a second, PAUSE microseconds after each, from a socket with a buffer
- *         (SO_RCVBUF) of BUFFER bytes. Prints `received N bytes B dropped D`, where D is the kernel's
- *         drop count of the socket.
+ *          until none comes for a second, PAUSE microseconds after each, from a socket with a buffer
+ *          (SO_RCVBUF) of BUFFER bytes. Prints `received N bytes B dropped D`, where D is the kernel's
+ *          drop count of the socket.
  *
  * Each datagram begins with its number: 0, 1, 2 ... for each sender. LOG gets the numbers of the sent or received
  * datagrams, one a line.

@@ -5,8 +5,8 @@
  *
  *      pc-tracer [--unwind SECONDS] LOG PROGRAM [ARGUMENT...]
  *
- *     answer with the cache --> the same without a cache: must be equal
- *                           '-> elfutils' unwinder (for SECONDS of its time): equal, or "lost"
+ *      answer with the cache --> the same without a cache: must be equal
+ *                            '-> elfutils' unwinder (for SECONDS of its time): equal, or "lost"
  *
  * LOG has a line for each call, TID ENTRY EXIT CALL RESULT PC LIBRARY NAME READS UNWOUND; times are CLOCK_MONOTONIC.
  * UNWOUND is the first address in the program that the unwinder finds, 0 if it finds none, "-" if it was not asked. The

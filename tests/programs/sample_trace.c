@@ -6,11 +6,11 @@
  *      sample-trace alpha|beta|gamma|delta|crowd TRACE
  *
  *      alpha   server[100] has a thread, worker; its child client[200] is another program after
- *             EXEC; hostile[300] has a name meant to break parsers; twin[400] uses the server's
- *             socket too; stream 9 has no STREAM record
+ *              EXEC; hostile[300] has a name meant to break parsers; twin[400] uses the server's
+ *              socket too; stream 9 has no STREAM record
  *      beta    another machine: sink[100] is the other end of client's connection to 10.0.0.2
- *     delta   a pipe with packets, where more is received than was sent; two send at the same time
- *     crowd   105 processes; number N sends N bytes to its own address
+ *      delta   a pipe with packets, where more is received than was sent; two send at the same time
+ *      crowd   105 processes; number N sends N bytes to its own address
  *
  * Records are 1 ms apart and begin with MACHINE at second 1 (beta: 50) of the monotonic clock. In every packet that is
  * 2023-11-14 22:13:21 UTC (beta: half a millisecond later). A stream uses 1 us of CPU before each of its records.

@@ -3,8 +3,8 @@
  * stalled.c: a process keeps sending messages to another one, and one of the two is stalled in a call (stall.bpf.c).
  *
  *      stalled datagram|seqpacket|stream queued|sent|received|overtaken PASSES SEED
- *         prints the pids of the sender and of the receiver when they run, and at the end (SIGTERM) the number
- *         of stalls. A process is stalled there (see stall.bpf.c) when it has passed PASSES times
+ *          prints the pids of the sender and of the receiver when they run, and at the end (SIGTERM) the number
+ *          of stalls. A process is stalled there (see stall.bpf.c) when it has passed PASSES times
  *
  * `overtaken`: the sender has a thread that sends without end, and others that send one message each on the same
  * socket. These are stalled again and again, after they have queued their message, while the first thread continues. In

@@ -3,11 +3,11 @@
  * strangers.c: writes into a FIFO, or reads it, and logs what it did: the truth for strangers_test.sh.
  *
  *      strangers write FIFO LETTER BLOCKS
- *         BLOCKS blocks, one write each, with random pauses. A block is a sequence of equal cells of 8 bytes,
+ *          BLOCKS blocks, one write each, with random pauses. A block is a sequence of equal cells of 8 bytes,
  *          the letter and the block's number:  a0000041a0000041a0000041
  *      strangers read FIFO WRITERS LOG
- *         until WRITERS writers have signalled their end, each by the cell with the number 9999999.
- *         LOG gets a line for each read that found data: letter and number of each block, and its bytes,
+ *          until WRITERS writers have signalled their end, each by the cell with the number 9999999.
+ *          LOG gets a line for each read that found data: letter and number of each block, and its bytes,
  *          as  a:41:16 b:7:8
  *
  * Writers take turns: none begins while another writes. Reads take whole cells. The program ends after at most 30

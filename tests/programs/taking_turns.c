@@ -7,9 +7,9 @@
  *      semaphore   of two processes
  *      signal      to a process that waits for one
  *      event       an eventfd, of two processes
- *     poll        a byte in a pipe, which poll waits for; the receiver writes a line elsewhere before reading it
- *     tcp         the same on a connection, which is read at once
- *     join        the end of a thread: one is created for each turn
+ *      poll        a byte in a pipe, which poll waits for; the receiver writes a line elsewhere before reading it
+ *      tcp         the same on a connection, which is read at once
+ *      join        the end of a thread: one is created for each turn
  *
  * or nothing:
  *

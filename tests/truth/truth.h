@@ -7,7 +7,7 @@
  *        truth_pipe.c, truth_pipe_shared.c, truth_pipe_relay.c, truth_pipe_blocked.c
  *          truth_traffic.c, truth_pipe_traffic.c      many calls, chosen at random
  *            truth_operation.c, truth_pipe_operation.c  one call, logged
- *       truth_pattern.c  the contents of messages
+ *              truth_pattern.c  the contents of messages
  *          truth_connection.c   sockets and their names
  *        truth_process.c        processes and threads, logged
  *          truth_journal.c      the log of one stream

@@ -4,7 +4,7 @@
  *
  *      several writers:  process, thread, ... --->|pipe|---> reader
  *      several readers:  writer, or several   --->|pipe|---> process, thread, ...
- *    turns:            a writer writes when it has the token, and passes it on over another pipe:
+ *     turns:            a writer writes when it has the token, and passes it on over another pipe:
  *
  *          writer 0 ---token--> writer 1 ---token--> writer 2 ---token--> writer 0 ...
  *              \__________________ | ____________________/
