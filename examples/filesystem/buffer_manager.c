@@ -4,7 +4,7 @@
  *
  *     request ──► advance() ──┬─ all that it needs is here ──────────► answer
  *                    ▲        └─ something is missing: ask the disk ┐
- *                    └──── the block is stored ◄──────────────────┘
+ *                    └──── the block is stored ◄────────────────────┘
  *
  * A request that lacks a block asks the disk for it and is then restarted; it gets one step further each time, until
  * nothing is missing. A request that lacks nothing at the first attempt is a cache hit. Requests for one file come one

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# repair_test.sh BUILD_FOLDER: `dpm repair`: what was cut becomes whole, and nothing else is touched.
+# repair_test.sh BUILD_FOLDER: `dpm repair`: truncated traces become whole, and nothing else changes.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 
-# sums TRACE: of all its files.
+# sums TRACE: checksums of all its files.
 sums() {
     (cd "$1" && cksum ./*)
 }
@@ -14,9 +14,8 @@ records() {
     "$dpm" dump --json "$1" 2> err | grep -v '"event":"END"'
 }
 
-# repairs NAME TRACE LINE...: repair says these lines and succeeds, and says on standard error $complaint; then the trace has
-# the records it had, and END as its last one, with reason 4 and a count that is right, and repair has nothing
-# more to do.
+# repairs NAME TRACE LINE...: repair prints these lines and succeeds, with $complaint on standard error; then the trace
+# has its former records, and as its last one END with reason 4 and the right count, and repair has nothing more to do.
 complaint=
 repairs() {
     tap_name=$1
@@ -103,7 +102,7 @@ check_equal "... whose END counts them as lost" "25 25" \
 
 # ---- what cannot be repaired ----
 
-# refuses NAME PATTERN TRACE: an error in one line, and no file is changed.
+# refuses NAME PATTERN TRACE: fails with one line, and changes no file.
 refuses() {
     sums "$3" > before
     fails "$1 is refused" 1 "$2" "$dpm" repair "$3"
