@@ -39,9 +39,9 @@ LC_ALL=C
 export LC_ALL
 
 scratch=$(mktemp -d)
-running= # processes to be ended, whatever happens
+running= # processes to end in any case
 clean_up() {
-    trap '' HUP INT TERM # a second one must not keep it from its end
+    trap '' HUP INT TERM # a second signal must not interrupt the clean-up
     end_processes $running
     rm -rf "$scratch"
 }
@@ -149,7 +149,7 @@ compare() {
 
 # compare_dpm KIND: dpm, with a load that uses this kind of path.
 compare_dpm() {
-    every= # acquiring leaves pipes out, unless it is told otherwise
+    every= # dpm acquire does not meter pipes by default
     [ "$1" != pipe ] || every="--kinds all"
     # shellcheck disable=SC2086
     compare "dpm: send receive, coarse CPU time" dpm --flags "send receive" --cpu-time coarse $every

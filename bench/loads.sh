@@ -107,7 +107,7 @@ begin_nginx() {
 }
 
 run_nginx() {
-    ask INT wrk -t 1 -c 20 -d 60s http://127.0.0.1/page # it prints when it is interrupted
+    ask INT wrk -t 1 -c 20 -d 60s http://127.0.0.1/page # it prints its result when interrupted
     units=$(sed -n 's/^ *\([0-9]*\) requests in.*/\1/p' "$scratch/asked")
     time=$(awk '/^Requests\/sec:/ { print 1e9 / $2 }' "$scratch/asked")
     cpu=$(per_unit "$spent")

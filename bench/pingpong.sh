@@ -37,7 +37,7 @@ record() {
         printf '%-34s  does not work here: %s\n' "$title" "$reason"
         return
     }
-    [ "$1" != tcpdump ] || sleep 1.2 # it writes down once a second, and nothing at its end
+    [ "$1" != tcpdump ] || sleep 1.2 # it writes once a second, and nothing at its end
     take_off
     echo "$("count_$1") $(du -sb "$output" | cut -f 1)" |
         awk -v title="$title" -v calls=$((units * 4)) -v about="$("about_$1")" '{
@@ -75,7 +75,7 @@ for kind in ${LOADS:-tcp udp unix pipe lock}; do
     # dpm acquire does not meter pipes by default
     [ $kind = udp ] || compare "neighbour of dpm: send receive pc, pipes too" \
         neighbour --flags "send receive pc" --kinds all
-    case $kind in udp | pipe) continue ;; esac # to them it is like TCP, or nothing
+    case $kind in udp | pipe) continue ;; esac # for these it is the same as TCP, or nothing
     compare_peers
     record_all
 done

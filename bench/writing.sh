@@ -21,7 +21,7 @@ flags=${FLAGS:-send receive}
 folder=${SCRATCH:-$build}
 aim=$((rate > 0 ? rate : 1000000))
 needed=$((seconds * aim * 50 / 1024 / 1024)) # MiB; a record takes 49 bytes on disk
-ring_records=$((16 * 1024 * 1024 / 56)) # each has 8 bytes before it
+ring_records=$((16 * 1024 * 1024 / 56)) # each has an 8-byte header
 free=$(df -m --output=avail "$folder" | tail -n 1)
 kind=$(stat -f -c %T "$folder")
 

@@ -287,7 +287,7 @@ place_on() {
 }
 
 forget
-for measured in A B C; do # twice as many runs, for it is a few per cent that matter
+for measured in A B C; do # twice as many runs, since differences are a few per cent
     run=0
     while [ "$run" -lt $((2 * runs)) ]; do
         record "$filesystem" --place "$(place_on $measured)"

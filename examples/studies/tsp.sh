@@ -254,7 +254,7 @@ if [ -n "$version_size" ]; then
             "$(share 16 "$p" 1) > 0.95 && $(share 16 "$p" 2) > 0.95"
         waits=$("$tsp" --cities 16 --servers "$p" --times | sed -n 's/^waits *//p')
         must "16 cities, p=$p: version 3 is not, but for the $waits times that a server has no more to do in a step" \
-            "$(median "synchronous.16.$p.3") <= $waits + $p" # with HELLO, which each sends first
+            "$(median "synchronous.16.$p.3") <= $waits + $p" # including HELLO, which each server sends first
         [ "$p" -ge 8 ] ||
             must "16 cities, p=$p: that is less than half of its answers" "$(share 16 "$p" 3) < 0.5"
     done

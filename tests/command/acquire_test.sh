@@ -13,7 +13,7 @@ cd "$scratch" || exit 1
 # 7 make them use the connections.
 connections() {
     mkfifo fifo
-    rm -f held # one of before is ready at once
+    rm -f held # an old file would be ready at once
     "$crowd" connections "$1" < fifo > held &
     holder=$!
     exec 7> fifo

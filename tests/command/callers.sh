@@ -35,7 +35,7 @@ records_in_calls() {
             while (at[$1] <= calls[$1] && end[$1, at[$1]] < $2)
                 at[$1]++
             call = at[$1]
-            if (call <= calls[$1] && entry[$1, call] <= $2) # else it was made while stopped between two calls
+            if (call <= calls[$1] && entry[$1, call] <= $2) # otherwise it was made while stopped between two calls
                 print $1, $3, $4, $5, told[$1, call]
         }' "$1.log" "$1.records"
 }

@@ -7,7 +7,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
-HOME=$scratch # of nobody, who has settings of their own
+HOME=$scratch # without settings of a user
 export HOME
 
 # ---- the command ----

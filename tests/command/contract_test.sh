@@ -119,7 +119,7 @@ while [ "$killed" -lt "$kills" ]; do
     "$dpm" run -o killed.trace -- "$load" 10000000 200 > out 2> err &
     pid=$!
     wait_for 20 test -s killed.trace/data
-    sleep "$((killed % 3 / 2 * 2)).$((killed % 10))" # one of three lives for more than a second
+    sleep "$((killed % 3 / 2 * 2)).$((killed % 10))" # one in three lives for more than a second
     child=$(pgrep -P $pid)
     programs_of $pid >> held
     kill -KILL $pid "$child"

@@ -5,7 +5,7 @@
 # contiguous.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
-by=${DPM_COVERED_BY:-kernel} # which meter
+by=${DPM_COVERED_BY:-kernel} # the meter
 [ "$by" != kernel ] || need_meter
 program=$1/tests/programs/coverage-program
 cd "$scratch" || exit 1
@@ -110,7 +110,7 @@ way() {
     record "$1" "$2" || return 0
     check "$1, $2: the records are what the program did" compare "$name"
     case $by-$1-$2 in
-    ptrace-urgent-* | ptrace-pipe-packets-*) return ;; # positions behind are in doubt, and say so
+    ptrace-urgent-* | ptrace-pipe-packets-*) return ;; # later positions are marked doubtful
     kernel-urgent-unix) return ;; # they are too low by the bytes skipped (below)
     esac
     case $2 in

@@ -117,7 +117,7 @@ done
 seconds=0.7
 try tcp-slow 4 1 0
 try pipe-slow 1 1 0
-seconds=0.1 # of very many messages
+seconds=0.1 # with very many messages
 try pipe 1 3 100
 try pipe-large 1 1 0
 # without pause

@@ -152,5 +152,5 @@ middle() {
     agree "... every connection, contiguous to its end" "$connections" $((connections * 4)) "their ends" middle
 }
 middle "both directions" 9 -P 4 -b 20M --bidir
-middle "streams that are fast" 3 -P 2 -b 1G # of less than 2 GiB in 12 s: places wrap
+middle "streams that are fast" 3 -P 2 -b 1G # less than 2 GiB in 12 s: positions wrap around
 finish

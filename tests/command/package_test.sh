@@ -104,7 +104,7 @@ mount -t tmpfs -o size=1G tmpfs debian
 LC_ALL=C mmdebstrap "$@" "$suite" debian/root "$mirror" 2> made.err
 echo made > made
 cd debian/root
-# Packages that are only extracted do not make these.
+# Packages that are only extracted do not create these.
 [ -e lib64 ] || ln -s usr/lib64 lib64
 mkdir -p proc sys dev mnt var/tmp
 cd ../..

@@ -46,7 +46,7 @@ for program in pie fixed no-plt frames static changing; do
     check_equal "$program: every caller has its name" "" "$(wrong_names $program)"
     check_equal "$program: what is remembered is what is found anew" 0 "$(sum_of $program unequal)"
     check_equal "$program: nothing else than what the unwinder finds" 0 "$(sum_of $program wrong)"
-    case $program in static | changing) continue ;; esac # the C library is part of it; it does not sleep
+    case $program in static | changing) continue ;; esac # the C library is part of the program; it does not sleep
     check "$program: the caller of nanosleep is found" awk '
         $4 == 230 { $8 == "caller_of_nanosleep" && !$7 ? found++ : missed++ }
         END { exit found != 3 || missed > 0 }' $program.log

@@ -131,7 +131,7 @@ for kind in tcp udp unix pipe; do
     check "$kind: all waits together, and so the average length" near 3
     check "$kind: the server waited as long for them" near 4
     check "$kind: the average length is the sum of the waits, by the log, over the time (Little's law)" near 5
-    case $kind in # they are in the queue when the call that sends them ends; others have no message of their own for it
+    case $kind in # data is in the queue when the sending call ends; other kinds have no separate message for it
     tcp | udp) check "$kind: half of the messages came before the call that sent them had ended, by the log" \
         sh -c "awk '{ exit !($(median 6) > 0 && $(median 6) < 1) }' compared" ;;
     esac
@@ -270,7 +270,7 @@ for kind in tcp tcp-new udp unix-stream unix-datagram unix-seqpacket; do
     "$dpm" run -o one.trace --kinds all,-pipe -- python3 one.py $kind > out 2> err
     check_equal "$kind: the program runs" 0 $?
     "$dpm" dump --json one.trace | jq -r -s -f queued.jq > found
-    case $kind in # nobody had used the socket that the first message came to
+    case $kind in # the receiver of the first message was not in use yet
     unix*) sed -i 1d queued ;;
     esac
     check "$kind: each message is told when it is queued, and what is in the queue then" diff queued found

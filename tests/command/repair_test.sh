@@ -64,7 +64,7 @@ truncate -s -1 half/control
 repairs "a trace with half of END's packet" half \
     'half: removed 4095 bytes of unfinished packets' 'half: added the end record'
 
-complaint= # the packets that are cut off have counted them
+complaint= # the removed packets had the counts
 copy both
 cut_end both
 truncate -s -4000 both/control
@@ -75,7 +75,7 @@ repairs "a trace with both files cut within a packet" both \
 complaint='dpm: zeros: 3 records were lost'
 copy zeros
 cut_end zeros
-truncate -s +5000 zeros/data # as a machine without power may leave it
+truncate -s +5000 zeros/data # as after a power failure
 repairs "a trace with zeros at the end" zeros \
     'zeros: removed 5000 bytes of unfinished packets' 'zeros: added the end record'
 

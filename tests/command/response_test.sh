@@ -162,7 +162,7 @@ least = [[0, 0] for _ in intervals]
 most = [[0, 0] for _ in intervals]
 certain = 0
 for begun, ended, size in sends:
-    # the first interval begins somewhere in the first send; a send is in one of these
+    # the first interval begins somewhere in the first send; a send belongs to one of these
     first = max(0, (begun - sends[0][1]) // every)
     last = (ended - sends[0][0]) // every
     for interval in range(first, min(last + 1, len(intervals))):

@@ -112,7 +112,7 @@ cannot_print() {
     mkfifo pipe
     : < pipe &
     exec 5> pipe
-    wait $! # now there is no reader any more
+    wait $! # now the reader has ended
     env --ignore-signal=PIPE "$@" 2> err >&5
     check_equal "$tap_name: into a closed pipe" \
         "1 dpm: cannot write the output: Broken pipe" "$? $(cat err)"

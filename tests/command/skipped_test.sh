@@ -69,7 +69,7 @@ if [ "$(nproc)" -lt 2 ] || ! nested true 2> nested.err; then
     skip "hooks are skipped" "needs 2 processors, root, and packet steering in a network of its own: $(head -n 1 nested.err)"
     finish
 fi
-for try in 1 2 3; do # how many there are depends on who else runs
+for try in 1 2 3; do # their number depends on other programs
     rm -rf nested.trace
     nested "$dpm" run -o nested.trace --ring 64M --flags send,receive,messagequeued --kinds tcp,unix -- \
         sh load.sh "$tests/nested.py" > out 2> run.err

@@ -477,7 +477,7 @@ for options in '' '--histogram --every 10ms' '--by path' '--by pair' '--by machi
         check "stats $options fits a terminal of $columns columns: $(longest out)" \
             test "$(longest out)" -le $columns
         figures whole > wanted
-        figures out > found # and what looks like one at the end of a folded name
+        figures out > found # and what looks like a figure at the end of a folded name
         check_equal "... and no figure is cut" "" "$(comm -23 wanted found)"
     done
 done
@@ -503,7 +503,7 @@ for command in 'parallelism --search 2' path 'causality --strings --slowest 2' r
     [ "$command" = check ] && widths=60 || widths='40 60'
     for columns in $widths; do
         # shellcheck disable=SC2086 # several words
-        python3 "$tests/on_terminal.py" $columns "$dpm" $command $trace 2> err | grep -v '^         [^ ]' > out # but for commands
+        python3 "$tests/on_terminal.py" $columns "$dpm" $command $trace 2> err | grep -v '^         [^ ]' > out # except commands
         check "$command fits a terminal of $columns columns: $(longest out)" test "$(longest out)" -le $columns
     done
 done

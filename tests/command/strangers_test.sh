@@ -70,7 +70,7 @@ look run.trace "{\"$(cat a.pid)\": \"a\", \"$(cat b.pid)\": \"b\"}"
 
 mkfifo old
 rm log
-blocks=3000 # some seconds, for a busy machine takes its time to meter
+blocks=3000 # some seconds, since a busy machine takes long to begin metering
 "$strangers" write old a $blocks &
 a=$!
 "$strangers" write old b $blocks &

@@ -21,7 +21,7 @@ here=$(dirname "$0")
 tsp=$1/examples/tsp/tsp
 server=$1/examples/tsp/tsp-server
 seed=${DPM_SEED:-1}
-started= # processes of ours that may still be there
+started= # our processes that may still be running
 
 clean_up() {
     for process in $started; do
@@ -207,7 +207,7 @@ result $? "servers started by hand"
 
 # ---- errors ----
 
-long=24 # cities enough that no run ends by itself while we break it
+long=24 # enough cities that no run ends during the test
 
 # says PATTERN: whether the controller's message matches
 says() {

@@ -50,7 +50,7 @@ waits_long() {
 meters=ptrace
 [ "$meter" = kernel ] && meters="kernel ptrace"
 for each in $meters; do
-    record_long "$each" & # while the others are tried
+    record_long "$each" & # in parallel with the other tests
 done
 for each in $meters; do
     explains "$each" "a shell's wait, which is one for a signal" \

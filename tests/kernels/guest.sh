@@ -83,7 +83,7 @@ sum() {
 
 # ---- the programs of the meter ----
 
-uname -v | sed 's/.*Debian \([0-9.]*\).*/\1/' > "$share/version" # of 6.1 the release does not say it
+uname -v | sed 's/.*Debian \([0-9.]*\).*/\1/' > "$share/version" # the release of 6.1 does not have it
 echo "# $(uname -r), $(cat "$share/version")"
 bounded 400 "$dpm" check --json > "$share/check.json" 2> check.err
 check "dpm check: the kernel meter works" jq -e .works "$share/check.json"
