@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_stats.c: runs a command while the kernel counts the runs of BPF programs and the time they
- * take.
+ * bpf_stats.c: runs a command while the kernel counts the runs of BPF programs and their time.
  *
  *      bpf-stats COMMAND [ARGUMENT...]
  *
- * The kernel counts as long as a descriptor is open that the command and its descendants inherit. So
- * nothing must be restored, however they end, as it must with the sysctl kernel.bpf_stats_enabled.
+ * The kernel counts as long as a certain file descriptor is open, which the command and its descendants inherit. So
+ * nothing has to be restored, however they end, unlike with the sysctl kernel.bpf_stats_enabled.
  */
 #include <bpf/bpf.h>
 #include <errno.h>

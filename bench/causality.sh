@@ -1,17 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# causality.sh BUILD_FOLDER: what it costs to find paths of causality: the standard trace of RECORDS
-# records (30,000,000), in SCRATCH (/dev/shm if there is room, so that no disk is measured), which
-# is removed again. Everything runs pinned to one CPU.
+# causality.sh BUILD_FOLDER: the cost of finding request paths: the standard trace of RECORDS records (30,000,000), in
+# SCRATCH (/dev/shm if it has space, so that no disk is measured), which is removed afterwards. Everything runs pinned
+# to one CPU.
 #
 #   yardstick   reads the files and adds up one word for each record
-#   matching    the program history of both traces, each a source of its own
+#   matching    the program history of both traces, as separate sources
 #   causality   the same, and the requests followed through it
 #
-# Each figure is the median of RUNS runs (5), the three one right after the other. Then what was
-# found, and the memory it took, for that trace and for one of a quarter of its length. In the
-# standard trace every process calls others and is called, by chance: strings are endless and all
-# different, which is the worst there is.
+# Each figure is the median of RUNS runs (5), with the three measurements in turn. Then the results and the memory, for
+# that trace and for one of a quarter of its length. In the standard trace every process calls random others: request
+# signatures are endless and all different, which is the worst case.
 set -eu
 build=$1
 . "$(dirname "$0")/standard.sh"

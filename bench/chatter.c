@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chatter.c: sends and receives messages of one byte over and over, each thread over a socket pair
- * of its own: as many records in a second as are wanted, or as there can be.
+ * chatter.c: sends and receives messages of one byte in a loop, each thread over its own socket pair: at a given number
+ * of records per second, or as fast as possible.
  *
- *      chatter SECONDS RATE THREADS    prints "RECORDS SECONDS": what it made, and how long it took
+ *      chatter SECONDS RATE THREADS    prints "RECORDS SECONDS": records made, elapsed time
  *
  *      thread --sendmmsg, 64 messages--> socket pair --recvmmsg, 64 messages--> the same thread
  *             64 SENDs                                 64 RECEIVEs
  *
- * One call for many messages, for else most of the time would go into calls and few records would
- * come of it. RATE is records in a second, of all threads together, kept by making every millisecond
- * what is due by then; 0: as many as there can be.
+ * Each call handles many messages: otherwise most of the time would be spent in calls, for few records. RATE is records
+ * per second of all threads together; every millisecond the program makes the records due by then. 0: as fast as
+ * possible.
  */
 #include "base/base.h"
 
@@ -23,8 +23,8 @@
 
 #define SECOND       1000000000ull
 #define PAUSE        1000000 /* ns */
-#define UNPACED      10      /* rounds between two looks at the clock */
-#define MESSAGES     64u     /* in a round */
+#define UNPACED      10      /* rounds between two checks of the clock */
+#define MESSAGES     64u     /* in each round */
 #define THREADS_MOST 64
 
 struct talker {
@@ -32,7 +32,7 @@ struct talker {
     int pair[2];
     uint64_t begin; /* CLOCK_MONOTONIC */
     uint64_t end;
-    double rounds_per_ns; /* 0: as many as there can be */
+    double rounds_per_ns; /* 0: as fast as possible */
     uint64_t rounds;      /* done */
 };
 

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# compare.sh: what a program costs with a tool on it, compared with the same program without: how a
-# figure is measured and printed. Every bench is called as `sh bench/NAME.sh BUILD_FOLDER`, begins
-# by reading this file, and needs to be root.
+# compare.sh: measures and prints the overhead of a tool: a program with the tool, compared with the same program
+# without. Every benchmark is called as `sh bench/NAME.sh BUILD_FOLDER`, begins by reading this file, and needs root.
 #
 #       loads.sh                  tools.sh
 #       begin_LOAD, run_LOAD      put_on, take_off
 #                  \               /
 #                   '-- measure --'        one run: time, CPU time
 #                          |
-#                       compare            a row: PAIRS times without and with, one right after the
-#                                          other; the ratios' median and quartiles
+#                      compare            a row: PAIRS times without and with, in direct
+#                                         succession; the ratios' median and quartiles
 #
 # From the environment: PAIRS (11), and RUN_TIME, the seconds of one run (0.25).
 set -eu
@@ -19,8 +18,8 @@ set -eu
     echo "$0: the kernel meter and the other tools need privilege: run this as root" >&2
     exit 1
 }
-# In a network of their own, so that what is seen there is theirs; and with the kernel's list of
-# tracepoints, which perf and bpftrace read, mounted where it is not.
+# In a separate network, so that no other traffic is seen there; and with the kernel's list of tracepoints, which perf
+# and bpftrace read, mounted if it is not yet.
 [ -n "${secluded:-}" ] || secluded=yes exec unshare --net --mount sh -ec '
     ip link set lo up
     [ -e /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing
@@ -40,26 +39,26 @@ LC_ALL=C
 export LC_ALL
 
 scratch=$(mktemp -d)
-running= # processes to be ended, whatever happens
+running= # processes to end in any case
 clean_up() {
-    trap '' HUP INT TERM # a second one must not keep it from its end
+    trap '' HUP INT TERM # a second signal must not interrupt the clean-up
     end_processes $running
     rm -rf "$scratch"
 }
 trap clean_up EXIT
 trap 'exit 1' HUP INT TERM
 
-# ended PROCESS: whether it has, even if nobody has waited for it.
+# ended PROCESS: whether it has ended, even if it was not waited for.
 ended() {
     ! grep -qsv ') Z ' "/proc/$1/stat"
 }
 
-# forget PROCESS: it has been waited for, its number may become that of another.
+# forget PROCESS: it was waited for; its number may be reused.
 forget() {
     running=$(echo " $running " | sed "s/ $1 / /")
 }
 
-# end_processes PROCESS...: asks them to end, insists after a while, and waits for them.
+# end_processes PROCESS...: asks them to end, kills them after a while, and waits for them.
 end_processes() {
     [ $# -gt 0 ] || return 0
     kill -TERM "$@" 2> "$scratch/end.err" || true
@@ -70,16 +69,16 @@ end_processes() {
     done 2> "$scratch/end.err"
 }
 
-# cpu_time PROCESS...: nanoseconds on a CPU so far, of all their threads that there are.
+# cpu_time PROCESS...: nanoseconds of CPU time so far, of all their present threads.
 cpu_time() {
     for process in "$@"; do
         cat "/proc/$process/task/"*/schedstat 2> "$scratch/cat.err"
     done | awk '{ sum += $1 } END { printf "%.0f\n", sum }'
 }
 
-# measure [TOOL OPTION...]: one run of the load, with the tool on it if one is named. Sets $figures:
-# the time, the load's own CPU time and the tool's CPU time, in nanoseconds for each unit of the
-# load. Returns 1, with $reason, if the tool does not work.
+# measure [TOOL OPTION...]: one run of the load, with the named tool, if any. Sets $figures: the time, the load's own
+# CPU time and the tool's CPU time, in nanoseconds for each unit of the load. Returns 1, with $reason, if the tool does
+# not work.
 measure() {
     tool=
     failed=
@@ -92,7 +91,7 @@ measure() {
     [ -z "$failed" ]
 }
 
-# heading UNIT: the lines above the rows; the unit is that of the load, a round trip or a request.
+# heading UNIT: the lines above the rows; UNIT is the load's unit, a round trip or a request.
 heading() {
     echo
     echo "$load_title: median (quartiles) of $pairs pairs of runs of $run_time s"
@@ -100,8 +99,8 @@ heading() {
     printf '%-34s  %-21s  %-21s  %10s  %11s %10s\n' "" "time" "CPU time" "${1}s/s" without "the tool's"
 }
 
-# row TITLE: prints what the pairs on standard input say, each a line of six figures: those of
-# `measure` without the tool, then with it.
+# row TITLE: prints the summary of the pairs on standard input, each a line of six figures: those of `measure` without
+# the tool, then with it.
 row() {
     awk -v title="$1" '
         function sorted_in(row, value,    i) {
@@ -148,9 +147,9 @@ compare() {
     row "$title" < "$scratch/pairs"
 }
 
-# compare_dpm KIND: dpm, of a load that uses this kind of paths.
+# compare_dpm KIND: dpm, with a load that uses this kind of path.
 compare_dpm() {
-    every= # acquiring leaves pipes out, unless it is told otherwise
+    every= # dpm acquire does not meter pipes by default
     [ "$1" != pipe ] || every="--kinds all"
     # shellcheck disable=SC2086
     compare "dpm: send receive, coarse CPU time" dpm --flags "send receive" --cpu-time coarse $every

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * empty_hooks.c: attaches to each hook that is named a BPF program which returns at once: what no meter that uses these
- * hooks can cost less than.
+ * empty_hooks.c: attaches a BPF program that returns at once to each named hook: the least possible overhead of a meter
+ * that uses these hooks.
  *
- *      empty-hooks HOOK...      prints a line when they are attached; they are until it is ended
+ *      empty-hooks HOOK...      prints a line when they are attached; they stay until it ends
  *
  * A hook is a tracepoint, or udp_egress or udp_ingress, which dpm has at the root of the cgroups.
  */
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Loads a program that returns `value`. Returns its descriptor, or a negative errno. */
+/* Loads a program that returns `value`. Returns its file descriptor, or a negative errno. */
 static int load(enum bpf_prog_type type, enum bpf_attach_type attach_type, int tracepoint,
                 int value)
 {

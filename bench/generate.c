@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * generate.c: writes the standard trace, what many processes on two machines leave behind that send
- * each other requests, as two traces; and can say what is in it, so that who reads it can be held
- * to that.
+ * generate.c: writes the standard trace, as two traces: many processes on two machines that send each other requests.
+ * It can print what is in them (--json), to check readers against.
  *
  *      generate [--records N] [--seed S] [--processes N] [--paths N] [--churn N] [--json] ALPHA BETA
  *
  *      alpha   peer-0 ... peer-31    each fourth process has 4 threads
  *      beta    peer-32 ... peer-63   booted at another time; its wall clock is 120 us ahead
  *
- *      client                    server     a path: a stream of one process and one of another
+ *      client                    server     a path connects a stream of one process with one of another
  *        | SEND ------> RECEIVE .. |        a request of 16 B to 511 B
  *        | .. RECEIVE <------ SEND |        the reply, 256 B to 128 KiB
  *                                           then the next request
  *
- * Paths are TCP, between two processes of one machine also UNIX. A fifth of the sends are received
- * in pieces. Of the `paths` that live at any time one is closed, and a new one opened, for each
- * `churn` records. A record of either machine comes about every microsecond, of a path chosen by
- * chance; so a path takes about `paths` microseconds from one step to the next. A SEND is always
- * recorded before its RECEIVEs.
+ * Paths are TCP, or UNIX between processes of the same machine. A fifth of the sends are received in pieces. `paths`
+ * paths exist at any time; every `churn` records one is closed and a new one opened. A record of either machine comes
+ * about every microsecond, for a random path, so a path takes about `paths` microseconds from one step to the next. A
+ * SEND is always recorded before its RECEIVEs.
  */
 #include "seeded.h"
 #include "trace/trace.h"
@@ -34,11 +32,11 @@
 #define MACHINES       2
 #define TICK_LEAST     500u /* ns from one record to the next */
 #define TICK_MOST      1500u
-#define CPU_STEP       400u  /* ns that a stream uses before each of its records */
-#define SEND_SPAN      300u  /* ns, less than the least tick: the bytes are never there too early */
-#define LOCAL_DELAY    2000u /* ns that bytes are under way on one machine */
-#define REMOTE_DELAY   50000u /* ... from one machine to the other */
-#define SERVICE_TIME   10000u /* ns at least from a request to its reply, and to the next request */
+#define CPU_STEP       400u   /* ns that a stream uses before each of its records */
+#define SEND_SPAN      300u   /* ns, less than TICK_LEAST: the bytes are never there too early */
+#define LOCAL_DELAY    2000u  /* ns that bytes are in flight on one machine */
+#define REMOTE_DELAY   50000u /* ... and between the machines */
+#define SERVICE_TIME   10000u /* least ns from a request to its reply, and to the next request */
 #define SECOND         1000000000ull
 #define WALL_BEGINS    (1700000000 * SECOND) /* since 1970 */
 #define PORT_FIRST     32768u
@@ -46,17 +44,17 @@
 #define SERVER_PORT    5000u /* of the first process */
 #define THREADS        4u    /* of each THREADS_EACH-th process */
 #define THREADS_EACH   4u
-#define SPLIT_EACH     5u /* of so many sends one is received in pieces ... */
-#define PIECES_MOST    4u /* ... 2 to so many */
+#define SPLIT_EACH     5u /* one of this many sends is received in pieces ... */
+#define PIECES_MOST    4u /* ... of which there are 2 to this many */
 #define PROCESSES_MOST 10000u
 #define PATHS_MOST     20000u
 
 struct options {
-    uint64_t records; /* about so many; as many as it takes to open and close the paths at least */
+    uint64_t records; /* approximately; at least as many as it takes to open and close the paths */
     uint64_t seed;
     uint64_t processes;
-    uint64_t paths; /* living at any time */
-    uint64_t churn; /* records for each path closed and opened; 0: none is */
+    uint64_t paths; /* existing at any time */
+    uint64_t churn; /* records for each path closed and opened; 0: never */
     bool json;
     const char *traces[MACHINES];
 };
@@ -69,15 +67,15 @@ struct sum {
 struct machine {
     const char *name;
     const char *address;
-    uint64_t up;         /* ns since it booted, when the trace begins */
+    uint64_t up;         /* ns since boot when the trace begins */
     uint64_t clock_lead; /* ns that its wall clock is ahead */
     struct trace_writer *writer;
-    uint32_t streams; /* numbers given so far */
+    uint32_t streams; /* numbers assigned so far */
     uint32_t images;
     uint32_t paths;
     uint64_t sockets;
     uint32_t last_port;
-    bool ports[PORT_END]; /* which are in use */
+    bool ports[PORT_END]; /* ports in use */
 };
 
 struct stream {
@@ -113,10 +111,10 @@ struct end {
 struct path {
     enum path_kind kind;
     struct end ends[2];  /* client, server */
-    unsigned sender;     /* which end sends next, or has sent: 0 a request, 1 a reply */
-    uint32_t pieces;     /* to be received yet; 0: the sender's turn */
-    uint32_t bytes_left; /* in them */
-    uint64_t ready;      /* the time before which there is nothing to do */
+    unsigned sender;     /* the end that sends next, or has sent: 0 a request, 1 a reply */
+    uint32_t pieces;     /* still to be received; 0: the sender's turn */
+    uint32_t bytes_left; /* in these pieces */
+    uint64_t ready;      /* time of the next step, at the earliest */
 };
 
 struct world {
@@ -128,10 +126,10 @@ struct world {
     uint64_t random;
     uint64_t time; /* ns since the trace began */
     uint64_t records;
-    uint64_t events; /* those of them that are no identities */
+    uint64_t events; /* records that are no identities */
     uint64_t sends;
     uint64_t splits;
-    uint64_t opened;   /* paths */
+    uint64_t opened;   /* paths opened */
     struct sum *pairs; /* [sender's index * processes + receiver's] */
     struct sum kinds[PATH_KIND_END];
     uint64_t kind_paths[PATH_KIND_END];
@@ -168,8 +166,8 @@ static uint64_t machine_time(const struct machine *machine)
     return machine->up + world.time;
 }
 
-/* Takes the place of the C library's: the writer puts the time of day into its packets, and here it
- * is to be that of a machine that does not exist. */
+/* Replaces the C library's function: the writer puts the wall clock into its packets, and here that must be the
+ * clock of a machine that does not exist. */
 int clock_gettime(clockid_t clock, struct timespec *ret_time)
 {
     uint64_t time = clock == CLOCK_REALTIME ? WALL_BEGINS + writing->clock_lead + world.time
@@ -224,7 +222,7 @@ static void append(struct machine *machine, struct record_header *header)
     world.events += header->id <= EVENT_TERMINATION;
 }
 
-/* What a stream does itself. */
+/* A record of a stream's own action. */
 static void append_by(struct stream *stream, enum event_id id, unsigned flags,
                       struct record *record)
 {
@@ -309,7 +307,7 @@ static void execute(struct process *process)
     append_by(process->streams, EVENT_EXEC, 0, &(struct record){.exec.image = number});
 }
 
-/* The first process of a machine is what was metered there, and creates the others. */
+/* The first process of a machine is the metered command, and creates the others. */
 static void create_process(struct process *process, struct process *first)
 {
     bool is_first = process == first;
@@ -322,7 +320,7 @@ static void create_process(struct process *process, struct process *first)
         create_stream(process->streams, &process->streams[i], process->name);
 }
 
-/* Returns the stream behind its own. */
+/* Returns the stream after its own. */
 static struct stream *set_process(uint32_t index, struct machine *machine, struct stream *streams)
 {
     struct process *process = &world.processes[index];
@@ -396,7 +394,7 @@ static enum path_kind choose_kind(bool local)
     return local ? kinds[random_below(&world.random, ARRAY_SIZE(kinds))] : PATH_TCP;
 }
 
-/* The next port of a machine that no path uses: there are more than there may be paths. */
+/* The next port of a machine that no path uses: there are more ports than possible paths. */
 static uint16_t take_port(struct machine *machine)
 {
     do
@@ -430,7 +428,7 @@ static void set_tcp_addresses(const struct path *path, unsigned side, struct pat
     inet_pton(AF_INET, local ? "127.0.0.1" : machine_of(other)->address, record->remote);
 }
 
-/* The server has a name, the two ends of a socket pair (datagrams) have none. */
+/* The server has a name; the two ends of a socket pair (datagrams) have none. */
 static void set_unix_addresses(const struct path *path, unsigned side, struct path_record *record)
 {
     record->family = AF_UNIX;
@@ -503,7 +501,7 @@ static void add(struct sum *sum, uint32_t bytes)
     sum->bytes += bytes;
 }
 
-/* From 2^first bytes to less than 2^end, each power as likely as the others. */
+/* From 2^first bytes to less than 2^end, each power equally likely. */
 static uint32_t choose_size(unsigned first, unsigned end)
 {
     uint32_t least = 1u << (first + random_below(&world.random, end - first));
@@ -511,7 +509,7 @@ static uint32_t choose_size(unsigned first, unsigned end)
     return least + (uint32_t)random_below(&world.random, least);
 }
 
-/* A debt makes it one send in SPLIT_EACH of all, though only byte streams can be cut. */
+/* A debt makes it one in SPLIT_EACH of all sends, although only byte streams can be split. */
 static uint32_t choose_pieces(const struct path *path)
 {
     world.sends++;
@@ -539,7 +537,7 @@ static void send_message(struct path *path)
     add(&world.kinds[path->kind], bytes);
 }
 
-/* Who receives the last piece is the one who sends next. */
+/* The receiver of the last piece sends next. */
 static void receive_piece(struct path *path)
 {
     struct end *to = &path->ends[!path->sender];
@@ -569,7 +567,7 @@ static void step(struct path *path)
         receive_piece(path);
 }
 
-/* The client closes between two requests; who can be told finds the end of file. */
+/* The client closes between two requests; an end that can see it gets the end of file. */
 static void close_path(struct path *path)
 {
     const struct end *client = &path->ends[0];
@@ -588,9 +586,9 @@ static void close_path(struct path *path)
     machine_of(client)->ports[client->port] = false;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole trace ---- */
 
-/* One that has something to do now, if a few attempts find it. */
+/* A path that is ready for its next step, if a few attempts find one. */
 static struct path *choose_path(void)
 {
     struct path *path;
@@ -639,7 +637,7 @@ static void generate(void)
         end_trace(&world.machines[i]);
 }
 
-/* ---- what is in it ---- */
+/* ---- the contents, for --json ---- */
 
 static json_t *sum_json(const struct sum *sum)
 {
@@ -661,7 +659,7 @@ static json_t *processes_json(void)
     return list;
 }
 
-/* `from` and `to` are pids: no two processes have the same, on whichever machine. */
+/* `from` and `to` are pids, unique across both machines. */
 static json_t *pairs_json(void)
 {
     uint64_t count = world.options.processes;

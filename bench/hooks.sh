@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# hooks.sh BUILD_FOLDER: where the cost of metering lies: how often each of the meter's hooks, its BPF
-# programs, runs for a message and how long, when the ping-pong is metered and when only another
-# program is. The kernel counts, and its counting is in the figures: a program that returns at once
-# shows as some 50 ns. Runs for other programs of the machine are counted with those of the ping-pong.
+# hooks.sh BUILD_FOLDER: where the overhead of metering comes from: how often and how long each of the meter's hooks
+# (BPF programs) runs for a message, when the ping-pong is metered and when only another program is. The figures include
+# the kernel's own counting: a program that returns at once takes some 50 ns. They also include runs for other programs
+# of the machine.
 [ -n "${counting_runs:-}" ] || counting_runs=yes exec "$1/bench/bpf-stats" sh "$0" "$@"
 # shellcheck source=bench/compare.sh
 . "$(dirname "$0")/compare.sh"
 
-# counts: a line `NAME NANOSECONDS RUNS` for each BPF program that the tool holds.
+# counts: a line `NAME NANOSECONDS RUNS` for each BPF program of the tool.
 counts() {
     sed -n 's/^prog_id:[[:blank:]]*//p' "/proc/$tool/fdinfo/"* | sort -u > "$scratch/programs"
     bpftool prog show | awk '

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034,SC2154 # compare.sh reads what is set here, sets what is read
-# loads.sh: the programs that are measured. Read by compare.sh. A load is three functions:
+# loads.sh: the measured programs. Read by compare.sh. A load is three functions:
 #
-#   use_LOAD      makes it the load to be measured, and starts its server
-#   begin_LOAD    sets $targets, the processes that a tool is put on
+#   use_LOAD      selects it as the load to measure, and starts its server
+#   begin_LOAD    sets $targets, the processes that a tool is attached to
 #   run_LOAD      runs for $run_time seconds, and sets $time and $cpu, its processes' CPU time, in
-#                 nanoseconds for each unit of the load, and $units, how many there were
+#                 nanoseconds for each unit of the load, and $units, the number of units
 #
-# Servers are on CPU 0, those who ask them are on CPU 1, if there is one.
+# Servers run on CPU 0, clients on CPU 1, if there is one.
 asking_cpu=$(($(nproc) > 1))
 
-# cannot_run WHAT FILE: ends the bench; the file's last line tells why.
+# cannot_run WHAT FILE: ends the benchmark; the last line of the file has the reason.
 cannot_run() {
     echo "$0: $1 does not run here: $(tail -n 1 "$2")" >&2
     exit 1
@@ -43,8 +43,8 @@ run_pingpong() {
 
 # ---- servers: a unit is a request ----
 
-# ask SIGNAL COMMAND...: runs the command, which asks the server until the signal ends it; sets
-# $spent, the CPU time of $targets meanwhile.
+# ask SIGNAL COMMAND...: runs the client command until the signal ends it; sets $spent, the CPU time of $targets
+# meanwhile.
 ask() {
     signal=$1
     shift
@@ -56,12 +56,12 @@ ask() {
     spent=$(($(cpu_time $targets) - spent))
 }
 
-# per_unit NANOSECONDS: of each of the $units.
+# per_unit NANOSECONDS: for each of the $units.
 per_unit() {
     echo "$1 $units" | awk '{ print $1 / $2 }'
 }
 
-# use_redis PIPELINE: redis-benchmark asks, each client so many requests at a time.
+# use_redis PIPELINE: redis-benchmark, where each client sends this many requests at a time.
 use_redis() {
     load=redis
     pipeline=$1
@@ -73,7 +73,7 @@ begin_redis() {
     targets=$redis
 }
 
-# The client's start, some 10 ms, is in the time; as it is in all runs, it leaves ratios as they are.
+# The time includes the client's start, some 10 ms; since all runs have it, ratios hardly change.
 run_redis() {
     units=$(redis_commands)
     time=$(date +%s%N)
@@ -95,7 +95,7 @@ redis_commands() {
     redis-cli info stats | tr -d '\r' | sed -n 's/^total_commands_processed://p'
 }
 
-# use_nginx: wrk asks for a page of 1 KiB.
+# use_nginx: wrk requests a page of 1 KiB.
 use_nginx() {
     load=nginx
     load_title="nginx, one worker, 20 clients"
@@ -107,7 +107,7 @@ begin_nginx() {
 }
 
 run_nginx() {
-    ask INT wrk -t 1 -c 20 -d 60s http://127.0.0.1/page # it prints when it is interrupted
+    ask INT wrk -t 1 -c 20 -d 60s http://127.0.0.1/page # it prints its result when interrupted
     units=$(sed -n 's/^ *\([0-9]*\) requests in.*/\1/p' "$scratch/asked")
     time=$(awk '/^Requests\/sec:/ { print 1e9 / $2 }' "$scratch/asked")
     cpu=$(per_unit "$spent")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matching.c: how quickly the program history ties receives to sends, and how quickly paths of causality are found.
+ * matching.c: how fast the program history matches receives with sends, and how fast request paths are found.
  *
- *      matching TRACE...               each a source of its own; prints what was matched
- *      matching --causality TRACE...   the same, and what was found
+ *      matching TRACE...               each is a separate source; prints what was matched
+ *      matching --causality TRACE...   the same, and the request paths
  *
  *      1.23 million records/s, 30000000 records
  *      exact 9000000, ...                                  or: 1000000 requests, ...
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_EACH 1000000 /* events: so often memory is looked at */
+#define LOOK_EACH 1000000 /* events between two checks of memory */
 
 /* Anonymous memory in KiB, now. */
 static long anonymous_memory(void)
@@ -68,7 +68,7 @@ static void print_causality(struct causality_analysis *analysis, uint32_t count)
 
 struct watch {
     uint64_t events;
-    long memory; /* KiB, at most */
+    long memory; /* KiB, maximum */
 };
 
 static int look(void *self, const struct history_event *event, struct problem *problem)
@@ -83,7 +83,7 @@ static int look(void *self, const struct history_event *event, struct problem *p
     return 0;
 }
 
-/* `analysis`: or NULL. Anonymous memory at most, KiB, while it is read. */
+/* `analysis` may be NULL. Returns the maximum of anonymous memory while reading, KiB. */
 static long read_all(struct history *history, struct causality_analysis *analysis)
 {
     uint64_t began = clock_now(CLOCK_MONOTONIC);

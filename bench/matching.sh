@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# matching.sh BUILD_FOLDER: what it costs to tie receives to sends: the standard trace of RECORDS
-# records (30,000,000), in SCRATCH (/dev/shm if there is room, so that no disk is measured), which is
-# removed again. Everything runs pinned to one CPU.
+# matching.sh BUILD_FOLDER: the cost of matching receives with sends: the standard trace of RECORDS records
+# (30,000,000), in SCRATCH (/dev/shm if it has space, so that no disk is measured), which is removed afterwards.
+# Everything runs pinned to one CPU.
 #
 #   yardstick   reads the files and adds up one word for each record
-#   matching    the program history of both traces, each a source of its own
+#   matching    the program history of both traces, as separate sources
 #
-# Each figure is the median of RUNS runs (5), the two one right after the other. Then what was matched,
-# and the memory it took, for that trace and for one of a quarter of its length.
+# Each figure is the median of RUNS runs (5), with the two measurements in turn. Then the matching counts and the
+# memory, for that trace and for one of a quarter of its length.
 set -eu
 build=$1
 . "$(dirname "$0")/standard.sh"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measure.c: runs a command and says how long it took and how much memory it had.
+ * measure.c: runs a command and measures its time and memory.
  *
  *      measure FILE COMMAND...    writes "SECONDS KIBIBYTES" to FILE; exits as COMMAND does
  *
- * The memory is anonymous memory (RssAnon of /proc/PID/status: no pages of files), the most that was
- * found by looking every millisecond.
+ * The memory is anonymous memory (RssAnon of /proc/PID/status: no file pages), the maximum of samples taken every
+ * millisecond.
  */
 #include "base/base.h"
 
@@ -33,7 +33,7 @@ static unsigned long anonymous_memory(const char *status)
     return kibibytes;
 }
 
-/* Waits until the process has ended. Returns the most memory that it was seen with. */
+/* Waits until the process has ended. Returns the maximum of its memory. */
 static unsigned long watch(pid_t process, int *ret_status)
 {
     const struct timespec pause = {.tv_nsec = LOOK_EACH};

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# nginx.sh BUILD_FOLDER: what metering costs nginx, beside other tools.
+# nginx.sh BUILD_FOLDER: the overhead of metering nginx, compared with other tools.
 # shellcheck source=bench/compare.sh
 . "$(dirname "$0")/compare.sh"
 

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# parallelism.sh BUILD_FOLDER: how quickly `dpm parallelism` goes through the standard trace of RECORDS records
-# (30,000,000), in SCRATCH (/dev/shm if there is room), which is removed again. Everything runs pinned to one CPU.
+# parallelism.sh BUILD_FOLDER: how fast `dpm parallelism` processes the standard trace of RECORDS records (30,000,000),
+# in SCRATCH (/dev/shm if it has space), which is removed afterwards. Everything runs pinned to one CPU.
 #
 #   yardstick   reads the files and adds up one word for each record
-#   matching    the program history of both traces, which the analyses stand on
+#   matching    the program history of both traces, on which the analyses are based
 #   one each    steps max and delay, of one assignment
-#   delay       the same of three assignments
+#   delay       the same for three assignments
 #   sharing     all three steps of two assignments
-#   path        the longest path itself: the traces twice, the graph three times
+#   path        the critical path itself: the traces twice, the graph three times
 #
 # Each figure is the median of RUNS runs (5). Then the anonymous memory of `delay` and of `sharing`.
 set -eu
@@ -20,7 +20,7 @@ ask() {
     TMPDIR=$scratch run "$build/dpm" parallelism --streams threads --json "$@" alpha beta
 }
 
-# memory COMMAND...: anonymous memory at most, MiB, looked at ten times a second.
+# memory COMMAND...: maximum of anonymous memory, MiB, sampled ten times a second.
 memory() {
     TMPDIR=$scratch "$@" > /dev/null &
     most=0

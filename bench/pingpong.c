@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pingpong.c: two processes pass one message to and fro, pinned to one CPU: the cost of a round
- * trip (two sends, two receives, two switches) without the noise of two CPUs. `lock`: no message, but each lets the
- * other one go by a semaphore that they share.
+ * pingpong.c: two processes pass one message back and forth, pinned to one CPU: the cost of a round trip (two sends,
+ * two receives, two switches) without the noise of two CPUs. `lock`: instead of a message, each wakes the other with a
+ * shared semaphore.
  *
  *      pingpong tcp|udp|unix|pipe|lock ROUNDS SECONDS [GATE]
  *
- * prints three figures: nanoseconds per round trip, CPU time of both processes per round trip in
- * nanoseconds, and how many round trips there were. It ends after ROUNDS or after SECONDS, whichever
- * is first. A tenth as much is played before, to warm up, and is left out of the first figure only.
- * With GATE, a file name, both processes wait until that file exists: time to put a tool on them.
+ * prints three figures: nanoseconds per round trip, CPU time of both processes per round trip in nanoseconds, and the
+ * number of round trips. It ends after ROUNDS or after SECONDS, whichever comes first. A tenth as many warm-up rounds
+ * come first; only the first figure excludes them. With GATE, a file name, both processes wait until that file exists:
+ * time to attach a tool to them.
  */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -27,9 +27,9 @@
 #include <unistd.h>
 
 #define MESSAGE 64
-#define LOOK    16 /* round trips from one look at the clock to the next */
+#define LOOK    16 /* round trips between two checks of the clock */
 
-/* What a player receives from, and sends into: one socket, or the ends of two pipes; or semaphores. */
+/* What a player receives from and sends to: one socket, the ends of two pipes, or semaphores. */
 struct player {
     int from;
     int to;
@@ -174,7 +174,7 @@ static double now(clockid_t clock)
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* The CPU time of the processes that were waited for, in nanoseconds. */
+/* CPU time of the children that were waited for, in nanoseconds. */
 static double cpu_time_of_children(void)
 {
     struct rusage usage;
@@ -184,7 +184,7 @@ static double cpu_time_of_children(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e3;
 }
 
-/* Returns how many round trips there were, or -1. */
+/* Returns the number of round trips, or -1. */
 static long play(const struct player *player, long rounds, double seconds)
 {
     char message[MESSAGE] = "";
@@ -210,7 +210,7 @@ static int measure(const struct player *player, long rounds, double seconds)
     if (warm < 0 || timed <= 0)
         return -1;
     cpu_time = now(CLOCK_PROCESS_CPUTIME_ID) - cpu_time;
-    give(player, "", 0); /* the end, of datagrams */
+    give(player, "", 0); /* ends a datagram peer */
     leave(player);
     wait(NULL);
     cpu_time += cpu_time_of_children();

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# pingpong.sh BUILD_FOLDER: what metering costs a program that does nothing but pass messages, and
-# one that is not metered while another is, beside other tools; and how much of it each tool has
-# written down. From the environment: LOADS, which of tcp, udp, unix, pipe and lock (all).
+# pingpong.sh BUILD_FOLDER: the overhead of metering a program that only passes messages, and the overhead for such a
+# program while another one is metered, compared with other tools; and how much each tool recorded. From the
+# environment: LOADS, some of tcp, udp, unix, pipe and lock (default: all).
 # shellcheck source=bench/compare.sh
 . "$(dirname "$0")/compare.sh"
 
-# hooks_of KIND: those that run for a message of this kind while it is metered for send and receive.
+# hooks_of KIND: the hooks that run for a message of this kind when it is metered for send and receive.
 hooks_of() {
     case $1 in
     tcp) echo tcp_sendmsg_locked sock_send_length tcp_rcv_space_adjust sock_recv_length ;;
@@ -15,7 +15,7 @@ hooks_of() {
     esac
 }
 
-# compare_empty KIND: what the kernel's way to these hooks costs whoever they are there for.
+# compare_empty KIND: the kernel's own overhead for these hooks, for any user of them.
 compare_empty() {
     # shellcheck disable=SC2046 # a word for each hook
     set -- "$1" $(for each in tcp udp unix; do hooks_of $each; done | tr ' ' '\n' | sort -u)
@@ -26,7 +26,7 @@ compare_empty() {
     compare "the same, $each only" empty_hooks $(hooks_of "$each")
 }
 
-# record TITLE TOOL OPTION...: a row: what the tool has written down of one run.
+# record TITLE TOOL OPTION...: a row: how much the tool recorded of one run.
 record() {
     title=$1
     shift
@@ -37,7 +37,7 @@ record() {
         printf '%-34s  does not work here: %s\n' "$title" "$reason"
         return
     }
-    [ "$1" != tcpdump ] || sleep 1.2 # it writes down once a second, and nothing at its end
+    [ "$1" != tcpdump ] || sleep 1.2 # it writes once a second, and nothing at its end
     take_off
     echo "$("count_$1") $(du -sb "$output" | cut -f 1)" |
         awk -v title="$title" -v calls=$((units * 4)) -v about="$("about_$1")" '{
@@ -72,10 +72,10 @@ for kind in ${LOADS:-tcp udp unix pipe lock}; do
     compare "neighbour of dpm: all flags" neighbour --flags all
     compare "the same, $kind only" neighbour --flags all --kinds $kind
     [ $kind = pipe ] || compare_empty $kind
-    # acquiring leaves pipes out, unless it is told otherwise
+    # dpm acquire does not meter pipes by default
     [ $kind = udp ] || compare "neighbour of dpm: send receive pc, pipes too" \
         neighbour --flags "send receive pc" --kinds all
-    case $kind in udp | pipe) continue ;; esac # to them it is like TCP, or nothing
+    case $kind in udp | pipe) continue ;; esac # for these it is the same as TCP, or nothing
     compare_peers
     record_all
 done

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pour.c: the trace writer alone: records made in memory, written as `dpm run` writes what the meter
- * has made: every 10 ms those that are due by then, and a flush each second.
+ * pour.c: the trace writer alone. Records made in memory are written as `dpm run` writes the meter's: every 10 ms those
+ * due by then, and a flush every second.
  *
  *      pour TRACE SECONDS RATE    prints "RECORDS SECONDS CPU_SECONDS MOST_WAITING"
  *
  *      due = RATE * time      ----------------------->
- *      written                ------------->|<--------> waiting: what a ring would have to hold
+ *      written                ------------->|<--------> waiting: the ring capacity this would need
  */
 #include "trace/trace.h"
 
@@ -22,7 +22,7 @@ struct pouring {
     struct trace_writer *writer;
     uint64_t written;
     uint64_t most_waiting;
-    uint64_t flushed; /* when, CLOCK_MONOTONIC */
+    uint64_t flushed; /* time of the last flush, CLOCK_MONOTONIC */
 };
 
 static void give_up(const char *text)
@@ -40,7 +40,7 @@ static void append(struct pouring *pouring, struct record_header *header)
     pouring->written++;
 }
 
-/* One process with one path, that everything went over. */
+/* One process with one path, which all messages use. */
 static void begin(struct pouring *pouring, const char *path)
 {
     struct stream_record stream = {
@@ -69,7 +69,7 @@ static void begin(struct pouring *pouring, const char *path)
     append(pouring, &end.header);
 }
 
-/* Writes SENDs until so many records have been written. */
+/* Writes SENDs until this many records have been written. */
 static void write_until(struct pouring *pouring, uint64_t due)
 {
     uint64_t time = clock_now(CLOCK_MONOTONIC);

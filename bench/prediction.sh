@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# prediction.sh BUILD_FOLDER: whether `dpm parallelism` tells how long a computation takes elsewhere: each is recorded
-# with all its processes pinned to one CPU, its elapsed time on two is predicted from that, and then it runs on
-# two. RUNS times (5), one right after the other. For each computation:
+# prediction.sh BUILD_FOLDER: whether `dpm parallelism` predicts how long a computation takes elsewhere. Each is
+# recorded with all its processes pinned to one CPU, its elapsed time on two is predicted from that, and then it runs on
+# two: RUNS times (5), in direct succession. For each computation:
 #
-#   one         elapsed time on one CPU, ms: as the recording says / as the model says of it
-#   predicted   on two CPUs, from the recording on one, and from how long messages take here (dpm calibrate)
+#   one         elapsed time on one CPU, ms: recorded / according to the model
+#   predicted   on two CPUs, from the recording on one and the message delays measured here (dpm calibrate)
 #   measured    on two CPUs
-#   wrong by    predicted over measured, in per cent; the median may be 10
-#   no change   how wrong it is to say that two CPUs take as long as one did: a prediction says nothing unless
-#               it is better than that
+#   wrong by    difference of predicted from measured, in per cent; the median may be 10
+#   no change   error of assuming that two CPUs take as long as one: a prediction is useless unless it is
+#               better than that
 #
-# The computations: the travelling salesman (examples/tsp), a pipeline whose pipes are full now and then
+# The computations: the travelling salesman (examples/tsp), a pipeline whose pipes fill up now and then
 # (examples/pipeline) and a server with a timer (examples/timer-server).
 set -eu
 build=$1
@@ -39,14 +39,14 @@ record() {
     }
 }
 
-# delay KIND: of messages by such paths here, from one processor to another, as `dpm calibrate` has measured it.
+# delay KIND: the delay of messages on such paths here, from one processor to another, as measured by `dpm calibrate`.
 "$build/dpm" calibrate > calibration
 delay() {
     sed -n "s/^# local by $1 /--local-delay /p" calibration
     [ "$1" != tcp ] || sed -n 's/^local */--local-delay /p' calibration
 }
 
-# model NAME CORES [OPTION...]: of a trace, ms: elapsed time as recorded, and on so many processors of one machine.
+# model NAME CORES [OPTION...]: for a trace, ms: elapsed time as recorded, and on this many processors of one machine.
 model() {
     trace=$1 cores=$2
     shift 2
@@ -55,13 +55,13 @@ model() {
         "\(.trace.duration_ns / 1e6) \($is)"'
 }
 
-# median COLUMN: of how wrong it is about the time measured on two CPUs, in per cent.
+# median COLUMN: of the error of the time predicted for two CPUs, in per cent.
 median() {
     awk -v column="$1" '{ print ($column / $5 - 1) * 100 }' rows | sort -g |
         awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
 }
 
-# compare NAME KIND COMMAND...: KIND of the paths by which it speaks.
+# compare NAME KIND COMMAND...: KIND is that of the paths the command uses.
 compare() {
     name=$1 kind=$2
     shift 2

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ptrace.sh BUILD_FOLDER: what the ptrace meter costs a program, beside strace, which stops it at the same calls in the same
-# way. Both start their program, so whole runs are compared: one without, one with dpm, one with strace, in turns. All
-# of it runs on one CPU, so that time is what all have used: on several, it hangs on where the scheduler puts whom.
+# ptrace.sh BUILD_FOLDER: the overhead of the ptrace meter, compared with strace, which stops a program at the same
+# calls in the same way. Both start their program, so whole runs are compared: one without, one with dpm, one with
+# strace, in turn. Everything runs on one CPU, so the time is the total CPU time: on several, it depends on the
+# scheduler's placement.
 #
-#       pingpong      two processes pass a message to and fro: nanoseconds for a round trip (4 messages' calls)
-#       processes     a shell that starts programs: seconds for all of it
+#       pingpong      two processes pass a message back and forth: nanoseconds for a round trip (4 messages' calls)
+#       processes     a shell that starts programs: seconds in all
 #
 # From the environment: PAIRS (7) runs of each, ROUNDS (2000) of a pingpong. No privilege is needed.
 set -eu
@@ -65,7 +66,7 @@ processes() {
     awk '{ print $1 }' "$scratch/measured"
 }
 
-# compare LOAD KIND: rows of ratios to runs without.
+# compare LOAD KIND: rows of ratios to runs without a tool.
 compare() {
     tools="dpm dpm_send_receive survive strace"
     run=0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# quartiles.sh: what benchmarks in shell share.
+# quartiles.sh: shared by the shell benchmarks.
 
 # quartiles: of the numbers on standard input, one a line: median (first quartile - third).
 quartiles() {

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# reading.sh BUILD_FOLDER: what reading a trace costs: the standard trace of RECORDS records
-# (30,000,000), in SCRATCH (/dev/shm if there is room, so that no disk is measured), which is removed
-# again. Everything runs pinned to one CPU.
+# reading.sh BUILD_FOLDER: the cost of reading a trace: the standard trace of RECORDS records (30,000,000), in SCRATCH
+# (/dev/shm if it has space, so that no disk is measured), which is removed afterwards. Everything runs pinned to one
+# CPU.
 #
 #   yardstick      reads the files and adds up one word for each record
-#   stats          dpm stats: what is counted at each end (of fewer than five million records: as with --waits)
+#   stats          dpm stats: counts at each end (for fewer than five million records: as with --waits)
 #   stats --json   the same, with every row
-#   stats --waits  with queues, and what waited
+#   stats --waits  with queues and waits
 #   dump           the lines for people, into /dev/null
 #
-# Each figure is the median of RUNS runs (5), the five one right after the other. Then the memory
-# of dpm stats --json with --waits and --quick, for that trace and for one of a quarter of its length.
+# Each figure is the median of RUNS runs (5), with the five measurements in turn. Then the memory of dpm stats --json
+# with --waits and --quick, for that trace and for one of a quarter of its length.
 set -eu
 build=$1
 . "$(dirname "$0")/standard.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# redis.sh BUILD_FOLDER: what metering costs redis-server, beside other tools.
+# redis.sh BUILD_FOLDER: the overhead of metering redis-server, compared with other tools.
 # shellcheck source=bench/compare.sh
 . "$(dirname "$0")/compare.sh"
 

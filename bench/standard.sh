@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034,SC2154 # those who read it set $build, and use what is set here
-# standard.sh: a folder of its own for the standard trace of RECORDS records (30,000,000), in SCRATCH
-# (/dev/shm if there is room), which is removed again; and what is done with it, and how that is told. Read by
-# the benches that read traces.
+# standard.sh: a separate folder for the standard trace of RECORDS records (30,000,000), in SCRATCH (/dev/shm if it has
+# space), which is removed afterwards; and functions that run commands on it and print results. Read by the benchmarks
+# that read traces.
 . "$(dirname "$0")/quartiles.sh"
 records=${RECORDS:-30000000}
 runs=${RUNS:-5}
 cpu=$(($(nproc) - 1))
 
-# room FOLDER: whether the trace has room there; a record takes 52 bytes, paths included.
+# room FOLDER: whether it has space for the trace; a record takes 52 bytes, paths included.
 room() {
     [ "$(df -k --output=avail "$1" | tail -n 1)" -gt $((records * 60 / 1024)) ]
 }
@@ -32,7 +32,7 @@ generate() {
     awk '{ print $1 }' said
 }
 
-# run COMMAND...: how many seconds it takes; what it prints goes into the file $output.
+# run COMMAND...: prints its time in seconds; its output goes to the file $output.
 output=/dev/null
 run() {
     "$build/bench/measure" measured taskset -c "$cpu" "$@" > "$output"
@@ -43,13 +43,13 @@ run_yardstick() {
     run "$build/bench/yardstick" alpha/control alpha/data beta/control beta/data
 }
 
-# heading WHAT: of the rows. $count is the records in the trace.
+# heading WHAT: of the rows. $count is the number of records in the trace.
 heading() {
     echo "$1 the standard trace of $count records on one CPU, $runs runs: median (quartiles)"
     echo "              million records/s          of the yardstick's speed"
 }
 
-# row NAME COLUMN: of the file `runs`, which has a line for each run: the seconds of the yardstick, and of the others.
+# row NAME COLUMN: from the file `runs`, which has a line for each run: the seconds of the yardstick, and of the others.
 row() {
     printf '%-13s %s   %s\n' "$1" \
         "$(awk -v column="$2" -v count="$count" '{ print count / $column / 1e6 }' runs | quartiles)" \

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# start.sh BUILD_FOLDER: what a recording costs that has nothing to record: the time of `dpm run -- true`, from its
-# start to the end of its report, which is mostly that of the kernel's check of the meter. Each figure is the
-# median of RUNS runs (11), in turn.
+# start.sh BUILD_FOLDER: the cost of a recording of nothing: the time of `dpm run -- true`, from its start to the end of
+# its report. Most of it is the kernel's verification of the meter. Each figure is the median of RUNS runs (11), in
+# turn.
 set -eu
 build=$1
 . "$(dirname "$0")/quartiles.sh"
@@ -30,7 +30,7 @@ while [ $i -lt "$runs" ]; do
     i=$((i + 1))
 done > runs
 
-# row NAME COLUMN: of the file `runs`, in ms.
+# row NAME COLUMN: from the file `runs`, in ms.
 row() {
     printf '%-34s %s\n' "$1" "$(awk -v column="$2" '{ print 1000 * $column }' runs | quartiles)"
 }

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034,SC2154 # compare.sh reads what is set here, sets what is read
-# tools.sh: the tools that are put on a load: dpm, and those that people have today. Read by
-# compare.sh. A tool is four functions:
+# tools.sh: the tools that are attached to a load: dpm, and common alternatives. Read by compare.sh. A tool is four
+# functions:
 #
-#   start_TOOL    runs it in the place of the shell, on the processes $watched, writing $output
-#   ready_TOOL    whether it has begun, by what it has $said or written
+#   start_TOOL    replaces the shell by it, on the processes $watched, writing $output
+#   ready_TOOL    whether it has begun, according to its messages in $said or its output
 #   count_TOOL    how many messages sent and received the output holds
 #   about_TOOL    what it records
 #
-# They never end because their load has ended: a bystander, which only sleeps, is watched as well.
+# They never end because their load has ended: they also watch a bystander, which only sleeps.
 peers="bpftrace tcpdump perf_record perf_trace strace"
 
-# put_on TOOL OPTION...: sets $tool, its process, when it has begun to record $targets. Returns 1,
-# with $reason, if it does not.
+# put_on TOOL OPTION...: sets $tool, its process, when it has begun to record $targets. Returns 1, with $reason, if it
+# does not.
 put_on() {
     name=$1
     output=$scratch/output
@@ -44,12 +44,12 @@ take_off() {
         echo "$0: records were lost: $(tail -n 1 "$said")" >&2
 }
 
-# with_commas WORD...: them as one word.
+# with_commas WORD...: joins them into one word.
 with_commas() {
     echo "$*" | tr ' ' ,
 }
 
-# opened_events: whether the tool has opened events of the kernel; it is about to enable them.
+# opened_events: whether the tool has opened kernel events, which it is about to enable.
 opened_events() {
     find "/proc/$tool/fd" -lname '*perf_event*' | grep -q . && sleep 0.1
 }
@@ -77,7 +77,7 @@ about_dpm() {
     echo "every message: thread, path, position, bytes, times, function"
 }
 
-# The load is not metered, another program is.
+# The load is not metered; another program is.
 start_neighbour() {
     watched=$bystander
     start_dpm "$@"
@@ -87,7 +87,7 @@ ready_neighbour() {
     ready_dpm
 }
 
-# No meter: on the hooks that are named are programs that return at once.
+# No meter: only programs that return at once, on the named hooks.
 start_empty_hooks() {
     exec "$build/bench/empty-hooks" "$@"
 }

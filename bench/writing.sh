@@ -1,18 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# writing.sh BUILD_FOLDER: whether a machine of 2 CPUs can record RATE records a second (1,000,000; 0:
-# as many as there can be) for SECONDS (60) without loss, on the real file system that SCRATCH (the
-# build folder) lies on.
+# writing.sh BUILD_FOLDER: whether a machine with 2 CPUs can record RATE records per second (1,000,000; 0: as many as
+# possible) for SECONDS (60) without loss, on the real file system of SCRATCH (the build folder).
 #
-#   dd             what the disk itself can write, of as many bytes
-#   not metered    what the program could make that dpm run meters, tried for 2 s
-#   dpm run        THREADS (2) threads that pass messages as quickly as RATE asks, metered for FLAGS
+#   dd             the speed of the disk itself, for as many bytes
+#   not metered    the maximum rate of the program that dpm run meters, measured for 2 s
+#   dpm run        THREADS (2) threads that pass messages at RATE, metered for FLAGS
 #                  (send receive), with a ring of 16 MiB
 #   writer alone   the trace writer, with records made in memory
 #
-# The figures are of the time that the messages took. CPU is dpm's own, in hundredths of one CPU, without
-# what the program that it meters used. `on disk after` is how long it then takes until everything is
-# on the disk. Needs root.
+# The figures cover the time of the messages. CPU is dpm's own, in hundredths of one CPU, without that of the metered
+# program. `on disk after` is the time until everything is then on the disk. Needs root.
 set -eu
 # shellcheck disable=SC3028 # from the environment
 seconds=${SECONDS:-60}
@@ -23,7 +21,7 @@ flags=${FLAGS:-send receive}
 folder=${SCRATCH:-$build}
 aim=$((rate > 0 ? rate : 1000000))
 needed=$((seconds * aim * 50 / 1024 / 1024)) # MiB; a record takes 49 bytes on disk
-ring_records=$((16 * 1024 * 1024 / 56)) # each has 8 bytes before it
+ring_records=$((16 * 1024 * 1024 / 56)) # each has an 8-byte header
 free=$(df -m --output=avail "$folder" | tail -n 1)
 kind=$(stat -f -c %T "$folder")
 
@@ -45,14 +43,14 @@ now() {
     date +%s.%N
 }
 
-# on_disk FILE...: how many seconds until they are on the disk.
+# on_disk FILE...: seconds until they are on the disk.
 on_disk() {
     begun=$(now)
     sync "$@"
     echo "$begun $(now)" | awk '{ printf "%.1f", $2 - $1 }'
 }
 
-# row NAME RECORDS SECONDS CPU_SECONDS LOST: the last one's files are in the folder `trace`.
+# row NAME RECORDS SECONDS CPU_SECONDS LOST: of the last one; its files are in the folder `trace`.
 row() {
     bytes=$(cat trace/* | wc -c)
     printf '%-14s %s  %s s\n' "$1" "$(echo "$2 $3 $4 $5 $bytes" |
@@ -69,7 +67,7 @@ disk() {
     rm zeros
 }
 
-# What dpm has used, from /proc/PID/stat, before and after the messages: it is the shell's parent.
+# dpm's CPU time, from /proc/PID/stat, before and after the messages: it is the shell's parent.
 # shellcheck disable=SC2016 # for that shell
 metered='cat /proc/$PPID/stat > before && "$@" > said && cat /proc/$PPID/stat > after'
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * yardstick.c: reads files and adds up one word in every 48 bytes, the size of a record: the least
- * that anything which reads a trace must do. What it does in a second is what readers are measured
- * by.
+ * yardstick.c: reads files and adds up one word in every 48 bytes, the size of a record: the minimum work of any trace
+ * reader. Readers are compared with its speed.
  *
  *      yardstick FILE...    prints the sum
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * work.c: a loop that uses so much CPU time, by the thread's own clock.
+ * work.c: a loop that uses a given CPU time, by the thread's own clock.
  *
  *     left  |------ half ------|--- half ---|- ... -|   the clock is read between the pieces
  */
@@ -26,7 +26,7 @@ static void turn(uint64_t count)
 
 #define CALIBRATION_TURNS 20000u
 
-/* Turns that take 1024 ns of CPU time, measured once: the most of some, for the first are slow. */
+/* Turns that take 1024 ns of CPU time: the maximum of some measurements, since the first ones are slow. */
 static uint64_t turns_per_1024_ns(void)
 {
     static uint64_t turns;
@@ -42,8 +42,8 @@ static uint64_t turns_per_1024_ns(void)
     return turns;
 }
 
-/* The loop is calibrated so that the clock need be read a few times only; it does half of what is
- * left at a time, so that a CPU that has become slower makes no difference. */
+/* The loop is calibrated, so the clock is read only a few times. It does half of the rest at a time, so it stays
+ * accurate when the CPU slows down. */
 void work(uint64_t cpu_ns)
 {
     const uint64_t turns = turns_per_1024_ns();

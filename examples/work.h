@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* Uses so much CPU time of the calling thread, in nanoseconds; a little more where that is less than
- * a microsecond. The first call takes some 100 microseconds longer, to calibrate its loop. */
+/* Uses this much CPU time of the calling thread, in nanoseconds; a little more if it is less than a microsecond. The
+ * first call takes some 100 microseconds longer, to calibrate the loop. */
 void work(uint64_t cpu_ns);
 
 #endif

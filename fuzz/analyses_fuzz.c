@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analyses_fuzz.c: the input is the records of up to three sources. Whatever they say, the analyses of the history end,
- * and what they find agrees with itself.
+ * analyses_fuzz.c: the input is the records of up to three sources. Whatever they contain, the analyses of the history
+ * terminate with consistent results.
  */
 #include "analysis/causality/causality.h"
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/statistics/statistics.h"
 #include "records.h"
 
-/* Live tapes pause; the analyses of time read finished traces. */
+/* Live tapes pause; analyses of time read finished traces. */
 static int next_without_pause(struct source *source, struct event *ret_event,
                               uint64_t *ret_complete, struct problem *problem)
 {
@@ -97,7 +97,7 @@ static void check_path(struct tape *tapes, uint64_t longest)
     history_free(history);
 }
 
-/* Side by side they find the same. */
+/* In one reading they find the same as separately. */
 static void check_together(struct tape *tapes, uint64_t longest)
 {
     const struct parallelism_options options = options_of(true, false);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callers_fuzz.c: the input is what a program has in its memory, and where it stands in it: the way out
- * to its text (event/caller.h) is looked for in bytes that mean nothing.
+ * callers_fuzz.c: the input is the memory and registers of a program: the search for the frame in its own text
+ * (event/caller.h) runs on meaningless bytes.
  *
  *      [ip][stack][frame pointer][text begins][text ends][memory, from BASE on ...]     8 bytes each
  *
- * Whatever it is, the search ends; what is found is in the text and follows a call; and a way that was
- * noted leads to the same place again.
+ * For any input, the search terminates; the result is in the text and follows a call; and a recorded way leads to the
+ * same address again.
  */
 #include "fuzz.h"
 
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         PROMISE(follows_call(pc));
         PROMISE(way.steps >= 1 && way.steps <= PC_STEPS);
         PROMISE(remembered(&way, input.ip, input.stack) == pc);
-        /* the last return address is the place */
+        /* the last return address is the result */
         PROMISE(way.words[way.steps - 1] == pc);
     }
     return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_fuzz.c: the input is a row of records: whole and of known types, as every source hands them
- * out, but with any content. Whatever they say, the statistics add up, every line and table is text
- * that commands no terminal, and every JSON can be parsed.
+ * dump_fuzz.c: the input is a sequence of records: whole and of known types, as from every source, but with any
+ * content. For any content, the statistics add up, every line and table is text without terminal control characters,
+ * and all JSON can be parsed.
  *
  *      | u8 of state |  then for each record  | head 16 B | record, as long as its type is |
  */
@@ -15,24 +15,24 @@
 
 #define ORIGINS  3
 #define LONGEST  65536u
-#define FEW_MASK 7u /* numbers that are made small, so that records meet */
+#define FEW_MASK 7u /* numbers are reduced to these bits, so that records refer to each other */
 
 struct head {
     uint8_t id;
     uint8_t origin;
-    uint8_t shift; /* of the time since the origin's record before */
-    uint8_t wide;  /* odd: numbers are left as they are */
+    uint8_t shift; /* of the time since the origin's previous record */
+    uint8_t wide;  /* odd: numbers are not reduced */
     uint32_t unused;
     int64_t wall_offset;
 };
 
 #define ALL_ORIGINS UINT32_MAX
 
-/* A record is in memory of exactly its size, until the next one is asked for. */
+/* A record is in memory of exactly its size, until the next one is requested. */
 struct memory_source {
     struct source source;
     struct source_state state;
-    uint32_t origin; /* only its records are handed out, as those of origin 0; or ALL_ORIGINS */
+    uint32_t origin; /* hands out only the records of this origin, as origin 0; or ALL_ORIGINS */
     const uint8_t *bytes;
     size_t size;
     size_t at;
@@ -139,12 +139,12 @@ static void open_memory(struct memory_source *memory, const uint8_t *bytes, size
     };
 }
 
-/* ---- what is printed ---- */
+/* ---- checks of printed text ---- */
 
-/* Text that stands in a terminal: whole lines of UTF-8 without control characters. */
+/* Text for a terminal: whole lines of UTF-8 without control characters. */
 static void check_text(const char *text, size_t length)
 {
-    json_t *string = json_stringn(text, length); /* refuses what is not UTF-8 */
+    json_t *string = json_stringn(text, length); /* rejects invalid UTF-8 */
 
     PROMISE(string != NULL);
     json_decref(string);
@@ -209,7 +209,7 @@ static void show_records(struct memory_source *memory)
 
 struct totals {
     uint64_t events;
-    struct traffic sent; /* by streams */
+    struct traffic sent; /* added up by stream */
     struct traffic received_at_most;
 };
 
@@ -310,7 +310,7 @@ static void show_communication(const uint8_t *bytes, size_t size, const struct t
     struct source *sources[ORIGINS];
     struct history *history;
     struct problem problem;
-    /* thousands of rows over time take long to show: of few inputs */
+    /* thousands of rows over time take long to show: only for few inputs */
     uint64_t every = size % 64 == 1 ? 1000000 : 0;
 
     for (uint32_t i = 0; i < ORIGINS; i++) {
@@ -333,7 +333,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
     if (size < 1 || size > LONGEST)
         return 0;
-    /* As a user's terminal has it; where the locale is missing, ASCII must do. */
+    /* As on a user's terminal; if the locale is missing, ASCII must work. */
     setlocale(LC_CTYPE, "C.UTF-8");
     open_memory(&memory, bytes, size, ALL_ORIGINS);
     struct totals totals = count_records(&memory);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flags_fuzz.c: the input is a list of meter flags, or of kinds of paths, as a user types it. Whatever
- * it is, it is understood or refused in one line that names a word of it; and since each word sets or
- * clears bits, a list is a function of each bit alone.
+ * flags_fuzz.c: the input is a list of meter flags, or of kinds of paths, as a user types it. Any input is accepted, or
+ * rejected with one line that names a word of it. Since each word sets or clears bits, a list acts on each bit
+ * independently.
  */
 #include "event/event.h"
 #include "fuzz.h"
@@ -20,15 +20,15 @@ static const struct language {
     {meter_kinds_parse, "' is no kind of path", METER_ALL_KINDS},
 };
 
-static const struct language *language; /* that is tried */
+static const struct language *language; /* the language being tested */
 
-/* What a problem tells of this character. */
+/* How a problem's message shows this character. */
 static char told(char character)
 {
     return iscntrl((unsigned char)character) ? '?' : character;
 }
 
-/* Whether the list has this word, as a problem tells it. */
+/* Whether the list has this word, as shown in a problem's message. */
 static bool contains(const char *list, const char *word)
 {
     for (; *list != '\0'; list++) {
@@ -61,7 +61,7 @@ static void check_refusal(const char *list, uint32_t before, uint32_t after,
     PROMISE(contains(list, word));
 }
 
-/* Reads the list into `flags`; returns whether it was understood. */
+/* Reads the list into `flags`; returns whether it was accepted. */
 static bool parse(const char *list, uint32_t *flags)
 {
     struct problem problem = {""};
@@ -74,7 +74,7 @@ static bool parse(const char *list, uint32_t *flags)
     return result == 0;
 }
 
-/* One word more, after which all flags are set, or none. */
+/* Appends a word after which all flags are set, or none. */
 static void check_last_word(const char *list, uint32_t start, const char *word, uint32_t expected)
 {
     size_t size = strlen(list) + strlen(word) + 2;

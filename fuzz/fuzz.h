@@ -12,14 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Tries one input; returns 0. Aborts if a promise is broken. */
+/* Runs one input; returns 0. Aborts if a PROMISE is broken. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* Writes a small valid input, from which mutations start, to `bytes`, which has `room` bytes.
- * Returns its size, or 0 if there is too little room. */
+/* Writes a small valid input, the origin of mutations, to `bytes`, which has `room` bytes. Returns its size, or 0 if
+ * `room` is too small. */
 size_t fuzz_example(uint8_t *bytes, size_t room);
 
-/* What must hold whatever the input. */
+/* What must hold for every input. */
 #define PROMISE(condition)                                                                         \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_fuzz.c: the input is the records of up to three sources, as they come. Whatever they say, the
- * history hands out each once, those of a stream in their order, every cause before its effect, and ends.
+ * history_fuzz.c: the input is the records of up to three sources, in order of arrival. Whatever they contain, the
+ * history returns each record once, those of a stream in order and every cause before its effect, and ends.
  */
 #include "records.h"
 

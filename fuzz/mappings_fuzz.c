@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mappings_fuzz.c: the input is a line of /proc/PID/maps, in which file names stand as the metered
- * program chose them. Whatever it is, it is refused or read as numbers that it has.
+ * mappings_fuzz.c: the input is a line of /proc/PID/maps, whose file names the metered program chooses. Any input is
+ * rejected, or read as the numbers in it.
  */
 #include "base/mapping.h"
 #include "fuzz.h"
@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Not by memcmp: what lies between members is anything. */
+/* Not memcmp: padding between members has any value. */
 static bool same(const struct mapping *one, const struct mapping *other)
 {
     return one->begin == other->begin && one->end == other->end && one->offset == other->offset &&
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     line[size] = '\0';
     if (mapping_read(line, &mapping)) {
         PROMISE(mapping.begin < mapping.end);
-        /* written as the kernel does, it is the same */
+        /* written in the kernel's format, it is the same */
         snprintf(text, sizeof(text),
                  "%" PRIx64 "-%" PRIx64 " r%c%c%c %08" PRIx64 " %x:%x %" PRIu64 " ", mapping.begin,
                  mapping.end, mapping.writable ? 'w' : '-', mapping.executable ? 'x' : '-',

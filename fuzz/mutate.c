@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutate.c: lets libFuzzer begin with the target's valid example instead of with nothing; from then
- * on its own mutations are used.
+ * mutate.c: makes libFuzzer begin with the target's valid example instead of an empty input; after that it uses its own
+ * mutations.
  */
 #include "fuzz.h"
 

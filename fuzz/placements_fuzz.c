@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * placements_fuzz.c: the input is a file of `dpm parallelism`: an assignment, or delays. Whatever it is, it is read
- * or refused in one line that says where; what is read keeps to its limits, and no delay is below zero.
+ * placements_fuzz.c: the input is a file for `dpm parallelism`: an assignment, or delays. Any input is accepted, or
+ * rejected with one line that says where. Accepted values are within their limits, and no delay is negative.
  */
 #include "analysis/parallelism/placements.h"
 #include "fuzz.h"

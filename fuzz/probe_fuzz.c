@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_fuzz.c: the input is a file of /proc or /sys, as a strange kernel or container shows it.
- * Every parser of `dpm check` reads it: what they find fits where it is put, and is there in the
- * text.
+ * probe_fuzz.c: the input is a file of /proc or /sys, as an unusual kernel or container may have it. Every parser of
+ * `dpm check` reads it: results fit their buffers, and occur in the text.
  */
 #include "check/probe.h"
 #include "fuzz.h"

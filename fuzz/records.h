@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * records.h: the input as records of up to three sources, as they come, whatever they say; for targets that read a history.
+ * records.h: the input as records of up to three sources, in order of arrival, with any content; for targets that read
+ * a history.
  *
  *      | source | id | flags | stream | ... 48 bytes of a record, or more of an identity | source ...
  */
@@ -16,13 +17,13 @@
 #define RECORDS_MOST 8192
 #define STREAMS      16
 
-/* What is in front of each record. */
+/* The header before each record. */
 struct item {
     uint8_t source;
     uint8_t id;
     uint8_t flags;
     uint8_t stream;
-    uint32_t later; /* ns after the record before */
+    uint32_t later; /* ns after the previous record */
     uint8_t body[40];
 };
 
@@ -56,7 +57,7 @@ static inline int tape_next(struct source *source, struct event *ret_event, uint
     return SOURCE_RECORD;
 }
 
-/* What a reader promises: times do not fall. All else is as the input has it. */
+/* Ensures what a reader guarantees: times never decrease. Everything else comes from the input. */
 static inline void add_record(struct tape *tape, const struct item *item)
 {
     uint8_t *bytes = tape->records[tape->count];
@@ -76,7 +77,7 @@ static inline void add_record(struct tape *tape, const struct item *item)
     tape->count++;
 }
 
-/* Makes the tapes of the input; returns how many records they have, or -1: too many. */
+/* Makes the tapes from the input; returns how many records they have, or -1: too many. */
 static inline int64_t tapes_make(struct tape tapes[SOURCES], const uint8_t *bytes, size_t size)
 {
     size_t count = size / sizeof(struct item);
@@ -97,7 +98,7 @@ static inline int64_t tapes_make(struct tape tapes[SOURCES], const uint8_t *byte
     return (int64_t)count;
 }
 
-/* A history of them, from their beginning. */
+/* A history of the tapes, from their beginning. */
 static inline struct history *tapes_history(struct tape tapes[SOURCES])
 {
     struct source *sources[SOURCES];

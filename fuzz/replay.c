@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay.c: makes a fuzz target a plain test. Tries the files named on the command line; without
- * any, the target's example and some hundred mutations of it:
+ * replay.c: turns a fuzz target into a plain test. It runs the files named on the command line; without any, the
+ * target's example and some hundred mutations of it:
  *
  *      example --> 1 to 8 mutations --> target        again and again, each from the example
  */
@@ -14,7 +14,7 @@
 #define ROOM      65536u
 #define FILE_MOST (16u << 20)
 
-/* Copies the input to memory of exactly its size, so that a sanitizer sees what is read beyond. */
+/* Copies the input to memory of exactly its size, so that a sanitizer detects reading beyond it. */
 static void try_input(const uint8_t *bytes, size_t size)
 {
     uint8_t *copy = malloc(size > 0 ? size : 1);
@@ -28,7 +28,7 @@ static void try_input(const uint8_t *bytes, size_t size)
 
 /* ---- mutations ---- */
 
-/* Numbers where programs change their mind. */
+/* Numbers at which programs behave differently. */
 static uint64_t odd_number(uint64_t *state)
 {
     uint64_t number = 1ULL << random_below(state, 64);
@@ -59,16 +59,16 @@ static size_t mutate(uint8_t *bytes, size_t size, uint64_t *state)
     case 1:
         bytes[at] = (uint8_t)random_number(state);
         return size;
-    case 2: /* a number in its place */
+    case 2: /* overwrite with a number */
         at &= ~(size_t)7;
         memcpy(bytes + at, &number, size - at < sizeof(number) ? size - at : sizeof(number));
         return size;
-    case 3: /* cut at the end */
+    case 3: /* truncate */
         return at > 0 ? at : size;
-    case 4: /* take out */
+    case 4: /* remove */
         memmove(bytes + at, bytes + at + some, left - some);
         return size - some > 0 ? size - some : 1;
-    default: /* double */
+    default: /* duplicate */
         if (size + some > ROOM)
             return size;
         memmove(bytes + at + some, bytes + at, left);

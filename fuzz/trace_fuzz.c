@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_fuzz.c: the input is a trace's two stream files; its metadata is valid. Whatever they hold,
- * the reader keeps the promises of trace.h, and repair either closes the trace or leaves it alone.
+ * trace_fuzz.c: the input is a trace's two stream files; its metadata is valid. Whatever they contain, the reader keeps
+ * the guarantees of trace.h, and repair either closes the trace or leaves it unchanged.
  *
  *      | u32 length of control | control ... | data ... |
  */
@@ -62,7 +62,7 @@ static void make_directory(void)
 
     if (directory[0] != '\0')
         return;
-    /* In memory where there is such a place. */
+    /* In memory if possible. */
     strcpy(directory, "/dev/shm/dpm-fuzz-XXXXXX");
     if (mkdtemp(directory) == NULL) {
         strcpy(directory, "/tmp/dpm-fuzz-XXXXXX");
@@ -81,7 +81,7 @@ static void make_directory(void)
 struct outcome {
     int result;
     uint64_t records;
-    uint64_t sum; /* of all bytes of all records */
+    uint64_t sum; /* checksum of all bytes of all records */
     struct source_state state;
     uint64_t partial;
 };
@@ -165,7 +165,7 @@ static struct outcome read_trace(size_t size)
 
 /* ---- repairing ---- */
 
-/* Afterwards the trace is whole and has the records that it had, with an END if there was none. */
+/* Afterwards the trace is whole and has the same records, with an END if there was none. */
 static void check_repaired(const struct outcome *before, const struct trace_repair *repair,
                            size_t size)
 {
@@ -211,12 +211,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     return 0;
 }
 
-/* ---- the example: packets without padding, since mutations of padding teach nothing ---- */
+/* ---- the example: packets without padding, since mutations of padding are useless ---- */
 
 struct example {
     uint8_t *bytes;
     size_t size;
-    size_t packet; /* where the packet being made begins */
+    size_t packet; /* where the current packet begins */
     uint64_t time;
     uint64_t packets[RING_COUNT];
 };
@@ -239,7 +239,7 @@ static void add_record(struct example *example, enum event_id id)
 static void finish_packet(struct example *example, enum ring_id ring)
 {
     size_t size = example->size - example->packet;
-    /* On the stack's side of alignment: the input may begin anywhere. */
+    /* Aligned on the stack: the input may begin at any address. */
     uint64_t packet[256];
 
     PROMISE(size <= sizeof(packet));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* buffer_cache.c: buffers of a file and where its blocks lie; buffer_cache.h has the picture. */
+/* buffer_cache.c: buffers of a file and the locations of its blocks; see the picture in buffer_cache.h. */
 #include "buffer_cache.h"
 
 #include <errno.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buffer_cache.h: what the buffer manager keeps of a file that is in use.
+ * buffer_cache.h: the buffer manager's data of a file in use.
  *
  *     descriptor   direct[0..3] ──────────────────► data blocks 0 to 3
  *     (a block)    indirect ──► pointers[0..511] ─► data blocks 4 to 515
  *
- *     buffers[]    copies of data blocks; the least recently used gives way
+ *     buffers[]    copies of data blocks; the least recently used is replaced
  *
- * Buffers belong to one file, so which requests find their block here depends on the requests for
- * that file alone, and not on who else is quick or slow: counts are the same in every run.
+ * Buffers belong to one file, so cache hits depend only on the requests for that file, not on the speed of other users:
+ * counts are the same in every run.
  */
 #ifndef BUFFER_CACHE_H
 #define BUFFER_CACHE_H
@@ -34,7 +34,7 @@ struct descriptor {
     uint32_t indirect;
 };
 
-/* What is awaited from the disk. */
+/* What the request waits for from the disk. */
 enum awaited {
     AWAITS_NOTHING,
     AWAITS_DESCRIPTOR,
@@ -50,7 +50,7 @@ struct file {
     bool descriptor_known, descriptor_dirty;
     bool pointers_known, pointers_dirty;
 
-    struct message request; /* what is being done, if `busy` */
+    struct message request; /* the request in progress, if `busy` */
     bool busy;
     bool asked_disk; /* for this request */
     enum awaited awaits;
@@ -63,23 +63,23 @@ struct file {
 /* A file with empty buffers, or NULL. */
 struct file *file_new(uint32_t number, bool is_new, unsigned buffer_count);
 
-/* The buffer that has this block of the file, which is then the most recently used; or NULL. */
+/* The buffer with this block of the file, which becomes the most recently used; or NULL. */
 struct buffer *file_buffer(struct file *file, uint32_t block);
 
-/* A buffer to put another block into: an unused one, or the least recently used. */
+/* A buffer for another block: an unused one, or the least recently used. */
 struct buffer *file_victim(struct file *file);
 
-/* How many buffers are dirty, and the least recently used of them (NULL: none). */
+/* How many buffers are dirty, and the least recently used of these (NULL: none). */
 unsigned file_dirty(struct file *file, struct buffer **ret_oldest);
 
-/* Whether where this block lies is known without asking the disk. */
+/* Whether the location of this block is known without asking the disk. */
 bool file_maps(const struct file *file, uint32_t block);
 
-/* Where this block lies on the disk, 0: it was never written. Only if file_maps(). */
+/* The location of this block on the disk; 0: it was never written. Only if file_maps(). */
 uint32_t file_map(const struct file *file, uint32_t block);
 
-/* Gives the block the next free place on the disk, and the file an indirect block if it must have
- * one. Returns 0 or -ENOSPC. */
+/* Gives the block the next free location on the disk, and the file an indirect block if it needs one. Returns 0 or
+ * -ENOSPC. */
 int file_allocate(struct file *file, uint32_t block, uint32_t *next_free);
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buffer_manager.c: keeps copies of blocks in memory, and knows where blocks lie on the disk.
+ * buffer_manager.c: keeps copies of blocks in memory, and the locations of blocks on the disk.
  *
  *     request ──► advance() ──┬─ all that it needs is here ──────────► answer
- *                    ▲        └─ something is not: ask the disk ─┐
- *                    └──── what came is put where it belongs ◄───┘
+ *                    ▲        └─ something is missing: ask the disk ┐
+ *                    └──── the block is stored ◄────────────────────┘
  *
- * A request that lacks something asks the disk for it and is then begun anew; it gets one step
- * farther each time, until nothing is lacking. The first time it lacks nothing is a cache hit.
- * Requests for one file come one after the other (the request interpreter sees to that), those for
- * several files are under way at the same time.
+ * A request that lacks a block asks the disk for it and is then restarted; it gets one step further each time, until
+ * nothing is missing. A request that lacks nothing at the first attempt is a cache hit. Requests for one file come one
+ * at a time (the request interpreter ensures this); requests for several files are in progress at the same time.
  *
- * What is written stays here until its buffer is needed for another block, too many buffers of the
- * file are dirty, or the file is closed.
+ * Written data stay here until their buffer is needed for another block, too many buffers of the file are dirty, or the
+ * file is closed.
  */
 #include "buffer_cache.h"
 
@@ -65,7 +64,7 @@ static int write_buffer(struct file *file, struct buffer *buffer)
     return write_to_disk(file, file_map(file, buffer->block), buffer->data, BLOCK_SIZE);
 }
 
-/* What came from the disk goes where it was needed. */
+/* Stores the disk's answer where it was needed. */
 static int take_from_disk(struct file *file, const struct message *message)
 {
     const enum awaited awaited = file->awaits;
@@ -96,8 +95,8 @@ static int take_from_disk(struct file *file, const struct message *message)
 
 /* ---- requests: 0 done, WAITS, or a negative errno ---- */
 
-/* A buffer with the block in it. A block that was never written is zeros: a request to write gets
- * it a place on the disk. */
+/* A buffer with the block in it. A block that was never written is zeros; a write request allocates its location on
+ * the disk. */
 static int get_buffer(struct file *file, uint32_t block, struct buffer **ret_buffer)
 {
     struct buffer *buffer = file_buffer(file, block);
@@ -145,8 +144,8 @@ static int access_record(struct file *file, const struct message *request)
     return 0;
 }
 
-/* Everything goes to the disk, one block after the other; the descriptor last, so that it never
- * points to what is not there. */
+/* Writes everything to the disk, one block after the other; the descriptor last, so that it never points to missing
+ * data. */
 static int flush(struct file *file)
 {
     struct buffer *oldest;
@@ -200,7 +199,7 @@ static int answer(struct message *message, unsigned to, int error)
     return process_send(&process, to, message);
 }
 
-/* Goes on with the file's request, and answers it when it is done. */
+/* Continues the file's request, and answers it when it is done. */
 static int go_on(struct file *file, int error)
 {
     const unsigned to = file->request.from;

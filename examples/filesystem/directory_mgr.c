@@ -7,8 +7,7 @@
  *     │ 8 entries     │───────►│ "user4.17"  │ 48     │
  *     └───────────────┘        └─────────────┴────────┘
  *
- * The directory is file 0. It is kept here, and written through the buffer manager record by record
- * when an entry changes.
+ * The directory is file 0. It is kept in memory, and a changed record is written through the buffer manager.
  */
 #include "filesystem.h"
 
@@ -47,7 +46,7 @@ static int ask_directory(enum message_type type)
     return process_call(&process, BUFFER_MANAGER, &message);
 }
 
-/* The number of the file of that name, 0 if there is none. */
+/* The number of the file with this name, 0 if there is none. */
 static uint32_t look_up(const char *name)
 {
     for (unsigned index = 0; index < entry_count; index++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disk_interface.c: the process that has the disk, a file, and reads and writes its blocks.
+ * disk_interface.c: the process that reads and writes the blocks of the disk, which is a file.
  *
  *     block  0        1 ... FILES_LIMIT          FILES_LIMIT + 1 ...
  *            unused   descriptors of files       data and indirect blocks
  *
- * What was never written reads as zeros: a disk of zeros is an empty file system.
+ * Blocks that were never written read as zeros: a disk of zeros is an empty file system.
  */
 #include "filesystem.h"
 

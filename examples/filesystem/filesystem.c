@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filesystem.c: the launcher's program: options, the order of things. */
+/* filesystem.c: the launcher's program: options, and the sequence of steps. */
 #include "filesystem.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static const char help_text[] =
     "  --help                 print this\n";
 
 enum option_code {
-    OPTION_NUMBER = 0x1000, /* and up: rows of `numbers` */
+    OPTION_NUMBER = 0x1000, /* and up: index into `numbers` */
     OPTION_KIND = 0x2000,
     OPTION_SEED,
     OPTION_TCP,
@@ -46,7 +46,7 @@ enum option_code {
     OPTION_HELP,
 };
 
-/* Options that are numbers, and where they go. */
+/* Options that are numbers, and where they are stored. */
 static const struct number_option {
     const char *name;
     size_t offset;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filesystem_launch.c: starts the processes, waits for them, and ends what must be ended.
+ * filesystem_launch.c: starts the processes, waits for them, and kills them after an error.
  *
  *     launcher ── listeners of all servers ── shared memory ── fork, pin, execute ── wait
  *
- * All listeners are there before the first process starts, so connecting never fails for being
- * early. Servers end by themselves when those they serve have gone: users first, then the request
- * interpreter, and so on to the disk. Children die with the launcher.
+ * All listeners exist before the first process starts, so no connection is too early. A server exits when its clients
+ * have gone: users first, then the request interpreter, and so on to the disk. Children die with the launcher.
  */
 #include "filesystem.h"
 
@@ -38,7 +37,7 @@ int problem_set(struct problem *problem, int error, const char *format, ...)
     return error;
 }
 
-/* ---- before anybody starts ---- */
+/* ---- before the first process ---- */
 
 int launch_prepare(struct launch *launch, struct problem *problem)
 {
@@ -206,7 +205,7 @@ static int ended(struct launch *launch, pid_t pid, int status, const struct rusa
     return 0;
 }
 
-/* Until all have ended, or one of them badly. */
+/* Waits until all have ended, or one has failed. */
 static int wait_for_all(struct launch *launch, struct problem *problem)
 {
     for (;;) {
@@ -223,7 +222,7 @@ static int wait_for_all(struct launch *launch, struct problem *problem)
     }
 }
 
-/* Users first: none of them needs to complain that its server is gone. */
+/* Users first: then no user reports that its server is gone. */
 static void kill_all(struct launch *launch)
 {
     for (unsigned number = PROCESSES; number-- > 0;)

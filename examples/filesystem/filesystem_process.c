@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filesystem_process.c: what every process of the file system has: connections, messages, counts.
+ * filesystem_process.c: common to every process of the file system: connections, messages, counts.
  *
- *     wait ──► look at the header ──► take the whole message ──► count ──► work ──► the process
+ *     wait ──► peek at the header ──► take the whole message ──► count ──► work ──► the process
  *     (poll)    (MSG_PEEK)             (one recv)
  *
- * The look at the header tells how long the message is, so that each is taken by one call, as it
- * was sent by one, and what has not been handled waits in the kernel, where it can be seen.
+ * The header has the length of the message, so each message is taken by one call, as it was sent by one. Messages that
+ * are not handled yet wait in the kernel, where a meter can see them.
  */
 #include "filesystem.h"
 #include "work.h"
@@ -116,8 +116,8 @@ static int accept_peer(struct process *process)
     return 0;
 }
 
-/* Those who connected to us may go when they are done; a server we need may not. What is sent because
- * of that is no answer to what was received before. */
+/* A client may disconnect when it is done; a server we need may not. A message sent because of that is no answer to
+ * an earlier message. */
 static int drop_peer(struct process *process, struct peer *peer)
 {
     close(peer->descriptor);
@@ -168,7 +168,7 @@ static int take(struct process *process, int index, struct message *message)
     const ssize_t seen = recv(descriptor, message, MESSAGE_HEADER, MSG_PEEK | MSG_WAITALL);
     if (seen < 0 && errno != ECONNRESET)
         return -errno;
-    if (seen == 0) /* the end is taken as a message is: who watches should know that it was */
+    if (seen == 0) /* the end of file is taken like a message: a meter should see it */
         recv(descriptor, message, MESSAGE_HEADER, 0);
     if (seen <= 0)
         return 0;
@@ -191,8 +191,7 @@ static bool listens_to(const struct process *process, const struct peer *peer)
     return peer->descriptor >= 0 && !(peer->accepted && process->hold_accepted);
 }
 
-/* Waits; accepts who wants to connect. Returns the index of a peer that has sent something or is
- * gone, or -EAGAIN. */
+/* Waits, and accepts connections. Returns the index of a peer that has sent something or is gone, or -EAGAIN. */
 static int wait_for_peer(struct process *process)
 {
     struct pollfd entries[PROCESSES + 1];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filesystem_report.c: what the processes counted, summed up by role and printed.
+ * filesystem_report.c: the counts of the processes, added up by role and printed.
  *
- *     counts[process] ── sum by role ──► what each sent to each, what followed what, the cache
+ *     counts[process] ── sum by role ──► messages between roles, what followed what, the cache
  *
- * Each line is words with blanks between them, its first word says which table it belongs to, so
- * that scripts can read them too.
+ * Each line is words separated by blanks; the first word names the table, so that scripts can read them, too.
  */
 #include "filesystem.h"
 
@@ -77,7 +76,7 @@ static void print_next(const struct totals *totals)
                            role_names[from], role_names[to], totals->of[at].next[from][to]);
 }
 
-/* The shares that figure 5.19 draws. */
+/* The shares in figure 5.19. */
 static void print_shares(const struct totals *totals)
 {
     const struct counts *buffers = &totals->of[BUFFER_MANAGER];
@@ -98,7 +97,7 @@ static void print_shares(const struct totals *totals)
            percent((double)opens, (double)(opens + requests->next[ROLE_USER][BUFFER_MANAGER])));
 }
 
-/* What was sent must have been received: by role, from role. */
+/* The messages sent must have been received: by role, from role. */
 static int check(const struct totals *totals, struct problem *problem)
 {
     for (unsigned from = 0; from < ROLES; from++)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * request_interp.c: the request interpreter: takes the requests of users, and has the other servers
- * do what they ask.
+ * request_interp.c: the request interpreter: takes the requests of users and passes them to the other servers.
  *
  *     OPEN    LOOKUP ─► directory ─┬─ found ───────────────────────► ATTACH ─► buffers ─► user
  *                                  └─ not found: CREATE ─► directory ──┘
  *     CLOSE   CLOSE ──► directory ──► FLUSH ─► buffers ─► user
  *     READ, WRITE ─────────────────────────────────────► buffers ─► user
  *
- * It waits for nobody: while one user's request is elsewhere it takes the next. It lets in so many
- * requests at a time and leaves the others in its queue. A file is open to one user at a time, a
- * user has one file open, and one request.
+ * It never blocks on one user: while a request is at another server it takes the next. It admits a limited number of
+ * requests at a time and leaves the others in its queue. A file is open to one user at a time; a user has one open
+ * file, and one request.
  */
 #include "filesystem.h"
 
@@ -21,7 +20,7 @@ struct session {
     uint32_t file; /* 0: none is open */
     uint32_t length;
     bool create;
-    bool busy; /* its request is inside */
+    bool busy; /* its request is admitted */
     char name[NAME_SIZE];
 };
 
@@ -37,7 +36,7 @@ static int forward(struct message *message, unsigned to, enum message_type type)
     return process_send(&process, to, message);
 }
 
-/* The end of a request: the user gets what it asked for, or an error. */
+/* The end of a request: the user gets the result, or an error. */
 static int answer(struct message *message, enum message_type type, int error)
 {
     sessions[message->user].busy = false;

@@ -5,8 +5,8 @@
  *     sequential   OPEN new file, WRITE 0 1 2 ..., CLOSE, OPEN it, READ 0 1 2 ..., CLOSE, and again
  *     random       OPEN its file, READ and WRITE records here and there, CLOSE, and again
  *
- * What a record must hold follows from the user's seed, the file, the record, and how often it was
- * written. All of a user's requests follow from its seed.
+ * The contents of a record follow from the user's seed, the file, the record, and how often it was written. All
+ * requests of a user follow from its seed.
  */
 #include "filesystem.h"
 
@@ -17,7 +17,7 @@
 
 static struct process process;
 static uint64_t random_state;
-static unsigned round_number; /* of a sequential user: its file */
+static unsigned round_number; /* sequential user: number of its file */
 static uint32_t *versions;    /* how often each record of the file was written */
 
 /* ---- records ---- */

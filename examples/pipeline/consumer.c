@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer.c: the last process of a pipeline: reads all, and now and then is slow.
+ * consumer.c: the last process of a pipeline: reads everything, and is slow now and then.
  *
  *     consumer EVERY-KIB BUSY-MS
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * generator.c: the first process of a pipeline: writes so many lines of numbers, the same for the
- * same seed, as quickly as they are taken.
+ * generator.c: the first process of a pipeline: writes KIB of lines of numbers, the same for the same seed, as fast as
+ * they are read.
  *
  *     generator KIB [SEED]
  */
@@ -20,7 +20,7 @@ static uint64_t next_number(uint64_t *state)
     return *state >> 44;
 }
 
-/* A block of lines; they compress about as text does. */
+/* A block of lines; they compress about as well as text. */
 static void fill(char *block, uint64_t *state)
 {
     size_t filled = 0;

@@ -1,35 +1,34 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# filesystem.sh BUILD_FOLDER: the study of the file system, sections 5.3.1 and 5.3.2 of Miller's thesis:
-# the table of figure 5.12, P for several assignments to machines, figures 5.15 (users), 5.17 (P
-# measured and predicted), 5.18 and 5.19 (what follows what), and whether what the thesis says of
-# them holds here.
+# filesystem.sh BUILD_FOLDER: the study of the file system, sections 5.3.1 and 5.3.2 of Miller's thesis: the table of
+# figure 5.12, P (parallelism factor) for several assignments to machines, figures 5.15 (users), 5.17 (P measured and
+# predicted), 5.18 and 5.19 (what follows what), and whether the thesis' statements about them hold here.
 #
 #     A   buffer manager, disk interface | directory manager, request interpreter
 #     B   all on one machine
 #     C   a machine each
 #
-# From the environment: CLIENTS_MOST (7), SCALE (10, of the time that messages take), RUNS, DPM.
+# From the environment: CLIENTS_MOST (7), SCALE (10, of message delays), RUNS, DPM.
 # shellcheck source=examples/studies/study.sh
 . "$(dirname "$0")/study.sh"
 filesystem=$build/examples/filesystem/filesystem
 clients_most=${CLIENTS_MOST:-7}
 
-# Messages are given the delivery times of the thesis' figure 5.11 with so many microseconds for each
-# of its milliseconds. It does not say what CPU time they go with; with these a machine each is hardly
-# better than serial execution, as it was there.
+# Messages get the delivery times of the thesis' figure 5.11, with this many microseconds for each of its milliseconds.
+# The thesis does not give the CPU times that belong to them; with these, one machine for each process is hardly better
+# than serial execution, as in the thesis.
 scale=${SCALE:-10}
 
 servers='disk-interface,buffer-manager,directory-mgr,request-interp'
 machine
 
-# ---- 5.12: who uses the CPU, and who sends to whom ----
+# ---- 5.12: CPU use, and messages between processes ----
 
 record "$filesystem"
 cp "$scratch/out" "$scratch/own"
 
-# statistics: of the servers, lines "cpu NAME SHARE", "sent NAME MESSAGES-% BYTES-%", "to FROM TO
-# MESSAGES-% BYTES-% MESSAGES BYTES", shares of what servers used and sent.
+# statistics: for the servers, lines "cpu NAME SHARE", "sent NAME MESSAGES-% BYTES-%", "to FROM TO MESSAGES-% BYTES-%
+# MESSAGES BYTES"; shares are of the servers' totals.
 statistics() {
     jq -r --arg servers "$servers" '
         ($servers | split(",")) as $servers |
@@ -47,7 +46,7 @@ statistics() {
 }
 statistics > "$scratch/statistics"
 
-# share KIND NAME FIELD: of these lines.
+# share KIND NAME FIELD: from these lines.
 share() {
     awk -v kind="$1" -v name="$2" -v field="$3" '$1 == kind && $2 == name { print $field }' "$scratch/statistics"
 }
@@ -86,7 +85,7 @@ own_next() {
         print $2, $3, $4, $5 }' "$1" | sort
 }
 
-# dpm_next: the same as dpm causality has it.
+# dpm_next: the same from dpm causality.
 dpm_next() {
     # shellcheck disable=SC2046 # options are words
     "$dpm" causality --json $(option_servers "$servers") "$scratch/trace" | jq -r '
@@ -100,12 +99,12 @@ count() {
     awk -v at="$1" -v from="$2" -v to="$3" '$1 == at && $2 == from && $3 == to { sum += $4 } END { print sum + 0 }' "$4"
 }
 
-# out_of AT FROM FILE: all that was sent next.
+# out_of AT FROM FILE: all messages sent next.
 out_of() {
     awk -v at="$1" -v from="$2" '$1 == at && $2 == from { sum += $4 } END { print sum + 0 }' "$3"
 }
 
-# differ FILE FILE: how many messages two tables have in other rows.
+# differ FILE FILE: how many messages two tables have in different rows.
 differ() {
     awk '
         NR == FNR { count[$1 " " $2 " " $3] = $4; next }
@@ -121,7 +120,7 @@ else
     echo "this dpm has no command 'causality': only the program's own counts are shown"
     cp "$scratch/next" "$scratch/found"
 fi
-# seen COUNT: that, if DPM has counted it.
+# seen COUNT: the number, if DPM has counted it.
 seen() {
     if has causality; then echo "$1"; else echo -; fi
 }
@@ -152,7 +151,7 @@ request-interp user-process buffer-manager 3390
 request-interp user-process directory-mgr 141
 END
 
-# probability AT FROM TO: in percent, as DPM has it.
+# probability AT FROM TO: in percent, from DPM.
 probability() {
     awk "BEGIN { printf \"%.1f\", 100 * $(count "$1" "$2" "$3" "$scratch/found") / $(out_of "$1" "$2" "$scratch/found") }"
 }
@@ -192,8 +191,8 @@ has parallelism || {
 
 delay=$(option_delay "$scale")
 
-# analyse [PROGRAM...]: P of the servers in the trace, on A, B and C, without these programs. Users and
-# the launcher are no part of the file system, as in the thesis.
+# analyse [PROGRAM...]: P of the servers in the trace, on A, B and C, without these programs. Users and the launcher are
+# not part of the file system, as in the thesis.
 analyse() {
     buffer=$(together buffer-manager) disk=$(together disk-interface)
     directory=$(together directory-mgr) requests=$(together request-interp)
@@ -277,7 +276,7 @@ fi
 
 # ---- 5.17: P measured and predicted ----
 
-# place_on A|B|C: --place of the example, on the processors there are.
+# place_on A|B|C: --place of the example, on the available processors.
 place_on() {
     last=$(($(nproc) - 1))
     case $1 in
@@ -288,7 +287,7 @@ place_on() {
 }
 
 forget
-for measured in A B C; do # twice as many runs, for it is a few per cent that matter
+for measured in A B C; do # twice as many runs, since differences are a few per cent
     run=0
     while [ "$run" -lt $((2 * runs)) ]; do
         record "$filesystem" --place "$(place_on $measured)"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * short_slices.c: runs a command whose processes share processors in slices of a tenth of a millisecond.
+ * short_slices.c: runs a command whose processes share processors in time slices of 0.1 ms.
  *
  *      short-slices COMMAND [ARGUMENT...]
  *
- *      usual slices   server 1  ======--------======      one answers twice before the other begins
+ *      default slices server 1  ======--------======      one answers twice before the other begins
  *                     server 2  ------======------
- *      short slices   server 1  =-=-=-=-=-                as on processors of their own, only slower
+ *      short slices   server 1  =-=-=-=-=-                as if each had its own processor, only slower
  *                     server 2  -=-=-=-=-=
  *
- * The order of events then depends less on who got a processor first, and less on how many there are.
- * Linux has taken the length of a slice from the process since 6.12, and ignores it before.
+ * The order of events then depends less on which process got a processor first, and less on the number of processors.
+ * Linux uses the process's slice length since 6.12, and ignores it before.
  */
 #include <errno.h>
 #include <linux/sched.h>
@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SLICE 100000 /* ns, the least that Linux takes */
+#define SLICE 100000 /* ns, the minimum in Linux */
 
 int main(int argument_count, char **arguments)
 {

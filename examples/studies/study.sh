@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034
-# study.sh: what the studies share; each is called as `sh examples/studies/NAME.sh BUILD_FOLDER` and
-# begins by reading this file. Programs run in short slices (short_slices.c).
+# study.sh: shared by the studies; each is called as `sh examples/studies/NAME.sh BUILD_FOLDER` and begins by reading
+# this file. Programs run in short slices (short_slices.c).
 #
 #     run program under dpm ──► analyse the trace ──► a figure ─┐ RUNS times
 #                                                    median ◄───┘
-#                               a table of medians ──► what the papers say of it: "ok", or "NOT"
+#                               a table of medians ──► the papers' statements about it: "ok", or "NOT"
 #
 # From the environment: RUNS (5), and DPM, the program (BUILD_FOLDER/dpm).
 set -eu
@@ -30,7 +30,7 @@ trap 'exit 1' HUP INT TERM
 said=0
 broken=0
 
-# ---- what dpm is asked: the only place that knows its options, and how it calls assignments ----
+# ---- dpm's options, and how it names assignments: known only here ----
 
 option_one_machine='--one-machine'
 option_messages_metered='--flags send,receive,receivecall' # of dpm run, as in the thesis
@@ -38,8 +38,8 @@ option_messages_graph='--edges messages'                    # the same of dpm pa
 row_one_each='one-each' # always shown
 row_one_machine='one-machine'
 
-# option_delay SCALE: the delivery times of figure 5.11, by length of the message, with so many
-# microseconds for each millisecond of the thesis.
+# option_delay SCALE: the delivery times of figure 5.11, by length of the message, with this many microseconds for each
+# millisecond of the thesis.
 option_delay() {
     awk -v scale="$1" 'BEGIN {
         printf "--local-delay 1:%gus,10:%gus,100:%gus,1000:%gus ", 4.2 * scale, 4.3 * scale, 5.0 * scale, 12.8 * scale
@@ -47,13 +47,13 @@ option_delay() {
     }'
 }
 
-# option_without PROGRAM...: leaves their processes in the trace out.
+# option_without PROGRAM...: leaves out their processes in the trace.
 option_without() {
     pids "$@" | sed 's/^/--without /'
 }
 
-# option_place NAME MACHINE...: an assignment of the trace's processes, whose rows are called NAME; a
-# machine, with one processor, is its processes, pids with commas between them.
+# option_place NAME MACHINE...: an assignment of the trace's processes, whose rows are called NAME. A machine has one
+# processor, and is given by the pids of its processes, separated by commas.
 option_place() {
     file=$scratch/$1
     shift
@@ -71,8 +71,8 @@ option_place() {
     echo "--assign $file"
 }
 
-# option_servers PROGRAM,...: of dpm causality, one letter for each program; each send is a message, and
-# belongs to what was received last, as in the thesis.
+# option_servers PROGRAM,...: for dpm causality, one letter for each program; each send is a message, and belongs to the
+# last receive, as in the thesis.
 option_servers() {
     echo "--last --by-program --each-send --server $1"
 }
@@ -84,8 +84,8 @@ has() {
     "$dpm" "$1" --help > /dev/null 2>&1
 }
 
-# record COMMAND...: its trace is $scratch/trace, its statistics $scratch/stats, its output
-# $scratch/out; with the options $metered of dpm run.
+# record COMMAND...: its trace is $scratch/trace, its statistics $scratch/stats, its output $scratch/out; $metered is
+# the options of dpm run.
 metered=
 record() {
     rm -rf "$scratch/trace"
@@ -99,7 +99,7 @@ record() {
     [ "$lost" = 0 ] || echo "$lost records were lost: $*" >&2
 }
 
-# pids PROGRAM...: of the trace's processes that run one of them, in the order in which they appear.
+# pids PROGRAM...: the trace's processes that run one of them, in order of appearance.
 pids() {
     jq -r --args '.processes[] | select([.name] | inside($ARGS.positional)) | .pid' "$@" < "$scratch/stats"
 }
@@ -114,7 +114,7 @@ parallelism() {
     "$dpm" parallelism --json "$@" "$scratch/trace" > "$scratch/parallelism"
 }
 
-# p_of ASSIGNMENT STEP: from that.
+# p_of ASSIGNMENT STEP: from that file.
 p_of() {
     jq -r --arg assignment "$1" --arg step "$2" '
         [.rows[] | select(.assignment == $assignment and .step == $step) | .P] |
@@ -129,7 +129,7 @@ note() {
     echo "$2" >> "$scratch/figure.$1"
 }
 
-# forget: all figures.
+# forget: removes all figures.
 forget() {
     rm -f "$scratch"/figure.*
 }
@@ -159,14 +159,14 @@ must() {
     fi
 }
 
-# judge: the last line of a study, and its exit status.
+# judge: prints the last line of a study, and sets its exit status.
 judge() {
     echo
     echo "$((said - broken)) of $said hold"
     [ "$broken" = 0 ]
 }
 
-# machine: what the figures were measured on.
+# machine: prints the machine of the measurement.
 machine() {
     echo "$(nproc) processors,$(sed -n 's/^model name[^:]*: */ /p' /proc/cpuinfo | head -n 1), Linux $(uname -r); medians of $runs runs"
 }

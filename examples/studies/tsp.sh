@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tsp.sh BUILD_FOLDER: the study of the travelling salesman computation, section 5.3.3 of Miller's
-# thesis: the tables of figures 5.20 and 5.21 (5.22 to 5.27 are their curves), 5.28 and 5.29, and
-# whether what the thesis says of them holds here.
+# tsp.sh BUILD_FOLDER: the study of the travelling salesman computation, section 5.3.3 of Miller's thesis: the tables of
+# figures 5.20 and 5.21 (5.22 to 5.27 are their curves), 5.28 and 5.29, and whether the thesis' statements about them
+# hold here.
 #
 #     max         a machine for each process, messages take no time
 #     1/machine   a machine for each process, messages take a remote delivery
 #     2/machine   the controller on one machine, the servers two to a machine, whose processor they
-#                 share (where the controller ran the thesis does not say)
+#                 share (the thesis does not say where the controller ran)
 #
 # From the environment: SIZES and SERVERS ("4 8 12 16 20", "4 8 12 16"), SCALE (see below), RUNS, DPM.
 # shellcheck source=examples/studies/study.sh
@@ -16,17 +16,17 @@ sizes=${SIZES:-4 8 12 16 20}
 servers=${SERVERS:-4 8 12 16}
 tsp=$build/examples/tsp/tsp
 
-# As in the thesis, sends and receives are metered and nothing else; so a process is seen from its first
-# message on, and what starting it took is not.
+# As in the thesis, only sends and receives are metered; so a process is seen from its first message on, without the
+# cost of starting it.
 metered=$option_messages_metered
 
-# Messages took 4 to 35 ms (figure 5.11) where the computation for 4 cities took 70 ms of CPU time
-# (5.21). Here it takes less, so messages are given less: SCALE microseconds for each millisecond.
+# In the thesis messages took 4 to 35 ms (figure 5.11), and the computation for 4 cities 70 ms of CPU time (5.21). Here
+# it takes less, so message delays are scaled down: SCALE microseconds for each millisecond.
 thesis_cpu_ms=70
 delay='--local-delay 0us'
 
-# cpu: total CPU time of the trace in ms, and the controller's share in percent. Without dpm
-# parallelism that of the whole processes, starting them included.
+# cpu: total CPU time of the trace in ms, and the controller's share in percent. Without dpm parallelism, of the whole
+# processes, including their start.
 cpu() {
     if has parallelism; then
         parallelism $option_messages_graph
@@ -39,8 +39,8 @@ cpu() {
         "\($all / 1e6) \(100 * $controller / $all)"'
 }
 
-# measure CITIES SERVERS VERSION: RUNS times; the figures are KIND.CITIES.SERVERS.VERSION. All share one
-# processor, as they would not share two equally.
+# measure CITIES SERVERS VERSION: RUNS times; the figures are KIND.CITIES.SERVERS.VERSION. All processes share one
+# processor, since they would not share two equally.
 measure() {
     key=$1.$2.$3
     run=0
@@ -75,8 +75,8 @@ measure_p() {
     note "synchronous.$1" "$(servers synchronous)"
 }
 
-# servers turns: of all servers, how often they answered before they received; servers synchronous: and of
-# these, how often what they received was sent since.
+# servers turns: how often all servers answered before they received; servers synchronous: how often, of these, the
+# message they then received had been sent since.
 servers() {
     jq --arg key "$1" '[.processes[] | select(.name == "tsp-server")[$key]] | add' "$scratch/parallelism"
 }
@@ -97,8 +97,8 @@ fits() {
 
 # ---- the delay ----
 
-# The runs that say how long messages take are also those of their cell of the table: of so little CPU time, others
-# take half as much or twice.
+# The runs that measure message delays are also those of their cell of the table: with so little CPU time, other runs
+# may take half as much or twice.
 machine
 run=0
 while [ "$run" -lt "$runs" ]; do
@@ -178,14 +178,13 @@ if [ -n "$version_size" ]; then
     done
 fi
 
-# ---- what the thesis says of them ----
+# ---- the thesis' statements ----
 
 echo
-# Medians of so many runs differ by some percent from those of others: what grows may shrink by a twentieth. With no
-# delays it may by a tenth from one size to the next: each is a matrix of its own, and the search of one goes back
-# more often than that of the other.
-# Growth is looked at from 8 cities on, as the thesis has it in 5.3.3.2, and growth with the servers from
-# 12 on: with less, the CPU time of messages themselves is most of all.
+# Medians of different sets of runs differ by some percent: a growing figure may shrink by a twentieth. Without delays
+# it may shrink by a tenth from one size to the next: each size has its own matrix, and one search backtracks more often
+# than another. Growth is checked from 8 cities on, as in the thesis, 5.3.3.2, and growth with the servers from 12 on:
+# with fewer, the CPU time of messages themselves dominates.
 
 gap() {
     awk "BEGIN { print $(median "one.$1.$2.1") - $(median "two.$1.$2.1") }"
@@ -200,7 +199,7 @@ for p in $servers; do
         if [ -n "$last" ]; then
             must "p=$p: both with delays grow from N=$last to $n" \
                 "$one > 0.95 * $(median "one.$last.$p.1") && $two > 0.95 * $(median "two.$last.$p.1")"
-            # with 8 cities nearly all work is messages, which only delays show
+            # with 8 cities nearly all work is messages, which only delays represent
             [ "$last" -lt 12 ] ||
                 must "p=$p: max grows from N=$last to $n" "$max > 0.9 * $(median "max.$last.$p.1")"
             must "p=$p: so does what a second process on a machine costs" \
@@ -233,7 +232,7 @@ done
 n=${sizes%% *} p=${servers%% *}
 must "little CPU time (N=$n): one machine is best" \
     "$(median "together.$n.$p.1") > $(median "one.$n.$p.1") && $(median "together.$n.$p.1") > $(median "two.$n.$p.1")"
-# With fewer cities messages themselves, whose system calls take CPU time, are most of what it does.
+# With fewer cities the messages themselves dominate, since their system calls take CPU time.
 for n in $sizes; do
     [ "$n" -ge 16 ] || continue
     must "N=$n: the controller has 10 to 16 % of the CPU time, give or take 1" \
@@ -244,7 +243,7 @@ if [ -n "$version_size" ]; then
         for kind in max one two; do
             one=$(median "$kind.16.$p.1") two=$(median "$kind.16.$p.2") three=$(median "$kind.16.$p.3")
             must "16 cities, p=$p, $kind: version 2 above 1" "$two > $one"
-            # a step has 15 requests at most: of twelve servers hardly one gets a second
+            # a step has at most 15 requests: with twelve servers hardly any gets a second one
             if [ "$p" -le 8 ]; then
                 must "16 cities, p=$p, $kind: version 3 above 2" "$three > $two"
             else
@@ -255,7 +254,7 @@ if [ -n "$version_size" ]; then
             "$(share 16 "$p" 1) > 0.95 && $(share 16 "$p" 2) > 0.95"
         waits=$("$tsp" --cities 16 --servers "$p" --times | sed -n 's/^waits *//p')
         must "16 cities, p=$p: version 3 is not, but for the $waits times that a server has no more to do in a step" \
-            "$(median "synchronous.16.$p.3") <= $waits + $p" # with HELLO, which each sends first
+            "$(median "synchronous.16.$p.3") <= $waits + $p" # including HELLO, which each server sends first
         [ "$p" -ge 8 ] ||
             must "16 cities, p=$p: that is less than half of its answers" "$(share 16 "$p" 3) < 0.5"
     done

@@ -4,7 +4,7 @@
  *
  *     sleep ──► request ──► work ──► wait for the answer, which must be the same bytes ──► again
  *
- * It works while the server does, if each has a processor.
+ * It works in parallel with the server if each has a processor.
  */
 #include "work.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timer_server.c: a small server that does not only answer requests: a timer wakes it for
- * housekeeping, whether or not anybody asks.
+ * timer_server.c: a small server that does more than answer requests: a timer wakes it for housekeeping, with or
+ * without requests.
  *
  *     timer-client ── request (16 bytes) ──► work ──► answer (16 bytes)
  *       works                                            meanwhile
  *     timer        ── every few ms ────────► work
  *
- * It starts its client, and ends when that is gone.
+ * It starts its client, and exits when the client is gone.
  */
 #include "work.h"
 
@@ -52,8 +52,8 @@ struct server {
     int client; /* socket */
     int timer;
     uint64_t answered;
-    uint64_t ticks;  /* housekeeping was done */
-    uint64_t missed; /* periods that were over before the last one was served */
+    uint64_t ticks;  /* housekeeping runs */
+    uint64_t missed; /* periods that ended before the previous one was served */
 };
 
 static int parse(struct server *server, int argument_count, char **arguments)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsp.c: the controller's program: options, the order of things, the result.
+ * tsp.c: the controller's program: options, the sequence of steps, the result.
  *
  *     generate the matrix → listen → start servers, or wait for them → search → finish → print
  */
@@ -43,7 +43,7 @@ static const char help_text[] =
 #define SERVERS_DEFAULT 4
 #define SEED_DEFAULT    57 /* a matrix that makes the search backtrack a few times, README.md */
 
-/* The two bugs that measuring found in the program of the thesis. */
+/* The two bugs that measurement found in the thesis' program. */
 enum bug {
     BUG_NONE,
     BUG_ONE_CREATED,
@@ -212,7 +212,7 @@ static int parse_options(struct options *options, int argument_count, char **arg
     return 0;
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 static void print_matrix(const struct costs *costs)
 {
@@ -242,7 +242,7 @@ static double cpu_milliseconds(int who)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
 }
 
-/* Servers that were started by hand are not our children: their time is not known. */
+/* Servers started by hand are not our children: their CPU time is unknown. */
 static void print_times(const struct crew *crew, const struct search_result *result)
 {
     const double controller = cpu_milliseconds(RUSAGE_SELF);
@@ -328,7 +328,7 @@ static int gather(struct crew *crew, const struct options *options, const struct
 static int compute(const struct options *options, const struct costs *costs,
                    struct problem *problem)
 {
-    static struct crew crew; /* large for a stack */
+    static struct crew crew; /* too large for a stack */
     struct search_result result;
     int error = gather(&crew, options, costs, problem);
     if (error == 0)

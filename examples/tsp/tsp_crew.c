@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsp_crew.c: the controller's servers: started, talked to, ended.
+ * tsp_crew.c: the controller's servers: starting, using and ending them.
  *
  *     children[]   processes this controller forked       pidfd each: a death can be polled for
  *     servers[]    connections that said HELLO            joined to a child by process id
  *
- * Servers started by hand are servers without a child. The order of connecting is the order of
- * servers[], and has nothing to do with that of children[].
+ * Servers started by hand have no child. servers[] is in the order of connecting, which is independent of the order of
+ * children[].
  */
 #include "tsp.h"
 
@@ -24,8 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HELLO_SECONDS 5 /* for a new connection to say what it is */
-#define END_SECONDS   5 /* for a child to end when told to */
+#define HELLO_SECONDS 5 /* for a new connection to identify itself */
+#define END_SECONDS   5 /* for a child to end after FINISH */
 
 static int64_t now_milliseconds(void)
 {
@@ -34,7 +34,7 @@ static int64_t now_milliseconds(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* poll until something is ready or `deadline` (ms, negative: none); repeats after signals. */
+/* poll until something is ready or `deadline` (ms, negative: none); restarts after signals. */
 static int poll_until(struct pollfd *entries, unsigned count, int64_t deadline)
 {
     for (;;) {
@@ -73,7 +73,7 @@ static int child_reap(struct child *child, unsigned seconds, int *ret_status)
     return 0;
 }
 
-/* The child with this process id, or NULL: reaped, or a server started by hand. */
+/* The child with this process id; NULL if it was reaped, or for a server started by hand. */
 static struct child *child_of(struct crew *crew, pid_t process)
 {
     for (unsigned index = 0; process > 0 && index < crew->child_count; index++)
@@ -152,7 +152,7 @@ static int listen_at(const struct addrinfo *address, int *ret_descriptor)
     return 0;
 }
 
-/* Writes down where the listener really is: the kernel may have chosen the port. */
+/* Stores the actual address of the listener: the kernel may have chosen the port. */
 static int note_address(struct crew *crew)
 {
     struct sockaddr_storage address;
@@ -192,7 +192,7 @@ int crew_listen(struct crew *crew, const char *address, unsigned timeout_seconds
 
 /* ---- messages to and from servers ---- */
 
-/* Says which server failed, and, if it was a child that ended, how. */
+/* Reports which server failed, and how, if it was a child that ended. */
 static int server_problem(struct crew *crew, unsigned index, int error, struct problem *problem)
 {
     const struct server *server = &crew->servers[index];
@@ -238,7 +238,7 @@ int crew_request(struct crew *crew, unsigned server, uint32_t number, const stru
     return 0;
 }
 
-/* The first server that owes an answer. */
+/* The first server with an unanswered request. */
 static unsigned silent_server(const struct crew *crew)
 {
     unsigned index = 0;
@@ -247,7 +247,7 @@ static unsigned silent_server(const struct crew *crew)
     return index;
 }
 
-/* Waits for a server that has sent something, or is gone. Returns which, or a negative errno. */
+/* Waits for a server that has sent something, or is gone. Returns its index, or a negative errno. */
 static int wait_for_server(struct crew *crew, struct problem *problem)
 {
     struct pollfd entries[SERVERS_LIMIT];
@@ -302,7 +302,7 @@ int crew_reply(struct crew *crew, unsigned cities, unsigned *ret_server, uint32_
 
 /* ---- joining ---- */
 
-/* Takes a new connection in if it says HELLO; a stranger is shown the door, which is no error. */
+/* Accepts a new connection if it sends HELLO; any other is closed, which is no error. */
 static void welcome(struct crew *crew, int descriptor)
 {
     struct server *server = &crew->servers[crew->server_count];
@@ -431,7 +431,7 @@ void crew_abandon(struct crew *crew)
     if (crew->listener >= 0)
         close(crew->listener);
     crew->listener = -1;
-    /* SIGKILL: a stopped process would not see SIGTERM, and a server has nothing to save. */
+    /* SIGKILL: a stopped process would not handle SIGTERM, and a server has nothing to save. */
     for (unsigned index = 0; index < crew->child_count; index++) {
         struct child *child = &crew->children[index];
         if (!child->process)

@@ -7,8 +7,8 @@
  *      | length   | type | body              |   length counts type and body
  *      +----------+------+-------------------+
  *
- * A message is sent by one call and, as a rule, received by one: the connection reads whatever has
- * come into `input` and hands out one frame at a time. A frame that has come in part stays there.
+ * A message is sent by one call and usually received by one: the connection reads all available bytes into `input` and
+ * returns one frame at a time. An incomplete frame stays there.
  */
 #include "tsp.h"
 
@@ -32,7 +32,7 @@ static void message_put(struct message *message, const void *bytes, size_t size)
     message->size += size;
 }
 
-/* Past the end the bytes are zero. */
+/* Past the end it reads zeros. */
 static void message_get(struct message *message, void *ret_bytes, size_t size)
 {
     if (message->bad || size > message->size - message->position) {
@@ -153,10 +153,10 @@ int connection_open(struct connection *connection, int descriptor, unsigned time
     if (setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0 ||
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0)
         return -errno;
-    /* Without it, the second of two outstanding requests would wait for an acknowledgement. */
+    /* Otherwise the second of two outstanding requests would wait for an acknowledgement. */
     if ((error = set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1)) < 0)
         return error;
-    /* Both ends may have nothing to send for long: only this tells that a machine is gone. */
+    /* Both ends may have nothing to send for long: only keepalive detects that a machine is gone. */
     if ((error = set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)) < 0 ||
         (error = set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, 10)) < 0 ||
         (error = set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, 5)) < 0 ||
@@ -207,8 +207,8 @@ int connection_send(struct connection *connection, struct message *message)
     return 0;
 }
 
-/* Size of the first frame in `input`, header included: 0 if its length has not come, -EPROTO if it
- * cannot be. */
+/* Size of the first frame in `input`, header included; 0 if its length has not arrived, -EPROTO if the length is
+ * invalid. */
 static ssize_t first_frame_size(const struct connection *connection)
 {
     uint32_t length;
@@ -231,7 +231,7 @@ static void take_frame(struct connection *connection, size_t size, struct messag
 {
     memcpy(ret_message->bytes, connection->input, size);
     ret_message->size = size;
-    ret_message->position = FRAME_HEADER + 1; /* behind the type */
+    ret_message->position = FRAME_HEADER + 1; /* after the type */
     ret_message->bad = false;
     connection->filled -= size;
     memmove(connection->input, connection->input + size, connection->filled);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsp_paths.c: what a set of paths promises.
+ * tsp_paths.c: lower bounds for sets of paths.
  *
- * A set of paths is all tours that begin with one path, here 0 → 3 → 1 of 5 cities. What is left of
- * such a tour leaves every city of {1, 2, 4} once and enters every city of {2, 4, 0} once:
+ * A set of paths is all tours that begin with one path, here 0 → 3 → 1 of 5 cities. The rest of such a tour leaves
+ * every city of {1, 2, 4} once and enters every city of {2, 4, 0} once:
  *
  *                 to  0    2    4      prices of the rows
  *     from 1         ---  c12  c14     u1          a city may not be left for itself, and the path's
@@ -11,17 +11,15 @@
  *     from 4         c40  c42  ---     u4
  *     prices          v0   v2   v4                 u + v <= c everywhere
  *
- * Bound: the cost of the path + the cheapest way to choose one entry in every row and column (the
- * assignment problem). A tour is such a choice, so none costs less; a choice need not be a tour, as
- * it may fall apart into several circuits. Little, Murty, Sweeney and Karel (1963) reduce the
- * matrix, by which they find some prices; here the reduction is carried on until the sum of the
- * prices is largest, which is the assignment's cost (Eastman 1958; Carpaneto and Toth 1980).
- * It is taken because it is much the closer of the two on asymmetric costs, so that the number of
- * steps stays near N, and because its result does not depend on the order of the reductions: server
- * and controller get the same value for the same path.
+ * Bound: the cost of the path + the cheapest choice of one entry in every row and column (the assignment problem). A
+ * tour is such a choice, so none costs less; a choice need not be a tour, since it may consist of several circuits.
+ * Little, Murty, Sweeney and Karel (1963) reduce the matrix, which gives some prices. Here the reduction continues
+ * until the sum of the prices is largest, which is the assignment's cost (Eastman 1958; Carpaneto and Toth 1980). This
+ * bound is much tighter on asymmetric costs, so the number of steps stays near N. And it does not depend on the order
+ * of the reductions: server and controller get the same value for the same path.
  *
- * When a path grows by a city, one row and one column fall away, and one or two rows must look for
- * a new column along a shortest augmenting path: O(N^2), where starting anew is O(N^3).
+ * When a path grows by a city, one row and one column are removed, and one or two rows need a new column along a
+ * shortest augmenting path: O(N^2), whereas starting again is O(N^3).
  */
 #include "tsp.h"
 
@@ -52,13 +50,13 @@ static uint32_t path_end(const struct path_set *set)
 
 /* The tree of shortest ways from one row to columns, by reduced cost (c - u - v). */
 struct way_tree {
-    uint32_t open;                  /* columns not yet reached for good */
+    uint32_t open;                  /* columns without a final distance */
     int32_t distance[CITIES_LIMIT]; /* of columns */
     uint8_t from[CITIES_LIMIT];     /* the column before, NO_COLUMN: the row itself */
 };
 
-/* Looks from `row`, which is reached through column `through` at `distance`, at all open columns.
- * Returns the nearest open column. */
+/* Relaxes all open columns from `row`, which is reached through column `through` at `distance`. Returns the nearest
+ * open column. */
 static uint32_t way_tree_grow(const struct costs *costs, const struct path_set *set,
                               struct way_tree *tree, uint32_t row, uint8_t through,
                               int32_t distance)
@@ -83,7 +81,7 @@ static uint32_t way_tree_grow(const struct costs *costs, const struct path_set *
     return nearest;
 }
 
-/* Raises the prices so that the way found becomes free of charge and nothing becomes negative. */
+/* Raises the prices so that the way found costs nothing and no reduced cost becomes negative. */
 static void raise_prices(struct path_set *set, const struct way_tree *tree, uint32_t row,
                          uint32_t reached, int32_t length)
 {
@@ -97,8 +95,8 @@ static void raise_prices(struct path_set *set, const struct way_tree *tree, uint
     set->bound += length;
 }
 
-/* Finds a column for a row that has none: along the shortest way to a free column, every row on the
- * way moves one column on. */
+/* Finds a column for a row without one: along the shortest way to a free column, every row on the way moves one
+ * column on. */
 static void place_row(const struct costs *costs, struct path_set *set, uint32_t row)
 {
     const uint32_t columns = set->left | 1u;
@@ -141,7 +139,7 @@ static void path_set_all(const struct costs *costs, struct path_set *set)
         place_row(costs, set, row);
 }
 
-/* The part of `set` whose path goes on to `city`. */
+/* The part of `set` whose path continues with `city`. */
 static void path_set_extend(const struct costs *costs, const struct path_set *set, uint32_t city,
                             struct path_set *ret_part)
 {
@@ -154,7 +152,7 @@ static void path_set_extend(const struct costs *costs, const struct path_set *se
     part->left &= ~(1u << city);
     part->bound += costs->cost[end][city] - set->row_price[end] - set->column_price[city];
 
-    /* Row `end` and column `city` are gone: what they had been given is free. */
+    /* Row `end` and column `city` are gone: their partners are free. */
     FOR_EACH_CITY(column, part->left | 1u)
     if (part->row_of[column] == end)
         part->free_columns = 1u << column;
@@ -196,9 +194,8 @@ static int32_t look_ahead(const struct costs *costs, const struct path_set *set,
     return least;
 }
 
-/* Values all paths of `set` that are `depth` cities longer. Nothing is cut off, though the bounds
- * would allow it: the CPU time of a request then depends on the number of cities left and on
- * nothing else, which is what a study of parallelism wants of its load. */
+/* Values all paths of `set` that are `depth` cities longer. There is no pruning, although the bounds would allow it:
+ * the CPU time of a request then depends only on the number of cities left, as a study of parallelism needs. */
 static void explore(const struct costs *costs, const struct path_set *set, unsigned depth,
                     struct choice *best)
 {

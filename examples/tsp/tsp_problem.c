@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsp_problem.c: the problem to solve: a random cost matrix, and a solver that shares nothing with
- * the search, to check it by.
+ * tsp_problem.c: the problem to solve: a random cost matrix, and an independent solver to check the search.
  *
- * The costs are asymmetric and independent. On such matrices the bound of tsp_paths.c is close, so
- * that few choices prove wrong and the computation divides into N-1, N-2, ... pieces as the paper
- * describes, with some backtracking.
+ * The costs are asymmetric and independent. On such matrices the bound of tsp_paths.c is tight, so few choices prove
+ * wrong, and the computation divides into N-1, N-2, ... pieces as the paper describes, with some backtracking.
  */
 #include "tsp.h"
 

@@ -2,25 +2,24 @@
 /*
  * tsp_search.c: the controller's search, after Miller's thesis, section 5.3.3.
  *
- * The set of all tours is divided into N-1 pieces (0 → 1, 0 → 2, ...), one request each. A server
- * answers with the most promising path of its piece; piece and path together are an open choice.
- * The most promising open choice is taken: its piece, one city longer, is divided into N-2 pieces,
- * and so on. If the best choice is not one of the pieces just made, the one before was wrong: the
- * search backtracks to the piece that now promises most.
+ * The set of all tours is divided into N-1 pieces (0 → 1, 0 → 2, ...), one request each. A server answers with the most
+ * promising path of its piece; piece and path together are an open choice. The search takes the most promising open
+ * choice and divides its piece, one city longer, into N-2 pieces, and so on. If the best choice is not one of the
+ * pieces just made, the previous choice was wrong: the search backtracks to the piece that is now the most promising.
  *
  *     step 1   0 is divided            0-1: 0-1-4-2 (71)   0-2: 0-2-4-1 (63)*  0-3: ...
  *     step 2   0-2 is divided          0-2-1: 0-2-1-3-4 (75)   0-2-4: 0-2-4-1-3 (72)   ...
- *     step 3   0-1 again promises most (71): backtrack
+ *     step 3   0-1 is now the most promising (71): backtrack
  *
- * What a choice promises is a lower bound for all tours of its piece. So when the best open choice
- * is a tour, its cost is the optimum: every other tour lies in an open piece that promises no less.
+ * The value of a choice is a lower bound for all tours of its piece. So when the best open choice is a tour, its cost
+ * is the optimum: every other tour is in an open piece whose bound is no lower.
  *
  * At the end of a step the controller waits for all pieces: this is the synchronization point.
  *
  * The three versions differ in two places only, open_choice_value() and requests_at_once():
  *
- *     version 1   keeps the paths; recalculates what they promise for every decision
- *     version 2   keeps a cache: what each path promises stands beside it
+ *     version 1   keeps the paths; recalculates their values for every decision
+ *     version 2   keeps a cache: the value of each path
  *     version 3   as 2, and gives each server a second request while it computes the first
  */
 #include "tsp.h"
@@ -44,9 +43,9 @@ struct search {
     struct search_result result;
 };
 
-/* ---- what the versions do differently ---- */
+/* ---- the differences between the versions ---- */
 
-/* Version 1 has kept only the path and must work out again what it promises. */
+/* Version 1 has kept only the path and must recalculate its value. */
 static int32_t open_choice_value(const struct search *search, const struct open_choice *choice)
 {
     if (search->version == 1)
@@ -116,8 +115,7 @@ static int send_next(struct search *search, struct step *step, unsigned server,
     return 0;
 }
 
-/* A round for the first requests, then one for the second: no server gets two while another has
- * none. */
+/* A round for the first requests, then one for the second: no server gets two while another has none. */
 static int send_first(struct search *search, struct step *step, struct problem *problem)
 {
     for (unsigned round = 0; round < requests_at_once(search); round++)
@@ -131,7 +129,7 @@ static int send_first(struct search *search, struct step *step, struct problem *
     return 0;
 }
 
-/* A server's answer is taken only if it can be one. */
+/* Accepts a server's answer only if it is a possible one. */
 static int accept_answer(struct search *search, struct step *step, uint32_t number,
                          const struct choice *best, struct problem *problem)
 {
@@ -176,7 +174,7 @@ static int run_step(struct search *search, const struct path *set, struct proble
 
 /* ---- the branching decision ---- */
 
-/* Takes the most promising choice out of the open ones. */
+/* Removes the most promising choice from the open ones. */
 static struct open_choice choose(struct search *search)
 {
     struct choice best = {.value = INT32_MAX};

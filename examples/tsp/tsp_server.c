@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsp_server.c: the server process: gets the matrix once, then computes one piece per request until
- * it is told to end. It does nothing unasked.
+ * tsp_server.c: the server process: gets the matrix once, then computes one piece per request until FINISH. It does
+ * nothing without a request.
  *
  *     connect → HELLO → (MATRIX) → { (REQUEST) → compute → REPLY } ... → (FINISH) → exit 0
  */

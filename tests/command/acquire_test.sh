@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# acquire_test.sh BUILD_FOLDER: `dpm acquire` takes over what runs already: whom it finds, what it says
-# of old connections, that it misses no thread, and that it ends as it should.
+# acquire_test.sh BUILD_FOLDER: `dpm acquire` of running processes: which ones it finds, what it reports about old
+# connections, that it misses no thread, and how it ends.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -10,11 +10,11 @@ cp "$1/tests/programs/crowd" "$crowd"
 load=$1/tests/programs/load
 cd "$scratch" || exit 1
 
-# connections COUNT: starts two processes that hold so many ($holder, $child), told to use them by
-# writing lines to descriptor 7.
+# connections COUNT: starts two processes that hold this many connections ($holder, $child). Lines written to descriptor
+# 7 make them use the connections.
 connections() {
     mkfifo fifo
-    rm -f held # one of before is ready at once
+    rm -f held # an old file would be ready at once
     "$crowd" connections "$1" < fifo > held &
     holder=$!
     exec 7> fifo
@@ -84,7 +84,7 @@ check_equal "the image of the process is known" "$(readlink -f "$crowd")" \
     "$(jq -rs '[.[] | select(.event == "IMAGE")][0].file' old.json)"
 check "the process lives on" kill -0 "$holder"
 
-# The signals of a terminal, of its end, and of who stops a service: each ends it in order.
+# The signals of a terminal, of its end, and of a service manager: each ends it cleanly.
 for signal in INT QUIT HUP TERM; do
     take_over -o $signal.trace "$holder" "$child"
     let_go $signal
@@ -113,9 +113,9 @@ check_equal "... saying that there is more to come" "$(($(grep -c '^Who sent to 
 check_equal "... and what it has cost" "$(grep -c '^Who sent to whom' err)" "$(grep -c '^DPM itself: ' err)"
 end_connections
 
-# ---- the end of a recording is one moment for all hooks ----
+# ---- the end of a recording is the same moment for all hooks ----
 
-# Two processes that pass one message to and fro: what is sent is received, but for the one that is under way.
+# Two processes pass one message back and forth: every sent message is received, except the one in flight.
 for kind in tcp udp unix pipe; do
     "$1/bench/pingpong" $kind 100000000 20 > played &
     player=$!
@@ -144,7 +144,7 @@ wait $acquirer
 check_equal "the end of the last metered process ends it" 0 $?
 wait $pid
 
-# ---- all of the machine, two programs ----
+# ---- the whole machine, two programs ----
 
 "$load" 400000 64 > out1 &
 "$load" 300000 200 > out2 &
@@ -160,7 +160,7 @@ check_equal "with --all a program that began later has its own figures" "20000 1
         "\(.messages) \(.bytes)"' all.json)"
 check_equal "dpm itself is not metered" 0 \
     "$(jq "[.processes[] | select(.pid == $self)] | length" all.json)"
-# the kernel's threads are kthreadd, which is process 2 of the first PID namespace, and its children
+# kernel threads are kthreadd, which is process 2 of the first PID namespace, and its children
 "$dpm" dump --json --type STREAM all.trace 2> /dev/null | jq .pid | sort -un > metered
 if [ "$(cat /proc/2/comm 2> comm.err)" = kthreadd ]; then
     ps -o pid= --pid 2 --ppid 2 | tr -d ' ' | sort -n > kernels
@@ -173,9 +173,9 @@ check "nothing is lost" jq -e '.trace.lost == 0' all.json
 
 # ---- threads that come and go ----
 
-# Threads created after the metering began are told by the program; the bytes they send lie one behind
-# the other in the path, so one that was missed leaves a hole.
-# Several programs are taken over at once, for most of the time goes into loading the meter.
+# Threads created after metering began are known from the program; the bytes they send are contiguous in the path, so a
+# missed thread leaves a hole. Several programs are acquired at once, because most of the time goes into loading the
+# meter.
 rounds=3
 ! long_ones || rounds=10
 programs=4
@@ -205,7 +205,7 @@ while [ $round -lt "$rounds" ]; do
         number=$((number + 1))
         echo "$pid $(sed -n 's/.* gated //p' "churned.$number")"
     done > gated
-    # Of each program: at the least the sends of threads that were created later, and no hole and no overlap.
+    # For each program: at least the sends of threads that were created later, without a hole or overlap.
     jq -r -s --rawfile gated gated '
         (group_by(.pid) | map({key: "\(.[0].pid)", value: (map(.offset) | sort)}) | from_entries) as $sends |
         $gated | split("\n")[] | select(. != "") | split(" ") | ($sends[.[0]] // []) as $offsets |
@@ -225,7 +225,7 @@ echo use >&7
 wait_for 60 grep -q 'done' held
 recorder=$(pgrep -P $acquirer)
 sanitized=$(grep -c -m 1 libasan "/proc/$recorder/maps")
-# Pages of the rings, maps of type 27, are counted with those of files, and twice; so they are added by their size.
+# Pages of the rings (maps of type 27) count as file pages, and twice; so they are added by their size.
 memory=$(awk '/RssAnon|RssShmem/ { sum += $2 } END { print sum }' "/proc/$recorder/status")
 rings=$(cat "/proc/$recorder/fdinfo/"* | awk '
     /^map_type:/ { ring = $2 == 27 } /^max_entries:/ && ring { sum += $2 } END { print sum / 1024 }')
@@ -244,7 +244,7 @@ else
     skip "... within the memory that is allowed" "a sanitizer takes its own"
 fi
 end_connections
-# Many sockets that are in use while they are listed: each is told again, and is closed once all the same.
+# Many sockets are in use while they are listed: each is recorded again, and is nevertheless closed only once.
 if command -v python3 > python3.path; then
     python3 -c '
 import os, signal, socket, time

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# auto_test.sh BUILD_FOLDER: which meter `dpm run` takes where nobody says: as the user who runs the tests, and
-# as one who has no capability, no BPF and no /sys. There a pipeline, make and the travelling salesman
-# are metered with ptrace, and every byte is matched.
+# auto_test.sh BUILD_FOLDER: which meter `dpm run` takes by default: as the user who runs the tests, and as a user
+# without capabilities, BPF and /sys. For the latter, a pipeline, make and the travelling salesman are metered with
+# ptrace, and every byte is matched.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 build=$1
 cd "$scratch" || exit 1
-# who is traced cannot trace itself, as the search for leaks does
+# a traced process cannot trace itself, as the leak sanitizer does
 export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
 
-# A user who is nobody may not be let into the build folder.
+# The user `nobody` may have no access to the build folder.
 chmod 755 .
 mkdir tsp work
 cp "$dpm" "$build/tests/programs/forbid" .
@@ -19,7 +19,7 @@ chmod 777 work
 dpm=$scratch/dpm
 cd work || exit 1
 
-# poorly COMMAND...: runs it without capabilities, BPF and /sys. (Whoever is not root has none of the first two.)
+# poorly COMMAND...: runs it without capabilities, BPF and /sys. (A user other than root has neither of the first two.)
 if [ "$(id -u)" = 0 ] && unshare -m sh -c 'umount -l -R /sys' 2> err; then
     poorly() {
         # shellcheck disable=SC2016 # $@ is that of the inner shell
@@ -35,12 +35,12 @@ else
     }
 fi
 
-# meter_of TRACE: which one its MACHINE record tells of.
+# meter_of TRACE: the meter in its MACHINE record.
 meter_of() {
     "$dpm" dump --json --type machine "$1" 2> dump.err | jq .meter
 }
 
-# taken TRACE: in one word.
+# taken TRACE: the same in one word.
 taken() {
     case $(meter_of "$1") in
     0) echo kernel ;;
@@ -49,12 +49,12 @@ taken() {
     esac
 }
 
-# announced: what dpm says of the meter it takes, in the file err.
+# announced: the meter that dpm names in the file err.
 announced() {
     grep -c '^dpm: metering with ptrace' err
 }
 
-# ---- whoever we are ----
+# ---- as any user ----
 
 kernel=no
 "$dpm" run --meter kernel -o kernel.trace -- true > out 2> err && kernel=yes
@@ -83,7 +83,7 @@ else
     skip "a kernel meter without UDP" "the kernel meter does not work here, or privilege cannot be lost"
 fi
 
-# ---- who has nothing ----
+# ---- as a user without privilege ----
 
 if ! poorly "$dpm" run --meter ptrace -o try.trace -- true > out 2> err; then
     skip "without privilege" "ptrace does not work here: $(cat err)"
@@ -120,9 +120,9 @@ poorly "$dpm" run --meter nothing -- true > out 2> err
 check_equal "a meter that there is not is wrong usage" 2 $?
 check "... and says which there are" grep -q "choose one of auto, kernel, ptrace" err
 
-# Neither the one nor the other.
+# Neither of the two meters.
 if poorly "$scratch/forbid" error:ptrace true 2> forbid.err || [ "$(id -u)" = 0 ]; then
-    # with privilege a filter needs no leave
+    # with privilege a filter needs no permission
     "$scratch/forbid" error:ptrace "$scratch/forbid" error "$dpm" run -o none.trace -- touch ran > out 2> err
     check_equal "where no meter works, nothing is run" "1 no trace, not run" \
         "$? $([ -e none.trace ] || echo no trace), $([ -e ran ] || echo not run)"

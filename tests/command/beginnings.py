@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-# beginnings.py PORT ...: prints where each direction of the TCP connections with these ports begins
-# that are made over IPv4 loopback while it runs: lines of local address, remote address, position.
-# It takes the SYN packets off the wire, and says `ready` first.
+# beginnings.py PORT ...: prints the initial position of each direction of TCP connections with these ports that are
+# made over IPv4 loopback while it runs: lines of local address, remote address, position. It captures the SYN packets,
+# and prints `ready` first.
 import ctypes
 import socket
 import struct
 import sys
 
 SYN = 2
-# Of IPv4 packets: protocol TCP (6), flag SYN. Code, jump if true, jump if false, operand.
+# IPv4 packets with protocol TCP (6) and flag SYN. Columns: code, jump if true, jump if false, operand.
 FILTER = [
     (0x30, 0, 0, 9),
     (0x15, 0, 3, 6),

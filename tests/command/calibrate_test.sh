@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# calibrate_test.sh BUILD_FOLDER: `dpm calibrate`: what it measures here and between two hosts, that what it writes is
-# read, and peers that are none.
+# calibrate_test.sh BUILD_FOLDER: `dpm calibrate`: measurements on this machine and between two hosts, reading its
+# output, and invalid peers.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 . "$(dirname "$0")/two_hosts.sh"
 dpm=$1/dpm
 cd "$scratch" || exit 1
 
-# value FILE LINE BYTES: us.
+# value FILE LINE BYTES: in us.
 value() {
     sed -n "s/^$2 //p" "$1" | tr ',' '\n' | sed -n "s/^ *$3:\(.*\)us\$/\1/p"
 }
@@ -18,12 +18,12 @@ less() {
     check "$1" awk -v a="$2" -v b="$3" 'BEGIN { exit !(a != "" && b != "" && a + 0 < b + 0) }'
 }
 
-# ---- here ----
+# ---- on this machine ----
 
 check 'measures this machine' "$dpm" calibrate --time 20ms -o local.txt
 less 'a message takes some time' 0.1 "$(value local.txt 'local ' 1)"
 less 'and less than a second' "$(value local.txt 'local ' 1)" 1000000
-# Each is the median of what was measured for some milliseconds, while others may have the processors.
+# Each value is the median of a few milliseconds of measurement, while other processes may use the processors.
 for try in 1 2 3; do
     awk -v short="$(value local.txt 'local ' 1)" -v long="$(value local.txt 'local ' 100000)" \
         'BEGIN { exit !(short + 0 < long + 0) }' && break
@@ -36,7 +36,7 @@ check 'what it writes is read' "$dpm" parallelism --delays local.txt --json alph
 "$dpm" calibrate --time 20ms > again.txt
 check_equal 'on standard output, too' 1 "$(grep -c '^local  1:' again.txt)"
 
-# ---- pairs of machines where it was recorded: by their names, or addresses ----
+# ---- pairs of recorded machines: by names or addresses ----
 
 "$1/tests/programs/sample-trace" beta beta
 # as_recorded OPTION...: t_max of step delay with the machines of the traces.
@@ -82,7 +82,7 @@ if [ "$(id -u)" = 0 ]; then
     else
         skip 'measures a slow network' "no netem: $(cat tc.err)"
     fi
-    # peers that are none: noise, and one that says nothing and goes
+    # invalid peers: noise, and one that sends nothing and disconnects
     ip netns exec "$here" sh -c 'head -c 1000 /dev/urandom | timeout 5 nc -N 10.71.7.2 7007' > noise 2>&1
     ip netns exec "$here" sh -c ': | timeout 5 nc -N 10.71.7.2 7007' > noise 2>&1
     check 'answers on after noise' \
@@ -94,9 +94,10 @@ else
     skip 'measures another host' 'it takes root'
 fi
 
-# ---- a peer that is slow, or silent ----
+# ---- a slow peer, or a silent one ----
 
-# listens: the other side on this machine ($listener), at a port of its own ($port), its messages in the file said
+# listens: starts the other side on this machine ($listener), at its own port ($port), with its messages in the file
+# said
 listens() {
     port=$(free_port)
     : > said
@@ -105,7 +106,7 @@ listens() {
     wait_for 20 grep -q answering said
 }
 
-# ends_at_once NAME: whether it ends within 10 s when it is interrupted, and so before its peer does
+# ends_at_once NAME: whether it ends within 10 s after an interrupt, and so before its peer does
 ends_at_once() {
     kill "$listener"
     begun=$(date +%s)
@@ -113,7 +114,7 @@ ends_at_once() {
     check_equal "$1" "0 yes" "$? $([ $(($(date +%s) - begun)) -le 10 ] && echo yes)"
 }
 
-# slow_peer BYTES: sends so many bytes, one a second, and then waits to be closed, at most 20 s ($slow)
+# slow_peer BYTES: sends this many bytes, one a second, and then waits to be closed, at most 20 s ($slow)
 slow_peer() {
     python3 - "$port" "$1" > slow.out 2>&1 << 'END' &
 import socket, sys, time
@@ -157,7 +158,7 @@ check_equal 'who has no descriptor left to answer with gives up' 1 $?
 check_equal 'and says so' "dpm: --listen 127.0.0.1:$port: cannot answer any more: Too many open files" \
     "$(tail -n 1 full.err)"
 
-# ---- what is wrong ----
+# ---- errors ----
 
 fails() {
     fails_name=$1 fails_status=$2 fails_pattern=$3
@@ -172,7 +173,7 @@ fails 'nobody listens' 1 'does .dpm calibrate --listen' "$dpm" calibrate --time 
 fails 'no port' 2 'give HOST:PORT' "$dpm" calibrate --time 1ms localhost
 fails 'no such port' 2 'no such port' "$dpm" calibrate --time 1ms 127.0.0.1:99999
 fails 'no such port to listen at' 2 'no such port' "$dpm" calibrate --listen 65536
-# All names are checked first: nobody listens at the first machine, which is not what is said.
+# All names are checked first: no program listens at the first machine, but that is not the reported error.
 long=$(printf 'a%.0s' $(seq 64))
 fails 'one of them no name' 2 'not a host name' "$dpm" calibrate --time 1ms 127.0.0.1:1 "$long:7007"
 fails 'one of them no port' 2 'give HOST:PORT' "$dpm" calibrate --time 1ms 127.0.0.1:1 localhost

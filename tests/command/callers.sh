@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154 # who reads it sets $tests, $dpm and $scratch, and is in $scratch
-# callers.sh: what the tests of program counters share. It builds the program that knows its callers (callers.c) in
+# callers.sh: shared by the tests of program counters. It builds the program that knows its callers (callers.c) in
 # several ways: pie, fixed, no-plt, frames, static.
 
 compile() {
@@ -17,9 +17,9 @@ compile -fPIC -shared -o libcallers.so "$tests/../programs/callers_library.c"
     compile -static -DLIBRARY_IS_PROGRAM=true -o static "$tests/../programs/callers.c" "$tests/../programs/callers_library.c"
 }
 
-# records_in_calls NAME: of each record of NAME.trace that a stream made in one of its calls, by pc-tracer's NAME.log: the
-# stream, the PC, whether that is a library's, and the event; of the call its number, its PC, whether that is a
-# library's, and what was unwound.
+# records_in_calls NAME: for each record of NAME.trace that a stream made in one of its calls, by pc-tracer's NAME.log:
+# the stream, the PC, whether it is in a library, and the event; for the call its number, its PC, whether it is in a
+# library, and the unwinder's result.
 records_in_calls() {
     "$dpm" dump --json "$1.trace" 2> err | jq -r 'select(.pc != null and .tid != null) |
         "\(.tid) \(.time_ns) \(.pc) \(if .library then 1 else 0 end) \(.event)"' > "$1.records"
@@ -35,15 +35,15 @@ records_in_calls() {
             while (at[$1] <= calls[$1] && end[$1, at[$1]] < $2)
                 at[$1]++
             call = at[$1]
-            if (call <= calls[$1] && entry[$1, call] <= $2) # else it was made while stopped between two calls
+            if (call <= calls[$1] && entry[$1, call] <= $2) # otherwise it was made while stopped between two calls
                 print $1, $3, $4, $5, told[$1, call]
         }' "$1.log" "$1.records"
 }
 
-# compare_unwound NAME LEAST: NAME.trace is of processes that pc-tracer has run, with --unwind and NAME.log. Each record
-# that a stream made in a call whose stack was unwound has as its PC the first place in the program that elfutils'
-# unwinder has found there, or says that the way there is not known. The former are 95 of 100, and LEAST; but for
-# STOPPROCESS, which the tracer causes in each call, also in those that begin a program.
+# compare_unwound NAME LEAST: NAME.trace is of processes that ran under pc-tracer, with --unwind and NAME.log. Each
+# record that a stream made in a call whose stack was unwound has as its PC the first address in the program that
+# elfutils' unwinder found there, or says that the PC is unknown. At least 95 of 100, and LEAST, are known; records of
+# calls that begin a program count, too, but not STOPPROCESS, which the tracer causes in each call.
 compare_unwound() {
     records_in_calls "$1" | awk '
         $8 == "-" { next }

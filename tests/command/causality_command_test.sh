@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# causality_command_test.sh BUILD_FOLDER: `dpm causality` on real servers, held to their own logs:
-# nginx in front of two others, whose access log says where it sent each request, while many are
-# open at once; redis with many clients, which counts its commands; a pipeline; and what goes wrong.
+# causality_command_test.sh BUILD_FOLDER: `dpm causality` on real servers, compared with their own logs: nginx in front
+# of two others, whose access log shows where it sent each request, while many are open at once; redis with many
+# clients, which counts its commands; a pipeline; and errors.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -13,7 +13,7 @@ front=$(free_port)
 first=$(free_port)
 second=$(free_port)
 
-# acquire TRACE PID...: takes over these processes; release lets them go.
+# acquire TRACE PID...: acquires these processes; release ends it.
 acquire() {
     trace=$1
     shift
@@ -84,7 +84,7 @@ acquire web.trace $masters $(for master in $masters; do pgrep -P "$master"; done
 check "three web servers are taken over" grep -q '^dpm: metering 7 processes' err
 clients=
 for client in 1 2 3 4 5 6 7 8; do
-    # the same connection for all that one client asks for
+    # one connection for all requests of one client
     for page in $(seq 30); do
         for name in kept/small fresh/small small kept/large fresh/large; do
             echo "url = \"http://127.0.0.1:$front/$name?$page\""
@@ -94,13 +94,13 @@ for client in 1 2 3 4 5 6 7 8; do
     timeout 60 curl -sf -K "urls.$client" &
     clients="$clients $!"
 done
-# many at once, so that each worker makes many connections before it uses them
+# many at once, so that each worker creates many connections before it uses them
 timeout 60 curl -sf -Z --parallel-immediate --parallel-max 100 -o "page#1" \
     "http://127.0.0.1:$front/fresh/small?[1-600]" > /dev/null 2> curl.err &
 clients="$clients $!"
 # shellcheck disable=SC2086 # one word for each
 wait $clients
-# Which worker accepts is the kernel's choice: on with it until both have sent requests on.
+# The kernel chooses which worker accepts: repeat until both have forwarded requests.
 workers() {
     awk '$2 != "-" { print $1 }' front.workers | sort -u | wc -l
 }
@@ -121,8 +121,7 @@ check_equal "it has nothing to complain of" "" "$(cat web.err)"
 logged() {
     grep -cx -e "$1" front.log
 }
-# letters_of NAME: those of the processes that wrote this server's log: its pid is told by its
-# connections.
+# letters_of NAME: those of the processes that wrote this server's log; their connections identify their pids.
 letter_of_port() {
     pid=$("$dpm" dump --json --type accept web.trace |
         jq -r "select(.local == \"127.0.0.1:$1\") | .pid" | sort -u)
@@ -130,7 +129,7 @@ letter_of_port() {
 }
 one=$(letter_of_port "$first")
 two=$(letter_of_port "$second")
-# strings FILTER: how many requests have taken such a way.
+# strings FILTER: how many requests have such a signature.
 strings() {
     jq -r "[.strings[] | select(.string | test(\"$1\")) | .count] | add // 0" web.json
 }
@@ -189,7 +188,7 @@ check_equal "with only the workers named the others are system processes" "$(wc 
     "$(jq '[.strings[] | select(.string | length == 1).count] | add' named.json)"
 check "... and have that role" jq -e '[.processes[] | select(.role == "system")] | length == 2' named.json
 
-# ---- faces ----
+# ---- output ----
 
 check "tables, and two diagrams" "$dpm" causality --strings --slowest 2 --diagram web.svg web.trace
 "$dpm" causality --strings --context 3 --diagram web.dot web.trace > web.txt
@@ -224,7 +223,7 @@ redis-benchmark -p "$port" -n 3000 -c 20 -t set,get -q > bench 2>&1
 redis-cli -p "$port" info commandstats > stats
 release
 "$dpm" causality --json redis.trace > redis.json 2> redis.err
-# Of the statistics is resetstat itself, for a command counts when it is done; the INFO that asks is not. The two
+# The statistics include resetstat itself, since a command counts when it is done, but not the INFO that asks. The two
 # CONFIG GET with which redis-benchmark begins are one message.
 commands=$(awk -F '[:=,]' '/^cmdstat_/ { sum += $3 } /^cmdstat_config.get:/ { sum -= $3 - 1 } END { print sum + 1 }' stats)
 check_equal "redis says what it did" "3000 3000" "$(sed -n 's/^cmdstat_[gs]et:calls=\([0-9]*\),.*/\1/p' stats | xargs)"
@@ -243,7 +242,7 @@ masters=
 "$dpm" causality --json both.trace > both.json
 check_equal "a client that is metered is a requestor" "redis-benchmark requestor - redis-server server A" \
     "$(jq -r '[.processes | sort_by(.name)[] | "\(.name) \(.role) \(.letter // "-")"] | join(" ")' both.json)"
-# (what was under way when it was taken over is of nobody)
+# (requests in flight at the acquisition have no requestor)
 check "... who has made the requests" jq -e '.requests.count > 1000 and .requests.not_metered <= 40 and
     ([.processes[].requests] | add) == .requests.count - .requests.not_metered' both.json
 
@@ -259,9 +258,9 @@ check_equal "... for certain" 1 "$(jq .precision.proved_share pipe.json)"
 "$dpm" causality --server sed,nosuch pipe.trace > out 2> err
 check_equal "a server that is not there is named" "0 dpm: note: --server: no process nosuch in the traces" "$? $(cat err)"
 
-# ---- what goes wrong ----
+# ---- errors ----
 
-# fails NAME STATUS TEXT ARGUMENT...: dpm causality fails like that, in one line.
+# fails NAME STATUS TEXT ARGUMENT...: dpm causality fails with this status and one line.
 fails() {
     what=$1
     status=$2

@@ -1,21 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check_test.sh BUILD_FOLDER: `dpm check` tells the truth: what it says is compared with what
-# `dpm run` does under the same privileges, and in places that are made worse on purpose.
+# check_test.sh BUILD_FOLDER: `dpm check` is right: its report is compared with the result of `dpm run` under the same
+# privileges, and in deliberately restricted environments.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 build=$1
 chmod 755 "$scratch"
 cd "$scratch" || exit 1
 
-# A user who is nobody may not be let into the build folder.
+# The user `nobody` may have no access to the build folder.
 cp "$dpm" "$build/tests/programs/forbid" .
 dpm=$scratch/dpm
 mkdir recordings
 chmod 777 recordings
 
-# metering COMMAND...: whether dpm run meters with the kernel meter when it is run through the command: yes, or no,
-# saying why.
+# metering COMMAND...: whether dpm run, run through the command, uses the kernel meter: yes, or no and why.
 metering() {
     rm -rf recordings/one
     if "$@" timeout 60 "$dpm" run --meter kernel -o recordings/one -- true > out 2> err &&
@@ -28,7 +27,7 @@ metering() {
     fi
 }
 
-# checked COMMAND...: what dpm check says of the kernel meter when run through the command: yes or no; its output is
+# checked COMMAND...: what dpm check, run through the command, reports about the kernel meter: yes or no; its output is
 # in the files check.json and check.txt.
 checked() {
     "$@" timeout 60 "$dpm" check --json > check.json 2> err
@@ -43,7 +42,7 @@ checked() {
     esac
 }
 
-# state_of NAME, advice_of NAME: what the last check says of one thing.
+# state_of NAME, advice_of NAME: from the last check, for one item.
 state_of() {
     jq -r --arg name "$1" '.checks[] | select(.name == $name) | .state' check.json
 }
@@ -52,7 +51,7 @@ advice_of() {
     jq -r --arg name "$1" '.checks[] | select(.name == $name) | .advice' check.json
 }
 
-# agrees NAME EXPECTED COMMAND...: both say what is expected.
+# agrees NAME EXPECTED COMMAND...: both give the expected answer.
 agrees() {
     agrees_name=$1
     agrees_expected=$2
@@ -65,7 +64,7 @@ nobody() {
     setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
-# ---- its face, whoever we are ----
+# ---- its output, as any user ----
 
 checked env > says
 check "the answer is one word: yes or no" grep -qxE 'yes|no' says
@@ -136,7 +135,7 @@ fi
 rm -f dpm
 mv dpm-plain dpm
 
-# ---- in places made worse ----
+# ---- in restricted environments ----
 
 agrees "a filter that refuses bpf()" no ./forbid error
 check_equal "... is found" missing "$(state_of 'bpf()')"
@@ -157,7 +156,7 @@ else
     skip "a PID namespace" "$(cat err)"
 fi
 
-# changed SCRIPT COMMAND...: runs the command where the script has changed what is mounted.
+# changed SCRIPT COMMAND...: runs the command after the script has changed the mounts.
 changed() {
     changed_script=$1
     shift
@@ -172,7 +171,7 @@ if changed "$no_types" true 2> err; then
     check_equal "... is found" missing "$(state_of BTF)"
     check "... and dpm run refers to dpm check" grep -q '^dpm: the kernel meter .* BTF .*(see dpm check)$' err
 
-    # The same kernel, but in its list of types one tracepoint has another name.
+    # The same kernel, but its list of types has another name for one tracepoint.
     sed 's/btf_trace_tcp_sendmsg_locked/btf_trace_tcp_sendmsg_LOCKED/' /sys/kernel/btf/vmlinux \
         > types
     no_hook="mount --bind $scratch/types /sys/kernel/btf/vmlinux"

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# choice_test.sh BUILD_FOLDER: whom `dpm acquire` chooses among two real programs, redis in a cgroup
-# like a container's and iperf3 in one like a service's: by --cgroup, by --unit, and --all, where each
-# has its own figures.
+# choice_test.sh BUILD_FOLDER: which of two real programs `dpm acquire` chooses, redis in a cgroup like a container's
+# and iperf3 in one like a service's: by --cgroup, by --unit, and by --all, with separate figures for each.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -39,8 +38,8 @@ iperf=$!
 check "redis answers" wait_for 10 redis-cli -p $port ping
 check "iperf3 listens" wait_for 10 sh -c "[ -n \"\$(ss -Hlnt 'sport = :$iperf_port')\" ]"
 
-# recorded WHAT OPTION...: load on both programs, and the records of those chosen; afterwards
-# redis-cli and iperf3 have written what they know of it.
+# recorded WHAT OPTION...: loads both programs and records the chosen ones; afterwards redis-cli and iperf3 have written
+# their own counts.
 recorded() {
     trace=$1.trace
     shift
@@ -51,7 +50,7 @@ recorded() {
     redis-benchmark -p $port -n 2000 -c 5 -t set,get -q > bench 2>&1
     wait $client
     redis-cli -p $port info stats > after
-    # the server has let its connections go
+    # the server has closed its connections
     sleep 0.3
     let_go
     "$dpm" dump --json "$trace" > records.json 2> dump.err
@@ -60,8 +59,8 @@ metered_pids() {
     jq -r 'select(.event == "STREAM").pid' records.json | sort -un | xargs
 }
 
-# redis_agrees: bytes received are those of INFO, the last of which is followed by nothing but its
-# reply; the first INFO's own connection, with nothing else on it, came before.
+# redis_agrees: the bytes received are those of INFO. Only the last INFO's own reply follows it; the first INFO came
+# earlier, on a separate connection.
 redis_agrees() {
     grown=$(tr -d '\r' < after | sed -n 's/^total_net_input_bytes://p')
     was=$(tr -d '\r' < before | sed -n 's/^total_net_input_bytes://p')
@@ -74,7 +73,7 @@ redis_agrees() {
         "$(jq -s "[.[] | select(.event == \"SEND\" and .pid == $redis).bytes] | .[:-1] | add" records.json)"
 }
 
-# Of each stream a cookie of 37 bytes comes first.
+# Each stream begins with a cookie of 37 bytes.
 iperf_agrees() {
     check_equal "$1: iperf3 has measured" 2 "$(jq '.end.streams | length' client.json)"
     check_equal "$1: iperf3 has received on each stream what it says" \
@@ -100,7 +99,7 @@ check_equal "both together, the cgroup by its folder" "dpm: metering 2 processes
 redis_agrees "both"
 iperf_agrees "both"
 
-# Another name of a unit is a link to its own, or to one more. What an earlier folder has counts.
+# Another name of a unit is a link to the unit, possibly through one more link. An earlier folder takes precedence.
 under_names() {
     unshare -m sh -c "
         mount -t tmpfs none /usr/local/lib && mkdir -p /usr/local/lib/systemd/system &&

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""complete.py SHELL FILE: what completion makes of command lines, in a real shell on a terminal.
+"""complete.py SHELL FILE: completes command lines in a real shell on a terminal.
 
-FILE is what the shell reads when it starts. Command lines come on standard input; each is typed, a
-key completes its last word to all that is possible, and another one writes the line to us:
+The shell reads FILE when it starts. Command lines come on standard input. The program types each, then a
+key that inserts all completions of its last word, and another key that writes the line to a pipe:
 
     complete.py -- keys --> terminal --> bash or zsh -- the completed line --> pipe
 
-For each, one line of output has what the last word may become, sorted; or that word if nothing was
-offered. As shells differ there, a word is without the / or = behind it and the OPTION= before it.
+For each, one line of output has the completions of the last word, sorted; or that word if there are
+none. Since shells differ there, the / or = after a word and the OPTION= before it are removed.
 """
 import os
 import pty
@@ -42,7 +42,7 @@ bindkey '^Xa' complete-all '^Xs' show-line
 
 
 def start(shell, file, folder, pipe):
-    """Starts the shell on a terminal of its own; returns the process and our side of the terminal."""
+    """Starts the shell on a new terminal; returns the process and our side of the terminal."""
     settings = (BASH if shell == "bash" else ZSH).replace("PIPE", str(pipe)).replace("FILE", file)
     with open(os.path.join(folder, ".zshrc"), "w", encoding="utf-8") as rc:
         rc.write(settings)
@@ -56,7 +56,7 @@ def start(shell, file, folder, pipe):
 
 
 def read_line(selector, terminal, pipe):
-    """The next line from the pipe; what the terminal shows goes by, and is told if no line comes."""
+    """The next line from the pipe. Terminal output is skipped; if no line comes, it is in the error message."""
     line, shown = b"", b""
     while not line.endswith(b"\n"):
         ready = selector.select(TIMEOUT)
@@ -71,7 +71,7 @@ def read_line(selector, terminal, pipe):
 
 
 def offered(line, completed):
-    """The words that have taken the place of the last one, without what shells put around them."""
+    """The words that replaced the last one, without what shells put around them."""
     before, last = line[:line.rfind(" ") + 1], line[line.rfind(" ") + 1:]
     option = last[:last.find("=") + 1]
     if not completed.startswith(before):

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# completion_test.sh BUILD_FOLDER: `dpm completion`, in real shells on a terminal (complete.py): bash
-# alone, bash with the package bash-completion, zsh. All are asked the same:
+# completion_test.sh BUILD_FOLDER: `dpm completion`, in real shells on a terminal (complete.py): bash alone, bash with
+# the package bash-completion, zsh. All get the same cases:
 #
-#   cases     LINE|WORD WORD ...    what its last word becomes, sorted; ... at the end: among others
+#   cases     LINE|WORD WORD ...    completions of its last word, sorted; ... at the end: and others
 here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
-HOME=$scratch # of nobody, who has settings of their own
+HOME=$scratch # without settings of a user
 export HOME
 
 # ---- the command ----
@@ -25,7 +25,7 @@ cannot_print "dpm completion" "$dpm" completion bash
 
 # ---- cases ----
 
-# options: those that the help on standard input has, sorted, on one line.
+# options: those in the help on standard input, sorted, on one line.
 options() {
     sed -n -E 's/^  (-[a-z]), (--[a-z-]+).*/\1\n\2/p; s/^  (--[a-z-]+).*/\1/p' |
         LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//'
@@ -33,13 +33,13 @@ options() {
 
 commands=$("$dpm" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p')
 echo "dpm -|$("$dpm" --help | options)" > cases
-# All commands, and of each all options.
+# All commands, and all options of each.
 for command in $commands; do
     echo "dpm ${command%?}|$command"
     [ "$command" = help ] || echo "dpm $command -|$("$dpm" help "$command" | options)"
 done >> cases
 
-# What runs here, and files: two that run, of which one has a blank in its name.
+# Executables here, and files: two executables, one with a blank in its name.
 mkdir folder
 touch foldable
 for name in sleeper 'two words'; do
@@ -80,7 +80,7 @@ dpm run --wait -- cat folda|foldable
 dpm run -- --fl|--fl
 END
 
-# ---- every shell is asked ----
+# ---- every shell ----
 
 # ask NAME SHELL FILE: puts all cases to the shell that reads this file; the answers stay in `answers`.
 ask() {
@@ -105,7 +105,7 @@ grep -v -e '=fold' -e '--report=' all-cases > cases # bash takes the whole word 
 ask 'bash that does not break words at =' bash bash.rc
 mv all-cases cases
 
-# As installed: bash-completion looks for the script when it is needed first, compinit beforehand.
+# As installed: bash-completion loads the script at its first use, compinit beforehand.
 if [ -e /usr/share/bash-completion/bash_completion ]; then
     mkdir completions
     cp "$build/completion/dpm" completions
@@ -125,9 +125,9 @@ else
     skip 'zsh' 'zsh is not installed'
 fi
 
-# ---- what is offered is accepted ----
+# ---- offered completions are accepted ----
 
-# offered LINE: what the last word becomes in bash, one a line.
+# offered LINE: the completions of its last word in bash, one a line.
 echo ". '$build/completion/dpm'" > bash.rc
 offered() {
     echo "$1" | python3 "$here/complete.py" bash bash.rc | tr ' ' '\n'

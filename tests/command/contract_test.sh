@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# contract_test.sh BUILD_FOLDER: the record contract, on real recordings: another reader sees every
-# record, nothing is lost silently, and no end, however rude, leaves a trace that cannot be read.
+# contract_test.sh BUILD_FOLDER: the record contract, on real recordings: another reader sees every record, nothing is
+# lost silently, and the trace is readable however the recording ends.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
 load=$1/tests/programs/load
 cd "$scratch" || exit 1
 
-# count_ours TRACE, count_others TRACE: records as DPM and as babeltrace2 list them.
+# count_ours TRACE, count_others TRACE: records as listed by DPM and by babeltrace2.
 count_ours() {
     "$dpm" dump "$1" | wc -l
 }
@@ -51,8 +51,8 @@ check_equal "the gaps in the streams' sequences are as many" "$lost" "$(jq -s '
     map(((map(select(.event != "LOST") | .sequence + 1) + map(select(.event == "LOST") | .sequence)) | max)
         - (map(select(.event != "LOST")) | length)) | add' lost.json)"
 
-# tells COMMAND [SOUGHT]: this command on that trace says in one line of its errors how many records were lost,
-# and so does its output: once for each line that this expression finds in it.
+# tells COMMAND [SOUGHT]: this command on that trace reports the number of lost records in one line of standard error,
+# and in its output: once for each line that matches this expression.
 tells() {
     # shellcheck disable=SC2086 # a command and its options
     "$dpm" $1 lost.trace > told 2> told.err
@@ -85,7 +85,7 @@ tells "repair"
 check "the other reader says so, too" sh -c \
     "babeltrace2 lost.trace 2>&1 > out3 | grep -q discarded"
 
-# ---- a flood of messages crowds out no identity ----
+# ---- a flood of messages displaces no identity ----
 
 "$dpm" run -o flood.trace --ring 4K -- sh -c "
     kill -STOP \$PPID
@@ -95,7 +95,7 @@ check "the other reader says so, too" sh -c \
 check "messages flood their ring" jq -e -s '.[-1].lost > 10000' flood.json
 check_equal "no control record is lost" 0 \
     "$(jq -s '[.[] | select(.event == "LOST" and .ring == 0) | .count] | add // 0' flood.json)"
-# A shell, ten programs and their children (more, where a sanitizer looks at each with one of its own).
+# A shell, ten programs and their children (more, if a sanitizer checks each with another process).
 check "... every process is told of, with its image and end" jq -e -s '
     def count(f): [.[] | select(f)] | length;
     (map(select(.event == "STREAM").stream) | unique | length) as $streams |
@@ -119,7 +119,7 @@ while [ "$killed" -lt "$kills" ]; do
     "$dpm" run -o killed.trace -- "$load" 10000000 200 > out 2> err &
     pid=$!
     wait_for 20 test -s killed.trace/data
-    sleep "$((killed % 3 / 2 * 2)).$((killed % 10))" # one of three lives for more than a second
+    sleep "$((killed % 3 / 2 * 2)).$((killed % 10))" # one in three lives for more than a second
     child=$(pgrep -P $pid)
     programs_of $pid >> held
     kill -KILL $pid "$child"

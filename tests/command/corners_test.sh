@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# corners_test.sh BUILD_FOLDER: what programs rarely do and a meter easily gets wrong (corners.c).
+# corners_test.sh BUILD_FOLDER: rare operations that a meter easily gets wrong (corners.c).
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -48,7 +48,7 @@ check_equal "no RECEIVE is earlier than its SEND, however quick the receiver" "2
         .time_ns - $sent[$there[.path | tostring]]] |
     "\(length) \(map(select(. < 0)) | length)"' spin.json)"
 
-# A process that is alive at the end, and one whose end no flag asks for, have their CPU time, too.
+# A process that is alive at the end also has its CPU time, and so has one whose end is not metered.
 "$dpm" run -o busy.trace -- sh -c 'timeout 20 sh -c "while :; do :; done" & sleep 1.5' 2> busy.err
 pid=$(sed -n 's/.*still running.* sh\[\([0-9]*\)\].*/\1/p' busy.err)
 kill "$pid"

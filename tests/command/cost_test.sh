@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# cost_test.sh BUILD_FOLDER: what a recording says that its hooks cost, held to what the kernel has counted over all of it.
-# The load comes in bursts, which the moments in which dpm looks must speak for.
+# cost_test.sh BUILD_FOLDER: the reported overhead of the hooks, compared with the kernel's own count over the whole
+# recording. The load comes in bursts, which dpm's samples must represent.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 load=$1/tests/programs/load
@@ -10,7 +10,7 @@ counting=$1/bench/bpf-stats
 need_meter
 cd "$scratch" || exit 1
 
-# kernel_says RECORDS: ns for each record, of the programs in the listing that the recording held.
+# kernel_says RECORDS: ns for each record, for the programs in the listing that the recording held.
 kernel_says() {
     jq --rawfile held held --argjson records "$1" '
         ($held | split("\n")) as $held |
@@ -18,7 +18,7 @@ kernel_says() {
         add / $records | floor' listing
 }
 
-# record LEAST: bursts with pauses between of LEAST to LEAST + 19 hundredths of a second, in no step with the moments.
+# record LEAST: bursts with pauses of LEAST to LEAST + 19 hundredths of a second, out of step with the samples.
 record() {
     rm -rf cost.trace
     "$counting" "$dpm" run -o cost.trace -- sh -c "
@@ -36,7 +36,7 @@ record() {
 pauses=10
 ! long_ones || pauses='10 20'
 for least in $pauses; do
-    # of moments that have seen too little nothing is said, which may happen but not each time
+    # if the samples saw too little there is no figure, which may happen, but not every time
     for try in 1 2 3 4; do
         record $least
         [ "$said" = null ] || break

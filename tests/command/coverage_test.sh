@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# coverage_test.sh BUILD_FOLDER: every way to send and to receive (coverage.c) is recorded as the
-# program itself logged it: as many messages, each of as many bytes, in the same order on each
-# socket; and the bytes of each direction lie side by side, without a gap.
+# coverage_test.sh BUILD_FOLDER: every way to send and to receive (coverage.c) is recorded as in the program's own log:
+# the same messages, with the same bytes, in the same order on each socket; and the bytes of each direction are
+# contiguous.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
-by=${DPM_COVERED_BY:-kernel} # which meter
+by=${DPM_COVERED_BY:-kernel} # the meter
 [ "$by" != kernel ] || need_meter
 program=$1/tests/programs/coverage-program
 cd "$scratch" || exit 1
 
-# What the trace says, in the words of the log; pieces of a call are one message.
+# The trace in the words of the log; the pieces of a call are one message.
 cat > records.jq << 'END'
 (map(select(.event == "PATH")) | map({(.path | tostring): .inode}) | add // {}) as $inode |
 (map(select(.event == "TERMINATION"))) as $ends |
@@ -31,7 +31,7 @@ reduce .[] as $record ([];
 "FAILED_RECEIVE \([$ends[].failed_receives] | add)"
 END
 
-# Seams where a direction's ranges do not meet: none, but where an urgent byte was skipped.
+# Seams where a direction's ranges do not meet: none, except where an urgent byte was skipped.
 cat > seams.jq << 'END'
 (map(select(.event == "PATH")) |
     map({(.path | tostring): {SEND: .start_out, RECEIVE: .start_in}}) | add // {}) as $start |
@@ -44,8 +44,8 @@ reduce .[] as $range ([0, []];
     else [$range[0] + $range[1], .[1] + [$range[0] - .[0]]] end) | .[1][]
 END
 
-# Receives on sockets that keep messages apart that do not lead to the send of the same rank: to it alone, exactly
-# and with its number, if $exact.
+# Receives on sockets with message boundaries that do not lead to the send of the same rank: to it alone, and if $exact,
+# exactly and with its number.
 cat > ranks.jq << 'END'
 def name: "\(.stream) \(.sequence)";
 def keeps_messages: .kind == "udp" or .kind == "unix-datagram" or .kind == "unix-seqpacket";
@@ -59,10 +59,10 @@ select(all($edges[]; .send.key != $rank) or
 "path \(.path), offset \(.offset), \(.bytes) bytes: \(.edges)"
 END
 
-# compare: whether NAME.log and NAME.json tell the same.
+# compare: whether NAME.log and NAME.json agree.
 compare() {
     jq -r -s -f records.jq "$1.json" > "$1.records" || return
-    # how many unseen bytes is told; in how many records is not
+    # the number of unseen bytes is known, but not in how many records
     for side in log records; do
         {
             grep -E '^(SEND|RECEIVE|END) ' "$1.$side" | sort -s -k1,2
@@ -78,8 +78,8 @@ compare() {
     diff "$1.log.sorted" "$1.records.sorted"
 }
 
-# What the ptrace meter sees another way, or not at all: io_uring, and splices out of UNIX sockets, of which it tells more
-# than the log of what a hook can see.
+# What the ptrace meter records differently, or not at all: io_uring, and splices out of UNIX sockets, where it records
+# more than the log expects of a hook.
 seen_otherwise() {
     [ "$by" = ptrace ] || return
     case $1-$2 in
@@ -88,7 +88,7 @@ seen_otherwise() {
     return 1
 }
 
-# record NAMES KIND: goes these ways metered; $name.json has the records. False: it could not.
+# record NAMES KIND: runs these ways metered; $name.json has the records. False if it failed.
 record() {
     name=$1-$2
     "$dpm" run --meter "$by" -o "$name.trace" --wait -- "$program" "$1" "$2" "$name.log" > "$name.out" 2> "$name.err"
@@ -104,19 +104,19 @@ record() {
     "$dpm" dump --json "$name.trace" > "$name.json"
 }
 
-# way NAMES KIND: goes these ways metered and compares.
+# way NAMES KIND: runs these ways metered and compares.
 way() {
     ! seen_otherwise "$1" "$2" || return 0
     record "$1" "$2" || return 0
     check "$1, $2: the records are what the program did" compare "$name"
     case $by-$1-$2 in
-    ptrace-urgent-* | ptrace-pipe-packets-*) return ;; # positions behind are in doubt, and say so
+    ptrace-urgent-* | ptrace-pipe-packets-*) return ;; # later positions are marked doubtful
     kernel-urgent-unix) return ;; # they are too low by the bytes skipped (below)
     esac
     case $2 in
     udp* | datagram | seqpacket)
-        # of threads of a ring, and of calls that ptrace sees, the order is not always certain; what UDP_SEGMENT cuts
-        # has the same numbers again
+        # the order is uncertain for threads of a ring, and for calls that ptrace sees; datagrams of one UDP_SEGMENT
+        # send have repeated numbers
         case $by-$1-$2 in
         ptrace-* | kernel-uring-* | kernel-*udp-segments-udp) exact=false ;;
         *) exact=true ;;
@@ -156,8 +156,8 @@ for name in short-many splice-last abstract urgent urgent-in-line; do
     way "$name" unix
 done
 
-# Sockets that keep messages apart: of each kind many ways in one run. Several messages of one call, or one of several,
-# the ptrace meter tells otherwise (below).
+# Sockets with message boundaries: many ways of each kind in one run. Several messages of one call, or one of several
+# calls, differ with the ptrace meter (below).
 everywhere=calls,would-block,message-empty,message-peek,message-cut,message-splice,message-splice-out
 rings=uring-plain,uring-poll,uring-async,uring-sqpoll
 for kind in udp udp6; do
@@ -195,8 +195,7 @@ if record other-sockets unix; then
         "$(jq -s '[.[] | select(.event == "BLOCK" and .system_call == 45)] | length' other-sockets-unix.json)"
 fi
 
-# sends NAMES KIND PATTERN: the bytes of each SEND on paths of these kinds, as recorded, and how many edges there are
-# that are called exact.
+# sends NAMES KIND PATTERN: the bytes of each SEND on paths of these kinds, as recorded, and the number of exact edges.
 sends() {
     "$dpm" dump --json --matched "$1-$2.trace" 2> matched.err | jq -r -s --arg kinds "$3" '
         [.[] | select(.event == "SEND" or .event == "RECEIVE") | select(.kind | test($kinds))] |
@@ -217,15 +216,15 @@ if [ "$by" = ptrace ]; then
     finish
 fi
 
-# What is more to be seen of some of them.
+# Further checks of some of them.
 check_equal "a NUL inside an abstract name is shown as @" "@dpm@tail" "$(jq -r 'select(.event ==
     "PATH" and .unix_name != "") | .unix_name' abstract-unix.json | sed 's/[0-9]//g' | sort -u)"
 check_equal "a splice that waits has its RECEIVECALL, one that does not says so" "2 4" "$(jq -r -s '
     map(select(.event == "RECEIVECALL" and .pid != null)) as $waits |
     "\([$waits[] | select(.bytes == 0)] | length) \([.[] | select(.event == "RECEIVE" and
     .call_implied and (.bytes == 100 or .bytes == 30))] | length)"' splice-out-tcp.json)"
-# waits NAME: those of the first process, as it logged them, are what its records say: a RECEIVECALL without a
-# path, and the BLOCKs of calls that it made.
+# waits NAME: the records of the first process have the waits that it logged: a RECEIVECALL without a path, and the
+# BLOCKs of its calls.
 waits() {
     calls=$(sed -n 's/^BLOCK //p' "$1.log" | sort -u | paste -sd , -)
     jq -r -s --argjson calls "[$calls]" 'map(select(.event == "STREAM"))[0].stream as $stream |

@@ -1,18 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# dump_test.sh BUILD_FOLDER: `dpm dump`: what its lines say, which it chooses, and what it refuses,
-# on the traces of sample_trace.c.
+# dump_test.sh BUILD_FOLDER: `dpm dump`: its lines, its selections, and its errors, on the traces of sample_trace.c.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 
 hostile_name=$(printf 'q"\\\033\nz\303\266\377{}[],:'\''')
 
-# lines TYPE: the lines of this type, without their time, single blanks between the columns.
+# lines TYPE: the lines of this type, without their time, with single blanks between the columns.
 lines() {
     "$dpm" dump --type "$1" alpha 2> err | sed 's/^.\{26\} *//' | squeeze
 }
 
-# ---- text: time, process, stream, type, what it says ----
+# ---- text: time, process, stream, type, details ----
 
 runs "a trace is listed" "$dpm" dump alpha
 says "... and its losses are told" 'dpm: alpha: 3 records were lost'
@@ -104,7 +103,7 @@ check_equal "PATH, as it was known at that time" \
 
 # ---- JSON ----
 
-# object NAME FILTER EXPECTED: the only record of which the filter is true is this object.
+# object NAME FILTER EXPECTED: the only record for which the filter is true is this object.
 object() {
     check_equal "JSON: $1" "$(printf '%s' "$3" | jq -Sc .)" "$(jq -Sc "select($2)" alpha.json)"
 }
@@ -210,8 +209,8 @@ check_equal "JSON: the gaps in the sequences are what was lost and removed" '[2,
 
 # ---- choosing ----
 
-# chooses PREDICATE OPTION...: these options choose those records of which the predicate of jq is
-# true, some but not all, in text as in JSON.
+# chooses PREDICATE OPTION...: these options choose the records for which jq's predicate is true, some but not all, in
+# text as in JSON.
 chooses() {
     predicate=$1
     shift
@@ -294,8 +293,8 @@ check_equal "... and is not said to be nowhere" 'dpm: alpha: 3 records were lost
 runs "half of a name is none" "$dpm" dump --process clien --process clients alpha
 check_equal "... and chooses nothing" "" "$(cat out)"
 
-# every COUNT OPTION...: these options choose that many records of alpha and beta, all of the machine
-# beta unless it is 0.
+# every COUNT OPTION...: these options choose this many records of alpha and beta, all from the machine beta unless it
+# is 0.
 every() {
     wanted=$1
     shift
@@ -353,7 +352,7 @@ check_equal "each record is as in its own trace" \
 
 # ---- program counters ----
 
-# places TRACE: where the messages of named were sent from, as the lines say.
+# places TRACE: where the messages of named were sent from, according to the lines.
 places() {
     "$dpm" dump --type send "$@" 2> err | grep named | sed 's/.*offset 0//; s/^$/nowhere/'
 }
@@ -374,7 +373,7 @@ check_equal "JSON has them as keys" '{"pc":4194868,"procedure":"swallow","proced
 {"pc":null,"procedure":null,"procedure_offset":null,"module":null}' \
     "$("$dpm" dump --json --type send gamma | jq -c '{pc, procedure, procedure_offset, "module": .["module"]}')"
 
-# ---- traces that are not whole ----
+# ---- incomplete traces ----
 
 copy cut
 cut_end cut
@@ -383,8 +382,8 @@ check_equal "... all but END" 79 "$(wc -l < out)"
 check "... and is said to be cut" grep -q '^dpm: cut was cut: its last records are missing' err
 truncate -s -100 cut/control
 runs "so can one with an unfinished packet" "$dpm" dump cut
-# alpha flushes before alpha_others: the 14 PATHs from then on, and what is told after the last
-# message, are one packet of control.
+# alpha flushes before alpha_others: the 14 PATHs from then on, and the records after the last message, are one packet
+# of control.
 check_equal "... whose records are left out" $((80 - 1 - 16 - 8)) "$(wc -l < out)"
 copy short
 cut_data short

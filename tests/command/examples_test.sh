@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# examples_test.sh BUILD_FOLDER: the small examples, pipeline and timer-server, do what they say, and
-# DPM sees it.
+# examples_test.sh BUILD_FOLDER: the small examples, pipeline and timer-server, work as described, and DPM records it.
 . "$(dirname "$0")/tap.sh"
 # shellcheck source=tests/command/meter.sh
 . "$(dirname "$0")/meter.sh"
@@ -64,7 +63,7 @@ fi
 "$dpm" run -o server.trace -- "$server" 50 > out 2> err
 check_equal "DPM counts the timer server's messages" "timer-client timer-server 50 800
 timer-server timer-client 50 800" "$(between server.trace)"
-# its client's 10 ms of work stand beside the server's 10 ms, so that two processors are worth having
+# its client's 10 ms of work run in parallel with the server's 10 ms, so a second processor helps
 "$dpm" run -o works.trace -- "$server" 20 10000 0 1000 0 10000 > out 2> err
 check "the timer server's client works at the same time" sh -c \
     "'$dpm' parallelism --json works.trace | jq -e '.rows[0].P > 1.5 and .rows[0].P < 2.1'"
@@ -74,7 +73,7 @@ gzip consumer $(sed -n 's/^bytes *//p' out)" "$(between pipe.trace | awk '{ prin
 check "and that those before the slow consumer wait for room" sh -c "'$dpm' stats --json pipe.trace | jq -e '
     [.processes[] | select(.sender_blocked_ns.max > 10000000) | .name] | unique == [\"generator\", \"gzip\"]'"
 
-# ---- the studies: that they run; what they find in one run proves nothing ----
+# ---- the studies: only that they run; the results of one run prove nothing ----
 
 if only_kernel "a study" "its stops are most of what would be studied"; then
     SIZES="4 8" SERVERS=4 RUNS=1 sh "$studies/tsp.sh" "$1" > study 2> err

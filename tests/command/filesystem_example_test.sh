@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# filesystem_example_test.sh BUILD_FOLDER: the file system example keeps what is written to it, counts
-# its messages right and the same in every run, and DPM counts the same.
+# filesystem_example_test.sh BUILD_FOLDER: the file system example keeps the written data, its message counts are right
+# and the same in every run, and DPM's counts are the same.
 #
-# DPM_SEED sets the seed of the options that are tried (default: the clock).
+# DPM_SEED sets the seed of the options to test (default: the clock).
 . "$(dirname "$0")/tap.sh"
 # shellcheck source=tests/command/meter.sh
 . "$(dirname "$0")/meter.sh"
@@ -22,14 +22,13 @@ number() {
     awk -v word="$1" -v field="$2" '$1 == word { print $field }' out
 }
 
-# counts: of `out`, all that must be the same in every run.
+# counts: the lines of `out` that must be the same in every run.
 counts() {
     grep -E '^(requests|verified|cache|sent|next)' out
 }
 
-# adds_up: what was sent because of something is all that was sent; each server sends as many
-# messages as it receives, but for those it sends at its start and end, which the directory manager
-# does (and has an answer).
+# adds_up: the sends by cause add up to all sends. Each server sends as many messages as it receives, except those at
+# its start and end, which the directory manager sends (and gets answers to).
 adds_up() {
     awk '
         $1 == "sent" { sent[$2, $3] += $4; out_of[$2] += $4; into[$3] += $4 }
@@ -46,7 +45,7 @@ adds_up() {
         }' out
 }
 
-# ---- any options: all is read as it was written, and adds up ----
+# ---- any options: data is read as it was written, and counts add up ----
 
 # pick LEAST LARGEST: sets `picked`, from the seed (Park and Miller 1988).
 state=$((seed % 2147483646 + 1))
@@ -73,7 +72,7 @@ random_options() {
     esac
 }
 
-# try_options: nothing, or what is wrong with a run.
+# try_options: prints the error of a run, or nothing.
 try_options() {
     # shellcheck disable=SC2086 # the words are options
     run $options || {
@@ -101,10 +100,10 @@ check_equal "25 runs with random options: records are right, counts add up" "" "
 
 # ---- sequential users: every count follows from the options ----
 
-# A round writes F blocks of a file and reads them. Of the blocks written, as many stay in memory until
-# the file is closed as may be dirty; every other one costs one of the writes a disk access. Each
-# block read costs one. The disk is asked for the blocks twice, and for the indirect block and the
-# descriptor; once for the directory's block and descriptor, in which 32 files have room.
+# A round writes F blocks of a file and reads them. As many written blocks as may be dirty stay in memory until the file
+# is closed; every other one costs one of the writes a disk access. Each block read costs one. The disk is asked for the
+# blocks twice, and for the indirect block and the descriptor; once for the directory's block and descriptor, which has
+# entries for 32 files.
 expect_sequential() {
     clients=$1 blocks=$2 buffers=$3 dirty=$4 rounds=$5
     run --kind sequential --clients "$clients" --file-blocks "$blocks" --buffers "$buffers" \
@@ -159,7 +158,7 @@ check "each message costs the CPU time asked for" awk '
         exit bad || received["buffer-manager"] == 0
     }' out
 
-# ---- what goes wrong ----
+# ---- errors ----
 
 # start OPTION...: a long run; sets `launcher`.
 start() {
@@ -168,7 +167,7 @@ start() {
     wait_for 10 pgrep -P $launcher -x user-process
 }
 
-# none_left: no child of the launcher lives on.
+# none_left: no child of the launcher is alive.
 none_left() {
     for process in $children; do
         ! grep -q "^State:[[:blank:]]*[^Z]" "/proc/$process/status" 2> /dev/null || return 1
@@ -199,7 +198,7 @@ wait $launcher 2> /dev/null
 wait_for 5 none_left
 check "killed, it leaves no process" none_left
 
-# Files of 4 blocks have no indirect blocks, so nothing but data lies behind the descriptors.
+# Files of 4 blocks have no indirect blocks, so only data follow the descriptors.
 start --kind sequential --file-blocks 4 --buffers 1 --cost-disk 0 --disk disk
 while kill -0 $launcher 2> /dev/null && [ "$(wc -c < disk)" -lt 20000000 ]; do
     dd if=/dev/zero of=disk bs=2048 seek=4097 count=2000 conv=notrunc 2> /dev/null
@@ -219,7 +218,7 @@ check "a core that is not there" grep -q '^filesystem: buffer-manager on core 10
 timeout 20 "$programs/buffer-manager" > out 2> err
 check_equal "a server started by hand" 2 $?
 
-# ---- DPM counts the same ----
+# ---- DPM's counts are the same ----
 
 # counted_by_dpm: messages and bytes between each two programs, as lines of the example.
 counted_by_dpm() {
@@ -230,8 +229,8 @@ counted_by_dpm() {
         [.[0].from, .[0].to, (map(.messages) | add), (map(.bytes) | add)] | join(" ")' | sort
 }
 
-# followed_in_trace: from events and matched messages alone: what each server received last before it sent.
-# An end of a connection is received from nobody.
+# followed_in_trace: from events and matched messages alone: what each server received last before it sent. The end of a
+# connection has no sender.
 followed_in_trace() {
     "$dpm" dump --matched --json --type send,receive fs.trace | jq -r '
         if .event == "RECEIVE" then
@@ -245,7 +244,7 @@ followed_in_trace() {
         END { for (row in count) print row, count[row] }' events events | sort
 }
 
-# followed_by_causality: the same of the servers, as `dpm causality --last` counts it.
+# followed_by_causality: the same for the servers, as counted by `dpm causality --last`.
 servers='disk-interface,buffer-manager,directory-mgr,request-interp'
 followed_by_causality() {
     "$dpm" causality --json --last --each-send --by-program --server $servers fs.trace | jq -r '

@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# first_sends_test.sh BUILD_FOLDER: two threads send at once through sockets that nobody has used before: which of them
-# was first is not known when one of both has ended, and the records say so.
+# first_sends_test.sh BUILD_FOLDER: two threads send at once through sockets that were never used before: which of them
+# was first is unknown when one of the two has ended, and the records say so.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
 cd "$scratch" || exit 1
 
-# By the two SENDs of each path: how many pairs overlapped, and how many of these say that another one was in progress. (The
-# hook of one may be late by an interrupt: then neither can say so; of few that overlap that may be some.)
+# From the two SENDs of each path: how many pairs overlapped, and how many of these are marked concurrent. (An interrupt
+# may delay the hook of one: then neither is marked; with few overlaps that may be several.)
 cat > overlaps.jq << 'END'
 map(select(.event == "SEND")) | group_by(.path) | map(select(length == 2) | sort_by(.time_ns) |
     select(.[1].time_ns - .[1].span_ns < .[0].time_ns - 1000)) |
     "\(length) \(map(select(all(.concurrent == true))) | length)"
 END
-# Of what is received: edges that lead to the other one for certain, and messages of which none leads to the right one.
+# For the received messages: exact edges that lead to the other thread, and messages without any edge to the right one.
 cat > wrong.jq << 'END'
 [inputs | select((.event == "SEND" or .event == "RECEIVE") and .bytes > 0)] as $events |
 ([$events[] | select(.event == "SEND") | {key: (.stream | tostring), value: .bytes}] | from_entries) as $size_of |

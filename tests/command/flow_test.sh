@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# flow_test.sh BUILD_FOLDER: sockets taken over while messages flow through them without pause: what is
-# sent and what is received count from the same place, and no byte is told twice.
+# flow_test.sh BUILD_FOLDER: sockets acquired while messages flow through them without pause: sends and receives count
+# from the same position, and no byte is recorded twice.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
 flow=$1/tests/programs/flow
 cd "$scratch" || exit 1
 
-# Everything that the processes still send when they are metered is received before they end. So the
-# last byte or message of each path must have the same place at both its ends; no place may be left
-# out; and no path may be told twice, as if it had ended in between. Of a pipe what is sent at first may say that
-# its place may be wrong ("older"): then what comes behind it need not begin where it ends.
+# Everything that the processes send while they are metered is received before they end. So the last byte or message of
+# each path must have the same position at both ends; no position may be missing; and no path may be recorded twice, as
+# if it had ended in between. On a pipe, the first sends may be marked as having a doubtful position ("older"): then
+# later ones need not begin where they end.
 examine() {
     "$dpm" dump --json flow.trace 2> /dev/null | jq -r '
         if .event == "PATH" then [.event, .path, .cookie, .peer]
@@ -42,8 +42,7 @@ examine() {
         }' | head -n 5
 }
 
-# Of a TCP connection all bytes have a number of their own: no two pieces of sends may overlap, nor two
-# of receives.
+# On a TCP connection every byte is numbered: no two pieces of sends may overlap, nor two of receives.
 examine_tcp() {
     "$dpm" dump --json flow.trace 2> /dev/null | jq -r '
         select((.event == "SEND" or .event == "RECEIVE") and .bytes > 0) | [.event, .path, .offset, .bytes] | @tsv' |
@@ -62,7 +61,7 @@ examine_tcp() {
             END { if (pieces < 100) print "only " pieces " pieces" }' | head -n 5
 }
 
-# all_send COUNT: whether so many children of $pid are there.
+# all_send COUNT: whether $pid has this many children.
 all_send() {
     [ "$(pgrep -c -P "$pid")" = "$1" ]
 }
@@ -118,7 +117,7 @@ done
 seconds=0.7
 try tcp-slow 4 1 0
 try pipe-slow 1 1 0
-seconds=0.1 # of very many messages
+seconds=0.1 # with very many messages
 try pipe 1 3 100
 try pipe-large 1 1 0
 # without pause

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# generate_account.py RECORDS: plays the generated traces again from their records (`dpm dump --json`)
-# and prints what happened in them; stops at the first record that cannot be right.
+# generate_account.py RECORDS: replays the generated traces from their records (`dpm dump --json`) and prints an
+# account of them; stops at the first record that cannot be right.
 #
 #      end  STREAM .. PATH, CREATEPATH .. SEND, RECEIVE .. DESTROYPATH      of one stream, in order
 #      path client's SEND --> server's RECEIVEs --> server's SEND --> client's RECEIVEs --> ...
 #
-# Times are taken from the beginning of each trace: the two begin together, whatever their clocks say.
+# Times are relative to the beginning of each trace: the two begin together, whatever their clocks show.
 import json
 import sys
 
@@ -22,7 +22,7 @@ class End:
         else:
             near, far = (machine, record["cookie"]), (machine, record["peer"])
         self.name, self.other = (near, far), (far, near)
-        self.stream = None  # who uses it: one stream from its CREATEPATH on
+        self.stream = None  # its user: one stream from its CREATEPATH on
         self.calls = 0  # sends and receives
         self.received_at = None
         self.sent, self.received, self.pieces = [], 0, 0
@@ -109,7 +109,7 @@ def main():
         machine = record["machine"]
         begun = account.begun.setdefault(machine, record["time_ns"])
         timed.append((record["time_ns"] - begun, record))
-    timed.sort(key=lambda row: row[0])  # the order of equal times stays
+    timed.sort(key=lambda row: row[0])  # stable for equal times
     for time, record in timed:
         try:
             account.take(time, record)

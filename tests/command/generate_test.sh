@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# generate_test.sh BUILD_FOLDER: the standard trace that benchmarks read (bench/generate.c): what it
-# says is in it, what `dpm` and another reader find in it, and what it is meant to be.
+# generate_test.sh BUILD_FOLDER: the standard trace that benchmarks read (bench/generate.c): its own account, the counts
+# of `dpm` and of another reader, and its intended properties.
 . "$(dirname "$0")/tap.sh"
 
 dpm=$1/dpm
@@ -16,19 +16,19 @@ TZ=UTC
 export TZ
 cd "$scratch" || exit 1
 
-# fact NAME: of what the account found.
+# fact NAME: a value from the account.
 fact() {
     jq ".$1" facts.json
 }
 
-# ---- what it says is in it, and what is in it ----
+# ---- its own account, and the actual contents ----
 
-# same NAME GENERATED COUNTED: what the two filters find in sums.json and stats.json is the same.
+# same NAME GENERATED COUNTED: the two filters give the same for sums.json and stats.json.
 same() {
     check_equal "$1" "$(jq -Sc "$2" sums.json)" "$(jq -Sc "$3" stats.json)"
 }
 
-# holds NAME OPTION...: what is generated with these options is what `dpm stats` finds.
+# holds NAME OPTION...: `dpm stats` agrees with a trace generated with these options.
 holds() {
     about=$1
     shift
@@ -41,7 +41,7 @@ holds() {
     found "$about"
 }
 
-# found ABOUT: what stats.json says is what sums.json says.
+# found ABOUT: stats.json agrees with sums.json.
 found() {
     about=$1
     same "$about: events" .events .trace.events
@@ -64,7 +64,7 @@ holds "the standard" --records 60000 --seed "$seed"
 check_equal "two machines, nothing lost, complete" '[["alpha","beta"],0,true]' \
     "$(jq -c '.trace | [.machines, .lost, .complete]' stats.json)"
 
-# ---- what the standard trace is meant to be: of the one above ----
+# ---- intended properties of the standard trace: the one above ----
 
 "$dpm" dump --json alpha beta > records.json
 check "every record can be right" sh -c "python3 '$account' records.json > facts.json"
@@ -100,7 +100,7 @@ fi
 
 # ---- the seed ----
 
-# digest SEED: of all records that it makes.
+# digest SEED: of all records generated with it.
 digest() {
     rm -rf alpha beta
     "$generate" --records 10000 --paths 20 --seed "$1" alpha beta > said
@@ -113,7 +113,7 @@ check_equal "it says how many" "$("$dpm" dump alpha beta | wc -l) records" "$(ca
 
 # ---- wrong usage ----
 
-# refuses NAME STATUS PATTERN OPTION...: one line that matches is said.
+# refuses NAME STATUS PATTERN OPTION...: prints one line that matches.
 refuses() {
     tap_name=$1
     wanted="$2 1 1"
@@ -132,7 +132,7 @@ refuses "one trace" 2 '^usage: generate' a
 refuses "a trace that exists" 1 'alpha: cannot be created: File exists' alpha c
 refuses "the same trace twice" 1 'twice: cannot be created: File exists' twice twice
 
-# ---- of large traces what is counted is told ----
+# ---- for large traces the counts are reported ----
 
 if long_ones && ! ldd "$dpm" | grep -q libasan; then # which is slow
     rm -rf alpha beta
@@ -153,9 +153,9 @@ if long_ones && ! ldd "$dpm" | grep -q libasan; then # which is slow
     rm -rf gamma
 fi
 
-# ---- memory: 48 MiB, 512 bytes for each end of a path that lives, 1 KiB for each process ----
+# ---- memory: 48 MiB, 512 bytes for each end of an open path, 1 KiB for each live process ----
 
-# memory OPTION...: KiB that dpm stats takes.
+# memory OPTION...: KiB used by dpm stats.
 memory() {
     "$measure" measured "$dpm" stats "$@" --json alpha beta > much.json
     awk '{ print $2 }' measured
@@ -181,7 +181,7 @@ else
         done
     done
     long_ones || finish
-    # what lives takes so much of each
+    # each live one uses this much
     rm -rf alpha beta
     "$generate" --records 4000000 --paths 20000 --seed "$seed" alpha beta > /dev/null
     for option in --waits --quick; do
@@ -194,7 +194,7 @@ else
         used=$(memory $option)
         check "of 10,000 processes that live, $option: $used KiB" test "$used" -le $((48 * 1024 + 2000 / 2 + 10000))
     done
-    # what has ended takes none: of half a million processes ten live at a time
+    # what has ended uses none: of half a million processes ten live at a time
     "$short_lived" short 500000 10
     for command in stats dump "dump --matched" causality; do
         # shellcheck disable=SC2086 # words

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# help_test.sh BUILD_FOLDER: what dpm says about itself, and that its manual pages say the same.
-# (manual_test.sh compares the lists of options.)
+# help_test.sh BUILD_FOLDER: dpm's help, and that the manual pages agree with it. (manual_test.sh compares the lists of
+# options.)
 here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 pages=$here/../../man
 commands='run acquire report dump stats parallelism path causality graph repair check calibrate completion'
 
-# ---- the front door ----
+# ---- the main help ----
 
 runs "dpm help" "$dpm" help
 cp out help
@@ -48,12 +48,12 @@ options_of_synopsis() {
         echo --help; } | sort
 }
 
-# description_of_page COMMAND: what its manual page says after the name
+# description_of_page COMMAND: the description after the name in its manual page
 description_of_page() {
     sed -n 's/^\.Nd //p' "$pages/dpm-$1.1"
 }
 
-# wrong_help COMMAND: what --help and the manual pages say otherwise, or not.
+# wrong_help COMMAND: differences between --help and the manual pages.
 wrong_help() {
     "$dpm" help "$1" > help 2> err || echo "dpm help $1 fails: $(cat err)"
     [ "$(sed -n 1p help)" = "dpm $1: $(description_of_page "$1")" ] || echo "it begins otherwise than the manual page"
@@ -63,7 +63,7 @@ wrong_help() {
     grep -qx ".It Cm $1" "$pages/dpm.1" || echo "dpm(1) has it not"
 }
 
-# unknown_options COMMAND: those of its help that it does not take.
+# unknown_options COMMAND: options in its help that it does not accept.
 unknown_options() {
     for option in $(options_of_help "$1"); do
         # one for the option to take, and one that ends the command before it does anything

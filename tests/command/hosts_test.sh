@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# hosts_test.sh BUILD_FOLDER: two hosts (network namespaces), each recorded by itself, the clock of one
-# shifted by hours: what was received is tied to what was sent as if there were no difference, and the
-# messages tell how the clocks differ.
+# hosts_test.sh BUILD_FOLDER: two hosts (network namespaces) with separate recordings, the clock of one shifted by
+# hours: receives are matched with sends as if there were no difference, and the messages show the clock difference.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 . "$(dirname "$0")/two_hosts.sh"
@@ -52,8 +51,8 @@ check_equal "the client ends in order" 0 $?
 wait $server
 check_equal "... and the server" 0 $?
 
-# matched TRACE...: of each receive whose bytes it took, as process, number and bytes of the sends. Into the
-# file order, all messages as they stand in the causal order: those of TCP, and those of UDP.
+# matched TRACE...: for each receive, the sends whose bytes it took: process, number and bytes. The file order gets all
+# messages in causal order: those of TCP, and those of UDP.
 matched() {
     "$dpm" dump --matched --json "$@" 2> dump.err > dump.json
     jq -c 'select(.event == "RECEIVE" and .bytes > 0) |

@@ -1,21 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# inherited_test.sh BUILD_FOLDER: dpm works whatever it was started with (limits, signals, closed files), and the command that it
-# starts gets all of that as dpm did.
+# inherited_test.sh BUILD_FOLDER: dpm works with any inherited limits, ignored signals and closed files, and passes them
+# on to the command unchanged.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 . "$(dirname "$0")/sample.sh"
 find_meter
 
-# meters NAME: whether a meter runs here; else skips a test case.
+# meters NAME: whether a meter works here; otherwise skips a test case.
 meters() {
     [ -n "$meter" ] || skip "$1" "no meter runs here: $reason"
     [ -n "$meter" ]
 }
 
-# ---- the largest size of a file ----
+# ---- the file size limit ----
 
-# with_small_files COMMAND...: where no file may be larger than 1 KiB (the unit of ulimit -f is 512 bytes)
+# with_small_files COMMAND...: with a file size limit of 1 KiB (the unit of ulimit -f is 512 bytes)
 with_small_files() {
     (ulimit -f 2 && exec "$@")
 }
@@ -27,7 +27,7 @@ for drawing in "graph -o half.svg" "causality --diagram half.svg"; do
     check_not "... is removed" test -e half.svg
 done
 
-# records_into_small_files METER: a command that goes on while the trace may not.
+# records_into_small_files METER: a command that exceeds the limit for the trace and continues.
 records_into_small_files() {
     rm -rf small.trace finished
     (
@@ -65,7 +65,7 @@ fi
 
 # ---- signals ----
 
-# ignoring SIGNAL COMMAND...: started by somebody who ignores it
+# ignoring SIGNAL COMMAND...: started with the signal ignored
 ignoring() {
     timeout 20 python3 -c 'import os, signal, sys
 signal.signal(getattr(signal, sys.argv[1]), signal.SIG_IGN)

@@ -1,24 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# interval_test.sh BUILD_FOLDER: reports while a recording goes on say what the trace says afterwards.
+# interval_test.sh BUILD_FOLDER: reports during a recording agree with the trace afterwards.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
 load=$1/tests/programs/load
 cd "$scratch" || exit 1
 
-# so_far FILE: the last report of those that are not the last of all.
+# so_far FILE: the last report before the final one.
 so_far() {
     awk '/^1 trace, / { on = /, so far$/; if (on) text = "" } on { text = text $0 "\n" } END { printf "%s", text }' "$1"
 }
 
-# lines of what does not depend on how long the recording took: who waited for whom, and what became of messages
+# lines that do not depend on the length of the recording: waits between processes, and the matching of messages
 lasting() {
     awk '/^Matched receives: / || /^Who waits for whom$/ { on = 1 } on { print } /^$/ { on = 0 }
          /^Matched receives: / { on = 0 }'
 }
 
-# Messages, then silence: whatever happens has been reported when the command ends.
+# Messages, then silence: everything has been reported when the command ends.
 compare() {
     name=$1
     shift
@@ -34,7 +34,7 @@ compare() {
 }
 
 compare few sh -c "'$load' 2000 64; sleep 1.5"
-# more than is read of the history at once
+# more than is read from the history at once
 compare many sh -c "'$load' 60000 64; sleep 3"
 compare ptrace --meter ptrace sh -c "'$load' 2000 64; sleep 1.5"
 

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
-# iperf3_account.py FOLDER RECORDS: holds what iperf3 says of its connections against the records
-# (`dpm dump --json`) of SENDs and RECEIVEs. What differs is printed, one line each.
+# iperf3_account.py FOLDER RECORDS: compares iperf3's own counts for its connections with the records
+# (`dpm dump --json`) of SENDs and RECEIVEs. Prints a line for each difference.
 #
-#      FOLDER/client.json, client.out, server.out   what both ends said, with -J --debug --logfile
+#      FOLDER/client.json, client.out, server.out   output of both ends, with -J --debug --logfile
 #      FOLDER/beginnings                            where each direction begins: see beginnings.py
 #
-# Every byte has its place:
+# Every byte has a known position:
 #
 #      each stream    client -> server   37 bytes, the cookie
-#                     the end that sends: what iperf3 calls its bytes
+#                     from the sender: the bytes that iperf3 reports
 #      control        client -> server   cookie, parameters, TEST_END, results, IPERF_DONE
 #                     server -> client   six states, results
 #
-# A state is one byte; parameters and results are JSON behind their length, 4 bytes.
-# Without FOLDER/beginnings the recording must hold all of that; with it, the end of each direction,
+# A state is one byte; parameters and results are JSON after a length of 4 bytes.
+# Without FOLDER/beginnings the recording must have all of that; with it, the rest of each direction
 # from some later position on.
 import json
 import os
@@ -31,7 +31,7 @@ def read(name):
 
 
 def sent_json(text, title):
-    """Bytes of the JSON object behind the title as it was sent: without what makes it pretty."""
+    """Bytes of the JSON object after the title as it was sent: without the pretty-printing."""
     text = text[text.index("{", text.index(title)) :]
     pretty = text[: text.index("\n}") + 2]
     return LENGTH + len(re.sub(r"[\t\n]|(?<=,) (?={)", "", pretty))
@@ -41,7 +41,7 @@ def address(host, port):
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-# ---- what iperf3 says: bytes sent and received in each direction (from, to) ----
+# ---- iperf3's account: bytes sent and received in each direction (from, to) ----
 
 
 def said_of_streams(client):
@@ -67,14 +67,14 @@ def said_of_control(client_out, server_out):
     return to_server, 6 * STATE + sent_json(server_out, "send_results")
 
 
-# ---- what was recorded ----
+# ---- the recording ----
 
 
 class Row:
     """SENDs, or RECEIVEs, of one direction."""
 
     def __init__(self):
-        self.start = None  # position where the recording of it begins, as PATH says
+        self.start = None  # position where its recording begins, from PATH
         self.pieces = []  # (position, bytes), relative to the start
 
 
@@ -97,7 +97,7 @@ def recorded(file):
 
 
 def account(row, total, base, late):
-    """What is wrong with the row, if `total` bytes went from position `base` on."""
+    """The error of the row, if `total` bytes went from position `base` on."""
     at = sorted(row.pieces)[0][0] if row.pieces else 0
     if at > 0 or (base is None and at != 0):
         return f"begins {at} bytes behind its start"
@@ -108,7 +108,7 @@ def account(row, total, base, late):
         if position != ends[-1]:
             return f"a hole or an overlap at {ends[-1]}: goes on at {position}"
         ends.append(position + count)
-    # iperf3 does not count what it receives after the end of the test
+    # iperf3 does not count bytes received after the end of the test
     if ends[-1] != total and not (late and total in ends):
         return f"is recorded to {ends[-1]}, iperf3 says {total}"
     return None

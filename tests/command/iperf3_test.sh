@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# iperf3_test.sh BUILD_FOLDER: a real program that fills its connections: what iperf3 says it has
-# sent and received on each of them is what the trace says, to the byte (iperf3_account.py), whether
-# the recording began before it, between its two ends, or in the middle.
+# iperf3_test.sh BUILD_FOLDER: a real program that fills its connections: iperf3's own counts for each of them agree
+# with the trace, to the byte (iperf3_account.py), whether the recording began before it, between its two ends, or in
+# the middle.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -25,7 +25,7 @@ listening() {
     [ -n "$(ss -Hlnt "sport = :$port")" ]
 }
 
-# records TRACE...: their records, and how many are lost.
+# records TRACE...: their records, and the number of lost ones.
 records() {
     : > dump.err
     for trace in "$@"; do
@@ -34,7 +34,7 @@ records() {
     done > records.json
 }
 
-# figures OF: the bytes that went each way on each connection, as `dpm stats` or the records say.
+# figures OF: the bytes in each direction of each connection, from `dpm stats` or from the records.
 figures_of_stats() {
     "$dpm" stats --json "$1" | jq -r '.paths[] | select(.kind == "tcp") |
         "\(.local) > \(.remote) \(.sent.bytes)", "\(.remote) > \(.local) \(.received.bytes)"' | sort
@@ -46,12 +46,12 @@ figures_of_records() {
         records.json | sort
 }
 
-# agree WHAT CONNECTIONS ROWS PART FOLDER: the records of it are what iperf3 says.
+# agree WHAT CONNECTIONS ROWS PART FOLDER: its records agree with iperf3.
 agree() {
     check_equal "$1" "$2 connections, $3 rows, $4" "$(python3 "$tests/iperf3_account.py" "$5" records.json)"
 }
 
-# ---- both ends from their beginning ----
+# ---- both ends from the beginning ----
 
 # record_both OPTION...: both ends.
 record_both() {
@@ -92,7 +92,7 @@ check_not "... and one record less is noticed" sh -c "
     [ \$(python3 '$tests/iperf3_account.py' whole fewer.json | wc -l) = 1 ]"
 whole "through sendfile" 5 ::1 -P 4 -n 16M -b 200M --zerocopy
 
-# ---- the server is taken over before its client begins, which has a recording of its own ----
+# ---- the server is acquired before its client begins, which has a separate recording ----
 
 mkdir apart
 (serve apart) &
@@ -109,9 +109,9 @@ check_equal "a server taken over before its client begins: it ends with it" 0 $?
 records server.trace client.trace
 agree "... both ends, each in its own trace" 9 36 all apart
 
-# ---- both are taken over in the middle ----
+# ---- both are acquired in the middle ----
 
-# take_both SECONDS OPTION...: both ends, taken over when they have begun; false if they ended first.
+# take_both SECONDS OPTION...: acquires both ends after they have begun; false if they ended first.
 take_both() {
     seconds=$1
     shift
@@ -152,5 +152,5 @@ middle() {
     agree "... every connection, contiguous to its end" "$connections" $((connections * 4)) "their ends" middle
 }
 middle "both directions" 9 -P 4 -b 20M --bidir
-middle "streams that are fast" 3 -P 2 -b 1G # of less than 2 GiB in 12 s: places wrap
+middle "streams that are fast" 3 -P 2 -b 1G # less than 2 GiB in 12 s: positions wrap around
 finish

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """job_control.py KEYS COMMAND: runs the command in an interactive bash on a terminal of its own, and prints all that
-appears there. KEYS are `seconds:text`, each typed so long after the command has said READY; in a text ^Z is Ctrl-Z, ! a
-newline and _ a blank. Ends with bash, or after 15 seconds."""
+appears there. KEYS are `seconds:text`, each typed that long after the command has printed READY; in a text ^Z is Ctrl-Z,
+! a newline and _ a blank. Ends with bash, or after 15 seconds."""
 import os
 import pty
 import select

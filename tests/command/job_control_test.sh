@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# job_control_test.sh BUILD_FOLDER: in a shell on a terminal a command that dpm meters stops and goes on as it does without
-# dpm, whoever stops it.
+# job_control_test.sh BUILD_FOLDER: in a shell on a terminal a metered command stops and continues as it does without
+# dpm, whatever stops it.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
@@ -9,7 +9,7 @@ need_programs python3 bash
 tests=$(cd "$(dirname "$0")" && pwd)
 cd "$scratch" || exit 1
 
-# Works for 0.8 s; Ctrl-Z does to it what its argument says.
+# Works for 0.8 s; Ctrl-Z has the effect named by its argument.
 cat > worker.py << 'END'
 import signal, sys, time
 signal.signal(signal.SIGTSTP, getattr(signal, sys.argv[1]))
@@ -20,7 +20,7 @@ for i in range(8):
     longest, last = max(longest, time.monotonic() - last), time.monotonic()
 print("WORKED", "stopped" if longest > 0.3 else "throughout", flush=True)
 END
-# Reads keys as an editor does: z stops itself alone, q ends it.
+# Reads keys like an editor: z stops itself alone, q ends it.
 cat > editor.py << 'END'
 import os, signal, termios, tty
 before = termios.tcgetattr(0)
@@ -35,7 +35,7 @@ while (key := os.read(0, 1)) != b"q":
 termios.tcsetattr(0, termios.TCSADRAIN, before)
 END
 
-# on_terminal KEYS WORDS COMMAND...: what appears of these words, on one line.
+# on_terminal KEYS WORDS COMMAND...: which of these words appear, on one line.
 on_terminal() {
     keys=$1 words=$2
     shift 2

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# kernels_test.sh BUILD_FOLDER: under Debian's oldest kernel, in a virtual machine, the kernel takes all programs of the
-# meter. With ./dev test --all under two more; under one of them the truth program's log and the trace are equal.
-# (./dev test --kernels tries much more.)
+# kernels_test.sh BUILD_FOLDER: Debian's oldest kernel, in a virtual machine, accepts all programs of the meter. With
+# ./dev test --all two more kernels do, and under one of them the truth program's log and the trace are equal. (./dev
+# test --kernels tests much more.)
 . "$(dirname "$0")/tap.sh"
 build=$1
 vm=$(realpath "$(dirname "$0")/../../scripts/vm")
 need_programs qemu-system-x86_64 cpio busybox
 seed=${DPM_SEED:-$(($(date +%s) % 100000))}
 
-# The guest's files: these programs and the libraries they use.
+# The guest's files: these programs and their libraries.
 root=$scratch/root
 mkdir -p "$root/bin"
 for program in dpm tests/truth/truth-program tests/truth/truth-compare; do
@@ -21,7 +21,7 @@ done | grep -oE '/[^ ]+\.so[^ ]*' | sort -u | while read -r library; do
     cp -L "$library" "$root$library"
 done
 
-# What a guest does: LOAD is enough to have each program verified, for a recording of all flags and kinds loads them all.
+# What a guest runs: LOAD is enough to verify each program, since a recording of all flags and kinds loads them all.
 cat > "$root/load" << 'END'
 dpm run --meter kernel --flags all -o trace -- true 2> said || {
     cat said

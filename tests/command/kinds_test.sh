@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# kinds_test.sh BUILD_FOLDER: metering only some kinds of paths: what is told of them is what a meter of
-# all kinds tells of them at the same time, nothing is told of others, and only their hooks are there.
+# kinds_test.sh BUILD_FOLDER: metering only some kinds of paths: their records are those of a meter of all kinds at the
+# same time, other kinds have no records, and only the needed hooks are attached.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -10,9 +10,9 @@ cd "$scratch" || exit 1
 seed=${DPM_SEED:-$(($(date +%s) % 100000))}
 echo "# seed $seed (DPM_SEED repeats it)"
 
-# messages KINDS TRACE: of each thread's sends and receives on paths of these kinds (a pattern) what was
-# moved on which socket, and where it stands; but for sockets on which several may send at the same time:
-# there two meters may see them come in another order.
+# messages KINDS TRACE: for each thread's sends and receives on paths of these kinds (a pattern): bytes, socket and
+# position. Not for sockets on which several threads may send at the same time: two meters may see these in different
+# orders.
 messages() {
     "$dpm" dump --json "$2" 2> dump.err | jq -c -s --arg kinds "$1" '
         (map(select(.event == "PATH")) | map({key: (.path | tostring), value: .}) | from_entries) as $paths |
@@ -21,7 +21,7 @@ messages() {
             if $path.kind == "tcp" then .offset else null end]' | sort
 }
 
-# kinds_of TRACE: of its paths.
+# kinds_of TRACE: the kinds of its paths.
 kinds_of() {
     "$dpm" dump --json --type path "$1" 2> dump.err | jq -r .kind | sort -u | tr '\n' ' '
 }
@@ -58,7 +58,7 @@ only all,-udp '^tcp|^unix' "$without_udp" udp
 check_equal "of all kinds nothing is left out" '[]' "$(jq -c .trace.not_metered stats.json)"
 check_not "... nor does the report speak of it" grep -q 'were not metered' all.report
 
-# hooks LIST: those that see messages and paths, of the meter that meters this list.
+# hooks LIST: the hooks on messages and paths of a meter that meters this list.
 cat > hooks.sh <<'SCRIPT'
 for file in /proc/$PPID/fdinfo/*; do
     sed -n 's/^prog_id:[[:blank:]]*//p' "$file"
@@ -85,7 +85,7 @@ else
     skip "which hooks there are" "bpftool is not installed"
 fi
 
-# As root, but for the capability that the hooks on packets need.
+# As root, but without the capability that hooks on packets need.
 less="setpriv --bounding-set=-net_admin --inh-caps=-net_admin"
 if $less true 2> err; then
     rm -rf less.trace

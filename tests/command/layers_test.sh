@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# layers_test.sh: our sources keep to docs/layers; and scripts/check_layers, which says so, finds
-# one offence of every kind when it is planted into a small tree that is otherwise in order.
+# layers_test.sh: our sources follow docs/layers; and scripts/check_layers, which checks this, finds one offence of
+# every kind when it is planted into a small, otherwise correct tree.
 #
 #   docs/layers    base <- event <- trace, control above all; (wire) to come
 set -u
@@ -17,7 +17,7 @@ plant() { # FILE LINE...: adds lines to a file of the small tree
     printf '%s\n' "$@" >> "$file"
 }
 
-# The tree in order: every kind of include that is allowed, and folders that are not looked into.
+# The correct tree: every kind of include that is allowed, and folders that are not checked.
 new_tree() {
     tree=$scratch/tree
     rm -rf "$tree"
@@ -45,7 +45,7 @@ offences() {
     "$check_layers" "$tree"
 }
 
-# finds NAME OFFENCE: the tree now holds this offence and no other.
+# finds NAME OFFENCE: the tree now has this offence and no other.
 finds() {
     found=$(offences 2>&1)
     status=$?

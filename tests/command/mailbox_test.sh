@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # mailbox_test.sh BUILD_FOLDER: several senders, one UDP socket, several threads that receive from it: a RECEIVE leads
-# to the SEND of the datagram that its thread got, or says that it may not. (SEED=N: what was random, again.)
+# to the SEND of the datagram that its thread got, or is marked as uncertain. (SEED=N repeats a random run.)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -13,7 +13,7 @@ cd "$scratch" || exit 1
 ! grep -q 'UDP is not metered' err || skip_all "$(grep -m 1 'UDP is not metered' err)"
 echo "# SEED=$seed"
 
-# Each thread's n-th RECEIVE is its n-th line in the log; a sender's n-th SEND has the number n.
+# The n-th RECEIVE of each thread is its n-th line in the log; the n-th SEND of a sender has the number n.
 cat > compare.jq << 'END'
 ($log | split("\n") | map(select(. != "") | split(" ")) | group_by(.[0]) |
     map({key: .[0][0], value: map(.[1] + " " + .[2])}) | from_entries) as $got |
@@ -38,7 +38,7 @@ cat > compare.jq << 'END'
 }
 END
 
-# holds CONDITION: of what was found.
+# holds CONDITION: checks the result.
 holds() {
     jq -e "$1" found.json
 }

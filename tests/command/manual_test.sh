@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# manual_test.sh BUILD_FOLDER: the manual pages are clean mdoc, each command has one, and page and
-# --help know the same options.
+# manual_test.sh BUILD_FOLDER: the manual pages are clean mdoc, each command has one, and page and --help have the same
+# options.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 pages=$here/../../man
@@ -9,7 +9,7 @@ dpm=$1/dpm
 # shellcheck source=tests/command/tap.sh
 . "$here/tap.sh"
 
-# commands: those that `dpm --help` lists, which are rows of two blanks, the name, and more blanks.
+# commands: those listed by `dpm --help`, on lines with two blanks, the name, and more blanks.
 commands() {
     "$dpm" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' | grep -vx help
 }

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# matched_test.sh BUILD_FOLDER: real programs: every byte that one metered process has received is tied to
-# what another has sent, and as many bytes as the programs themselves report.
+# matched_test.sh BUILD_FOLDER: real programs: every byte that one metered process received is matched with the send of
+# another, and the bytes agree with the programs' own counts.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
 cd "$scratch" || exit 1
 
-# stats TRACE: into the file stats.json; complete: nothing was lost, all is matched exactly.
+# stats TRACE: into the file stats.json; complete: nothing was lost, all matches are exact.
 stats() {
     "$dpm" stats --json "$1" > stats.json 2> stats.err
 }
@@ -45,7 +45,7 @@ check "... gzip lets tar's data wait, so tar waits for room" jq -e '
     (.processes[] | select(.name == "gzip").message_wait_ns.count) > 100' stats.json
 check "... the report says so" grep -q '^tar\[[0-9]*\]  *send blocked' pipeline.report
 
-# Sends of many megabytes that wait for a pager, which takes them in small pieces.
+# Sends of many megabytes that wait for a pager, which reads in small pieces.
 "$dpm" run -o pager.trace -- sh -c '
     head -c 67108864 /dev/zero | dd bs=8M iflag=fullblock 2> dd.err | { head -c 100000 > page; sleep 0.5; cat | wc -c; }' > out 2> err
 check_equal "a pager at the end of a pipeline" 0 $?
@@ -68,11 +68,11 @@ if command -v make > make.path && command -v gcc > gcc.path; then
     check_equal "make -j2 runs" 0 $?
     stats make.trace
     check "... every byte is matched" complete
-    # make's own tokens, and what six compilers write; how often a token is taken is up to the machine
+    # make's own tokens, and the output of six compilers; how often a token is taken depends on the machine
     check_equal "... exactly, or its order beside others' is not certain; nobody else has sent any" "" "$(
         jq -c '.trace.matching | select((.exact >= 6 and .exact + .ordered > 6 and
             .inferred == 0 and .external == 0 and .unselected == 0) | not)' stats.json)"
-    # what the compiler writes into the assembler's pipe is what the assembler reads
+    # the assembler reads from its pipe what the compiler writes into it
     check_equal "... assemblers read what compilers wrote" "$(sent cc1)" "$(received as)"
     check "... of each of the six" jq -e '[.processes[] | select(.name == "as")] | length == 6' stats.json
     check_equal "... each wait for a child ends by its end" 0 "$("$dpm" dump --matched --json make.trace |
@@ -82,10 +82,9 @@ else
     skip "make -j2" "make or gcc is not installed"
 fi
 
-# ---- a pipe that somebody gets hold of who is not metered ----
+# ---- a pipe that an unmonitored process opens ----
 
-# It is made while it is metered; another process opens it and writes 5 bytes. (About once a second
-# it is looked at.)
+# It is created while metered; another process opens it and writes 5 bytes. (The meter checks it about once a second.)
 cat > passed.py << 'END'
 import os, signal, time
 signal.alarm(20)
@@ -121,7 +120,7 @@ fi
 
 # ---- senders that come and go ----
 
-# A journal that lives on has a path for each: it is ended when its sender is gone and it is drained.
+# A long-running journal has a path for each sender: it is ended when its sender is gone and it is drained.
 cat > journal.py << 'END'
 import os, signal, socket, time
 signal.alarm(30)
@@ -159,10 +158,10 @@ if only_kernel "a journal of short-lived senders" "it sees the sender of a datag
             select(.kind == "exact")] | length)"' journal.json)"
 fi
 
-# ---- a program of 32 bits ----
+# ---- a 32-bit program ----
 
-# Its calls on pipes are counted, so that what others write and read beside it stands where it is; and
-# its waiting for a child, which has the number of poll, is no waiting for messages.
+# Its calls on pipes are counted, so that the positions of other streams' writes and reads are right. Its wait for a
+# child, whose call has the number of poll, is no wait for messages.
 cat > narrow.c << 'END'
 static int call(int number, int first, const void *second, int third)
 {
@@ -205,7 +204,7 @@ fi
 
 # ---- the history drawn ----
 
-# up to 20 ms after gzip begins, however long the machine takes to come to that
+# up to 20 ms after gzip begins, however long the machine takes to get there
 shown=$("$dpm" dump --json pipeline.trace | jq -n '[inputs | {time_ns, name}] |
     ((map(select(.name == "gzip").time_ns) | min) - (map(.time_ns) | min)) / 1000000 + 20 | floor')
 "$dpm" graph -o pipeline.svg --to "${shown}ms" pipeline.trace 2> err
@@ -217,15 +216,15 @@ check "... with the processes" grep -q 'gzip\[' pipeline.svg
 check "... and dot gets a graph" grep -q '^digraph' pipeline.dot
 check "... what is left out is said" grep -q 'drew .* events, left out' err
 
-# nodes OPTION...: events that are drawn, each with its process and its time in ns after the first one; and into
-# the file ends, between which events something is drawn.
+# nodes OPTION...: the drawn events, each with its process and its time in ns after the first one; the file ends gets
+# the pairs of events with an arc.
 nodes() {
     "$dpm" graph --format dot --most 1000000 "$@" pipeline.trace > nodes.dot 2> err
     sed -n -E 's/^ *e[0-9]+ -> e([0-9]+) .*/\1/p; s/^ *e([0-9]+) -> .*/\1/p' nodes.dot | sort -u > ends
     sed -n -E 's/^ *e([0-9]+) \[label="[A-Z]+", tooltip="([^,]*), .*\\n[A-Z]+ at ([0-9]+)\.([0-9]+) s.*/\1 \2 \3\4/p' \
         nodes.dot | sort
 }
-# between FROM TO: of all of them, those of this time, us.
+# between FROM TO: those of all events in this time, us.
 between() {
     awk -v from="$1" -v to="$2" '$3 + 0 >= from * 1000 && $3 + 0 < to * 1000' all
 }

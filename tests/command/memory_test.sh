@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# memory_test.sh BUILD_FOLDER: somebody rests in the middle of a message of 8 MiB, so that its sender is
-# blocked, while others go on talking: reading the trace takes no more memory, however much they say.
+# memory_test.sh BUILD_FOLDER: a receiver pauses in the middle of a message of 8 MiB, so that its sender is blocked,
+# while others continue: reading the trace takes no more memory, however many messages they exchange.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 measure=$1/bench/measure
@@ -33,7 +33,7 @@ while left > 0:
 sys.exit(os.wait()[1] != 0)
 END
 
-# blocked KIND RATE: others make so many records meanwhile, in a second. Into blocked.trace.
+# blocked KIND RATE: others make this many records per second meanwhile. The trace is blocked.trace.
 blocked() {
     rm -rf blocked.trace
     talk="'$chatter' 1 $2 1 >&2"
@@ -47,13 +47,13 @@ blocked() {
         grep -q ', 0 lost' err
 }
 
-# memory COMMAND...: KiB that it takes.
+# memory COMMAND...: KiB that it uses.
 memory() {
     "$measure" measured "$dpm" "$@" blocked.trace > output 2> output.err
     awk '{ print $2 }' measured
 }
 
-# In dpm stats values wait for each other, 800,000 at most, 4 bytes each.
+# dpm stats queues up to 800,000 values, of 4 bytes each.
 for kind in pipe tcp unix; do
     check "$kind: a sender of 8 MiB, others who say little" blocked $kind 20000
     little="$(memory dump --matched --json) $(memory stats --json)"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# meter.sh: what the tests that meter share; read after tap.sh. Benchmarks read it too.
+# meter.sh: shared by the tests that meter; read after tap.sh. Benchmarks read it too.
 
 dpm=$1/dpm
 
-# need_meter: ends the test where the kernel meter cannot run: skipped, if it says that privilege or
-# the kernel's help is missing; failed, if it breaks.
+# need_meter: ends the test if the kernel meter cannot run: skipped, if it lacks privilege or kernel support; failed, if
+# it breaks.
 need_meter() {
     reason=$("$dpm" run --meter kernel -o "$scratch/probe.trace" -- true 2>&1) && return
     case $reason in
@@ -16,7 +16,8 @@ need_meter() {
     finish
 }
 
-# find_meter: sets `meter` to kernel or ptrace, what dpm run takes here; if neither works it is empty and `reason` says why.
+# find_meter: sets `meter` to kernel or ptrace, the default of dpm run here; if neither works it is empty and `reason`
+# says why.
 find_meter() {
     meter=
     rm -rf "$scratch/probe.trace"
@@ -25,34 +26,35 @@ find_meter() {
     case $reason in *"metering with ptrace"*) meter=ptrace ;; esac
     rm -rf "$scratch/probe.trace"
     echo "# meter: $meter"
-    # who is traced cannot trace itself, as the search for leaks does
+    # a traced process cannot trace itself, as the leak sanitizer does
     [ $meter = kernel ] || export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
 }
 
-# need_any_meter: ends the test where no meter runs; sets `meter`.
+# need_any_meter: ends the test if no meter works; sets `meter`.
 need_any_meter() {
     find_meter
     [ -n "$meter" ] || skip_all "no meter runs here: $reason"
 }
 
-# only_kernel NAME WHY: whether this is the kernel meter; else skips a test case, for what the ptrace meter does not do.
+# only_kernel NAME WHY: whether this is the kernel meter; otherwise skips a test case that the ptrace meter does not
+# support.
 only_kernel() {
     [ "$meter" = kernel ] || skip "$1" "the ptrace meter is in use: $2"
     [ "$meter" = kernel ]
 }
 
-# programs_of PROCESS: the ids of the BPF programs that it holds. (Others may meter this machine at the same time.)
+# programs_of PROCESS: the ids of its BPF programs. (Other meters may run on this machine at the same time.)
 programs_of() {
     sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$1/fdinfo/"* | sort -u
 }
 
-# are_freed IDS: whether the kernel has none of these programs any more; it frees one some time after its last user has
-# gone. The file has at least one.
+# are_freed IDS: whether none of these programs exists in the kernel any more; it frees a program some time after its
+# last user has gone. The file has at least one.
 are_freed() {
     [ -s "$1" ] && ! bpftool prog show | sed -n 's/^\([0-9]*\): .*/\1/p' | grep -qxFf "$1"
 }
 
-# free_port: a port of this machine that no socket uses, and that the kernel gives no client.
+# free_port: a port of this machine that no socket uses, and that the kernel assigns to no client.
 free_port() {
     first=$(cut -f 1 /proc/sys/net/ipv4/ip_local_port_range)
     used=$(ss -Hantu | awk '{ sub(".*:", "", $5); print $5 }' | sort -u)
@@ -63,7 +65,7 @@ free_port() {
     echo "$1"
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds.
+# wait_for SECONDS COMMAND...: waits until the command succeeds.
 wait_for() {
     tries=$(($1 * 20))
     shift
@@ -74,9 +76,9 @@ wait_for() {
     done
 }
 
-# repeat RECORDING ARGUMENT...: calls the function RECORDING, which leaves in dump.err what a reader of its trace says;
-# and again, three times in all, where that is that the kernel skipped hooks (skipped_test.sh has these): then a trace
-# lacks some records, which no test of every single one can make up for.
+# repeat RECORDING ARGUMENT...: calls the function RECORDING, which leaves a trace reader's messages in dump.err. It
+# repeats, up to three times in all, if the kernel skipped hooks (skipped_test.sh tests that): such a trace lacks some
+# records, which no test of every record can tolerate.
 repeat() {
     for try in 1 2 3; do
         "$@"
@@ -85,8 +87,8 @@ repeat() {
     done
 }
 
-# take_over ARGUMENT...: `dpm acquire` in the background ($acquirer), its messages in the file err; it meters when this
-# returns. A file err of before tells nothing, so it is emptied first, not by who runs in the background.
+# take_over ARGUMENT...: `dpm acquire` in the background ($acquirer), with its messages in the file err; it meters when
+# this returns. The file err is emptied first, in the foreground, so that old messages do not count.
 take_over() {
     : > err
     timeout 120 "$dpm" acquire "$@" > out 2>> err &
@@ -94,7 +96,7 @@ take_over() {
     wait_for 30 grep -q '^dpm: metering' err
 }
 
-# let_go [SIGNAL]: ends it as its user would, and waits; its exit status.
+# let_go [SIGNAL]: ends it as its user would, and waits; returns its exit status.
 # shellcheck disable=SC2120 # acquire_test.sh gives one
 let_go() {
     pkill -"${1:-TERM}" -P $acquirer

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# names_test.sh BUILD_FOLDER: whose a process is and where it runs, by name. Two programs talk over
-# TCP under one `dpm run`:
+# names_test.sh BUILD_FOLDER: users, cgroups and containers of processes, by name. Two programs communicate over TCP
+# under one `dpm run`:
 #
-#      server   user ghost (54321)   cgroup docker-ID.scope   says which
+#     server   user ghost (54321)   cgroup docker-ID.scope
 #      client   root                 cgroup web.service       PID namespace of its own
 #
-# The user exists only in the mount namespace of the recording, and the cgroups are removed before
-# the trace is read: what names are shown then can only come from the trace.
+# The user exists only in the mount namespace of the recording, and the cgroups are removed before the trace is read:
+# the names can then only come from the trace.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -75,7 +75,7 @@ check_not "the cgroups are gone, and the user is" sh -c "test -e '$here' || gete
 # ---- dpm dump ----
 
 "$dpm" dump --json both.trace > records.json 2> dump.err
-# last_stream NAME: what the last STREAM of python3 with that user says.
+# last_stream NAME: a field of the last STREAM of python3 with that user.
 last_stream() {
     jq -c -s "[.[] | select(.event == \"STREAM\" and .user == $1 and .name == \"python3\")] | .[-1]" \
         records.json
@@ -119,7 +119,7 @@ check_equal "... with the pid inside" "[\"web.service\",1,$namespace]" \
     "$(jq -c '.processes[] | select(.pid_inside == 1) |
         [.container, .pid_inside, .pid_namespace]' process.json)"
 
-# sums KEY: what the processes sum up to for each value of KEY, as the groups should say it.
+# sums KEY: totals of the processes for each value of KEY, as the groups should show them.
 sums() {
     jq -S -c ".processes | group_by(.$1)[] | {name: .[0].$1, processes: length,
         cpu_ns: (map(.cpu_ns) | add),
@@ -142,7 +142,7 @@ check_equal "--by namespace: the numbers of the PID namespaces" \
         (map(.sent.bytes) | add)]]' process.json)" \
     "$("$dpm" stats --json --by namespace both.trace 2> stats.err |
         jq -c '[.groups[] | [.name, .processes, .sent.bytes]] | sort')"
-# pairs_by WHAT: who sent to whom, by name.
+# pairs_by WHAT: senders and receivers, by name.
 pairs_by() {
     jq -r '(.groups | map({key: "\(.id)", value: .name}) | from_entries) as $name | .pairs[] |
         "\($name["\(.from)"]) > \($name["\(.to)"]) \(.messages) \(.bytes)"' "$1.json"
@@ -155,8 +155,8 @@ check_equal "a program talks to itself" "python3 > python3 8 710" "$(pairs_by pr
 
 # ---- ways to the names of cgroups ----
 
-# cgroup_of COMMAND...: runs the command, which makes the trace way.trace, in the client's cgroup;
-# which one the trace says.
+# cgroup_of COMMAND...: runs the command, which makes the trace way.trace, in the client's cgroup; prints the cgroup in
+# the trace.
 mkdir "$here" "$client"
 cgroup_of() {
     rm -rf way.trace
@@ -174,7 +174,7 @@ check_equal "where cgroup2 is mounted nowhere" "/dpm-names-$$/web.service" \
         exec "$1" run -o way.trace -- true' sh "$dpm")"
 # ---- names of hosts ----
 
-# A server that is not metered has an address, and with --resolve the name that the resolver knows.
+# An unmonitored server has an address, and with --resolve the name from the resolver.
 python3 -c '
 import socket
 listener = socket.create_server(("127.0.0.1", 0))

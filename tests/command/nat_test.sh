@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# nat_test.sh BUILD_FOLDER: two hosts (network namespaces) and a router between them that rewrites the addresses
-# and ports of both: neither knows the other's, and each is recorded by itself. What was received is tied to what
-# was sent all the same, for a connection's sequence numbers go through as they are.
+# nat_test.sh BUILD_FOLDER: two hosts (network namespaces) and a router between them that rewrites the addresses and
+# ports of both: neither knows the other's, and each has a separate recording. Receives are matched with sends all the
+# same, because the sequence numbers of a connection pass unchanged.
 #
 #      client 10.9.8.2 ---- 10.9.8.1 router 10.9.9.1 ---- 10.9.9.2 server
 #         connects to 10.9.8.1:7000                          sees 10.9.9.1, another port
@@ -25,7 +25,7 @@ remove_hosts() {
 }
 trap remove_hosts EXIT
 
-# cable HOST NETWORK: between the host, NETWORK.2, and the router, NETWORK.1, which is its way to everybody else.
+# cable HOST NETWORK: between the host, NETWORK.2, and the router, NETWORK.1, which is its default route.
 cable() {
     ip link add cable netns "$1" type veth peer name "to-$2" netns $router &&
         ip -n "$1" addr add "$2.2/24" dev cable && ip -n $router addr add "$2.1/24" dev "to-$2" &&
@@ -51,8 +51,7 @@ END
 ip netns exec $router sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward && nft -f rules' 2> err ||
     skip_all "addresses cannot be rewritten: $(cat err)"
 
-# Several connections, one after the other and two at the same time; the server answers each message with one
-# of twice its size.
+# Several connections in sequence and two at the same time; the server answers each message with one of twice its size.
 cat > server.py << 'END'
 import socket, threading
 listener = socket.create_server(("10.9.9.2", 7001))
@@ -102,7 +101,7 @@ wait $running
 check_equal "... and the server" 0 $?
 check_equal "... which has seen the router's address alone" "4 10.9.9.1" "$(uniq -c peers | xargs)"
 
-# whole WHAT TRACE...: every RECEIVE has edges to as many bytes of the other host's, all exact.
+# whole WHAT TRACE...: every RECEIVE has edges for all its bytes to the other host, all exact.
 whole() {
     about=$1
     shift

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""nested.py SECONDS: has interrupts nest the hook sk_data_ready on processor 1.
+"""nested.py SECONDS: makes interrupts nest the hook sk_data_ready on processor 1.
 
     processor 0    TCP: a byte to ourselves, again and again; the kernel hands packets on
                         |  (receive packet steering: `echo 2 > /sys/class/net/lo/queues/rx-0/rps_cpus`)
@@ -14,7 +14,7 @@ import time
 
 
 def pass_bytes(sender, receiver, end):
-    """Sends and receives one byte at a time until then; returns how many."""
+    """Sends and receives one byte at a time until then; returns their number."""
     count = 0
     while time.monotonic() < end:
         for _ in range(100):
@@ -25,7 +25,7 @@ def pass_bytes(sender, receiver, end):
 
 
 def tcp_pair():
-    """A connection with ourselves, which waits for nothing."""
+    """A connection of the process with itself, without delays (TCP_NODELAY)."""
     listener = socket.create_server(("127.0.0.1", 0))
     sender = socket.create_connection(listener.getsockname())
     receiver, _ = listener.accept()

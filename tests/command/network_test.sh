@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# network_test.sh BUILD_FOLDER: what is recorded of the network's service is what the kernel tells
-# others: of a connection between two hosts (network namespaces) of which one forgets the way to the
-# other for a while, of one that ends after its process, and of one that lives on when the recording ends.
+# network_test.sh BUILD_FOLDER: the recorded network figures are those that the kernel reports to other programs.
+# Connections between two hosts (network namespaces): one whose route is removed for a while, one that ends after its
+# process, and one that outlives the recording.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 . "$(dirname "$0")/two_hosts.sh"
@@ -14,8 +14,8 @@ leave_hosts() {
 }
 two_hosts 10.9.8
 
-# The server sends back what comes. The client sends messages, has the server's way back blocked, sends
-# another, has it opened; then it writes down what the kernel says of its connection.
+# The server echoes. The client sends messages, has the server's way back blocked, sends another one, and has it opened;
+# then it logs the kernel's figures for its connection.
 cat > server.py << 'END'
 import socket
 listener = socket.create_server(("10.9.8.2", 7000))
@@ -66,7 +66,7 @@ ip netns exec $there python3 server.py > server.out &
 server=$!
 wait_for 10 grep -q ready server.out
 
-# said: "round trip, retransmitted" of the client's log; recorded TRACE: of the record of its end.
+# said: "round trip, retransmitted" from the client's log; recorded TRACE: from the record of its end.
 recorded() {
     "$dpm" dump --json --type network "$1" |
         jq -r 'select(.remote == "10.9.8.2:7000") | "\(.round_trip_us) \(.retransmitted)"' | tail -n 1
@@ -86,12 +86,12 @@ sleep 0.2
 kill -TERM $meter # which is the command's
 wait $meter
 check "the client has told what its connection was like" test -s stays.out
-# (Not the round trip: the acknowledgement of the end itself, which the log does not have, may come before the record.)
+# (Not the round trip: the acknowledgement of the end itself, which is not in the log, may come before the record.)
 check_equal "a connection whose process is killed at the end is told of, though it ends later" \
     "$(cut -d ' ' -f 2 stays.out)" "$(recorded stays.trace | cut -d ' ' -f 2)"
 pkill -f "client.py stay $there" 2> kill.err
 
-# What a process that is acquired has in flight already.
+# Data in flight when a process is acquired.
 ip netns exec $here python3 client.py flight $there > flight.out &
 client=$!
 wait_for 20 test -s flight.out
@@ -110,7 +110,7 @@ print(sum(int(row["unacknowledged_bytes"]) for row in csv.DictReader(sys.stdin))
 check "... and in its table" sh -c \
     "'$dpm' stats --by path flight.trace | grep -A 1 'RETRANSMITS IN FLIGHT' | grep -q ' 2.93 KiB\$'"
 
-# On one host: the answer to the end of what is closed takes as long as its receiver may put it off, some 40 ms.
+# On one host: the acknowledgement of a close is delayed as long as its receiver may delay it, some 40 ms.
 cat > killed.py << 'END'
 import os, signal, socket, time
 listener = socket.create_server(("127.0.0.1", 0))

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-# nginx_account.py ADDRESS LOG BEGINNINGS BEGUN RECORDS: holds what nginx has logged of its connections against
-# the records (`dpm dump --json`) of its SENDs and RECEIVEs; what differs is printed, one line each.
+# nginx_account.py ADDRESS LOG BEGINNINGS BEGUN RECORDS: compares nginx's log of its connections with the
+# records (`dpm dump --json`) of its SENDs and RECEIVEs. Prints a line for each difference.
 #
 #      ADDRESS     of the server whose log it is: clients of two servers may have the same port
 #      LOG         lines: time in seconds, peer's address, bytes sent, bytes of the request
-#      BEGINNINGS  where each direction begins, see beginnings.py
-#      BEGUN       time in seconds from which on nothing may be missing
+#      BEGINNINGS  initial position of each direction, see beginnings.py
+#      BEGUN       time in seconds after which nothing may be missing
 #
 #      SYN's number      PATH's start   the recording begins            the log's sum
 #      |------------------|--------------|<------ SENDs, one behind the other ------>|
 #
-# A call in progress when the recording began starts before the start.
+# A call in progress when the recording began starts before the PATH's start.
 import json
 import sys
 

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# nginx_test.sh BUILD_FOLDER: a web server, a master with two workers, is taken over by name while
-# requests come; its own access log must agree with the trace to the byte, on connections that are
-# older than the recording and on new ones. Some of its pages come from a second server, so
-# that workers talk to each other.
+# nginx_test.sh BUILD_FOLDER: a web server, a master with two workers, is acquired by name while requests come; its own
+# access log must agree with the trace to the byte, on connections older than the recording and on new ones. Some of its
+# pages come from a second server, so that workers communicate with each other.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -66,7 +65,7 @@ get() {
 }
 wait_for 10 get small || skip_all "nginx does not answer: $(cat out error.log)"
 
-# Clients that ask for a page again and again, each over one connection, while `going` is there.
+# Clients that request a page again and again, each over one connection, while the file `going` exists.
 cat > keep.py << 'END'
 import http.client, os, sys, time
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""on_terminal.py COLUMNS [--raw] COMMAND...: prints what the command prints on a terminal so wide, without its colours;
-with --raw as it is."""
+"""on_terminal.py COLUMNS [--raw] COMMAND...: prints the output of the command on a terminal of this width, without its
+colours; with --raw unchanged."""
 import fcntl
 import os
 import pty

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# package_test.sh BUILD_FOLDER: the Debian package has what it should, and what is in it works where
-# it is unpacked; what it depends on is what the program needs; it runs where apt has installed it
-# on a Debian 12 that has no compiler, and with the libraries of Debian 13.
+# package_test.sh BUILD_FOLDER: the contents of the Debian package are right and work where it is unpacked; its
+# dependencies are what the program needs; it runs when apt has installed it on a Debian 12 without a compiler, and with
+# the libraries of Debian 13.
 source=$(cd "$(dirname "$0")/../.." && pwd)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
@@ -32,7 +32,7 @@ check_equal 'everything belongs to root' 'root/root' "$(dpkg-deb -c "$package" |
     awk '{ print $2 }' | sort -u)"
 check 'the sums of the files are right' sh -c 'cd unpacked && md5sum --quiet -c ../DEBIAN/md5sums'
 
-# ---- what is in it ----
+# ---- its contents ----
 
 check_equal 'the files' "$({
     echo bin/dpm
@@ -56,9 +56,9 @@ check 'completion for bash' cmp completion.bash "$share/bash-completion/completi
 check 'completion for zsh' cmp completion.zsh "$share/zsh/vendor-completions/_dpm"
 check_not 'nothing knows where it was built' grep -rqF "$source" unpacked DEBIAN
 
-# ---- what it depends on ----
+# ---- its dependencies ----
 
-# The packages that have the libraries which the program names.
+# The packages with the libraries that the program names.
 folder=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 check_equal 'it depends on the packages of its libraries, and no other' "$(
     objdump -p "$installed" | sed -n 's/^ *NEEDED *//p' | while read -r library; do
@@ -89,9 +89,8 @@ fi
 
 # ---- in a bare Debian ----
 
-# Each Debian is made in memory, in a namespace of mounts that ends with the shell that made it. These
-# scripts run in a folder of their own, bare-12 or bare-13, which is /mnt in that Debian; all that the
-# checks below look at is written there.
+# Each Debian is made in memory, in a namespace of mounts that ends with the shell that made it. These scripts run in a
+# separate folder, bare-12 or bare-13, which is /mnt in that Debian; they write there all that the checks below use.
 #
 #   bare.sh SUITE MIRROR OPTION...   makes it with mmdebstrap, then runs inside.sh in it
 #   inside.sh                        installs the package if apt is there, and uses it
@@ -105,7 +104,7 @@ mount -t tmpfs -o size=1G tmpfs debian
 LC_ALL=C mmdebstrap "$@" "$suite" debian/root "$mirror" 2> made.err
 echo made > made
 cd debian/root
-# Packages that are only extracted do not make these.
+# Packages that are only extracted do not create these.
 [ -e lib64 ] || ln -s usr/lib64 lib64
 mkdir -p proc sys dev mnt var/tmp
 cd ../..
@@ -145,7 +144,7 @@ dpm report bare.trace > report 2> report.err
 echo $? > report.status
 END
 
-# The mirror that this machine has the packages of bookworm's main from: sources are told in paragraphs, or in lines.
+# The mirror from which this machine gets bookworm's main packages: sources are in paragraphs, or in lines.
 mirror=$({ for file in /etc/apt/sources.list.d/*.sources; do cat "$file" && echo; done | awk -v RS= '{
         split("", value)
         count = split($0, lines, "\n")
@@ -160,7 +159,7 @@ mirror=$({ for file in /etc/apt/sources.list.d/*.sources; do cat "$file" && echo
         sub(/^deb[ \t]+(\[[^]]*\][ \t]+)?/, "") && $2 == "bookworm" && / main( |$)/ { print $1 }'
 } 2> sources.err | head -n 1)
 
-# Says why there can be no bare Debian; nothing if there can.
+# Prints why there can be no bare Debian; nothing if there can.
 why_not_bare() {
     [ "$(id -u)" = 0 ] || { echo "this needs root" && return; }
     command -v mmdebstrap > /dev/null || { echo "mmdebstrap is not installed" && return; }
@@ -170,15 +169,14 @@ why_not_bare() {
     unshare --mount true 2> unshare.err || { cat unshare.err && return; }
 }
 
-# Says why the packages that ours depends on could not be downloaded; nothing if they could.
+# Prints why the packages that ours depends on could not be downloaded; nothing if they could.
 why_not_downloaded() {
     [ -e bare-12/compilers.before ] || return
     [ -e bare-12/download.status ] || { echo "downloading takes more than 200 s" && return; }
     [ "$(cat bare-12/download.status)" = 0 ] || grep '^E: \(Failed\|Unable\) to fetch' bare-12/download.out | head -n 1
 }
 
-# make_bare NUMBER SUITE OPTION...: makes that Debian and uses the package in it. The reason why it
-# could not be made is in $reason then.
+# make_bare NUMBER SUITE OPTION...: makes that Debian and uses the package in it. If that fails, $reason says why.
 make_bare() {
     folder=bare-$1
     suite=$2
@@ -190,7 +188,7 @@ make_bare() {
     [ -e "$folder/made" ] || reason="no $suite could be made of $mirror: $(grep '^E:' "$folder/made.err" | head -n 1)"
 }
 
-# works_in FOLDER: what the program did in that Debian is what it does here.
+# works_in FOLDER: the program did the same in that Debian as here.
 works_in() {
     check_equal 'dpm --version' "/usr/bin/dpm dpm $version" "$(cat "$1/command") $(cat "$1/version")"
     check '... and --help' sh -c "'$dpm' --help | cmp - '$1/help'"
@@ -208,7 +206,7 @@ works_in() {
     fi
 }
 
-# Debian 12, which has apt and what apt needs: apt installs the package.
+# Debian 12 with apt: apt installs the package.
 reason=$(why_not_bare)
 here=$reason
 if [ -z "$reason" ]; then
@@ -225,9 +223,9 @@ else
     works_in bare-12
 fi
 
-# Debian 13, where some packages that ours depends on have other names, and libraries are newer: apt
-# finds what the package needs among Debian 13's packages, and these are extracted, with a shell. This
-# takes a fifth of the time that an installation takes.
+# Debian 13, where some packages that ours depends on have different names, and libraries are newer: apt finds the
+# packages it needs among those of Debian 13, and these are extracted, with a shell. This takes a fifth of the time of
+# an installation.
 long_ones || finish
 reason=$here
 [ -n "$reason" ] || make_bare 13 trixie --variant=extract --skip=cleanup --include="dash,$scratch/bare-13/package.deb" \

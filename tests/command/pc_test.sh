@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# pc_test.sh BUILD_FOLDER: program counters lead to the functions that made the calls. Truth is a
-# program that knows its own callers (callers.c), in several builds; the addresses that the linker
-# gave; and elfutils' unwinder, on real servers.
+# pc_test.sh BUILD_FOLDER: program counters lead to the functions that made the calls. The truth is a program that knows
+# its own callers (callers.c), in several builds; the linker's addresses; and elfutils' unwinder, on real servers.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -23,8 +22,8 @@ found_of() {
         jq -r "\"\\(.event) \\(.bytes) \\($2)\""
 }
 
-# wrong_names NAME: expected callers that are not found. fprintf without a buffer goes through more
-# of the C library than is always seen through: that may be unknown, but not wrong.
+# wrong_names NAME: expected callers that are missing. Unbuffered fprintf has more frames in the C library than the
+# meter always follows: the result may be unknown, but not wrong.
 wrong_names() {
     found_of "$1.trace" .procedure > "$1.found"
     grep -v fprintf "$1.expected" | grep -vxFf "$1.found"
@@ -41,7 +40,7 @@ for program in pie fixed no-plt frames static; do
     check_equal "$program: every caller has its name" "" "$(wrong_names $program)"
 done
 
-# A stripped program has no names; the linker knows what stands at the offsets.
+# A stripped program has no names; the linker knows the functions at the offsets.
 timeout 60 "$dpm" run -o stripped.trace -- ./stripped > stripped.expected 2> err
 found_of stripped.trace '.procedure // "none"' | grep -v none > stripped.named
 check_equal "stripped: no names are made up" "" "$(grep -v "library$" stripped.named | grep caller)"
@@ -57,7 +56,7 @@ check "stripped: the line shows the file and the offset" \
 check "the line shows the caller" \
     sh -c "'$dpm' dump --type send pie.trace | grep -q ' in caller_of_send+0x[0-9a-f]*$'"
 
-# The program counter itself is the return address, wherever the kernel put the program.
+# The program counter itself is the return address, wherever the kernel loaded the program.
 "$dpm" dump --json --type image pie.trace | jq -s '.[-1].load_address' > load
 text=$("$dpm" dump --json --type module pie.trace | jq -r 'select(.file | endswith("/pie")).text')
 pc=$("$dpm" dump --json --type send pie.trace | jq 'select(.procedure == "caller_of_send").pc' |
@@ -72,7 +71,7 @@ mkfifo line
 timeout 60 "$dpm" run -o replaced.trace -- ./replaced wait < line > replaced.expected 2> err &
 pid=$!
 exec 3> line
-# Before its first call, and while names are not yet told.
+# Before its first call, and while names are not recorded yet.
 wait_for 20 sh -c "'$dpm' dump --type exec replaced.trace 2> told | grep -q EXEC"
 cp -r replaced.trace cut.trace
 cp /bin/true new
@@ -102,14 +101,14 @@ check_equal "without the flag pc there are none" 0 \
     "$("$dpm" dump --json without.trace |
         jq -s '[.[] | select(.pc != null or .library != null or .event == "MODULE")] | length')"
 
-# Acquired after it was replaced, as by an upgrade, under a name longer than the 15 characters that the kernel keeps.
+# Acquired after it was replaced, as by an upgrade, under a name longer than the kernel's limit of 15 characters.
 cp pie a-program-of-a-long-name
 rm -f line
 mkfifo line
 ./a-program-of-a-long-name wait < line > upgraded.expected &
 pid=$!
 exec 3> line
-# the shell opens the FIFO before it becomes the program
+# the shell opens the FIFO before it executes the program
 wait_for 20 sh -c "readlink /proc/$pid/exe | grep -q '/a-program-of-a-long-name$'"
 cp /bin/true new
 mv new a-program-of-a-long-name
@@ -120,7 +119,7 @@ exec 3>&-
 wait $pid $acquirer
 check_equal "... and its program counters have names, when it was acquired, too" "" "$(wrong_names upgraded)"
 
-# ---- programs of others ----
+# ---- other programs ----
 
 # mostly_in_program NAME TRACE PROCESS: 95 of 100 messages come from the program itself.
 mostly_in_program() {
@@ -134,20 +133,20 @@ mostly_in_program() {
 }
 
 # traced NAME COMMAND...: starts a program in the background under pc-tracer, which unwinds the stack at each of its
-# calls with elfutils: that is what its records are held to (compare_unwound). It is acquired when it runs, for only
-# one can trace it; acquired NAME ends that when the program has ended.
+# calls with elfutils, for comparison with its records (compare_unwound). It is acquired while it runs, because only one
+# process can trace it; acquired NAME ends that when the program has ended.
 traced() {
     traced_name=$1
     shift
     timeout 60 "$build/tests/programs/pc-tracer" --unwind 20 "$traced_name.log" "$@" > "$traced_name.out" 2>&1 &
     tracer=$!
 }
-# traced_program: the process of that program, when pc-tracer, which is the child of timeout, has made it, and its
+# traced_program: the process of that program, once pc-tracer, which is the child of timeout, has created it, and its
 # children.
 traced_program() {
     parent=$(pgrep -P $tracer) && parent=$(pgrep -P "$parent") && echo "$parent" && { pgrep -P "$parent" || :; }
 }
-# take_over_traced TRACE: it, and not what others run of the same name.
+# take_over_traced TRACE: acquires it, but not other processes with the same name.
 take_over_traced() {
     # shellcheck disable=SC2046 # one word for each process
     take_over -o "$1" $(traced_program)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# postgres_test.sh BUILD_FOLDER: a database, which makes a process for each connection, is taken over
-# by name while pgbench works. Each backend that its log tells of afterwards must be in the trace
-# with its connection, over TCP and UNIX sockets; and what pgbench says it has done, they have received.
+# postgres_test.sh BUILD_FOLDER: a database, which creates a process for each connection, is acquired by name while
+# pgbench works. Each later backend in its log must be in the trace with its connection, over TCP and UNIX sockets; and
+# the backends have received what pgbench reports.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -10,7 +10,7 @@ need_programs initdb postgres pgbench psql
 cd "$scratch" || exit 1
 port=$(free_port)
 
-# The server refuses to be root.
+# The server refuses to run as root.
 chmod 755 .
 mkdir data
 chown nobody data
@@ -44,7 +44,7 @@ ask() {
 check "the server answers" wait_for 10 ask "select 1"
 bench -h 127.0.0.1 -i -q > init.out 2>&1
 
-# ---- taken over while connections of both kinds are in use ----
+# ---- acquired while connections of both kinds are in use ----
 
 PGUSER=nobody timeout 60 pgbench -p $port -h 127.0.0.1 -n -S -c 3 -T 50 -R 200 postgres > old-tcp 2>&1 &
 old_tcp=$!
@@ -78,7 +78,7 @@ check_equal "each that was there before, too" "6 " "$(wc -l < old-pids) $(comm -
 check_equal "the later ones are children of the server" "" "$(jq -r --argjson server $server '
     (.processes[] | select(.pid == $server).id) as $id | .processes[] | select(.parent == $id).pid' \
     stats.json | sort | comm -23 new-pids -)"
-# pids_of FILTER: processes with a message on a path that the filter lets through.
+# pids_of FILTER: processes with a message on a path that the filter selects.
 pids_of() {
     jq -r "select((.event == \"RECEIVE\" or .event == \"SEND\") and ($1)).pid" records.json | sort -u
 }
@@ -89,22 +89,22 @@ check_equal "each over TCP has used its connection" "" \
 check_equal "each over a UNIX socket has used its connection" "" \
     "$(pids_of '.kind == "unix-stream"' | comm -23 unix-pids -)"
 
-# the ports that the log names are those of the paths
+# the ports in the log are those of the paths
 check_equal "ports are those of the log" \
     "$(awk -v begun="$begun" '$1 > begun && /host=127/ { sub(".*port=", ""); print }' log | sort)" \
     "$(jq -r "select(.event == \"PATH\" and .kind == \"tcp\" and .local_port == $port and .older != true)
         .remote_port" records.json | sort -u)"
 
-# With -S a transaction is one query: one message to the backend and one back. Each connection has
-# two messages more to it, the one that begins it and the one that ends it.
+# With -S a transaction is one query: one message to the backend and one back. Each connection has two more messages to
+# the backend, at its beginning and at its end.
 check_equal "pgbench has done all of it" "400 400" "$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' \
     new-tcp new-unix | xargs)"
 check_equal "over TCP, backends have received what pgbench has done" "102 102 102 102" "$(jq -r -s "
     map(select(.event == \"RECEIVE\" and .kind == \"tcp\" and .bytes > 0)) | group_by(.pid)[] |
     length" records.json | grep -x 102 | xargs)"
 
-# The server logs each statement: a message Q of 6 bytes more. Before the first one comes the message that begins the
-# connection, after the last one the one that ends it, of 5 bytes. (In another locale awk counts characters.)
+# The server logs each statement: a message Q, 6 bytes longer. Before the first one comes the message that begins the
+# connection, after the last one the message that ends it, of 5 bytes. (In another locale awk counts characters.)
 sort new-pids > connected
 LC_ALL=C awk -v begun="$begun" 'NR == FNR { known[$1] = 1; next }
     $1 > begun && ($2 in known) && / LOG:  statement: / {
@@ -122,7 +122,7 @@ check "the log has hundreds of statements" awk '{ all += $2 } END { exit all < 8
 check_equal "each backend has received as many messages, of as many bytes, as it has logged" "" \
     "$(diff logged received | head -n 5)"
 
-# the same as requests: a string of one letter for each backend
+# the same as requests: a signature of one letter for each backend
 "$dpm" causality --json postgres.trace > causality.json 2> causality.err
 check "as requests, 8 backends have got what pgbench has done" jq -e \
     '[.strings[] | select(.count == 102 and (.string | test("^[A-Za-z][0-9]*$")))] | length >= 8' causality.json
@@ -144,7 +144,7 @@ check "of both, thousands of messages are matched" jq -e '.trace.matching.exact 
 check_equal "... none is left over, at either end" "0 0" \
     "$(jq -r '.trace.matching | "\(.unmatched_sends) \(.unmatched_receives)"' stats.json)"
 
-# of each kind of socket: exact edges, others, RECEIVEs that lack one, and SENDs that no edge leads to
+# for each kind of socket: exact edges, others, RECEIVEs without one, and SENDs that no edge leads to
 "$dpm" dump --matched --json both.trace 2> dump.err > both.json
 jq -s '
     [.[] | select(.event == "RECEIVE" and .bytes > 0)] as $receives |

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# predict_test.sh BUILD_FOLDER: `dpm parallelism` of real programs, against what they used and how long they took;
-# what its options and files may say, and what it says of those that are wrong.
+# predict_test.sh BUILD_FOLDER: `dpm parallelism` of real programs, against their CPU time and elapsed time; its options
+# and files, and its error messages.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
@@ -14,12 +14,12 @@ row() {
         ".rows[] | select(.step == \$step and .assignment == \$assignment) | .$3" "$4"
 }
 
-# holds NAME FILE EXPRESSION: whether a jq expression is true of a file.
+# holds NAME FILE EXPRESSION: whether a jq expression is true for a file.
 holds() {
     check_equal "$1" true "$(jq "$3" "$2")"
 }
 
-# matches NAME PATTERN FILE: whether a line does.
+# matches NAME PATTERN FILE: whether a line matches.
 matches() {
     check "$1" grep -E -q "$2" "$3"
 }
@@ -36,7 +36,7 @@ fails() {
 
 # ---- a pipeline ----
 
-# What it used of the processor as the shell's `times` has it is more than T by what was before the first event of sh.
+# The CPU time of the shell's `times` is greater than T by what was used before the first event of sh.
 "$dpm" run -o pipe.trace --report report -- \
     sh -c 'head -c 20000000 /dev/urandom | gzip -c | wc -c; times > times' > size
 "$dpm" parallelism --json pipe.trace > pipe.json
@@ -58,8 +58,8 @@ holds 'the share of P is that of the streams' pipe.json \
 for delay in 100us 1ms 10ms; do
     "$dpm" parallelism --json --step delay --remote-delay $delay pipe.trace
 done > delays.json
-# Much less where head waited for room, at each turn; under ptrace it may be the slowest, and then only the last bytes
-# come later.
+# Much lower if head waited for buffer space at each turn; under ptrace it may be the slowest, and then only the last
+# bytes come later.
 check_equal 'the more delay between machines, the less P' true "$(jq -s '
     (if .[0].trace.other_arcs > 100 then 0.9 else 1 end) as $less | [.[].rows[] |
     select(.assignment == "one-each" and .step == "delay").P] |
@@ -157,7 +157,7 @@ printf 'a b 1ms\na a 2ms\nlocal 1us\n' > nosuch.delays
 check_equal 'machines that are not there are named' "0 dpm: note: --delays: no machines a and b in the traces" "$? $(cat nosuch.err)"
 "$dpm" parallelism --without gzip --assign gzip.txt pipe.trace > nosuch.out 2> nosuch.err
 check_equal 'who is left out is there' "0 " "$? $(cat nosuch.err)"
-# The path of those that are not left out is that which parallelism knows.
+# The path of the processes that remain is the one that parallelism computes.
 "$dpm" path --json --without gzip --without nobody pipe.trace > left.json 2> nosuch.err
 holds 'the path without a process' left.json "all(.processes[]; .name != \"gzip\") and .tmax_ns == $(
     jq '[.rows[] | select(.step == "max")][0].tmax_ns' without.json)"
@@ -210,12 +210,12 @@ check_equal 'in words: how good it is, and which processes are together' "$(jq -
 jq '.searches[0] | (.tmax_ns - .bound_ns) / .bound_ns * 100' search.json > above
 sed -n 's/^search-2 (.*; at most \([0-9.<]*\)% longer than the best possible):$/\1/p' search.txt |
     sed 's/^<0.1$/0.05/' >> above
-# one decimal below ten, none from there on
+# one decimal below ten, none above
 check "... in per cent above the bound ($(paste -sd ' ' above))" awk '{ percent[NR] = $1 }
     END { away = percent[1] - percent[2]; half = percent[1] < 10 ? 0.051 : 0.501
           exit !(NR == 2 && away <= half && -away <= half) }' above
 
-# ---- delays as seen ----
+# ---- measured delays ----
 
 "$dpm" run -o tsp.trace --report report -- "$1/examples/tsp/tsp" --cities 8 --servers 2 > /dev/null
 "$dpm" parallelism --json --seen-delays tsp.trace > seen.json 2> seen.err
@@ -245,7 +245,7 @@ else
     skip 'each thread a stream, or each process' 'python3 is not installed'
 fi
 
-# ---- who waits at once for an answer, and by which path ----
+# ---- which senders wait at once for an answer, and on which path ----
 
 first=$(free_port)
 redis-server --port "$first" --save "" --appendonly no > first.out 2>&1 &
@@ -254,7 +254,7 @@ second=$(free_port)
 redis-server --port "$second" --save "" --appendonly no > second.out 2>&1 &
 second_pid=$!
 wait_for 10 redis-cli -p "$first" ping && wait_for 10 redis-cli -p "$second" ping
-# asks the first and waits, asks the second and works before it looks for the answer
+# asks the first and waits, asks the second and works before it checks for the answer
 cat > asks.sh << 'END'
 exec 3<> "/dev/tcp/127.0.0.1/$1" 4<> "/dev/tcp/127.0.0.1/$2"
 for i in {1..40}; do
@@ -283,7 +283,7 @@ done
 "$dpm" parallelism asks.trace > asks.txt
 matches 'told in words' "^bash\[[0-9]+\] +tcp +127.0.0.1:$second +40 +" asks.txt
 
-# ---- a server with a timer: what sleeps takes its time ----
+# ---- a server with a timer: sleeping takes its time ----
 
 "$dpm" run -o sleep.trace --report report -- sh -c 'sleep 0.3; sleep 0.2'
 "$dpm" parallelism --json sleep.trace > sleep.json
@@ -292,7 +292,7 @@ holds 'two sleeps, one after the other' sleep.json \
 holds 'as long as it took' sleep.json \
     '((.rows[2].tmax_ns - .trace.duration_ns) | fabs) < 0.1 * .trace.duration_ns'
 
-# ---- while it is recorded ----
+# ---- during a recording ----
 
 "$dpm" run -o live.trace --report report -- \
     sh -c 'for i in $(seq 100); do seq 200000 | gzip -c | wc -c; sleep 0.2; [ ! -e enough ] || exit 0; done' \
@@ -315,7 +315,7 @@ holds 'strings of what there is' live-causality.json 'any(.strings[]; .count > 0
 "$dpm" parallelism --json live.trace > live.json 2> live.err
 check_equal 'not when it has ended' '' "$(cat live.err)"
 
-# ---- what is wrong ----
+# ---- errors ----
 
 fails 'no trace' 2 'name a trace' "$dpm" parallelism
 fails 'no such trace' 1 'nowhere' "$dpm" parallelism nowhere

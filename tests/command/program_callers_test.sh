@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# program_callers_test.sh BUILD_FOLDER: where calls come from, as the meter without privilege finds it by
-# ptrace (pc_tracer.c). Each answer is held to what is found anew, to elfutils' unwinder, to what
-# programs know of themselves, and, where the kernel meter runs, to its records of the same run.
+# program_callers_test.sh BUILD_FOLDER: callers, as the unprivileged meter finds them by ptrace (pc_tracer.c). Each
+# answer is compared with one without cache, with elfutils' unwinder, with the programs' own knowledge, and, where the
+# kernel meter works, with its records of the same run.
 . "$(dirname "$0")/tap.sh"
 command -v cc > /dev/null || skip_all "there is no C compiler"
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -28,8 +28,8 @@ messages_of() {
          $4 == 0 || $4 == 19 || $4 == 45 || $4 == 47 || $4 == 299 { print "RECEIVE", $5, $8 }' "$1.log"
 }
 
-# wrong_names NAME: expected callers that are not found. fprintf without a buffer goes through more
-# of the C library than is always seen through: that may be unknown, but not wrong.
+# wrong_names NAME: expected callers that are missing. Unbuffered fprintf has more frames in the C library than the
+# meter always follows: the result may be unknown, but not wrong.
 wrong_names() {
     messages_of "$1" > "$1.found"
     grep -v fprintf "$1.expected" | grep -vxFf "$1.found"
@@ -46,18 +46,18 @@ for program in pie fixed no-plt frames static changing; do
     check_equal "$program: every caller has its name" "" "$(wrong_names $program)"
     check_equal "$program: what is remembered is what is found anew" 0 "$(sum_of $program unequal)"
     check_equal "$program: nothing else than what the unwinder finds" 0 "$(sum_of $program wrong)"
-    case $program in static | changing) continue ;; esac # the C library is part of it; it does not sleep
+    case $program in static | changing) continue ;; esac # the C library is part of the program; it does not sleep
     check "$program: the caller of nanosleep is found" awk '
         $4 == 230 { $8 == "caller_of_nanosleep" && !$7 ? found++ : missed++ }
         END { exit found != 3 || missed > 0 }' $program.log
 done
 
-# ---- beside the kernel meter ----
+# ---- compared with the kernel meter ----
 
-# compare_kernel NAME: each record of the kernel meter that a stream made in one of its calls has the PC
-# that was found for that call; or it lost its way, for it reads only what is in memory. ptrace looks when a call ends: by
-# then who was created by vfork, or by clone as posix_spawn asks for it (56, 58, 435), may have written over the way, and
-# after execve (59) there is another program.
+# compare_kernel NAME: each record that the kernel meter made in a call of a stream has the PC that was found for that
+# call; or the kernel meter lost its way, since it reads only pages in memory. ptrace looks when a call ends: by then a
+# child of vfork, or of clone as posix_spawn uses it (56, 58, 435), may have overwritten the stack, and after execve
+# (59) there is another program.
 compare_kernel() {
     records_in_calls "$1" | awk '
         $2 == $6 && $3 == $7 { equal++; next }

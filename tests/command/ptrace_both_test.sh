@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ptrace_both_test.sh BUILD_FOLDER: one run of the truth program, watched by both meters at once: their events are the
-# same, and so are the edges of which both are sure. The ptrace meter's trace must also say what the program's own log does.
-# And two recordings are joined, whichever meter has made which.
+# ptrace_both_test.sh BUILD_FOLDER: one run of the truth program, recorded by both meters at once: their events are the
+# same, and so are the edges that both mark exact. The ptrace meter's trace must also agree with the program's own log.
+# And two recordings are joined, by any combination of meters.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -15,7 +15,7 @@ dump_of() {
     "$dpm" dump --json --matched "$1" > "$2" 2> dump.err
 }
 
-# counted: how many were equal is no small number.
+# counted: the number of equal ones is not small.
 counted() {
     awk '/^SEND .* equal$/ { sends = $2 } /^RECEIVE .* equal$/ { receives = $2 }
          /RECEIVEs blocked by both/ { blocked = $1 } /exact in both and equal/ { exact = $1 }
@@ -60,7 +60,7 @@ for run in $(seq $runs); do
 done
 grep -E 'blocked by|exact in' both | sed 's/^/# /'
 
-# A container's own filter may refuse that descriptors are copied: sockets are then found in the kernel's list.
+# A container's own filter may forbid copying descriptors: sockets are then found in the kernel's list.
 rm -rf log ptrace.trace
 mkdir log
 if "$1/tests/programs/forbid" error:pidfd_getfd true 2> forbid.err; then
@@ -75,7 +75,7 @@ else
     skip "descriptors that may not be copied" "a filter of system calls needs privilege: $(cat forbid.err)"
 fi
 
-# What was wrong once: an empty message among the first ones of a connection, whose call has not ended.
+# A past bug: an empty message among the first ones of a connection, whose call has not ended.
 rm -rf log ptrace.trace
 mkdir log
 "$dpm" run --meter ptrace -o ptrace.trace --report ptrace.report -- "$truth/truth-program" --seed 31011 --log log \
@@ -84,7 +84,7 @@ dump_of ptrace.trace ptrace.json
 "$truth/truth-compare" ptrace.json log > compared 2>&1
 check_equal "an empty message is no end, seed 31011" equal "$(tail -n 1 compared)"
 
-# Without the filter: another way to stop at calls, the same records.
+# Without the filter: a different way to stop at calls, the same records.
 rm -rf log ptrace.trace
 mkdir log
 "$dpm" run --meter ptrace --survive --wait -o ptrace.trace --report ptrace.report -- \

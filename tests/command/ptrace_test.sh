@@ -1,24 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ptrace_test.sh BUILD_FOLDER: the ptrace meter, as an ordinary user has it: no capability, no BPF. What programs do, and how
-# they end, must not change; what it cannot meter it says.
+# ptrace_test.sh BUILD_FOLDER: the ptrace meter as an ordinary user: no capability, no BPF. The behaviour and exit of
+# programs must not change; it reports what it cannot meter.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 build=$1
-# who is traced cannot trace itself, as the search for leaks does
+# a traced process cannot trace itself, as the leak sanitizer does
 export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
 stops=$build/tests/programs/traced
 chmod 755 "$scratch"
 mkdir -m 777 "$scratch/work"
 cd "$scratch/work" || exit 1
 
-# as_user COMMAND...: as nobody, if we are root.
+# as_user COMMAND...: as user nobody, if we are root.
 if [ "$(id -u)" = 0 ]; then
     as_user() {
         setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs -- \
             env HOME="$scratch/work" "$@"
     }
-    # the programs must be reachable
+    # the programs must be accessible
     mkdir "$scratch/bin"
     cp "$dpm" "$build/tests/programs/traced" "$scratch/bin/" || exit 1
     cp "$build"/examples/tsp/tsp* "$scratch/bin/" 2> /dev/null
@@ -44,7 +44,7 @@ traced() {
 if [ "$(id -u)" = 0 ] && PATH=$PATH:/sbin:/usr/sbin command -v setcap > /dev/null; then
     cp "$dpm" "$scratch/bin/capable"
     PATH=$PATH:/sbin:/usr/sbin setcap cap_bpf,cap_perfmon+ep "$scratch/bin/capable"
-    # from a shell, for who executes it must have had no capability before
+    # from a shell, because the process must have had no capability before it executes dpm
     setpriv --reuid 65534 --regid 65534 --clear-groups -- sh -c \
         "'$scratch/bin/capable' run --meter ptrace -o capable.trace -- sh -c 'exit 5'" > out 2> err
     check_equal "the ptrace meter of a program that has capabilities for the other one" 5 $?
@@ -109,7 +109,7 @@ fi
 
 # ---- ways to begin, to stop, to end (tests/programs/traced.c) ----
 
-# lives MODE RESULT: what the program says under the meter, and that the trace holds so many events.
+# lives MODE RESULT: the program's output under the meter, and that the trace has a certain number of events.
 for mode in vfork thread_exec clone3 untraced untraced3 stop signals; do
     check_equal "$mode: the program sees nothing" "$("$stops" $mode)" \
         "$(traced $mode.trace -- "$stops" $mode 2> err)"
@@ -196,9 +196,9 @@ else
     skip "the travelling salesman" "$tsp is not there"
 fi
 
-# ---- what cannot be metered is said ----
+# ---- what cannot be metered is reported ----
 
-# The smallest program of 32 bits: exit(5).
+# The smallest 32-bit program: exit(5).
 printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0\1\0\0\0\124\200\4\10\64\0\0\0\0\0\0\0\0\0\0\0\64\0\40\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\200\4\10\0\200\4\10\140\0\0\0\140\0\0\0\5\0\0\0\0\20\0\0\270\1\0\0\0\273\5\0\0\0\315\200' > bits32
 chmod 755 bits32
 traced bits.trace -- ./bits32 2> err
@@ -258,14 +258,14 @@ if "$stops" uring > out 2> err; then
 else
     skip "who uses io_uring is told of" "it is not to be had here"
 fi
-# In a tracer's hands: the command's process is taken by another one before we come.
+# Under another tracer: it takes the command's process before dpm can.
 check_equal "under another tracer, which follows forks, the command is left alone" 1 \
     "$(as_user timeout -k 1 20 strace -f -o strace.out "$dpm" run --meter ptrace -o other.trace --report other.report -- true > out 2> err; echo $?)"
 check "... and the reason is said" grep -q 'another tracer' err
 
 # ---- when dpm is killed ----
 
-# killed OPTION...: runs a counter under a dpm that is killed; says whether it goes on to count.
+# killed OPTION...: runs a counter under a dpm that is killed; prints whether the counter continues.
 killed() {
     rm -rf killed.trace count
     as_user "$dpm" run --meter ptrace -o killed.trace "$@" -- \

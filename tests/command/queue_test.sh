@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# queue_test.sh BUILD_FOLDER: a server that takes one millisecond for each request, and a client that
-# sends them in bursts: how long they wait and how many, by the server's own log and by the statistics. And
-# one by one: what MESSAGEQUEUED says of a queue, by who knows what is in it.
+# queue_test.sh BUILD_FOLDER: a server that takes one millisecond for each request, and a client that sends them in
+# bursts: how long and how many of them wait, by the server's own log and by the statistics. And one by one:
+# MESSAGEQUEUED against the known contents of a queue.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
 command -v python3 > /dev/null || skip_all "python3 is not installed"
 cd "$scratch" || exit 1
 
-# Two sockets of a kind, the one that sends first; of tcp-new the other one is a listener, that has not accepted.
+# Two sockets of a kind, the sender first; for tcp-new the other one is a listener that has not accepted yet.
 cat > pairs.py << 'END'
 import socket
 def pair(kind):
@@ -29,9 +29,9 @@ def pair(kind):
     return socket.socketpair(socket.AF_UNIX, types[kind])
 END
 
-# The client writes down when it has sent each request and how long that took, the server when it took it and for
-# how long it waited. Where there is room for few requests only, the client waits, too: that is so where a send that
-# may not wait finds no room.
+# The client logs when it has sent each request and how long that took; the server when it took it and how long the
+# server waited. If the buffer holds only a few requests, the client waits, too: that is the case if a non-blocking send
+# finds no buffer space.
 cat > program.py << 'END'
 import fcntl, os, pairs, socket, sys, time
 kind, narrow, bursts, burst = sys.argv[1], len(sys.argv) > 2, 20, 15
@@ -85,9 +85,9 @@ with open("taken", "w") as log:
 os.wait()
 END
 
-# What the program logs comes a little later than what it logs, more so if it is preempted in between.
-# By the logs: median of the waits (ns), the longest queue, the sum of the waits, that of the receives of the first
-# request of a burst, which the server waits for, that of sends that found no room, and the median of a send.
+# The program logs its events a little late, more so if it is preempted in between. From the logs: median of the waits
+# (ns), the longest queue, the sum of the waits, that of the receives of the first request of a burst, for which the
+# server waits, that of sends that found no buffer space, and the median of a send.
 cat > account.py << 'END'
 sent, sends, full = zip(*[[int(n) for n in l.split()] for l in open("sent")])
 taken, receives = zip(*[[int(n) for n in l.split()] for l in open("taken")])
@@ -99,7 +99,7 @@ for _, step in events:
     longest = max(longest, length)
 print(waits[len(waits) // 2], longest, sum(waits), sum(receives[::15]), sum(t for t, f in zip(sends, full) if f), sorted(sends)[len(sends) // 2])
 END
-# median COLUMN: of what was found beside what was logged, of the three runs.
+# median COLUMN: of the ratios of result to log, over the three runs.
 median() {
     sort -k "$1,$1g" compared | awk -v column="$1" 'NR == 2 { print $column }'
 }
@@ -131,7 +131,7 @@ for kind in tcp udp unix pipe; do
     check "$kind: all waits together, and so the average length" near 3
     check "$kind: the server waited as long for them" near 4
     check "$kind: the average length is the sum of the waits, by the log, over the time (Little's law)" near 5
-    case $kind in # they are in the queue when the call that sends them ends; others have no message of their own for it
+    case $kind in # data is in the queue when the sending call ends; other kinds have no separate message for it
     tcp | udp) check "$kind: half of the messages came before the call that sent them had ended, by the log" \
         sh -c "awk '{ exit !($(median 6) > 0 && $(median 6) < 1) }' compared" ;;
     esac
@@ -139,9 +139,9 @@ for kind in tcp udp unix pipe; do
     echo "# $kind: found / logged, difference, found / logged: $(paste -s -d ';' compared)"
 done
 
-# ---- a sender that waits for room ----
+# ---- a sender that waits for buffer space ----
 
-# Of the pair that has sent most.
+# For the pair that has sent most.
 receiver_is_late='(.pairs | max_by(.bytes)) as $most |
     any(.late_receivers[]; .from == $most.from and .to == $most.to) and
     all(.late_senders[]; .from != $most.from or .to != $most.to)'
@@ -163,7 +163,7 @@ for kind in unix pipe; do
     echo "# $kind with little room: found / logged, logged: $(paste -s -d ';' compared)"
 done
 
-# ---- a message that is much longer than the queue ----
+# ---- a message much longer than the queue ----
 
 cat > long.py << 'END'
 import os, pairs, time
@@ -188,7 +188,7 @@ check "... in the words of the report, too" sh -c "'$dpm' report long.trace | gr
 
 # ---- a wait for the first message of a connection ----
 
-# Each connection has one message, from the server, which lets the client wait for it; by the client's own log.
+# Each connection has one message, from the server, which makes the client wait for it; by the client's own log.
 cat > first.py << 'END'
 import os, socket, time
 kind = os.environ["KIND"]
@@ -223,9 +223,9 @@ for kind in tcp unix; do
             (.mean * .count / $waited - 1 | fabs) < 0.05)][0].count')"
 done
 
-# ---- each message as it is queued ----
+# ---- each message when it is queued ----
 
-# Writes down of each message its bytes and what is in the queue then: bytes, or of messages how many.
+# Logs for each message its bytes and the contents of the queue then: in bytes, or in messages.
 cat > one.py << 'END'
 import pairs, sys, time
 kind = sys.argv[1]
@@ -255,7 +255,7 @@ take(5)
 send(70, 80)
 END
 
-# Of each: bytes, queue, and whether it is of no stream and at the place where it was sent.
+# For each: bytes, queue, and whether it belongs to no stream and has the position at which it was sent.
 cat > queued.jq << 'END'
 map(select(.event == "SEND" and .bytes > 1)) as $sends |
 (map(select(.event == "RECEIVE"))[0].path) as $path |
@@ -270,13 +270,13 @@ for kind in tcp tcp-new udp unix-stream unix-datagram unix-seqpacket; do
     "$dpm" run -o one.trace --kinds all,-pipe -- python3 one.py $kind > out 2> err
     check_equal "$kind: the program runs" 0 $?
     "$dpm" dump --json one.trace | jq -r -s -f queued.jq > found
-    case $kind in # nobody had used the socket that the first message came to
+    case $kind in # the receiver of the first message was not in use yet
     unix*) sed -i 1d queued ;;
     esac
     check "$kind: each message is told when it is queued, and what is in the queue then" diff queued found
 done
 
-# What is queued is told without what is sent and received, too; of a UNIX socket from its first use on.
+# Queued messages are recorded even if sends and receives are not; on a UNIX socket from its first use on.
 cat > alone.py << 'END'
 import pairs, sys
 client, server = pairs.pair(sys.argv[1])

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-# redis_hold.py PORT UNIX_SOCKET: holds connections to a redis server, some of them idle, and does
-# what the lines of standard input say: `use` sends requests over all but the idle ones and then
-# prints `used`; `info` prints INFO, asked for on a connection that is used for nothing else and that
-# the first line of output names.
+# redis_hold.py PORT UNIX_SOCKET: holds connections to a redis server, some of them idle, and executes the lines of
+# standard input: `use` sends requests over all but the idle ones and then prints `used`; `info` prints INFO, requested
+# on a separate connection, which the first line of output names.
 import socket
 import sys
 

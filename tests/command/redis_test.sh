@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# redis_test.sh BUILD_FOLDER: a real server with real load; its own counters must agree to the byte,
+# redis_test.sh BUILD_FOLDER: a real server with real load; its own counters must agree with the trace to the byte,
 # whether the recording began before it or in the middle.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
@@ -22,8 +22,8 @@ check_equal "it ends in order" 0 $?
 
 "$dpm" dump --json --process redis-server redis.trace > records.json 2> dump.err
 check_equal "no record is lost" "" "$(grep lost dump.err)"
-# INFO counts what was read, its own request included, and what was written before its reply, which
-# is the last thing the server sent.
+# INFO counts what was read, including its own request, and what was written before its reply, which the server sent
+# last.
 check_equal "bytes received are those of INFO" \
     "$(sed -n 's/^total_net_input_bytes://p' info)" \
     "$(jq -s '[.[] | select(.event == "RECEIVE") | .bytes] | add' records.json)"
@@ -34,7 +34,7 @@ check_equal "connections accepted are those of INFO" \
     "$(sed -n 's/^total_connections_received://p' info)" \
     "$(jq -s '[.[] | select(.event == "ACCEPT")] | length' records.json)"
 
-# ---- taken over in the middle ----
+# ---- acquired in the middle ----
 
 only_kernel "a server taken over in the middle" "it takes nobody over" || finish
 
@@ -46,14 +46,14 @@ mkfifo fifo
 holder=$!
 exec 7> fifo
 
-# tell LINE TEXT TIMES: tells the holder, and waits until it has printed the text so many times.
+# tell LINE TEXT TIMES: sends a line to the holder, and waits until it has printed the text this many times.
 tell() {
     echo "$1" >&7
     wait_for 20 sh -c "[ \$(grep -c '$2' held) = $3 ]"
 }
 
 tell use used 1
-# load that is there before, while and for a moment after the server is taken over
+# load before, during and for a moment after the acquisition of the server
 timeout 60 redis-benchmark -p $port -n 10000000 -c 10 -k 1 -t set -q > old-tcp 2>&1 &
 old_tcp=$!
 timeout 60 redis-benchmark -s "$scratch/socket" -n 10000000 -c 10 -k 1 -t get -q > old-unix 2>&1 &
@@ -76,15 +76,15 @@ wait $pid
 
 "$dpm" dump --json --type send,receive,accept middle.trace 2> dump.err > records.json
 check_equal "no record is lost" "" "$(grep lost dump.err)"
-# What the server has counted from one INFO to the other lies between the RECEIVEs of the two requests;
-# the second request is counted.
+# The server's counts from one INFO to the next are those between the RECEIVEs of the two requests, including the
+# second.
 asking=$(sed -n 's/^asks on //p' held)
 jq --arg asking "$asking" 'select(.event == "RECEIVE" and .remote == $asking).sequence' records.json \
     > requests
 check_equal "both requests for INFO are there" 2 "$(wc -l < requests)"
 jq -c --argjson first "$(sed -n 1p requests)" --argjson last "$(sed -n 2p requests)" \
     'select(.sequence > $first and .sequence <= $last)' records.json > between.json
-# grown COUNTER: by how much, from one INFO to the other.
+# grown COUNTER: its increase from one INFO to the next.
 grown() {
     tr -d '\r' < held | sed -n "s/^$1://p" | xargs | awk '{ printf "%d", $2 - $1 }'
 }
@@ -94,7 +94,7 @@ check_equal "bytes sent" "$(grown total_net_output_bytes)" \
     "$(jq -s '[.[] | select(.event == "SEND") | .bytes] | add' between.json)"
 check_equal "connections accepted" "$(grown total_connections_received)" \
     "$(jq -s '[.[] | select(.event == "ACCEPT")] | length' between.json)"
-# For each way: how many messages do not lie right behind the one before, on the same path.
+# In each direction: how many messages do not follow directly after the previous one on the same path.
 for way in SEND RECEIVE; do
     check_equal "each $way begins where the last one on its path ended" 0 "$(jq -n -r "
         reduce (inputs | select(.event == \"$way\")) as \$record ({ends: {}, holes: 0};

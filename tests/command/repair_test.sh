@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# repair_test.sh BUILD_FOLDER: `dpm repair`: what was cut becomes whole, and nothing else is touched.
+# repair_test.sh BUILD_FOLDER: `dpm repair`: truncated traces become whole, and nothing else changes.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 
-# sums TRACE: of all its files.
+# sums TRACE: checksums of all its files.
 sums() {
     (cd "$1" && cksum ./*)
 }
@@ -14,9 +14,8 @@ records() {
     "$dpm" dump --json "$1" 2> err | grep -v '"event":"END"'
 }
 
-# repairs NAME TRACE LINE...: repair says these lines and succeeds, and says on standard error $complaint; then the trace has
-# the records it had, and END as its last one, with reason 4 and a count that is right, and repair has nothing
-# more to do.
+# repairs NAME TRACE LINE...: repair prints these lines and succeeds, with $complaint on standard error; then the trace
+# has its former records, and as its last one END with reason 4 and the right count, and repair has nothing more to do.
 complaint=
 repairs() {
     tap_name=$1
@@ -65,7 +64,7 @@ truncate -s -1 half/control
 repairs "a trace with half of END's packet" half \
     'half: removed 4095 bytes of unfinished packets' 'half: added the end record'
 
-complaint= # the packets that are cut off have counted them
+complaint= # the removed packets had the counts
 copy both
 cut_end both
 truncate -s -4000 both/control
@@ -76,7 +75,7 @@ repairs "a trace with both files cut within a packet" both \
 complaint='dpm: zeros: 3 records were lost'
 copy zeros
 cut_end zeros
-truncate -s +5000 zeros/data # as a machine without power may leave it
+truncate -s +5000 zeros/data # as after a power failure
 repairs "a trace with zeros at the end" zeros \
     'zeros: removed 5000 bytes of unfinished packets' 'zeros: added the end record'
 
@@ -103,7 +102,7 @@ check_equal "... whose END counts them as lost" "25 25" \
 
 # ---- what cannot be repaired ----
 
-# refuses NAME PATTERN TRACE: an error in one line, and no file is changed.
+# refuses NAME PATTERN TRACE: fails with one line, and changes no file.
 refuses() {
     sums "$3" > before
     fails "$1 is refused" 1 "$2" "$dpm" repair "$3"

@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# report_test.sh BUILD_FOLDER: `dpm report`: its text, its page and its JSON, of sample traces with names that
-# break things; and what it finds in real recordings: the two bugs of the travelling salesman program of
-# Miller's thesis, and a pipeline.
+# report_test.sh BUILD_FOLDER: `dpm report`: its text, its page and its JSON, for sample traces with hostile names; and
+# its findings in real recordings: the two bugs of the travelling salesman program of Miller's thesis, and a pipeline.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 . "$(dirname "$0")/sample.sh"
 
-# ---- faces ----
+# ---- output formats ----
 
 runs "a report of two machines" "$dpm" report alpha beta
 check_equal "it begins with what was recorded" "2 traces, machines alpha, beta, 75.0 ms, 56 events, 3 lost" \
@@ -52,7 +51,7 @@ processes() {
         "\(.name)[\(.pid)]" + (if $machines > 1 then "@\(.machine)" else "" end) |
         gsub("&"; "&amp;") | gsub("<"; "&lt;") | gsub(">"; "&gt;") | gsub("\""; "&quot;") | gsub("\u0027"; "&#39;")'
 }
-# well_formed FILE: as XML, where there is something to tell it.
+# well_formed FILE: as XML, if a parser is installed.
 well_formed() {
     if command -v xmllint > /dev/null; then
         check "$1 is well-formed" xmllint --noout "$1"
@@ -88,7 +87,7 @@ while read -r picture; do
     echo "$picture" | base64 -d > picture.svg
     well_formed picture.svg
 done < pictures
-# selectors FILE EXPRESSION: of the part of the style that the expression leaves, those that have a colour.
+# selectors FILE EXPRESSION: selectors with a colour in the part of the style that the expression leaves.
 selectors() {
     tr -d '\n' < "$1" | LC_ALL=C sed "s/<\/style>.*//; $2" | tr '}' '\n' | grep '#[0-9a-f]\{3,6\}' | sed 's/{.*//' | sort -u
 }
@@ -115,7 +114,7 @@ check_equal "the matrix has the 40 with most traffic, and the others" 41 \
 check "... and says how many these are" grep -q '40 with most traffic; 170 others are one' crowd.html
 check "it stays small" test "$(wc -c < crowd.html)" -lt 300000
 
-# ---- what goes wrong ----
+# ---- errors ----
 
 refuses_what_is_no_trace report
 fails "no trace" 2 'report: name a trace' "$dpm" report
@@ -124,7 +123,7 @@ fails "a page that cannot be written" 1 'none/x.html: cannot be written' "$dpm" 
 cannot_print "report" "$dpm" report gamma
 cannot_print "report as a page" "$dpm" report --html - gamma
 
-# ---- what it finds ----
+# ---- findings ----
 
 find_meter
 if [ -z "$meter" ]; then
@@ -133,12 +132,12 @@ if [ -z "$meter" ]; then
 fi
 tsp=$build/examples/tsp/tsp
 
-# found TOPIC: the sentences of it.
+# found TOPIC: its sentences.
 found() {
     jq -r --arg topic "$1" '.findings[] | select(.topic == $topic).text' report.json
 }
-# record NAME ARGUMENT...: the travelling salesman program, and the report of it. So many cities that the work
-# is far more than what a server needs to start.
+# record NAME ARGUMENT...: the travelling salesman program, and its report. There are enough cities to make the work far
+# greater than the start of a server.
 record() {
     name=$1
     shift
@@ -154,7 +153,7 @@ found Created > created
 check "... and four were created" grep -q 'tsp\[[0-9]*\] created 4 processes' created
 check "... P says so" sh -c "jq -r '.findings[].text' report.json | grep -q '^P = [01].[0-9]* of 5 threads'"
 check "... dpm run says it first" sh -c "sed 9q used.txt | tr -s ' \n' ' ' | grep -q 'Idle 3 of 4 tsp-server did next to nothing'"
-# ends_with_findings NAME: what the report of NAME.trace has found, its recording has said at the end: the file `found`.
+# ends_with_findings NAME: the recording printed the findings of the report of NAME.trace at its end: the file `found`.
 ends_with_findings() {
     "$dpm" report "$1.trace" | sed -n '/^What was found$/,/^$/p' > found
     check_equal "dpm run says what the report of $1.trace finds" "$(cat found)" \
@@ -219,7 +218,7 @@ runs "a page of it" "$dpm" report --html pipe.html pipe.trace
 well_formed pipe.html
 has_all pipe.html pipe.trace
 
-# nothing that was found is nothing to tell more of
+# without findings there is no hint for more
 "$dpm" run --flags accept -o nothing.trace --report nothing.txt -- true
 sed -n '/^What was found$/,/^Processes$/p' nothing.txt | sed '1d; $d; /^$/d' | tr -s ' ' > found
 check_equal "of a recording of nothing there is nothing more" 'Nothing Too little was recorded to find anything.' "$(cat found)"

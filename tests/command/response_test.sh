@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# response_test.sh BUILD_FOLDER: how long answers take, against what server and client measure
-# themselves; and sizes, over a connection whose messages are known.
+# response_test.sh BUILD_FOLDER: request latency and service time, against the server's and client's own measurements;
+# and sizes, over a connection with known messages.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
 command -v python3 > /dev/null || skip_all "python3 is not installed"
 cd "$scratch" || exit 1
 
-# The server's log: for each request, ns from the end of its receive to the beginning of its answer.
-# The client's: from the end of its send to the end of its receive.
+# The server's log: for each request, ns from the end of its receive to the beginning of its answer. The client's: from
+# the end of its send to the end of its receive.
 cat > program.py << 'END'
 import os, random, socket, sys, time
 
@@ -57,9 +57,9 @@ END
 requests=200
 seed=${DPM_SEED:-$$}
 echo "# seed $seed (DPM_SEED repeats it)"
-# near WHAT LOG FILTER: count and, within 0.3 ms, mean; quantiles lie where their ranks are, within an
-# eighth. Who is kept from its CPU between a call and the look at its clock logs less than the
-# truth, so the smallest and the largest may be more than in the log.
+# near WHAT LOG FILTER: count and, within 0.3 ms, mean; quantiles are at their ranks, within an eighth. A process that
+# loses its CPU between a call and reading its clock logs less than the truth, so the smallest and the largest may be
+# greater than in the log.
 near() {
     jq -e --slurpfile log "$2" -n --slurpfile stats stats.json "
         def near(\$a; \$b; \$part): (\$a - \$b) | fabs <= 300000 + \$b * \$part;
@@ -103,8 +103,8 @@ done
 
 # ---- connections that have ended, and ports that are used again ----
 
-# Five connections from the same port, which is free at once when a connection is reset; and three from
-# ports that the kernel chooses.
+# Five connections from the same port, which is free at once when a connection is reset; and three from ports that the
+# kernel chooses.
 cat > again.py << 'END'
 import socket, struct
 listener = socket.create_server(("127.0.0.1", 0))
@@ -162,7 +162,7 @@ least = [[0, 0] for _ in intervals]
 most = [[0, 0] for _ in intervals]
 certain = 0
 for begun, ended, size in sends:
-    # the first interval begins somewhere in the first send; a send is in one of these
+    # the first interval begins somewhere in the first send; a send belongs to one of these
     first = max(0, (begun - sends[0][1]) // every)
     last = (ended - sends[0][0]) // every
     for interval in range(first, min(last + 1, len(intervals))):

@@ -1,14 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run_test.sh BUILD_FOLDER: `dpm run` as its user meets it: exit status, output, signals, options; with
-# the meter that it takes here.
+# run_test.sh BUILD_FOLDER: the user's view of `dpm run`: exit status, output, signals, options; with the default meter.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
 load=$1/tests/programs/load
 cd "$scratch" || exit 1
 
-# status COMMAND...: its exit status, output aside.
+# status COMMAND...: its exit status, without its output.
 status() {
     "$@" > out 2> err
     echo $?
@@ -61,7 +60,7 @@ distinct_times() {
 [ "$meter" = ptrace ] || check "coarse CPU times stand still between the scheduler's looks" \
     test "$(distinct_times coarse.json)" -lt 2000
 check "precise CPU times do not stand still" test "$(distinct_times precise.json)" -gt 19000
-# What dpm's child has used before it became the command is not the command's.
+# The CPU time that dpm's child uses before it becomes the command is not counted.
 "$dpm" run --cpu-time precise -o whole.trace -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done' 2> err
 check "all that a program has used is its path's length" test "$("$dpm" stats --json whole.trace |
     jq --argjson longest "$("$dpm" parallelism --json whole.trace | jq '.rows[0].T_ns')" \
@@ -85,8 +84,8 @@ check "--wait stays for them" test $(($(date +%s) - started)) -ge 2
 check "... and records their end" sh -c \
     "'$dpm' dump --json h.trace | jq -e -s '[.[] | select(.event == \"TERMINATION\")] | length >= 2'"
 
-# A signal from outside goes to the program first; the second ends the recording.
-# (TERM here: a shell starts what runs in the background with INT ignored.)
+# A signal from outside goes to the program first; the second one ends the recording. (TERM here: a shell starts
+# background commands with INT ignored.)
 timeout 30 "$dpm" run -o i.trace -- sh -c \
     'trap "echo got it; exit 4" TERM; for i in $(seq 100); do sleep 0.1; done' > out 2> err &
 pid=$!
@@ -133,7 +132,7 @@ for size in 65535 63K much; do
 done
 
 [ "$meter" = kernel ] || finish
-# Hooks: only those that a flag needs are even loaded, and none stays.
+# Hooks: only those needed by a flag are loaded, and none remains.
 mkfifo let_go_on
 "$dpm" run -o l.trace --flags send -- sh -c 'echo > begun; read -r line < let_go_on' 2> err &
 pid=$!
@@ -142,7 +141,7 @@ programs_of $pid > held
 bpftool prog show | sed -n 's/^\([0-9]*\): .* name \([a-z_]*\).*/\1 \2/p' > all
 : > let_go_on
 wait $pid
-# named PATTERN: how many of the programs that it held have such a name.
+# named PATTERN: how many of its programs have such a name.
 named() {
     awk -v pattern="$1" 'FNR == NR { held[$1]; next } $1 in held && $2 ~ pattern' held all | wc -l
 }

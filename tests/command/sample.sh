@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# sample.sh: what the tests of the commands that read traces share; read after tap.sh. They work in
-# the scratch folder, on the traces that sample-trace makes: alpha, beta, gamma (program
-# counters) and crowd.
+# sample.sh: shared by the tests of commands that read traces; read after tap.sh. They work in the scratch folder, on
+# the traces of sample-trace: alpha, beta, gamma (program counters) and crowd.
 
 dpm=$1/dpm
 build=$1
@@ -19,19 +18,18 @@ echo 'event { name = "of somebody else"; };' > foreign/metadata
 : > foreign/control
 : > foreign/data
 
-# squeeze: several blanks become one.
+# squeeze: turns several blanks into one.
 squeeze() {
     tr -s ' '
 }
 
-# copy TRACE: a copy of alpha to be spoilt.
+# copy TRACE: a copy of alpha to be damaged.
 copy() {
     rm -rf "$1"
     cp -r alpha "$1"
 }
 
-# cut_end TRACE: takes its last packet away, which is END alone. cut_data TRACE: the second of two
-# packets of data.
+# cut_end TRACE: removes its last packet, which is END alone. cut_data TRACE: the second of two packets of data.
 cut_end() {
     truncate -s -4096 "$1/control"
 }
@@ -53,8 +51,8 @@ runs() {
     check_equal "$tap_name" 0 $?
 }
 
-# fails NAME STATUS PATTERN COMMAND...: the command has this exit status, prints nothing, and says one
-# line, which matches.
+# fails NAME STATUS PATTERN COMMAND...: the command has this exit status, no output, and one line of standard error,
+# which matches.
 fails() {
     tap_name=$1
     wanted="status $2, 0 lines, 1 line of errors: $3"
@@ -72,15 +70,14 @@ fails() {
     fi
 }
 
-# says NAME LINE...: standard error of the command before was these lines and no other.
+# says NAME LINE...: the previous command printed exactly these lines on standard error.
 says() {
     tap_name=$1
     shift
     check_equal "$tap_name" "$(printf '%s\n' "$@")" "$(cat err)"
 }
 
-# refuses_what_is_no_trace COMMAND...: what every reading command does about the last argument, which
-# is added here.
+# refuses_what_is_no_trace COMMAND...: the errors of every reading command about its last argument, which is added here.
 refuses_what_is_no_trace() {
     fails "$1: a trace that does not exist" 1 'nowhere: .*No such file' "$dpm" "$@" nowhere
     fails "$1: a file" 1 'alpha/metadata: .*a trace is a directory' "$dpm" "$@" alpha/metadata
@@ -101,8 +98,8 @@ refuses_what_is_no_trace() {
     fails "$1: a trace with the data of another" 1 'other/data: .*uuid' "$dpm" "$@" other
 }
 
-# cannot_print NAME COMMAND...: what a command does whose output cannot be written: an error and exit
-# status 1. Where SIGPIPE is not ignored it ends the command, as any other, without a word.
+# cannot_print NAME COMMAND...: a command whose output cannot be written: an error and exit status 1. If SIGPIPE is not
+# ignored it ends the command silently, like any other.
 cannot_print() {
     tap_name=$1
     shift
@@ -115,7 +112,7 @@ cannot_print() {
     mkfifo pipe
     : < pipe &
     exec 5> pipe
-    wait $! # now there is no reader any more
+    wait $! # now the reader has ended
     env --ignore-signal=PIPE "$@" 2> err >&5
     check_equal "$tap_name: into a closed pipe" \
         "1 dpm: cannot write the output: Broken pipe" "$? $(cat err)"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# short_of_memory_test.sh BUILD_FOLDER: where memory ends a command says so in one line and fails, or it succeeds with
-# the same output as ever; it never succeeds with less. Each allocation of a command is made to fail, of many some.
+# short_of_memory_test.sh BUILD_FOLDER: when memory runs out a command fails with one line, or succeeds with its usual
+# output; it never succeeds with less. Each allocation of a command is made to fail; if there are many, some of them.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 library=$build/tests/programs/short_of_memory.so
 
-# short ALLOCATIONS COMMAND...: with each of these allocations failing; the exit statuses
+# short ALLOCATIONS COMMAND...: runs it with each of these allocations failing; prints the exit statuses
 short() {
     rm -f out.* err.*
     echo "$1" > numbers
@@ -14,8 +14,8 @@ short() {
     FAIL_EACH=$(cat numbers) LD_PRELOAD=$library "$@" > statuses
 }
 
-# What is wrong with the runs that `statuses` tells of: they succeeded with less than all of the output, or failed without
-# saying why in one line. Then how many there were.
+# Prints what is wrong with the runs in `statuses`: they succeeded with less than the whole output, or failed without
+# one line of explanation. Then their number.
 what_is_wrong() {
     sha1sum whole out.* > sums
     awk 'FILENAME == "sums" { sum[$2] = $1; next }
@@ -35,7 +35,7 @@ what_is_wrong() {
         END { print runs + 0 " runs" }' sums statuses
 }
 
-# never_less NAME COMMAND...: the property above, of at most 250 allocations: the last 150, and some of the others.
+# never_less NAME COMMAND...: the property above, for at most 250 allocations: the last 150, and some of the others.
 never_less() {
     tap_name=$1
     shift
@@ -46,8 +46,8 @@ never_less() {
 
 never_less "dpm stats --json" "$dpm" stats --json --histogram alpha
 
-# In the C locale, because setlocale and iconv have no more to say than that there is no such locale, if they have no
-# memory for it; names are then told in ASCII.
+# In the C locale, because without memory setlocale and iconv only report that there is no such locale; names are then
+# printed in ASCII.
 LC_ALL=C
 never_less "dpm stats, tables" "$dpm" stats alpha
 never_less "dpm stats, tables of pairs" "$dpm" stats --by pair alpha

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # skipped_test.sh BUILD_FOLDER: hooks that the kernel skips because they are already running on that processor are
-# reported as lost, everywhere, and edges on paths whose positions hooks count are not called exact from then on.
+# reported as lost everywhere. From then on, edges are not exact on paths whose positions hooks count.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -15,7 +15,7 @@ lost() {
     "$dpm" dump --json --type lost "$1" 2> /dev/null | jq -s . > lost.json
 }
 
-# reported TRACE COUNT: every reader says that so many hooks were skipped, and that nothing else was lost.
+# reported TRACE COUNT: every reader reports this many skipped hooks, and no other losses.
 reported() {
     lost "$1"
     check_equal "... LOST records tell of them, and of nothing else" "$2 true" "$(jq -r '
@@ -29,7 +29,7 @@ reported() {
         "$("$dpm" stats "$1" 2> err | sed -n '1s/.* events, \(.* lost\)$/\1/p' | tr -d ,)"
 }
 
-# ---- counts as if the kernel had skipped hooks before the first record ----
+# ---- initial counts as if the kernel had skipped hooks before the first record ----
 
 "$wrap" seven.trace 0 0 7 16777216 5 sh -c 'sleep 0.2; echo message | cat' > out
 check_equal "a recording of which 7 hooks were skipped at its beginning" 0 $?
@@ -51,15 +51,15 @@ check_equal "counts beyond 32 bits are told by several records" "$many 2" \
 lost none.trace
 check_equal "where none was skipped nothing is said" "[]" "$(jq -c . lost.json)"
 
-# ---- hooks that are skipped ----
+# ---- hooks that are actually skipped ----
 
-# nested COMMAND...: in a network of its own, whose packets processor 1 gets by an interrupt.
+# nested COMMAND...: in a separate network, whose packets reach processor 1 by an interrupt.
 nested() {
     unshare -n -m sh -c 'mount -t sysfs sysfs /sys && ip link set lo up &&
         echo 2 > /sys/class/net/lo/queues/rx-0/rps_cpus && exec "$@"' sh "$@"
 }
 
-# What the kernel itself says of the programs that dpm, our parent, holds: when all is quiet again.
+# The kernel's own count for the programs that dpm, our parent, holds: when all is quiet again.
 cat > load.sh << 'END'
 python3 "$1" 2 || exit
 awk '/^recursion_misses/ { sum += $2 } END { print sum + 0 }' /proc/$PPID/fdinfo/* > kernel
@@ -69,7 +69,7 @@ if [ "$(nproc)" -lt 2 ] || ! nested true 2> nested.err; then
     skip "hooks are skipped" "needs 2 processors, root, and packet steering in a network of its own: $(head -n 1 nested.err)"
     finish
 fi
-for try in 1 2 3; do # how many there are depends on who else runs
+for try in 1 2 3; do # their number depends on other programs
     rm -rf nested.trace
     nested "$dpm" run -o nested.trace --ring 64M --flags send,receive,messagequeued --kinds tcp,unix -- \
         sh load.sh "$tests/nested.py" > out 2> run.err

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# stalled_test.sh BUILD_FOLDER: processes are acquired while one of them is held up in the middle of a call on a UNIX
-# socket, longer than the meter looks at the queues; and threads that use one for the first time are held up, and overtaken by
-# another one. No edge that is called exact may be wrong.
+# stalled_test.sh BUILD_FOLDER: processes are acquired while one of them is stalled in the middle of a call on a UNIX
+# socket, for longer than the meter checks the queues; and threads that use one for the first time are stalled, and
+# overtaken by another one. No exact edge may be wrong.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -11,7 +11,8 @@ cd "$scratch" || exit 1
 seed=${DPM_SEED:-$(($(date +%s) % 100000))}
 echo "# seed $seed (DPM_SEED repeats it)"
 
-# Each message has another size than those near by, of which a stream's first bytes have been received alone: $header.
+# Each message has a different size from those near it. On a byte stream its first bytes are received separately:
+# $header.
 cat > edges.jq << 'END'
 (map(select(.event == "SEND") | {key: "\(.stream) \(.sequence)", value: .bytes}) | from_entries) as $bytes |
 [.[] | select(.event == "RECEIVE" and .bytes > $header)] as $receives |
@@ -49,7 +50,7 @@ acquire_stalled() {
     check_equal "... no exact edge is wrong" 0 "$(jq .wrong edges.json)"
 }
 
-# held_up KIND PLACE PASSES: once, when the metering begins.
+# held_up KIND PLACE PASSES: once, when metering begins.
 held_up() {
     acquire_stalled "$@"
     check_equal "... it was held up" 1 "$(sed -n 2p told)"
@@ -57,7 +58,7 @@ held_up() {
     check "... and some are exact" jq -e '.exact > 0 or .receives < 20' edges.json
 }
 
-# overtaken KIND PASSES: threads that send their first message are held up. Some others are not sent then.
+# overtaken KIND PASSES: threads that send their first message are stalled. Some others are not sent then.
 overtaken() {
     acquire_stalled "$1" overtaken "$2"
     check "... it was held up" [ "$(sed -n 2p told)" -ge 1 ]

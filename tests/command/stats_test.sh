@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# stats_test.sh BUILD_FOLDER: `dpm stats`: who sent how much to whom in the traces of
-# sample_trace.c, in tables and in JSON. The figures are added up from the calls in that file.
+# stats_test.sh BUILD_FOLDER: `dpm stats`: communication statistics of the traces of sample_trace.c, in tables and in
+# JSON. The expected figures are added up from the calls in that file.
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 
 hostile="q\"\\??zö?{}[],:'"
 
-# table TITLE FILE: a table's lines, single blanks between the columns, none at the ends.
+# table TITLE FILE: a table's lines, with single blanks between the columns, none at the ends.
 table() {
     sed -n "/^$1\$/,/^\$/p" "$2" | sed '1d; /^$/d; s/^ *//; s/ *$//' | squeeze
 }
@@ -74,7 +74,7 @@ check_not "where only ASCII can be shown, nothing else is" grep -q '[^ -~]' out
 
 # ---- JSON ----
 
-# same NAME EXPECTED FILTER FILE: what the filter finds in the file is this, as far as keys are named.
+# same NAME EXPECTED FILTER FILE: the filter's result for the file is this, as far as keys are named.
 same() {
     printf '%s' "$2" > expected.json
     check_equal "$1" "$(jq -Sc '.[]' expected.json)" \
@@ -173,10 +173,10 @@ same "what rows have besides" '[
 
 # ---- sizes and rates ----
 
-# What dump says of each SEND, by the pid of its sender: how many, the smallest, the largest, in all.
+# From dump, for each SEND's process: count, smallest, largest, total.
 "$dpm" dump --json --type send alpha 2> err | jq -s -c 'map(select(.pid)) | group_by(.pid) |
     map(
-        # a call is one message, in however many pieces
+        # a call is one message, however many pieces it has
         (reduce .[] as $piece ([]; if $piece.continued then .[-1] += $piece.bytes else . + [$piece.bytes] end)) as $sizes |
         [.[0].pid] + ($sizes | [length, min, max, add])) | .[]' > wanted
 check "dump knows senders" grep -q '^\[200,8,' wanted
@@ -301,7 +301,7 @@ check_equal "shows every row, without others" '106 106 106 0' \
 check_equal "JSON has everything always" '105 105 105' \
     "$(jq -r '"\(.processes | length) \(.pairs | length) \(.paths | length)"' out)"
 
-# ---- traces that are not whole, and none ----
+# ---- incomplete traces, and no trace ----
 
 copy cut
 cut_end cut
@@ -342,7 +342,7 @@ check_equal "--sort name" "client server twin" \
     "$("$dpm" stats --csv --sort name alpha 2> err | cut -d, -f1 | grep -E 'client|server|twin' | xargs)"
 check_equal "--sort messages" "client server" \
     "$("$dpm" stats --csv --sort messages alpha 2> err | cut -d, -f1 | grep -E 'client|server' | xargs)"
-# Of each order the amounts by which rows are sorted, as the table has them.
+# For each order, the values by which rows are sorted, from the table.
 cat > amounts.py << 'END'
 import csv, sys
 amounts = {
@@ -383,7 +383,7 @@ END
         "$(python3 -c 'import csv, sys
 print(sum(int(row.get("sent_bytes") or row["bytes"]) for row in csv.DictReader(open("out.csv"))))')"
 done
-# Of each row of JSON and CSV, by its figures.
+# For each row, JSON against CSV, by its figures.
 for table in process pair path; do
     case $table in process) of=processes ;; *) of=${table}s ;; esac
     "$dpm" stats --csv --by $table alpha > out.csv 2> err
@@ -416,7 +416,7 @@ check_equal "--by path has a row of waits for each path of JSON that has any" \
     "$(jq '[.paths[] | select(.queue.messages_max > 0 or .message_wait_ns or .receiver_wait_ns or
         .sender_blocked_ns or .delivery_ns)] | length' alpha.json)" \
     "$("$dpm" stats --by path alpha 2> err | sed -n '/^Where messages wait/,/^$/p' | sed '1,2d; /^$/d' | wc -l)"
-# What the table says of rates and sizes, against JSON: "NAME SENT/S RECEIVED/S MIN MAX" of each.
+# Rates and sizes in the table, against JSON: "NAME SENT/S RECEIVED/S MIN MAX" for each.
 "$dpm" stats --by process alpha 2> err | sed -n '/^Rates and sizes of messages$/,/^$/p' |
     sed -E '1,2d; /^$/d; s/ (B|KiB)( |$)/\1\2/g; s/ (B|KiB)( |$)/\1\2/g; s/^(unknown)\[stream [0-9]*\]/\1[null]/' > rates
 check_equal "--by process has rates and sizes of each that sent or received" "$(jq -r '(.trace.duration_ns / 1e9) as $s |
@@ -477,7 +477,7 @@ for options in '' '--histogram --every 10ms' '--by path' '--by pair' '--by machi
         check "stats $options fits a terminal of $columns columns: $(longest out)" \
             test "$(longest out)" -le $columns
         figures whole > wanted
-        figures out > found # and what looks like one at the end of a folded name
+        figures out > found # and what looks like a figure at the end of a folded name
         check_equal "... and no figure is cut" "" "$(comm -23 wanted found)"
     done
 done
@@ -493,7 +493,7 @@ check_equal "names that do not fit go on in the next line" 'tcp client[200] serv
 127.0.0.1:80' "$(python3 "$tests/on_terminal.py" 80 "$dpm" stats alpha 2> err |
     grep -m 1 -A 2 'server\[100\],  *2  *175 B$' | squeeze | sed 's/^ //; s/ $//')"
 
-# On a terminal of 60 columns: no "[pid]" is broken, and each part of a table says whose its rows are.
+# On a terminal of 60 columns: no "[pid]" is broken, and each part of a table repeats the row names.
 python3 "$tests/on_terminal.py" 60 "$dpm" stats alpha > out 2> err
 check_equal "no process is broken" "" "$(sed 's/\[[0-9:/]*\]//g; s/{}\[\]//; s/@q.*\[2J//' out | grep '[][]')"
 check_equal "parts of the table of processes have their pids" "$(sed -n '/^Processes$/,/^$/p' whole.all | awk '{ print $2 }' | grep '^[0-9]' | sort)" \
@@ -503,12 +503,12 @@ for command in 'parallelism --search 2' path 'causality --strings --slowest 2' r
     [ "$command" = check ] && widths=60 || widths='40 60'
     for columns in $widths; do
         # shellcheck disable=SC2086 # several words
-        python3 "$tests/on_terminal.py" $columns "$dpm" $command $trace 2> err | grep -v '^         [^ ]' > out # but for commands
+        python3 "$tests/on_terminal.py" $columns "$dpm" $command $trace 2> err | grep -v '^         [^ ]' > out # except commands
         check "$command fits a terminal of $columns columns: $(longest out)" test "$(longest out)" -le $columns
     done
 done
 
-# colours MODE...: how many lines have any, on a terminal with this environment.
+# colours MODE...: how many lines have colours, on a terminal with this environment.
 colours() {
     env "$@" python3 "$tests/on_terminal.py" 100 --raw "$dpm" stats alpha 2> err | grep -c "$(printf '\033')"
 }
@@ -523,8 +523,8 @@ done
 
 # ---- names of hosts ----
 
-# The resolver of the machine is asked, and /etc/hosts knows 127.0.0.1 nearly everywhere; what is at
-# the other end of alpha's connections, 10.0.0.2 and 10.0.0.7, it hardly does.
+# Uses the machine's resolver. /etc/hosts has 127.0.0.1 nearly everywhere, but hardly the other ends of alpha's
+# connections, 10.0.0.2 and 10.0.0.7.
 if getent hosts 10.0.0.2 > out; then
     skip "--resolve" "somebody has given 10.0.0.2 a name here"
 else
@@ -534,7 +534,7 @@ fi
 
 # ---- procedures ----
 
-# What dump says of each SEND and RECEIVE, summed up by hand.
+# From dump, for each SEND and RECEIVE, added up by hand.
 "$dpm" dump --json gamma 2> err | jq -S -s -c '[.[] | select(.event == "SEND" or .event == "RECEIVE")
     | select(.pc) | {procedure, "module": .module, bytes}]
     | group_by([.procedure, .module])

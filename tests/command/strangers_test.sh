@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# strangers_test.sh BUILD_FOLDER: into a FIFO that metered processes use writes one, too, that is not metered.
-# What it wrote must not be said to be another's. The truth is what was read: each block says who wrote it.
-# (The writers take turns. Whether a stranger's write is in progress at the same time nobody can tell.)
+# strangers_test.sh BUILD_FOLDER: an unmonitored process also writes into a FIFO that metered processes use. Its bytes
+# must not be attributed to another process. The truth is what was read: each block names its writer. (The writers take
+# turns. A meter cannot know whether an unmonitored write is in progress at the same time.)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -10,7 +10,7 @@ strangers=$1/tests/programs/strangers
 cd "$scratch" || exit 1
 blocks=300
 
-# Of each writer the SENDs are its last blocks, and of the reader the RECEIVEs the last lines of its log.
+# The SENDs of each writer are its last blocks; the RECEIVEs of the reader are the last lines of its log.
 cat > edges.jq << 'END'
 def blocks: split(" ") | map(split(":") | {key: "\(.[0]) \(.[1])", value: (.[2] | tonumber)}) | from_entries;
 ($log | split("\n") | map(select(. != "") | blocks)) as $log |
@@ -41,7 +41,7 @@ def blocks: split(" ") | map(split(":") | {key: "\(.[0]) \(.[1])", value: (.[2] 
 }
 END
 
-# look TRACE LETTERS: what its edges are worth, into edges.json.
+# look TRACE LETTERS: rates its edges, into edges.json.
 look() {
     "$dpm" dump --matched --json "$1" > dump.json 2> dump.err
     check_equal "... no record is lost" "" "$(grep lost dump.err)"
@@ -55,7 +55,7 @@ look() {
         "$(jq '.strange + .before' edges.json)" "$(jq .nobody edges.json)"
 }
 
-# ---- a FIFO that the metered ones have opened themselves ----
+# ---- a FIFO that the metered processes have opened themselves ----
 
 mkfifo new
 "$strangers" write new u $blocks &
@@ -67,11 +67,11 @@ check_equal "a stranger writes into a FIFO that a metered one reads" 0 $?
 wait
 look run.trace "{\"$(cat a.pid)\": \"a\", \"$(cat b.pid)\": \"b\"}"
 
-# ---- one that is older than the metering ----
+# ---- a FIFO older than metering ----
 
 mkfifo old
 rm log
-blocks=3000 # some seconds, for a busy machine takes its time to meter
+blocks=3000 # some seconds, since a busy machine takes long to begin metering
 "$strangers" write old a $blocks &
 a=$!
 "$strangers" write old b $blocks &

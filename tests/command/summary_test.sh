@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# summary_test.sh: scripts/test_summary, which gives the verdict on all other tests, counts every
-# way in which a test can end, in logs as `meson test` writes them.
+# summary_test.sh: scripts/test_summary, which sums up all other tests, counts every possible result of a test, in logs
+# of the format of `meson test`.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 summary=$here/../../scripts/test_summary
@@ -19,7 +19,7 @@ log() {
         '{name: $name, result: $result, stdout: $stdout, stderr: $stderr}' >> "$folder/meson-logs/testlog.json"
 }
 
-# counts NAME STATUS LINES: what is said of the log so far.
+# counts NAME STATUS LINES: the summary of the log so far.
 counts() {
     found=$("$summary" "$folder")
     check_equal "$1" "$2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# tap.sh: the little that all shell tests share: TAP lines on standard output, and a scratch folder
-# that goes away. A test is called as `sh tests/command/NAME_test.sh BUILD_FOLDER`:
+# tap.sh: shared by all shell tests: TAP lines on standard output, and a temporary scratch folder. A test is called as
+# `sh tests/command/NAME_test.sh BUILD_FOLDER`:
 #
 #   . "$(dirname "$0")/tap.sh"
 #   check "what must hold" test -d "$scratch"
@@ -28,13 +28,13 @@ fail() {
     [ $# -lt 2 ] || printf '%s\n' "$2" | sed 's/^/# /'
 }
 
-# skip NAME REASON: a test case that cannot be tried here.
+# skip NAME REASON: a test case that cannot run here.
 skip() {
     tap_count=$((tap_count + 1))
     echo "ok $tap_count - $1 # SKIP $2"
 }
 
-# check NAME COMMAND...: passes if the command succeeds; its output is shown if it does not.
+# check NAME COMMAND...: passes if the command succeeds; otherwise its output is shown.
 check() {
     tap_name=$1
     shift
@@ -65,25 +65,25 @@ check_equal() {
     fi
 }
 
-# long_ones: whether to try what takes long and seldom finds a fault, too (./dev test --all).
+# long_ones: whether to run long tests that seldom find a fault (./dev test --all).
 long_ones() {
     [ -n "${DPM_LONG:-}" ]
 }
 
-# skip_all REASON: nothing of this test can be tried here. Ends the test.
+# skip_all REASON: nothing in this test can run here. Ends the test.
 skip_all() {
     echo "1..0 # SKIP $1"
     exit 0
 }
 
-# need_programs PROGRAM...: ends the test, skipped, where one of them is not installed.
+# need_programs PROGRAM...: ends the test, skipped, if one of them is not installed.
 need_programs() {
     for needed in "$@"; do
         command -v "$needed" > /dev/null || skip_all "$needed is not installed"
     done
 }
 
-# finish: the plan, and the exit status. The last line of a test.
+# finish: prints the plan, and sets the exit status. The last line of a test.
 finish() {
     echo "1..$tap_count"
     [ "$tap_failed" = 0 ]

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# truth_compare_test.sh BUILD_FOLDER: truth-compare finds a small dump and its logs equal, and every
-# kind of difference when one is planted into the dump or into a log.
+# truth_compare_test.sh BUILD_FOLDER: truth-compare finds a small dump and its logs equal, and reports every kind of
+# difference that is planted into the dump or a log.
 #
 #   tid 100 (launched, so its creator is not metered): sends on a TCP path in two pieces, receives
 #           to the end of file, makes thread 101, is stopped and continued, executes, ends
@@ -27,7 +27,7 @@ record() {
     printf '"stream":%s,"name":"t","sequence":%s,"cpu_ns":%s000%s}\n' "$2" "$3" "$4" "${5:+,$5}"
 }
 
-# message PATH KIND INODE OFFSET BYTES: what SEND and RECEIVE have besides.
+# message PATH KIND INODE OFFSET BYTES: the additional fields of SEND and RECEIVE.
 message() {
     printf '"path":%s,"kind":"%s","inode":%s,"local":"a","remote":"b","offset":%s,' \
         "$1" "$2" "$3" "$4"
@@ -114,21 +114,21 @@ run() {
     status=$?
 }
 
-# change FILE SED-SCRIPT: plants something, and makes sure that it did.
+# change FILE SED-SCRIPT: plants something, and verifies that the file changed.
 change() {
     sed -e "$2" "$1" > "$scratch/changed"
     ! cmp -s "$1" "$scratch/changed" || fail "nothing was planted by $2"
     mv "$scratch/changed" "$1"
 }
 
-# is_equal NAME: what stands in the files now is found equal.
+# is_equal NAME: the present files are found equal.
 is_equal() {
     run
     check_equal "$1" "0 equal" "$status $(tail -n 1 "$scratch/output")"
     renew
 }
 
-# finds NAME WORDS: a difference is found, and one line about it says so in these words.
+# finds NAME WORDS: a difference is found, and one line about it has these words.
 finds() {
     run
     if [ "$status" = 1 ] && grep '^difference: ' "$scratch/output" | grep -qF "$2"; then
@@ -139,7 +139,7 @@ finds() {
     renew
 }
 
-# refuses NAME WORDS: the files cannot be read, and the reason is given in these words.
+# refuses NAME WORDS: the files cannot be read, and the error has these words.
 refuses() {
     run
     if [ "$status" = 2 ] && grep -qF "$2" "$scratch/errors"; then
@@ -153,7 +153,7 @@ refuses() {
 # Records of the dump, by their time.
 at() { echo "/\"time_ns\":$1,/"; }
 
-# The sequence numbers of stream 1 from this time on are moved by so much.
+# Moves the sequence numbers of stream 1 from this time on by this much.
 renumber() { # FROM BY
     awk -v from="$1" -v by="$2" '
         match($0, /"time_ns":[0-9]+/) { time = substr($0, RSTART + 10, RLENGTH - 10) }
@@ -172,7 +172,7 @@ run
 check_equal "the table counts calls and pieces" "tcp SEND send 1 120 2" \
     "$(awk '$2 == "SEND" && $3 == "send" { $1 = $1; print }' "$scratch/output")"
 
-# ---- what may be there or not ----
+# ---- optional records ----
 change "$dump" "$(at 10)d"
 renumber 11 -1
 is_equal "a stream's first STARTPROCESS need not be there"
@@ -322,7 +322,7 @@ is_equal "an end of file of messages takes no number"
 
 # ---- UDP: a datagram has one number at both ends ----
 
-# udp: stream 2 sends two datagrams and receives them, besides.
+# udp: additionally, stream 2 sends two datagrams and receives them.
 udp() {
     sed '/"time_ns":25,/,$d' "$dump" > "$scratch/head"
     sed -n '/"time_ns":25,/,$p' "$dump" | sed 's/"time_ns":25,\(.*\)"sequence":5,/"time_ns":37,\1"sequence":9,/' \
@@ -370,7 +370,7 @@ finds "another datagram than the log says" "whose SEND is not on the other end's
 
 # ---- an old UNIX stream that several send over ----
 
-# shared OLDER OFFSET...: streams 2 and 3 send two messages of 10 bytes each, besides.
+# shared OLDER OFFSET...: additionally, streams 2 and 3 send two messages of 10 bytes each.
 shared() {
     sed -i 's/"time_ns":41,\(.*\)"event":"BLOCK"/"time_ns":41,\1"event":"BLOCK"/' "$dump"
     sed '/"time_ns":25,/,$d' "$dump" > "$scratch/head"
@@ -410,7 +410,7 @@ edge() {
         "$1" "$2" "$3" "${5:-SEND}" "$4"
 }
 
-# edges LIST...: what a RECEIVE has besides.
+# edges LIST...: the edges of a RECEIVE.
 edges() {
     printf '"edges":['
     first=1
@@ -429,9 +429,9 @@ one_end() {
     printf '"peer":%s,"start_out":0,"start_in":0}\n' "$5"
 }
 
-# pipes: besides, stream 2 writes 100 and 60 bytes into a pipe that stream 3 reads, the second time while
-# the write is in progress; and streams 2 and 3 write into a FIFO at the same time, which stream 3
-# reads. In causal order. What others have sent to stream 1 is not there.
+# pipes: additionally, stream 2 writes 100 and 60 bytes into a pipe that stream 3 reads, the second time while the write
+# is in progress; and streams 2 and 3 write into a FIFO at the same time, which stream 3 reads. In causal order.
+# Messages of others to stream 1 are left out.
 pipes() {
     change "$dump" "$(at '1[568]')d"
     renumber 17 -2
@@ -496,7 +496,7 @@ check_equal "... also those of the pipe, which had to be exact" "4 edges had to 
     "$(grep 'had to be exact' "$scratch/output")"
 renew
 
-# plant SED-SCRIPT NAME WORDS: of the dump with pipes.
+# plant SED-SCRIPT NAME WORDS: into the dump with pipes.
 plant() {
     pipes
     change "$dump" "$1"
@@ -538,7 +538,7 @@ sed 's/fifo:/other:/; s/pipe:/fifo:/; s/other:/pipe:/' "$scratch/reopened.log" >
 change "$logs/101-2000.log" 's/fifo:/other:/; s/pipe:/fifo:/; s/other:/pipe:/'
 is_equal "... which a FIFO may do"
 
-# The first packet is read in part: 30 bytes of it are gone.
+# The first packet is read in part: 30 bytes of it are discarded.
 pipes
 change "$logs/100-3000.log" 's/50 splice.*/20 read+packet 44000 44000 [101:100:20]/; s/ read 4/ read+packet 4/'
 change "$dump" '/"time_ns":44,/s/"offset":70,"bytes":50\(.*\),"edges".*/"offset":100,"bytes":20\1,"edges":['"$(edge exact 2 6 20 SENDCALL)"']}/'
@@ -588,7 +588,7 @@ plant '/"time_ns":45,/s/"kind":"exact"/"kind":"ordered"/' "an edge that is not e
     "must be exact: nobody else can have sent these bytes"
 plant '/"time_ns":44,/s/"kind":"exact"/"kind":"inferred"/' "... nor one that is inferred" \
     "must be exact: nobody else can have sent these bytes"
-# The SEND of stream 2 into the FIFO is over when stream 3 begins its own.
+# The SEND of stream 2 into the FIFO ends before stream 3 begins its own.
 plant '/"time_ns":46,"event":"SEND"/s/"time_ns":46/"time_ns":34/' "... nor of two senders that take turns" \
     "must be exact: nobody else can have sent these bytes"
 
@@ -626,7 +626,7 @@ change "$logs/100-3000.log" 's/\[101:0:20,100:0:5\]/[101:?:20,100:?:5]/'
 change "$dump" '/"time_ns":48,/s/'"$(edge ordered 2 8 20),$(edge ordered 3 5 25)"'/'"$(edge exact 3 5 25)"'/'
 finds "... but not of more bytes than that" "is wrong: by the log nothing of that SEND was received"
 
-# Acquired: of what stream 3 reads first, stream 2 has sent 30 bytes before.
+# Acquired: stream 2 sent 30 of the bytes that stream 3 reads first before metering began.
 acquired() {
     pipes
     options=--acquired

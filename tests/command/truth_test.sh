@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# truth_test.sh BUILD_FOLDER: the truth program logs each of its own operations, and which sends' bytes it
-# received; the trace must say the same, none missing, none more, and its edges lead there.
+# truth_test.sh BUILD_FOLDER: the truth program logs each of its own operations, and the sends whose bytes it received;
+# the trace must have the same operations, none missing, none extra, and its edges must lead to those sends.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -11,7 +11,7 @@ cd "$scratch" || exit 1
 seed=${DPM_SEED:-$(($(date +%s) % 100000))}
 echo "# seed $seed (DPM_SEED repeats it)"
 
-# complete: nothing was lost, else truth-compare looks at no edge; and of most edges there was no doubt.
+# complete: nothing was lost, otherwise truth-compare checks no edge; and most edges were certain.
 complete() {
     grep -Eq '^[0-9]+ records of .*; 0 lost;' compared &&
         awk '/edges had to be exact/ { found = $1 >= 1000 } END { exit !found }' compared
@@ -28,8 +28,8 @@ check_compared() {
     fi
 }
 
-# precise WHOM FILE: CPU times lie near the calls' own: without other load median within 2 us, 99 % within 5 us. What
-# else the machine does can only make it worse, so the bounds are wide and the best of the runs in FILE counts.
+# precise WHOM FILE: CPU times are near the calls' own: without other load median within 2 us, 99 % within 5 us. Other
+# load can only make it worse, so the bounds are wide and the best of the runs in FILE counts.
 precise() {
     check "CPU times of $1 are those of CLOCK_THREAD_CPUTIME_ID" awk '
         $8 <= 50 && $13 <= 500 && $3 == "outside" { ok = 1 } END { exit !ok }' "$2"
@@ -54,8 +54,8 @@ for run in 1 2; do
 done
 precise "what was run" precision
 
-# Acquired in the middle: old connections, calls in progress, queues that are not empty. Under a name
-# of its own, so that nobody else's truth program is meant. Once with pipes, which need to be asked for.
+# Acquired in the middle: old connections, calls in progress, queues that are not empty. With a unique name, so that no
+# other truth program is acquired. Once with pipes, which must be requested.
 cp "$program" "truth-$$"
 # acquire SEED PAUSE KINDS
 acquire() {

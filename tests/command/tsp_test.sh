@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tsp_test.sh BUILD_DIR: the travelling salesman example finds the optimum, by every version and any
-# number of servers, always the same way, and notices when a server is gone. Prints TAP.
+# tsp_test.sh BUILD_DIR: the travelling salesman example finds the optimum, with every version and any number of
+# servers, always the same way, and detects a lost server. Prints TAP.
 #
-# The oracle is `tsp --check`, dynamic programming without bounds, servers or search; the cost of a
-# tour is added up here from the printed matrix.
+# The oracle is `tsp --check`, dynamic programming without bounds, servers or search; the cost of a tour is added up
+# here from the printed matrix.
 #
 # DPM_SEED sets the first of the seeds (default 1).
 # shellcheck disable=SC2317 # functions called by trap, await and wait_for
@@ -21,11 +21,11 @@ here=$(dirname "$0")
 tsp=$1/examples/tsp/tsp
 server=$1/examples/tsp/tsp-server
 seed=${DPM_SEED:-1}
-started= # processes of ours that may still be there
+started= # our processes that may still be running
 
 clean_up() {
     for process in $started; do
-        # The number may be somebody else's by now.
+        # Another process may have the number by now.
         grep -q "^PPid:[[:blank:]]*$$\$" "/proc/$process/status" 2>/dev/null || continue
         kill -CONT "$process" 2>/dev/null
         kill -TERM "$process" 2>/dev/null
@@ -34,7 +34,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# result STATUS NAME: one test case that was tried just before.
+# result STATUS NAME: reports one test case that was run just before.
 result() {
     if [ "$1" -eq 0 ]; then
         pass "$2"
@@ -43,7 +43,7 @@ result() {
     fi
 }
 
-# field NAME FILE: what a line of the output says
+# field NAME FILE: a field of the output
 field() {
     sed -n "s/^$1  *//p" "$2"
 }
@@ -63,7 +63,7 @@ tour_cost() {
         }' "$1"
 }
 
-# wait_for SECONDS COMMAND...: true as soon as the command is
+# wait_for SECONDS COMMAND...: waits until the command succeeds
 wait_for() {
     tries=$(($1 * 20))
     shift
@@ -75,7 +75,7 @@ wait_for() {
     return 1
 }
 
-# await PROCESS SECONDS: waits for a process of ours, sets `status`; false if it takes longer
+# await PROCESS SECONDS: waits for a child process, sets `status`; false if it takes longer
 await() {
     ended() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
     wait_for "$2" ended "$1" || return 1
@@ -85,8 +85,8 @@ await() {
 
 # ---- the optimum ----
 
-# check_optimum CITIES SERVERS VERSION SEED: the run agrees with the oracle, with its own tour, and
-# with the other runs of the same matrix
+# check_optimum CITIES SERVERS VERSION SEED: the run agrees with the oracle, with its own tour, and with the other runs
+# of the same matrix
 check_optimum() {
     one=$scratch/one
     timeout 60 "$tsp" --cities "$1" --servers "$2" --version "$3" --seed "$4" >"$one" || return 1
@@ -109,7 +109,7 @@ while [ "$cities" -le 12 ]; do
     servers=1
     while [ "$servers" -le 4 ]; do
         for version in 1 2 3; do
-            # each seed by every version and by some numbers of servers
+            # each seed with every version and with some numbers of servers
             each=$((seed + (servers + version) % 3))
             check_optimum "$cities" "$servers" "$version" "$each"
             wrong=$?
@@ -124,7 +124,7 @@ while [ "$cities" -le 12 ]; do
     cities=$((cities + 1))
 done
 
-# The oracle's own check: a matrix of 3 cities has two tours.
+# A check of the oracle: a matrix of 3 cities has two tours.
 "$tsp" --cities 3 --seed "$seed" --print-matrix >"$scratch/matrix"
 there=$(tour_cost "$scratch/matrix" "0 1 2")
 back=$(tour_cost "$scratch/matrix" "0 2 1")
@@ -148,7 +148,7 @@ for version in 1 2 3; do
     result $? "version $version, all 4 servers get work"
 done
 
-# One server waits once for the end of each step; of as many as there are pieces each does after each answer.
+# One server waits once for the end of each step; if there are as many servers as pieces, each waits after each answer.
 for servers in 1 11; do
     timeout 60 "$tsp" --cities 12 --servers $servers --seed "$seed" --times >"$scratch/one"
     [ "$servers" = 1 ] && each=steps || each=requests
@@ -156,7 +156,7 @@ for servers in 1 11; do
     result $? "$servers servers: as many waits as $each"
 done
 
-# ---- the bugs of the thesis: the same answer, by one server ----
+# ---- the bugs of the thesis: the same result, computed by one server ----
 
 for version in 1 2 3; do
     timeout 60 "$tsp" --cities 12 --version "$version" --seed "$seed" --times >"$scratch/right"
@@ -205,11 +205,11 @@ await "$controller" 30 && [ "$status" -eq 0 ] &&
     await "$hand" 10 && [ "$status" -eq 0 ]
 result $? "servers started by hand"
 
-# ---- what goes wrong ----
+# ---- errors ----
 
-long=24 # cities enough that no run ends by itself while we break it
+long=24 # enough cities that no run ends during the test
 
-# says PATTERN: whether the controller explained itself so
+# says PATTERN: whether the controller's message matches
 says() {
     grep -q "^tsp: $1" "$scratch/error" && return 0
     sed 's/^/# said: /' "$scratch/error"
@@ -280,7 +280,7 @@ timeout 20 "$tsp" --server-program "$scratch/missing" 2>"$scratch/error"
 [ $? -eq 1 ] && grep -q "cannot execute" "$scratch/error" && says "server process .* exit code 127"
 result $? "a server program that is missing"
 
-# ---- the protocol, spoken by somebody else ----
+# ---- the protocol, with another peer ----
 
 cat >"$scratch/peer.py" <<'PYTHON'
 """peer.py ROLE PORT-OR-PROGRAM: speaks the protocol of tsp.h, well or badly; exit 0 if the other

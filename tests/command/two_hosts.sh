@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154 # read after tap.sh, which sets $scratch
-# two_hosts.sh: two hosts on one machine, network namespaces with a cable between them, for the tests that
-# need a network. They end with the test; what the test has to do before that is `leave_hosts`.
+# two_hosts.sh: two hosts on one machine, network namespaces with a cable between them, for tests that need a network.
+# They are removed at the end of the test; `leave_hosts` is what the test does before that.
 here=dpm-here-$$
 there=dpm-there-$$
 leave_hosts() { :; }
@@ -14,7 +14,7 @@ remove_hosts() {
     rm -rf "$scratch"
 }
 
-# two_hosts NETWORK: $here gets the address NETWORK.1, $there NETWORK.2; skips the test where that cannot be.
+# two_hosts NETWORK: $here gets the address NETWORK.1, $there NETWORK.2; skips the test if that is impossible.
 two_hosts() {
     trap remove_hosts EXIT
     ip netns add $here 2> err && ip netns add $there 2> err ||

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# udp_test.sh BUILD_FOLDER: UDP: what real programs and the kernel count themselves; between two
-# recordings that know nothing of each other; and a receiver that is too slow.
+# udp_test.sh BUILD_FOLDER: UDP: the own counts of real programs and of the kernel; two independent recordings; and a
+# receiver that is too slow.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -9,11 +9,11 @@ datagrams=$1/tests/programs/datagrams
 cd "$scratch" || exit 1
 port=$(free_port)
 
-# For a shell, after it has begun who receives at the port: waits until that is so, without sending anything itself.
+# For a shell that has started the receiver at the port: waits until it is bound, without sending anything.
 bound="until grep -q ':$(printf %04X "$port") .* 0[7A] ' /proc/net/udp /proc/net/udp6 /proc/net/tcp /proc/net/tcp6 ||
     ! kill -0 \$!; do sleep 0.05; done"
 
-# sum FILE FILTER: of the records the filter lets through, how many and how many bytes.
+# sum FILE FILTER: count and bytes of the records that the filter selects.
 sum() {
     jq -r -s "[.[] | select($2)] | \"\(length) \([.[].bytes] | add // 0)\"" "$1"
 }
@@ -21,9 +21,9 @@ sum() {
 "$dpm" run -o probe.udp -- "$datagrams" send 127.0.0.1 9 1 1 0 > out 2> err
 ! grep -q 'UDP is not metered' err || skip_all "$(grep -m 1 'UDP is not metered' err)"
 
-# ---- a thread that sends otherwise, too ----
+# ---- a thread that also sends in other ways ----
 
-# A file of many pieces over a UNIX socket, in one call; then three datagrams: messages of their own.
+# A file of many pieces over a UNIX socket, in one call; then three datagrams: separate messages.
 "$dpm" run -o mixed.trace --wait --flags all -- python3 -c '
 import os, socket, tempfile
 to, at = socket.socketpair()
@@ -58,14 +58,14 @@ if command -v iperf3 > /dev/null; then
         > out 2> err
     "$dpm" dump --json iperf.trace > iperf.json 2> dump.err
     check_equal "no record is lost" "" "$(grep lost dump.err)"
-    # Before them one datagram of 4 bytes goes each way.
+    # First, one datagram of 4 bytes goes each way.
     check_equal "datagrams and bytes sent are those of iperf3" \
         "$(jq -r '"\(.end.sum_sent.packets + 2) \(.end.sum_sent.bytes + 8)"' client.json)" \
         "$(sum iperf.json '.kind == "udp" and .event == "SEND"')"
     check_equal "bytes received are those of iperf3" \
         "$(jq -r '.end.sum_received.bytes + 8' server.json)" \
         "$(sum iperf.json '.kind == "udp" and .event == "RECEIVE"' | cut -d ' ' -f 2)"
-    # Its server misses those before the last one that it has received; of those behind it some may be in its queue.
+    # Its server misses those before the last one that it has received; some of those after it may be in its queue.
     missed=$(jq -r .end.sum.lost_packets server.json)
     behind=$(($(jq -r .end.sum_sent.packets client.json) - $(jq -r .end.sum.packets server.json)))
     dropped=$("$dpm" stats --json iperf.trace | jq -r .trace.dropped)
@@ -75,10 +75,10 @@ else
     skip "the figures of iperf3" "it is not installed"
 fi
 
-# ---- somebody listens to all packets ----
+# ---- a listener to all packets ----
 
-# A buffer is then cloned on its way; numbers must be right all the same. Datagrams of one size over
-# IPv6, which have no number of their own, and of different ones over IPv4.
+# A buffer is then cloned on its way; numbers must still be right. Datagrams of one size over IPv6, which have no number
+# of their own, and of different sizes over IPv4.
 python3 -c 'import socket, time
 tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.ntohs(3))
 print(1, flush=True)
@@ -126,10 +126,10 @@ check_equal "every datagram received has the number and size it was sent with" 0
     | map(select(.event == "RECEIVE" and $sent["\(.remote) \(.offset)"] != .bytes)) | length' slow.json)"
 check "the table tells what was dropped" sh -c "'$dpm' stats slow.trace | grep -q 'queue full'"
 
-# ---- the same, matched: whose datagrams were received ----
+# ---- the same, matched: the source of each received datagram ----
 
-# Each datagram has its number in it, so both programs know which they have sent and received. The sender's
-# n-th SEND is that of its log's n-th line; an edge must lead to the one whose number was received.
+# Each datagram contains its number, so both programs know which they have sent and received. The n-th SEND of the
+# sender is the n-th line of its log; an edge must lead to the one whose number was received.
 cat > edges.jq << 'END'
 ($sent | split("\n") | map(select(. != ""))) as $sent |
 ($received | split("\n") | map(select(. != ""))) as $received |
@@ -161,10 +161,10 @@ for address in 127.0.0.1 ::1; do
         "$("$dpm" stats --json full.trace | jq -r '.trace.matching | "\(.unmatched_sends) \(.unmatched_receives)"')"
 done
 
-# ---- sends that are cut into datagrams ----
+# ---- sends that are segmented into datagrams ----
 
-# The kernel gives such a send one identification, and the next send the one after it: on IPv4 numbers come again.
-# What is sent begins with its number and is printed when it is received.
+# The kernel gives such a send one identification, and the next send the following one: on IPv4 numbers repeat. Each
+# message begins with its number, which is printed when it is received.
 cat > cut.py << 'END'
 import socket, struct, sys
 family, address, room, ahead = socket.AF_INET6 if sys.argv[1] == "::1" else socket.AF_INET, *sys.argv[1:]
@@ -186,7 +186,8 @@ for i in range(12):
     except socket.timeout:
         pass
 END
-# cut ADDRESS ROOM AHEAD: of what was received how much has an edge, of which kinds, and to another datagram.
+# cut ADDRESS ROOM AHEAD: how many of the received datagrams have an edge, of which kinds, and how many to another
+# datagram.
 cut() {
     rm -rf cut.trace
     "$dpm" run -o cut.trace --ring 64M --report cut.report -- python3 cut.py "$1" "$2" "$3" > cut.log 2> err
@@ -204,7 +205,7 @@ check_equal "... over IPv6, too, where numbers are counted" 'true [["exact"]] wr
 check_equal "... also if most of each are dropped" 'true [["inferred"]] wrong 0' "$(cut 127.0.0.1 2304 1)"
 check "... (they were)" test "$(wc -l < cut.log)" -lt 200
 
-# ---- two recordings, joined by nothing but the packets ----
+# ---- two recordings, joined by the packets alone ----
 
 east=dpm-east-$$
 west=dpm-west-$$
@@ -220,8 +221,8 @@ place() {
         ip -n "$1" link set dpm-link up && ip -n "$1" link set lo up
 }
 
-# talk NAME ADDRESS: west sends to east, each recorded alone; NAME-east.json has what east received,
-# NAME-west.json what west sent. The first datagrams find nobody.
+# talk NAME ADDRESS: west sends to east, with separate recordings; NAME-east.json has what east received, NAME-west.json
+# what west sent. The first datagrams find no receiver.
 talk() {
     "$dpm" run -o "$1-west.trace" -- ip netns exec $west sh -c "
         '$datagrams' send $2 $port 6 10 0 > /dev/null

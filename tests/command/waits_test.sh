@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# waits_test.sh BUILD_FOLDER: what a wait was for, in real programs: a child works for 100 ms, its parent waits for
-# that and then works for 50 ms, so both are on the longest path, and nothing outside is. And how long a long one was.
+# waits_test.sh BUILD_FOLDER: what a wait was for, in real programs: a child works for 100 ms, its parent waits for it
+# and then works for 50 ms, so both are on the critical path, and nothing outside is. And the duration of a long wait.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
@@ -9,7 +9,7 @@ need_programs jq dash
 waits=$1/tests/programs/waiting-parent
 cd "$scratch" || exit 1
 
-# path_of METER COMMAND...: the longest path of what a command does, in path.json.
+# path_of METER COMMAND...: the critical path of a command, in path.json.
 path_of() {
     path_meter=$1
     shift
@@ -18,8 +18,8 @@ path_of() {
     "$dpm" path --json waits.trace > path.json
 }
 
-# explains METER NAME COMMAND...: whether the path has all that the child and its parent have done. (If it were not known
-# what the parent waited for, it would have the parent's 50 ms only.)
+# explains METER NAME COMMAND...: whether the path has all the work of the child and its parent. (If it were unknown
+# what the parent waited for, the path would have only the parent's 50 ms.)
 explains() {
     explains_name="$2, by the $1 meter"
     explains_meter=$1
@@ -29,13 +29,13 @@ explains() {
         jq -e '.cpu_ns > 149e6' path.json
 }
 
-# record_long METER: a write that waits for 5 s, more than 32 bits of ns can tell.
+# record_long METER: a write that waits for 5 s, more than 32 bits of ns can express.
 record_long() {
     "$dpm" run --meter "$1" -o "long-$1.trace" -- \
         dash -c "dd if=/dev/zero bs=200k count=1 2> dd-$1.err | (sleep 5 && cat > /dev/null)" > "long-$1.out" 2> "long-$1.err"
 }
 
-# waits_long METER: it is as long as dd says, and so is its message's wait.
+# waits_long METER: it is as long as dd reports, and so is its message's wait.
 waits_long() {
     "$dpm" dump --json "long-$1.trace" > long.json 2> dump.err
     "$dpm" stats --json "long-$1.trace" > stats.json 2> stats.err
@@ -50,7 +50,7 @@ waits_long() {
 meters=ptrace
 [ "$meter" = kernel ] && meters="kernel ptrace"
 for each in $meters; do
-    record_long "$each" & # while the others are tried
+    record_long "$each" & # in parallel with the other tests
 done
 for each in $meters; do
     explains "$each" "a shell's wait, which is one for a signal" \

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# wakeup_test.sh BUILD_FOLDER: who ends whose wait, in real programs. Two parties take turns, 2 ms of processor time each,
-# and all of it is on the longest path, whatever makes them wait for each other: so P is 1, and nothing outside is
-# waited for. Where they do not wait, P is 2. make and Python's pools of processes wait for several things at once.
+# wakeup_test.sh BUILD_FOLDER: wakeups in real programs. Two parties take turns, with 2 ms of CPU time each, and all of
+# it is on the critical path, whatever makes them wait for each other: so P is 1, and there are no waits for outside. If
+# they do not wait, P is 2. make and Python's process pools wait for several things at once.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
@@ -13,7 +13,7 @@ dpm=$1/dpm
 taking_turns=$1/tests/programs/taking-turns
 cd "$scratch" || exit 1
 
-# read_of COMMAND...: what a command's recording says: read.json, and its events with their edges: events.json.
+# read_of COMMAND...: the analysis of a command's recording: read.json, and its events with their edges: events.json.
 read_of() {
     rm -rf read.trace
     "$dpm" run --meter kernel -o read.trace --report report -- "$@" > out 2> err || cat err
@@ -21,7 +21,7 @@ read_of() {
     "$dpm" dump --matched --json read.trace > events.json 2>> err
 }
 
-# is_so FILTER: of read.json.
+# is_so FILTER: for read.json.
 is_so() {
     jq -e "$1" read.json
 }
@@ -32,7 +32,7 @@ said() {
         "\(.trace.asleep.time_ns / 1e6 | round) ms"' read.json
 }
 
-# wakeups: how often a party that computes was let go by the other one, as edges tell.
+# wakeups: how often one party woke the other that then computes, according to edges.
 wakeups() {
     jq -s '[.[] | .stream as $stream | .edges[]? | select(.kind == "wakeup" and .stream != $stream)] | length' events.json
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# wrap_test.sh BUILD_FOLDER: numbers of 32 bits pass 2^32 and nothing is confused: sequence numbers,
-# what LOST tells of them, and the offsets of more than 4 GiB.
+# wrap_test.sh BUILD_FOLDER: 32-bit numbers wrap around at 2^32 without errors: sequence numbers, LOST records, and the
+# offsets of more than 4 GiB.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -9,7 +9,7 @@ load=$1/tests/programs/load
 wrap=$1/tests/programs/wrap
 cd "$scratch" || exit 1
 
-# gaps FILE: of a dump, what the streams' sequences jump over, walking record by record modulo 2^32.
+# gaps FILE: the gaps in the streams' sequences of a dump, record by record modulo 2^32.
 gaps() {
     jq -s '[.[] | select(.sequence != null and .event != "LOST")] | group_by(.stream) |
         map([.[].sequence] | [.[:-1], .[1:]] | transpose |
@@ -27,18 +27,18 @@ check_equal "... without a gap" 0 "$(gaps whole.json)"
 check_equal "... or a loss" "2000 0" \
     "$(jq -rs '"\([.[] | select(.event == "SEND")] | length) \(.[-1].lost)"' whole.json)"
 
-# Losses at the passage: a ring for some 70 records, read every 20 ms.
+# Losses at the wrap-around: a ring for some 70 records, read every 20 ms.
 "$wrap" lost.trace 4294967196 0 0 4096 20 "$load" 100000 10 > out
 "$dpm" dump --json lost.trace > lost.json 2> err
 lost=$(jq -s '.[-1].lost' lost.json)
 check "a small ring loses records" test "$lost" -gt 1000
 check_equal "recorded + lost = made" true "$(jq -s --argjson lost "$lost" '
     [.[] | select(.event == "LOST") | .count] | add == $lost' lost.json)"
-# The last record of a stream is its TERMINATION, in the control ring, which loses nothing: so every
-# gap is between two records.
+# The last record of a stream is its TERMINATION, in the control ring, which loses nothing: so every gap is between two
+# records.
 check_equal "the gaps across 2^32 are what LOST tells of streams" \
     "$(jq -s '[.[] | select(.event == "LOST" and .stream > 0).count] | add' lost.json)" "$(gaps lost.json)"
-# If LOST takes the last room that there is, that record is lost, too, and told of by another one.
+# If LOST takes the last buffer space, the next record is lost, too, and reported by another LOST.
 check "LOST names the record that follows the gap" jq -e -s '
     [.[] | select(.sequence != null and .stream != 0)] | group_by(.stream) |
     [.[] | [.[:-1], .[1:]] | transpose[] | select(.[0].event == "LOST")] |
@@ -46,8 +46,9 @@ check "LOST names the record that follows the gap" jq -e -s '
 check "... also behind 2^32" jq -e -s '
     any(.[]; .event == "LOST" and .stream != 0 and .sequence < 100000)' lost.json
 
-# Each stream has lost 2^35 + 7 records before its first: LOST has 32 bits for them. load makes enough records to tell of
-# all of its own; /bin/true ends before it could, and sleep lives on: of these the rest is told at the end.
+# Each stream has lost 2^35 + 7 records before its first: LOST has 32 bits for them. load makes enough records to report
+# all of its losses; /bin/true ends too early, and sleep outlives the recording: the rest of theirs is reported at the
+# end.
 before=34359738375
 "$wrap" before.trace 4294967196 $before 0 16777216 5 sh -c "/bin/true; sleep 3 & '$load' 100 100; kill -9 \$\$" > out
 "$dpm" dump --json before.trace > before.json 2> err

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# guest.sh BUILD_FOLDER: what a kernel is tried with, inside the virtual machine that runs it (matrix.sh): prints TAP,
-# and leaves results in /run/vm, from which the table of kernels is made:
+# guest.sh BUILD_FOLDER: tests a kernel inside the virtual machine that runs it (matrix.sh). Prints TAP, and leaves
+# results for the table of kernels in /run/vm:
 #
-#   check.json    what `dpm check --json` says
+#   check.json    the output of `dpm check --json`
 #   results.json  a line for each trace: {"test": "tcp", "paths": ["tcp"], "lost": 0, "skipped": 0, "equal": true}
 #
-# Each count of a trace is compared with what the metered programs counted themselves. Where the kernel skipped hooks,
-# and the trace reports it, records may be missing: then what differs is no failure, and is shown in the table.
+# Each count of a trace is compared with the metered programs' own counts. If the kernel skipped hooks, and the trace
+# reports it, records may be missing: then a difference is no failure, and the table shows it.
 . "$(dirname "$0")/../command/tap.sh"
 . "$(dirname "$0")/../command/meter.sh"
 build=$1
@@ -17,12 +17,12 @@ cd "$scratch" || exit 1
 seed=${DPM_SEED:-$(($(date +%s) % 100000))}
 echo "# seed $seed (DPM_SEED repeats it)"
 
-# bounded SECONDS COMMAND...: the command, which cannot outlast this machine.
+# bounded SECONDS COMMAND...: the command, with a time limit below that of this machine.
 bounded() {
     timeout -k 10 "$@"
 }
 
-# begin_trace TEST PATH...: a new part, whose trace is TEST.trace and tells of paths of these kinds.
+# begin_trace TEST PATH...: begins a new part, whose trace is TEST.trace and has paths of these kinds.
 begin_trace() {
     test_name=$1
     shift
@@ -33,7 +33,7 @@ begin_trace() {
     trace=$test_name.trace
 }
 
-# count_lost: reads how many records the trace lacks, and how many of them because the kernel skipped hooks.
+# count_lost: counts the records that the trace lacks, and those of them that the kernel's skipped hooks lost.
 count_lost() {
     bounded 60 "$dpm" stats --json "$trace" > stats.json 2> stats.err
     skipped=$(jq '.trace.skipped // 0' stats.json)
@@ -41,18 +41,18 @@ count_lost() {
     check_equal "$test_name: no record was lost in the buffer" 0 "$lost"
 }
 
-# end_trace: notes what came out.
+# end_trace: notes the result.
 end_trace() {
     equal=true
     [ "$tap_failed" = "$test_failed" ] && [ $test_differs = no ] || equal=false
     echo "{\"test\": \"$test_name\", \"paths\": $test_paths, \"lost\": ${lost:-null}," \
         "\"skipped\": ${skipped:-0}, \"equal\": $equal}" >> "$share/results.json"
-    # what the failure can be looked into with
+    # the data to investigate the failure
     [ "$tap_failed" = "$test_failed" ] || cp -r ./*.json log compared info held "$share" 2> /dev/null
     rm -rf "$trace" ./*.json
 }
 
-# same NAME COMMAND...: like check, for what may differ where hooks were skipped.
+# same NAME COMMAND...: like check, but the result may differ if hooks were skipped.
 same() {
     same_name=$1
     shift
@@ -66,24 +66,24 @@ same() {
     fi
 }
 
-# same_count NAME EXPECTED FOUND: of two texts.
+# same_count NAME EXPECTED FOUND: the same for two texts.
 same_count() {
     same "$1: $2 expected, $3 found" test "$2" = "$3"
 }
 
-# all_exact: each receive in stats.json was matched exactly.
+# all_exact: each receive in stats.json has an exact match.
 all_exact() {
     jq -e ".trace.matching | .exact > 0 and .ordered + .inferred + .unmatched_receives + .unmatched_sends == 0" stats.json
 }
 
-# sum FILE FILTER: messages and bytes of the records that the filter lets through.
+# sum FILE FILTER: messages and bytes of the records that the filter selects.
 sum() {
     jq -r -s "[.[] | select($2)] | \"\(length) messages, \([.[].bytes] | add // 0) bytes\"" "$1"
 }
 
 # ---- the programs of the meter ----
 
-uname -v | sed 's/.*Debian \([0-9.]*\).*/\1/' > "$share/version" # of 6.1 the release does not say it
+uname -v | sed 's/.*Debian \([0-9.]*\).*/\1/' > "$share/version" # the release of 6.1 does not have it
 echo "# $(uname -r), $(cat "$share/version")"
 bounded 400 "$dpm" check --json > "$share/check.json" 2> check.err
 check "dpm check: the kernel meter works" jq -e .works "$share/check.json"
@@ -102,7 +102,7 @@ if ! jq -e .works "$share/check.json" > /dev/null; then
     finish
 fi
 
-# ---- a program that logs what it does ----
+# ---- a program that logs its operations ----
 
 # truth PATH SCENARIO,...: all operations of these scenarios.
 truth() {
@@ -155,8 +155,8 @@ bounded 150 "$dpm" run -o "$trace" --wait --ring 64M -- sh redis.sh > out 2> err
 check_equal "redis: it ends in order" 0 $?
 count_lost
 bounded 60 "$dpm" dump --json --process redis-server "$trace" > records.json 2> dump.err
-# INFO counts the bytes of its own request, but neither itself nor its reply, which is the last thing that is sent.
-# redis-benchmark begins with a message of two commands.
+# INFO counts the bytes of its own request, but neither itself nor its reply, which is sent last. redis-benchmark begins
+# with a message of two commands.
 counted() {
     sed -n "s/^$1://p" info
 }
@@ -179,7 +179,7 @@ bounded 100 "$dpm" run -o "$trace" --wait --ring 64M -- \
 check_equal "pipeline: it ends in order" 0 $?
 count_lost
 bounded 60 "$dpm" dump --json --type send,receive "$trace" > records.json 2> dump.err
-# moved EVENT NAME: bytes that the program of this name sent or received.
+# moved EVENT NAME: bytes that the program with this name sent or received.
 moved() {
     jq -s "[.[] | select(.event == \"$1\" and .name == \"$2\") | .bytes] | add" records.json
 }
@@ -211,7 +211,7 @@ same_count "messages received" "$(awk '{ print $2 " messages, " $4 " bytes" }' r
     "$(sum records.json '.event == "RECEIVE" and .kind == "udp"')"
 end_trace
 
-# ---- a server that runs already ----
+# ---- a server that is already running ----
 
 begin_trace acquire acquire
 redis-server --port 7003 --unixsocket "$scratch/socket" --save "" --appendonly no > server.out 2>&1 &
@@ -221,7 +221,7 @@ mkfifo fifo
 python3 "$tests/command/redis_hold.py" 7003 "$scratch/socket" < fifo > held &
 holder=$!
 exec 7> fifo
-# tell LINE TEXT TIMES: tells the holder, and waits until it has printed the text so many times.
+# tell LINE TEXT TIMES: sends a line to the holder, and waits until it has printed the text this many times.
 tell() {
     echo "$1" >&7
     wait_for 60 sh -c "[ \$(grep -c '$2' held) = $3 ]"
@@ -249,14 +249,15 @@ kill $server
 wait $server
 count_lost
 bounded 60 "$dpm" dump --json --type send,receive,accept "$trace" > records.json 2> dump.err
-# What the server counted from one INFO to the other lies between the RECEIVEs of the two requests; the second counts.
+# The server's counts from one INFO to the next are those between the RECEIVEs of the two requests, including the
+# second.
 asking=$(sed -n 's/^asks on //p' held)
 jq --arg asking "$asking" 'select(.event == "RECEIVE" and .remote == $asking and .bytes > 0).sequence' \
     records.json > requests
 check_equal "acquire: both requests for INFO are there" 2 "$(wc -l < requests)"
 jq -c --argjson first "$(sed -n 1p requests)" --argjson last "$(sed -n 2p requests)" \
     'select(.sequence > $first and .sequence <= $last)' records.json > between.json
-# grown COUNTER: by how much, from one INFO to the other.
+# grown COUNTER: its increase from one INFO to the next.
 grown() {
     tr -d '\r' < held | sed -n "s/^$1://p" | xargs | awk '{ printf "%d", $2 - $1 }'
 }

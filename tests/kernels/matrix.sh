@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# matrix.sh BUILD_FOLDER VERSION...: tries the kernel meter under each of these kernels of Debian, in virtual machines.
+# matrix.sh BUILD_FOLDER VERSION...: tests the kernel meter under each of these Debian kernels, in virtual machines.
 #
 #   vm-get VERSION --> vm-run VERSION guest.sh --> BUILD_FOLDER/kernels/VERSION/  tap, check.json, results.json, version, console
 #                                                  BUILD_FOLDER/kernels/meson-logs/testlog.json, for test_summary
 #                                                  BUILD_FOLDER/kernels.md        the table
 #
-# Each machine may take KERNEL_SECONDS. Prints the TAP of each, and the table.
+# Each machine has a time limit of KERNEL_SECONDS. Prints the TAP of each, and the table.
 set -eu
 build=$(realpath "$1")
 shift
@@ -18,7 +18,7 @@ mkdir -p "$work/meson-logs"
 : > "$work/meson-logs/testlog.json"
 log=$work/log
 
-# debian_name RELEASE: who has such a kernel.
+# debian_name RELEASE: the Debian release with this kernel.
 debian_name() {
     case $1 in
     6.1.*) echo "Debian 12" ;;
@@ -29,7 +29,7 @@ debian_name() {
     esac
 }
 
-# row FOLDER: the line of the table, of what was left there by a guest; nothing is taken for granted.
+# row FOLDER: the table row for the results that a guest left there; any of them may be missing.
 row() {
     release=$(cat "$1/release")
     jq -r -n --arg kernel "$(cat "$1/version")" --arg debian "$(debian_name "$release")" \
@@ -52,7 +52,7 @@ row() {
         | "| \(map(tostring) | join(" | ")) |"'
 }
 
-# try VERSION: runs it, adds its log and its row.
+# try VERSION: runs the guest, adds its log and its row.
 try() {
     folder=$work/$1
     rm -rf "$folder"
@@ -69,7 +69,7 @@ try() {
         status=125
     fi
     cat "$folder/tap" "$folder/errors"
-    # 1 is what a test says that has told which cases failed.
+    # A test exits with 1 if it has reported which cases failed.
     case $status in 0) result=OK ;; 1) result=FAIL ;; *) result=ERROR ;; esac
     jq -n -c --arg name "$1" --arg result $result --argjson status $status --rawfile stdout "$folder/tap" \
         --rawfile stderr "$folder/errors" \

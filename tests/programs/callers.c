@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callers.c: makes every kind of call whose caller is to be found, each from a function of its own
- * and with a number of bytes of its own. It prints what must be found, one line each:
+ * callers.c: makes every kind of call whose caller the meter records, each from its own function and with its own
+ * number of bytes. It prints the expected result, one line for each call:
  *
  *      EVENT BYTES FUNCTION
  *
- * Before each call the stack is fouled: deep calls leave return addresses that mean nothing any
- * more where the next ones' frames will lie.
+ * Before each call the stack is polluted: deep calls leave stale return addresses where the frames of the next call
+ * will be.
  */
 #include "callers.h"
 
@@ -31,7 +31,7 @@ static FILE *unbuffered;
 int (*volatile by_pointer)(size_t size);
 ssize_t (*volatile send_by_pointer)(int, const void *, size_t, int) = send;
 
-/* Return addresses of every sort, 40 frames deep. */
+/* Leaves return addresses of every sort, 40 frames deep. */
 NOINLINE static int foul(int depth)
 {
     char text[24];
@@ -60,7 +60,7 @@ static void taken(size_t size)
     }
 }
 
-/* ---- the callers; what follows the call keeps it from being the function's last jump ---- */
+/* ---- the callers; code after the call keeps it from becoming the function's tail jump ---- */
 
 NOINLINE static int caller_of_send(size_t size)
 {
@@ -200,7 +200,8 @@ NOINLINE static int caller_of_recvmsg(size_t size)
 static const struct {
     const char *name;
     int (*call)(size_t size);
-    bool through_library; /* the C library is between: part of the program if that is static */
+    /* the call goes through the C library, which is part of a static program */
+    bool through_library;
 } senders[] = {
     {"caller_of_send", caller_of_send, false},
     {"caller_of_write", caller_of_write, false},
@@ -215,7 +216,7 @@ static const struct {
     {"caller_of_fprintf", caller_of_fprintf, true},
 };
 
-/* Leaves a return address behind, of a call of a function that stands in the C library just before the one that sleeps. */
+/* Leaves behind the return address of a call of a C library function that lies just before the one that sleeps. */
 NOINLINE static void ask_time(void)
 {
     struct timespec now;
@@ -278,7 +279,7 @@ static void *run_thread(void *argument)
     return argument;
 }
 
-/* With an argument it waits for a line before it begins. */
+/* With an argument, waits for a line on standard input first. */
 int main(int argc, char **argv)
 {
     pthread_t thread;

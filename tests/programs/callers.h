@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* callers.h: the part of callers.c that is a library in most of its builds: callers_library.c. */
+/* callers.h: the part of callers.c that is a library in most builds: callers_library.c. */
 #ifndef DPM_CALLERS_H
 #define DPM_CALLERS_H
 

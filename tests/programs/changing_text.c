@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * changing_text.c: sends from code that is another one each time, at the same address: whoever remembers
- * what stood there is wrong. In each way that code can come to its place it is called twice with a small
- * frame and twice with a large one. Prints what must be found, one line each:
+ * changing_text.c: sends from code that keeps changing at the same address, so a meter that caches old code is wrong.
+ * For each way in which code can get there, it is called twice with a small frame and twice with a large one. Prints
+ * the expected result, one line for each call:
  *
  *      SEND BYTES FUNCTION
  *
- * With names of two libraries (changing_library.c) it loads one after the other, too.
+ * With the names of two libraries (changing_library.c) it also loads one after the other.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ typedef ssize_t (*sender)(int, const void *, size_t, int);
 static int ends[2];
 static char bytes[4096];
 static volatile int sink;
-static size_t size = 100; /* another one for each call */
+static size_t size = 100; /* different for each call */
 
 _Noreturn static void fail(const char *what)
 {
@@ -37,7 +37,7 @@ _Noreturn static void fail(const char *what)
 
 /* ---- code that sends ---- */
 
-/* A function that calls send() from a frame of so many bytes: 8 more than a multiple of 16. */
+/* Writes a function that calls send() from a frame of this many bytes: 8 more than a multiple of 16. */
 static void write_code(uint8_t *code, uint32_t frame)
 {
     sender send_function = send;
@@ -192,7 +192,7 @@ static void moved_into_its_place(void)
     call_large(code);
 }
 
-/* What a child does to its memory is not done to its parent's. */
+/* A child's change to its own memory does not affect its parent. */
 static void changed_in_a_child(void)
 {
     void *code = map(NULL, PROT_READ | PROT_EXEC, MAP_PRIVATE, code_file(SMALL));
@@ -229,7 +229,7 @@ static void load_library(const char *name, void (*call)(void *code))
 
 int main(int count, char **names)
 {
-    /* what is sent stays there: it is little */
+    /* the sent bytes stay there: there are few */
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
         fail("socketpair");
     written_in_place();

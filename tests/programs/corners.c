@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corners.c: what programs rarely do and a meter easily gets wrong, one corner a run:
+ * corners.c: rare operations that a meter easily gets wrong, one corner a run:
  *
  *      corners end-of-file    an empty message, a message, the end of a seqpacket socket
  *      corners exec-thread    a thread that is not the first executes `true`

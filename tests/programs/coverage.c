@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coverage.c: every way to send and to receive, one way after the other:
+ * coverage.c: every way to send and to receive, one at a time:
  *
  *      coverage WAY,... tcp|udp|udp6|unix|datagram|seqpacket|pipe|fifo LOG
  *
- * makes a connected pair of sockets, or a pipe, for each, goes that way, and logs what it did as the calls
- * gave it:
+ * makes a connected pair of sockets, or a pipe, for each way, uses it, and logs the results of its calls:
  *
  *      SEND inode bytes        END inode 0             the end of file
  *      RECEIVE inode bytes     FAILED_SEND inode 0     and FAILED_RECEIVE
- *      UNSEEN inode bytes      taken where no hook tells of it, UNSEEN_SEND: sent
+ *      UNSEEN inode bytes      taken where no hook sees it, UNSEEN_SEND: sent
  */
 #include "coverage.h"
 
@@ -80,7 +79,7 @@ void received(int socket, ssize_t result, ssize_t expected)
     note(result == 0 ? "END" : "RECEIVE", socket, result);
 }
 
-/* ---- what the ways need ---- */
+/* ---- used by all ways ---- */
 
 void nap(void)
 {
@@ -96,7 +95,8 @@ void in_child(void (*work)(const int *pair), const int *pair)
         return;
     nap();
     work(pair);
-    nap(); /* SIGCHLD interrupts who waits for all of it and is traced, though it is ignored */
+    /* SIGCHLD interrupts a process that waits for all of it and is traced, although SIGCHLD is ignored */
+    nap();
     _exit(0);
 }
 
@@ -226,7 +226,7 @@ static bool keeps_messages(void)
     return !is_tcp && type != SOCK_STREAM;
 }
 
-/* Calls that ask for nothing: they take nothing, and it is no end. But those that are made for sockets take a message. */
+/* Calls of 0 bytes: they take nothing, and are no end of file. Except that socket calls take a message. */
 static int ask_nothing(const int *pair)
 {
     int to = pair[RECEIVER];
@@ -340,9 +340,9 @@ static int short_many(const int *pair)
     return 0;
 }
 
-/* ---- splice and its kin ---- */
+/* ---- splice and similar calls ---- */
 
-/* What splice takes out of a UNIX stream socket no hook tells of; that it goes into a pipe is seen. */
+/* No hook sees what splice takes out of a UNIX stream socket; that it goes into a pipe is seen. */
 static void spliced(int socket, int to, ssize_t result, ssize_t expected)
 {
     must(result == expected);
@@ -354,7 +354,7 @@ static void spliced(int socket, int to, ssize_t result, ssize_t expected)
 
 static void let_queue_be_looked_at(void)
 {
-    usleep(1500000); /* which is done once a second */
+    usleep(1500000); /* the check is made once a second */
 }
 
 static void send_later(const int *pair)
@@ -364,7 +364,7 @@ static void send_later(const int *pair)
     must(shutdown(pair[SENDER], SHUT_WR) == 0);
 }
 
-/* Calls that end because they have all they asked for, one that waits, one that finds the end. */
+/* Calls that end because they have all requested bytes, one that waits, one that finds the end of file. */
 static int splice_out(const int *pair)
 {
     int to = pair[RECEIVER], pipes[2];
@@ -390,8 +390,8 @@ static int splice_out(const int *pair)
     return 0;
 }
 
-/* Nothing is received after the splice, and nothing sent: only the length of the queue tells. The
- * receiving end sends, so that it is known to be metered. */
+/* Nothing is received after the splice, and nothing sent: only the length of the queue shows it. The receiving end
+ * sends, so that the meter knows it. */
 static int splice_last(const int *pair)
 {
     int to = pair[RECEIVER], pipes[2];
@@ -413,7 +413,7 @@ static void send_bulk(const int *pair)
         send_bytes(pair[SENDER], sizeof(buffer));
 }
 
-/* One call, however many pieces the kernel makes of it. */
+/* One call, even if the kernel splits it into several pieces. */
 static int splice_bulk(const int *pair)
 {
     int to = pair[RECEIVER], pipes[2];
@@ -508,7 +508,7 @@ static int send_file(const int *pair)
     return 0;
 }
 
-/* A file's pages arrive as they are and are mapped where the receiver wants them. */
+/* The pages of a file arrive unchanged and are mapped where the receiver wants them. */
 static int map_received(const int *pair)
 {
     int from = pair[SENDER], to = pair[RECEIVER], file = file_of(4 * PAGE);
@@ -542,11 +542,11 @@ static int zero_copy(const int *pair)
     must(poll(&ready, 1, 1000) == 1);
     message.msg_control = control;
     message.msg_controllen = sizeof(control);
-    must(recvmsg(from, &message, MSG_ERRQUEUE) == 0); /* not a message: what became of one */
+    must(recvmsg(from, &message, MSG_ERRQUEUE) == 0); /* not a message: a send notification */
     return 0;
 }
 
-/* ---- TCP's own ---- */
+/* ---- specific to TCP ---- */
 
 static int urgent(const int *pair)
 {
@@ -591,7 +591,7 @@ static int discard(const int *pair)
     return 0;
 }
 
-/* The first connection fetches the cookie, the second sends with its first packet. */
+/* The first connection gets the cookie, the second sends with its first packet. */
 static int fast_open(const int *pair)
 {
     struct sockaddr_in address;
@@ -612,7 +612,7 @@ static int fast_open(const int *pair)
     return 0;
 }
 
-/* ---- descriptors handed on ---- */
+/* ---- passing descriptors ---- */
 
 static int hand_over; /* socket between the two processes */
 
@@ -683,7 +683,7 @@ static int passed_many(const int *unused)
     return pass_by(send_as_one_of_many);
 }
 
-/* An abstract name that holds a NUL. */
+/* An abstract name that contains a NUL. */
 static int abstract(const int *pair)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* coverage.h: what the parts of the coverage program share. See coverage.c. */
+/* coverage.h: shared by the parts of the coverage program. See coverage.c. */
 #ifndef DPM_COVERAGE_H
 #define DPM_COVERAGE_H
 
@@ -9,36 +9,36 @@
 
 enum { SENDER = 0, RECEIVER = 1 };
 
-/* Notes an operation on a socket: "SEND 4711 100". */
+/* Logs an operation on a socket: "SEND 4711 100". */
 void note(const char *operation, int socket, long bytes);
 
-/* Notes that a socket was used of a kind that is not recorded. */
+/* Logs that a socket of a kind that is not recorded was used. */
 void note_other(const char *kind);
 
-/* Notes a system call that had to wait. */
+/* Logs a system call that had to wait. */
 void note_wait(const char *operation, long call);
 
-/* Notes what a call gave, which must be what was expected; ends the program if it is not. */
+/* Logs the result of a call, which must be the expected one; otherwise ends the program. */
 void sent(int socket, ssize_t result, ssize_t expected);
 void received(int socket, ssize_t result, ssize_t expected); /* 0: the end of file */
 
-/* Ends the program, with the line of the source, unless `truth`. */
+/* Ends the program, with the source line, unless `truth`. */
 #define must(truth) must_hold((truth), __FILE__, __LINE__, #truth)
 void must_hold(bool truth, const char *file, int line, const char *text);
 
-/* Runs `work` in another process; wait_for_child() waits for it to end in order. */
+/* Runs `work` in another process; wait_for_child() waits until it ends without an error. */
 void in_child(void (*work)(const int *pair), const int *pair);
 void wait_for_child(void);
 
 void nap(void); /* 50 ms */
 
-/* A connected pair of the kind the command line asks for. */
+/* A connected pair of the kind named on the command line. */
 extern int domain, type; /* of its sockets */
 extern bool is_tcp;
 
 extern char buffer[1 << 20];
 
-/* coverage_uring.c: `how` is plain, poll, async or sqpoll. Returns 77 if io_uring is not to be had. */
+/* coverage_uring.c: `how` is plain, poll, async or sqpoll. Returns 77 if io_uring is unavailable. */
 int through_uring(const char *how, const int *pair);
 int splice_through_uring(const char *how, const int *pair);
 int pipe_through_uring(const int *pair);

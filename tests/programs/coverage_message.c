@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coverage_message.c: what differs on sockets that keep messages apart: UDP, UNIX datagram, UNIX
- * seqpacket. See coverage.c.
+ * coverage_message.c: differences of sockets with message boundaries: UDP, UNIX datagram, UNIX seqpacket. See
+ * coverage.c.
  *
- *      send(40, MSG_MORE)  send(60)     one datagram of 100: one SEND, of the call that let it go
+ *      send(40, MSG_MORE)  send(60)     one datagram of 100: one SEND, of the call that sent it off
  *      send(1000), UDP_SEGMENT 300      four datagrams: one SEND in four records, 300 300 300 100
  */
 #include "coverage.h"
@@ -29,7 +29,7 @@ static void send_message(int socket, size_t bytes)
 static void receive_message(int socket, size_t bytes)
 {
     must(recv(socket, buffer, sizeof(buffer), 0) == (ssize_t)bytes);
-    note("RECEIVE", socket, (long)bytes); /* one of no bytes, too: it is not the end */
+    note("RECEIVE", socket, (long)bytes); /* also a message of no bytes: it is no end of file */
 }
 
 static void switch_option(int socket, int level, int option, int value)
@@ -52,7 +52,7 @@ int message_empty(const int *pair)
     return 0;
 }
 
-/* A look takes nothing, however it is made and however much it asks for. */
+/* A peek takes nothing, with every call and for any number of bytes. */
 int message_peek(const int *pair)
 {
     int to = pair[RECEIVER];
@@ -72,7 +72,7 @@ int message_peek(const int *pair)
     return 0;
 }
 
-/* The bytes of a message that was cut are those handed over, also where the call gives all. */
+/* The bytes of a truncated message are those copied, even if the call returns its full length. */
 int message_cut(const int *pair)
 {
     int to = pair[RECEIVER];
@@ -99,7 +99,7 @@ static int file_of(size_t bytes)
     return file;
 }
 
-/* One message for each call, as long as the kernel gives all of it to the socket at once. */
+/* One message for each call, as long as the kernel passes all of it to the socket at once. */
 int message_splice(const int *pair)
 {
     int from = pair[SENDER], pipes[2], file = file_of(20000);
@@ -119,7 +119,7 @@ int message_splice(const int *pair)
     return 0;
 }
 
-/* And out of a socket: this kind's splices pass the same hook as its receives. */
+/* And out of a socket: splices of this kind pass the same hook as receives. */
 int message_splice_out(const int *pair)
 {
     int to = pair[RECEIVER], pipes[2];
@@ -136,9 +136,9 @@ int message_splice_out(const int *pair)
     return 0;
 }
 
-/* ---- UDP's own ---- */
+/* ---- specific to UDP ---- */
 
-/* Several calls put a datagram together: it is that of the call that lets it go. */
+/* Several calls build a datagram: it belongs to the call that sends it off. */
 int udp_more(const int *pair)
 {
     int from = pair[SENDER], to = pair[RECEIVER];
@@ -170,7 +170,7 @@ int udp_more(const int *pair)
 enum {
     AT_ONCE = 16,
     EACH = 10
-}; /* how many pieces of a pipe the kernel gives to a socket at once */
+}; /* how many pieces of a pipe the kernel passes to a socket at once */
 
 static void splice_pieces(const int *pair, int pieces)
 {
@@ -187,7 +187,7 @@ static void splice_pieces(const int *pair, int pieces)
     note("RECEIVE", pipes[0], pieces * EACH);
 }
 
-/* UDP holds the datagram back until all pieces are there. */
+/* UDP holds the datagram back until all pieces have come. */
 int udp_splice_pieces(const int *pair)
 {
     splice_pieces(pair, AT_ONCE + 1);
@@ -227,7 +227,7 @@ static void receive_segments(int socket)
     receive_message(socket, 100);
 }
 
-/* One send of 1000 bytes is four datagrams; who asks for it receives them in one call as well. */
+/* One send of 1000 bytes is four datagrams; a receiver with UDP_GRO gets them in one call as well. */
 int udp_segments(const int *pair)
 {
     int from = pair[SENDER], to = pair[RECEIVER];
@@ -237,7 +237,7 @@ int udp_segments(const int *pair)
     switch_option(from, IPPROTO_UDP, UDP_SEGMENT, 300);
     send_message(from, 1000);
     receive_segments(to);
-    send_message(from, 200); /* not even one segment */
+    send_message(from, 200); /* less than one segment */
     receive_message(to, 200);
     switch_option(to, IPPROTO_UDP, UDP_GRO, 1);
     for (int i = 0; i < 2; i++) {
@@ -265,12 +265,13 @@ int udp_zero_copy(const int *pair)
         receive_message(pair[RECEIVER], (size_t)i * 10000);
     }
     must(poll(&ready, 1, 1000) == 1);
-    must(recvmsg(from, &message, MSG_ERRQUEUE) == 0); /* not a message: what became of some */
+    /* not a message: a notification about sent ones */
+    must(recvmsg(from, &message, MSG_ERRQUEUE) == 0);
     return 0;
 }
 
-/* Sends to a port that nobody has; the answer, ICMP's refusal, fails the next call. What stands in
- * the queue of errors holds the datagram again: it is not received. */
+/* Sends to an unused port; the ICMP refusal makes the next call fail. The error queue holds the datagram again: it
+ * is not received. */
 int udp_refused(const int *pair)
 {
     int from = pair[SENDER];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coverage_other.c: sockets that no meter records: netlink, raw, packet, UDP-Lite, vsock, MPTCP. Those that the
- * kernel has are used like any other; what is logged is that they were: "OTHER netlink". See coverage.c.
+ * coverage_other.c: sockets that no meter records: netlink, raw, packet, UDP-Lite, vsock, MPTCP. Those that the kernel
+ * supports are used like any other; the log only says that they were: "OTHER netlink". See coverage.c.
  */
 #include "coverage.h"
 
@@ -24,7 +24,7 @@
 #define IPPROTO_MPTCP 262
 #endif
 
-/* -1: there is none of this kind here. Its receives end after 50 ms. */
+/* -1: this machine has none of this kind. Its receives time out after 50 ms. */
 static int other_socket(int other_domain, int other_type, int protocol)
 {
     struct timeval patience = {.tv_usec = 50000};
@@ -35,7 +35,7 @@ static int other_socket(int other_domain, int other_type, int protocol)
     return made;
 }
 
-/* Receives until nothing comes any more: a call that waits, and fails. */
+/* Receives until no more data comes: the last call waits, and fails. */
 static void receive_all(int socket, const char *name)
 {
     int count = 0;
@@ -103,7 +103,7 @@ static void use_packets(void)
     receive_all(packets, "packet");
 }
 
-/* To itself. */
+/* Sends to its own socket. */
 static void use_udp_lite(void)
 {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -137,7 +137,7 @@ static void use_connection(int other_domain, int protocol, void *address, sockle
     close(listener);
 }
 
-/* A server that offers MPTCP, and a client that does not know of it: they speak plain TCP. */
+/* A server that offers MPTCP, and a client without MPTCP: they use plain TCP. */
 int mptcp_refused(const int *pair)
 {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* coverage_pipe.c: every way to write into a pipe or a FIFO and to read it. See coverage.c. */
+/* coverage_pipe.c: every way to write to a pipe or a FIFO and to read from it. See coverage.c. */
 #include "coverage.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static void read_bytes(int from, size_t bytes)
     received(from, read(from, buffer, bytes), (ssize_t)bytes);
 }
 
-/* Calls that ask for nothing: it is not the end. */
+/* Calls of 0 bytes: they are no end of file. */
 int pipe_ask_nothing(const int *pair)
 {
     struct iovec vector = {buffer, 0};
@@ -68,7 +68,7 @@ int pipe_calls(const int *pair)
     sent(to, pwritev2(to, vectors, 2, -1, 0), 30);
     write_bytes(to, 0);
     read_bytes(from, 5);
-    must(read(from, buffer, 0) == 0); /* not the end */
+    must(read(from, buffer, 0) == 0); /* not the end of file */
     received(from, readv(from, vectors, 2), 30);
     received(from, preadv2(from, vectors, 1, -1, 0), 10);
     read_bytes(from, 20);
@@ -85,7 +85,7 @@ static int file_with(size_t bytes)
     return file;
 }
 
-/* A call has moved bytes from one pipe into another. */
+/* Logs a call that moved bytes from one pipe into another. */
 static void moved(int from, int to, ssize_t result, ssize_t expected)
 {
     must(result == expected);
@@ -101,7 +101,7 @@ int pipe_splice(const int *pair)
     must(pipe(second) == 0);
     sent(to, vmsplice(to, &vector, 1, 0), 100);
     moved(from, second[1], splice(from, NULL, second[1], NULL, 60, 0), 60);
-    sent(second[1], tee(from, second[1], 100, 0), 40); /* takes nothing out of the first */
+    sent(second[1], tee(from, second[1], 100, 0), 40); /* takes nothing from the first pipe */
     received(from, read(from, buffer, 100), 40);
     vector.iov_len = 70;
     received(second[0], vmsplice(second[0], &vector, 1, 0), 70);
@@ -115,7 +115,7 @@ int pipe_splice(const int *pair)
     return 0;
 }
 
-/* Calls that fail are no messages, and counted. */
+/* Failed calls are no messages, and are counted. */
 int pipe_would_block(const int *pair)
 {
     int to = pair[SENDER], from = pair[RECEIVER];
@@ -160,7 +160,7 @@ static void read_slowly(const int *pair)
     received(pair[RECEIVER], read(pair[RECEIVER], buffer, 10), 0);
 }
 
-/* A write that waits for room again and again, and reads that wait. */
+/* A write that waits for buffer space again and again, and reads that wait. */
 int pipe_blocked(const int *pair)
 {
     in_child(read_slowly, pair);
@@ -177,7 +177,7 @@ int pipe_blocked(const int *pair)
     return 0;
 }
 
-/* Each write is a packet, each read takes one; what it leaves of it is gone. */
+/* Each write is a packet, each read takes one; the unread rest is discarded. */
 int pipe_packets(const int *pair)
 {
     int ends[2];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coverage_uring.c: sending and receiving through io_uring: each operation it has for sockets, and
- * each way a request can take:
+ * coverage_uring.c: sending and receiving through io_uring: each operation for sockets, and each way a request can be
+ * carried out:
  *
  *      plain    the submitting call carries it out
- *      poll     nothing is there yet: it is completed when something is, on the way out of the
+ *      poll     no data yet: the request completes when data comes, on the way out of the
  *               kernel
  *      async    a worker thread, iou-wrk, carries it out (IOSQE_ASYNC)
  *      sqpoll   a thread of the ring, iou-sqp, submits and carries out
@@ -40,7 +40,7 @@ static void submit(struct io_uring_sqe *entry)
     must(io_uring_submit(&ring) >= 1);
 }
 
-/* The result of the request; the notice that a zero-copy send gives later is passed over. */
+/* The result of the request; skips the later notification of a zero-copy send. */
 static int result_of_request(void)
 {
     struct io_uring_cqe *entry;
@@ -106,8 +106,8 @@ static void prepare_receive(struct io_uring_sqe *entry, enum operation operation
     }
 }
 
-/* Sends by a request and receives by another; or receives before the send, which is then a plain
- * call: both use the same ring, and the request has to wait. */
+/* Sends by a request and receives by another; or receives before the send, which is then a plain call: both use the
+ * same ring, and the request has to wait. */
 static void go(const int *pair, enum operation operation, unsigned bytes)
 {
     struct io_uring_sqe *entry = request();
@@ -131,7 +131,7 @@ static void go(const int *pair, enum operation operation, unsigned bytes)
     received(pair[RECEIVER], result, (ssize_t)bytes);
 }
 
-/* A look, which is no message, by a request; and one by a call while a request waits. */
+/* A peek, which is no message, by a request; and one by a call while a request waits. */
 static void look(const int *pair)
 {
     for (enum operation operation = PLAIN; operation <= MESSAGE; operation++) {
@@ -199,7 +199,7 @@ int through_uring(const char *how, const int *pair)
     return 0;
 }
 
-/* Always done by a worker, which does not say what it does. */
+/* Always done by a worker thread, which does not report its calls. */
 int splice_through_uring(const char *how, const int *pair)
 {
     int pipes[2];
@@ -249,8 +249,8 @@ static void read_by_request(int from, unsigned bytes)
     must(result_of(entry) == (int)bytes);
 }
 
-/* A pipe that requests write, one that they read, one that they write and read; after some time again. What went
- * through the last one nobody can tell of. */
+/* A pipe that requests write, one that they read, and one that they write and read; the same again some time later.
+ * What went through the last one is unknown to any meter. */
 int pipe_through_uring(const int *pair)
 {
     int written[2], read_by[2], both[2];
@@ -270,9 +270,10 @@ int pipe_through_uring(const int *pair)
         write_by_request(both[1], bytes);
         read_by_request(both[0], bytes);
         usleep(
-            3000000); /* they are looked at once a second, and believed when nothing has changed */
+            /* the meter checks them once a second, and accepts a count that has not changed */
+            3000000);
     }
-    for (int i = 0; i < 2; i++) { /* as it was: the counts agree again */
+    for (int i = 0; i < 2; i++) { /* as before: the counts agree again */
         int *pipes = i == 0 ? written : read_by;
         sent(pipes[1], write(pipes[1], buffer, 77), 77);
         received(pipes[0], read(pipes[0], buffer, 100), 77);

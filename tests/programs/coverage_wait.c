@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coverage_wait.c: every call that waits for any of several sockets, or for a new one; and the waits that are
- * none of that. See coverage.c. The log has, besides:
+ * coverage_wait.c: every call that waits for any of several sockets, or for a new one; and other waits. See coverage.c.
+ * The log also has:
  *
  *      WAIT call      a system call that had to wait for a socket, by its number
  *      BLOCK call     one that waited for time to pass, or for a child

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crowd.c: a process to be acquired: one that creates and ends threads all the time, or one that
- * holds many connections.
+ * crowd.c: a process to be acquired: it creates and ends threads all the time, or holds many connections.
  *
- *      usage: crowd threads SECONDS         for so long
+ *      usage: crowd threads SECONDS         for this long
  *             crowd connections COUNT       COUNT TCP connections to a child, over loopback; from 20,001 on to
  *                                           several of its addresses
  *
- * threads: two threads create short-lived threads without pause, for SECONDS at most. Every
- * thread sends one byte over the socket pair the process was started with, as the last it does. On
- * SIGUSR1 a gate opens, and a tenth of a second later they end, or when the first thread created since has sent. At
- * the end, gated being the bytes sent by threads that were created after the gate opened: "created N sent N gated N".
- * connections: when all stand, says "ready"; on each line of standard input sends one byte over every
- * connection, and says "done" when the child has received them; ends at the end of the input.
+ * threads: two threads create short-lived threads without pause, for at most SECONDS. Each thread ends by sending one
+ * byte over the socket pair with which the process was started. SIGUSR1 opens a gate; the program ends 0.1 s later, or
+ * when the first thread created since has sent. It then prints "created N sent N gated N", where gated counts the bytes
+ * sent by threads that were created after the gate opened. connections: prints "ready" when all are connected; for each
+ * line of standard input it sends one byte over every connection, and prints "done" when the child has received them;
+ * ends at the end of the input.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -85,7 +84,7 @@ static int crowd_of_threads(double seconds)
 
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
         fail("socketpair");
-    /* for the main thread alone, and also if it comes before that waits for it */
+    /* for the main thread alone, and also if it comes before the main thread waits for it */
     sigemptyset(&signals);
     sigaddset(&signals, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
@@ -117,7 +116,7 @@ static void say(const char *word)
     fflush(stdout);
 }
 
-/* The accepting process: takes one byte of each connection, again and again. */
+/* The accepting process: takes one byte from each connection, again and again. */
 static int accept_and_receive(int listener, int *ends, size_t count)
 {
     char byte;
@@ -139,7 +138,7 @@ static int connect_and_send(struct sockaddr_in address, int *ends, size_t count)
     char line[16], byte = 'x';
 
     for (size_t i = 0; i < count; i++) {
-        /* there are some 28,000 ports to connect from, to each address */
+        /* each address has some 28,000 ports to connect from */
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + (uint32_t)(i / CONNECTIONS_PER_ADDRESS));
         ends[i] = socket(AF_INET, SOCK_STREAM, 0);
         if (ends[i] < 0 || connect(ends[i], (struct sockaddr *)&address, sizeof(address)) != 0)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * datagrams.c: sends or receives UDP datagrams, and says what it did: the truth for udp_test.sh.
+ * datagrams.c: sends or receives UDP datagrams, and logs them: the truth for udp_test.sh.
  *
  *      datagrams send ADDRESS PORT COUNT LARGEST PAUSE [LOG]
  *          COUNT datagrams of 4 to LARGEST bytes, PAUSE microseconds after each; every second one by
  *          a connected socket. Prints `sent N bytes B`.
  *      datagrams receive ADDRESS PORT PAUSE [LOG [BUFFER]]
- *          until nothing comes for a second, PAUSE microseconds after each, from a socket with a buffer
- *          (SO_RCVBUF) of so many bytes. Prints `received N bytes B dropped D`, D being what the kernel
- *          says of the socket.
+ *          until none comes for a second, PAUSE microseconds after each, from a socket with a buffer
+ *          (SO_RCVBUF) of BUFFER bytes. Prints `received N bytes B dropped D`, where D is the kernel's
+ *          drop count of the socket.
  *
- * Each datagram begins with its number: 0, 1, 2 ... of its sender's. LOG gets the numbers of those that were
- * sent, or received, one a line.
+ * Each datagram begins with its number: 0, 1, 2 ... for each sender. LOG gets the numbers of the sent or received
+ * datagrams, one a line.
  *
- * It ends by itself after 30 seconds at the latest.
+ * The program ends after at most 30 seconds.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -160,7 +160,7 @@ static void receive_all(const struct address *at, unsigned port, unsigned pause,
         bytes += (unsigned long long)result;
         memcpy(&number, buffer, sizeof(number));
         fprintf(log, "%u\n", number);
-        /* the first may take its time, the others may not */
+        /* the first may be late, the others may not */
         if (received == 1)
             setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
         if (pause > 0)

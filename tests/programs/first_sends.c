@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * first_sends.c: two threads send through a socket that nobody has used before, at once; then the next one.
+ * first_sends.c: two threads send at once through a socket that was never used before; then the next socket.
  *
  *      usage: first-sends datagram|stream|seqpacket COUNT
  *
@@ -8,8 +8,8 @@
  *                                one socket --> parent
  *      thread 2 --- 200 bytes --/
  *
- * Who has sent what is received is told by its size, of a stream, too: each of its bytes is the sender's number. The sizes of
- * what the parent receives are printed, in order.
+ * The size of a message identifies its sender; on a byte stream, every byte is the sender's number. The parent prints
+ * the sizes it receives, in order.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -23,10 +23,10 @@
 #define SENDERS 2
 
 static pthread_barrier_t barrier;
-static int ends[2]; /* receives, is sent to */
+static int ends[2]; /* receiving end, sending end */
 static int count;
 
-/* Until the receiver sleeps in its call, and both senders are awake. */
+/* Waits until the receiver sleeps in its call, and both senders are awake. */
 #define MOMENT 60000 /* ns */
 
 static void let_a_moment_pass(void)
@@ -68,7 +68,7 @@ static int make_ends(const char *kind)
     return result;
 }
 
-/* A message, of which no byte of the next one is taken: what comes first says how much there is. */
+/* Receives one message and no byte of the next: its first byte gives its size. */
 static void receive_one(bool bytes)
 {
     char message[SENDERS * 100];

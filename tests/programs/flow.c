@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow.c: messages that never stop flowing through sockets or a pipe, to be acquired in the middle.
+ * flow.c: a continuous flow of messages through sockets or a pipe, to be acquired in the middle.
  *
  *      usage: flow KIND SENDERS BURST PAUSE
  *
@@ -8,14 +8,14 @@
  *      child 2 ---- parent, receives until every child has said that it ends
  *      child N --/
  *
- * KIND is stream, seqpacket (a UNIX socket pair for all children), datagram (a UNIX socket for each,
- * without a name, sending to that of the parent), tcp (a connection of all children), tcp-slow, pipe, pipe-large or
- * pipe-slow. Every child sends BURST messages of 64 bytes, over the last two and tcp of a million so that
- * each send waits for room, rests PAUSE microseconds (0: not at all), and so on until SIGUSR1 (for a minute
- * at most); its last message is one of 1 byte. Until then reads of pipe-slow end long after their bytes have
- * left the pipe: the kernel looks at each of many files that have asked for a signal when there is room. (With a
- * low limit on open files they are too few.) The parent of tcp-slow reads slowly until it gets SIGUSR1, too: sends
- * are in progress for long, and those that a signal interrupts have sent a part.
+ * KIND is stream, seqpacket (a UNIX socket pair for all children), datagram (an unnamed UNIX socket for each, sending
+ * to that of the parent), tcp (one connection for all children), tcp-slow, pipe, pipe-large or pipe-slow. Every child
+ * sends BURST messages of 64 bytes, rests PAUSE microseconds (0: not at all), and so on until SIGUSR1 (for at most a
+ * minute); its last message has 1 byte. Over the last two and tcp, messages have a million bytes, so that each send
+ * waits for buffer space. Until SIGUSR1, reads of pipe-slow end long after their bytes have left the pipe: the kernel
+ * visits each of many files that have asked for a signal when there is buffer space. (With a low limit on open files
+ * they are too few.) The parent of tcp-slow reads slowly until it gets SIGUSR1, too: sends take long, and those that a
+ * signal interrupts have sent a part.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* ---- who sends ---- */
+/* ---- senders ---- */
 
 #define SMALL_MESSAGE 64
 #define LARGE_MESSAGE 1000000
@@ -55,8 +55,8 @@ static void fail(const char *what)
 #define MOST_FILES    10000
 #define QUICK_AT_LAST 30 /* messages of pipe-slow */
 
-/* Opens the pipe many times more, to be told by a signal, which is ignored, when there is room. Returns how many; the
- * first is *ret_first. */
+/* Opens the pipe many more times, and asks for a signal, which is ignored, when there is buffer space. Returns how
+ * many; the first is *ret_first. */
 static int ask_for_signals(int descriptor, int *ret_first)
 {
     struct rlimit limit = {0};
@@ -106,7 +106,7 @@ static void send_slowly(int descriptor, size_t size, int burst, unsigned pause)
         send_message(descriptor, size);
 }
 
-/* ---- who receives ---- */
+/* ---- receivers ---- */
 
 #define SMALL_READ  64
 #define MEDIUM_READ 1024
@@ -130,7 +130,7 @@ static void receive_all(int descriptor, size_t most, bool to_end_of_file, int se
 {
     char buffer[LARGE_READ];
 
-    /* bytes of a stream come in other pieces than they were sent, but those of 64 never in one of 1 */
+    /* the pieces of a byte stream may differ from those sent, but a message of 64 bytes never gives a piece of 1 */
     for (ssize_t size; senders > 0;) {
         size = read(descriptor, buffer, most);
         if (size < 0)
@@ -172,8 +172,8 @@ static int parents_end_of_pipe(int *ret_other)
     return ends[0];
 }
 
-/* The ends: the parent's, and that of a child or all; a datagram socket is bound to a name of the
- * kernel's choice, so that each child can connect one of its own to it. */
+/* The ends: the parent's, and that of one child or all; a datagram socket is bound to a name of the kernel's choice,
+ * so that each child can connect its own socket to it. */
 static int parents_end(int type, int *ret_other)
 {
     const struct sockaddr_un any = {.sun_family = AF_UNIX};

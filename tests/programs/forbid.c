@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forbid.c: forbid error|kill[:CALL] COMMAND [ARGUMENT]...: runs a command under a filter of system calls
- * (seccomp) as containers have it: the call, if it is not named bpf(), gives EPERM, or ends whoever calls it.
+ * forbid.c: forbid error|kill[:CALL] COMMAND [ARGUMENT]...: runs a command under a system call filter (seccomp), as
+ * containers do: CALL, by default bpf(), fails with EPERM or kills its caller.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: forbid error|kill[:CALL] COMMAND [ARGUMENT]...\n");
         return 2;
     }
-    /* With privilege no_new_privs is not needed, and would change what is to be tested. */
+    /* With privilege no_new_privs is not needed, and it would change the tested behaviour. */
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0) {
         perror("forbid");
         return 125;

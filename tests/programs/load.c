@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * load.c: a program that sends much over a socket pair, and says what it did: the truth for tests
- * of losses, cuts and sizes.
+ * load.c: sends many messages over a socket pair and counts them: the truth for tests of losses, truncation and sizes.
  *
  *      load MESSAGES BYTES    a child receives what the parent sends; prints
  *                             `sends N receives M` (calls that moved data) on standard output
  *
- * It ends by itself after 60 seconds at the latest.
+ * The program ends after at most 60 seconds.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mailbox.c: several senders of UDP datagrams, one socket, several threads that receive from it, each of which says
- * what it got: the truth for mailbox_test.sh.
+ * mailbox.c: several senders of UDP datagrams, one socket, and several threads that receive from it and log their
+ * datagrams: the truth for mailbox_test.sh.
  *
  *      usage: mailbox SENDERS RECEIVERS COUNT REST BUFFER PAUSE SIZE ADDRESS SEED LOG
  *
@@ -9,12 +9,13 @@
  *      process 2 ---- 127.0.0.1 --- thread 2        of one process
  *      process N --/            \-- thread M
  *
- * Every sender sends COUNT datagrams of SIZE bytes (0: of different sizes), and rests for at most REST microseconds (0: not
- * at all) after up to eight of them; every receiver rests for at most PAUSE microseconds after some of its receives. BUFFER is SO_RCVBUF (0: the usual). Each datagram begins with its sender and its number: 0, 1, 2 ...
- * The receivers end when nothing has come for half a second. Then LOG has a line for each receive, in the order of
- * each thread: thread (its tid), sender (its pid), number. Standard output tells how many were sent and received.
+ * Every sender sends COUNT datagrams of SIZE bytes (0: of different sizes), and rests for at most REST microseconds (0:
+ * not at all) after up to eight of them. Every receiver rests for at most PAUSE microseconds after some of its
+ * receives. BUFFER is SO_RCVBUF (0: the default). Each datagram begins with its sender and its number: 0, 1, 2 ... The
+ * receivers end when none has come for half a second. Then LOG has a line for each receive, in the order of each
+ * thread: thread (its tid), sender (its pid), number. Standard output has the numbers of sent and received datagrams.
  *
- * It ends by itself after 30 seconds at the latest.
+ * The program ends after at most 30 seconds.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -41,7 +42,7 @@ struct settings {
     unsigned senders, receivers, count, rest, pause, seed;
     int buffer;
     size_t size;
-    int descriptor; /* from which all receive */
+    int descriptor; /* all receive from it */
     struct sockaddr_storage name;
     socklen_t name_length;
 };
@@ -66,7 +67,7 @@ static unsigned any(unsigned *seed, unsigned below)
     return (unsigned)rand_r(seed) % below;
 }
 
-/* ---- who sends ---- */
+/* ---- senders ---- */
 
 static void send_all(const struct settings *settings, unsigned seed)
 {
@@ -93,7 +94,7 @@ static void send_all(const struct settings *settings, unsigned seed)
     }
 }
 
-/* ---- who receives ---- */
+/* ---- receivers ---- */
 
 static void *receive_all(void *context)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pc_tracer.c: runs a program, stops it at each of its system calls, and asks where in the program the call
- * comes from (src/ptracemeter/program_callers.h). Each answer is held to others:
+ * pc_tracer.c: runs a program, stops it at each of its system calls, and asks where in the program the call comes from
+ * (src/ptracemeter/program_callers.h). Each answer is compared with others:
  *
  *      pc-tracer [--unwind SECONDS] LOG PROGRAM [ARGUMENT...]
  *
- *      answer with what is remembered --> the same asked anew, nothing remembered: must be equal
- *                                     '-> what elfutils' unwinder finds (for so long): equal, or "lost"
+ *      answer with the cache --> the same without a cache: must be equal
+ *                            '-> elfutils' unwinder (for SECONDS of its time): equal, or "lost"
  *
  * LOG has a line for each call, TID ENTRY EXIT CALL RESULT PC LIBRARY NAME READS UNWOUND; times are CLOCK_MONOTONIC.
- * UNWOUND is the first place in the program that the unwinder finds, 0 if it finds none, "-" if it was not asked. The
- * last line sums up, and says what answers cost, in time and in calls of the system.
+ * UNWOUND is the first address in the program that the unwinder finds, 0 if it finds none, "-" if it was not asked. The
+ * last line has totals, and the overhead of the answers in time and in system calls.
  */
 #include "base/base.h"
 #include "event/record.h"
@@ -43,7 +43,7 @@ struct space {
 struct thread {
     pid_t tid; /* 0: free */
     struct space *space;
-    bool early; /* it has stopped before its parent told of it */
+    bool early; /* it stopped before its parent's event announced it */
     bool in_call;
     int call;
     uint64_t arguments[6];
@@ -60,13 +60,13 @@ static FILE *log_file;
 static uint64_t unwind_left; /* ns */
 
 static struct {
-    uint64_t calls;     /* asked for */
-    uint64_t lost;      /* the way to the program */
-    uint64_t unequal;   /* to what is found anew */
-    uint64_t unwound;   /* where the unwinder finds a place in the program */
+    uint64_t calls;     /* requested answers */
+    uint64_t lost;      /* the search for the program's frame failed */
+    uint64_t unequal;   /* the answer differs from one without a cache */
+    uint64_t unwound;   /* the unwinder finds an address in the program */
     uint64_t agreed;    /* ... the same */
-    uint64_t not_found; /* ... but we do not */
-    uint64_t wrong;     /* ... another one */
+    uint64_t not_found; /* ... but DPM finds none */
+    uint64_t wrong;     /* ... a different one */
     uint64_t time;      /* ns */
     uint64_t reads;     /* process_vm_readv */
 } sums;
@@ -83,7 +83,7 @@ _Noreturn static void fail(const char *format, ...)
     exit(2);
 }
 
-/* ---- what answers cost: the linker puts this between (meson.build) ---- */
+/* ---- overhead of answers: the linker puts this in between (meson.build) ---- */
 
 static uint64_t reads;
 
@@ -174,7 +174,7 @@ static void go_on(pid_t tid, int signal_number)
         fail("cannot let %d go on", tid);
 }
 
-/* Whether the call that makes a new task shares the memory with it. */
+/* Whether the call that creates a task shares its memory with the new task. */
 static bool shares_memory(const struct thread *thread)
 {
     uint64_t flags = thread->arguments[0];
@@ -215,7 +215,7 @@ static void meet_child(struct thread *parent, pid_t tid)
     go_on(tid, 0);
 }
 
-/* The thread that executes a program gets the number of its process; all others are gone. */
+/* The thread that executes a program gets the number of its process; all other threads are gone. */
 static void meet_exec(pid_t tid)
 {
     struct thread *thread = find_thread(tid);
@@ -253,7 +253,7 @@ static Dwfl *unwinder(struct thread *thread)
 }
 
 struct unwinding {
-    uint64_t begin; /* text of the program */
+    uint64_t begin; /* the program's text */
     uint64_t end;
     unsigned frames;
     uint64_t found;
@@ -271,7 +271,7 @@ static int see_frame(Dwfl_Frame *frame, void *context)
     return unwinding->found != 0 || unwinding->frames > 64 ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
-/* The text of the program, from /proc/PID/stat. */
+/* Reads the bounds of the program's text from /proc/PID/stat. */
 static void read_text(pid_t tid, struct unwinding *unwinding)
 {
     char path[64], line[2048] = "";
@@ -290,7 +290,7 @@ static void read_text(pid_t tid, struct unwinding *unwinding)
     fclose(file);
 }
 
-/* The name of the function that is left at `pc`; "-" if there is none. */
+/* The name of the function that `pc` is in; "-" if there is none. */
 static const char *name_of(struct thread *thread, uint64_t pc)
 {
     Dwfl *dwfl = thread->space->dwfl;
@@ -300,7 +300,7 @@ static const char *name_of(struct thread *thread, uint64_t pc)
     return name == NULL ? "-" : name;
 }
 
-/* Holds an answer to what the unwinder finds, which is returned: 0 if that is nothing. */
+/* Compares an answer with the unwinder's, which is returned; 0 if it finds none. */
 static uint64_t compare_unwound(struct thread *thread, struct place place)
 {
     struct unwinding unwinding = {0};
@@ -327,7 +327,7 @@ static uint64_t compare_unwound(struct thread *thread, struct place place)
     return unwinding.found;
 }
 
-/* Programs ask for the time so often that nothing of the unwinder's time would be left for other calls. */
+/* Programs ask for the time so often that they would use up the unwinder's time. */
 static bool is_unwound(const struct thread *thread)
 {
     return unwind_left > 0 && thread->call != SYS_clock_gettime;
@@ -428,7 +428,7 @@ static void see_event(struct thread *thread, int event, int signal_number)
         meet_exec(tid);
         break;
     case PTRACE_EVENT_STOP:
-        if (signal_number != SIGTRAP) { /* it has stopped for a signal, and stays so */
+        if (signal_number != SIGTRAP) { /* it has stopped for a signal, and stays stopped */
             ptrace(PTRACE_LISTEN, tid, NULL, NULL);
             return;
         }
@@ -458,7 +458,7 @@ static void see_stop(pid_t tid, int status)
     }
 }
 
-/* Returns the status of the process that was started. */
+/* Returns the exit status of the first process. */
 static int watch(pid_t first)
 {
     int result = 0, status;

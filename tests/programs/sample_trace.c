@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sample_trace.c: writes a small trace in which everything happens once, always the same one, for
- * the tests of the commands that read traces.
+ * sample_trace.c: writes a small, always identical trace in which everything happens once, for tests of the commands
+ * that read traces.
  *
  *      sample-trace alpha|beta|gamma|delta|crowd TRACE
  *
  *      alpha   server[100] has a thread, worker; its child client[200] is another program after
- *              EXEC; hostile[300] has a name to break things with; twin[400] uses the server's
- *              socket too; stream 9 is nobody knows who
+ *              EXEC; hostile[300] has a name meant to break parsers; twin[400] uses the server's
+ *              socket too; stream 9 has no STREAM record
  *      beta    another machine: sink[100] is the other end of client's connection to 10.0.0.2
- *      delta   a pipe of packets, of which more is received than was sent; two send at the same time
- *      crowd   105 processes; number N sends N bytes to an address of its own
+ *      delta   a pipe with packets, where more is received than was sent; two send at the same time
+ *      crowd   105 processes; number N sends N bytes to its own address
  *
- * A trace's records are 1 ms apart and begin with MACHINE at second 1 (beta: 50) of the monotonic
- * clock. That is 2023-11-14 22:13:21 UTC (beta: half a millisecond later), in every packet. A stream
- * uses 1 us of CPU before each of its records. Positions of directions begin at 1000 times the
- * number of the path, datagrams are numbered from 0. Cookies are 10 times, inodes 100 times the
- * number of the path.
+ * Records are 1 ms apart and begin with MACHINE at second 1 (beta: 50) of the monotonic clock. In every packet that is
+ * 2023-11-14 22:13:21 UTC (beta: half a millisecond later). A stream uses 1 us of CPU before each of its records.
+ * Positions of directions begin at 1000 times the number of the path; datagrams are numbered from 0. Cookies are 10
+ * times, inodes 100 times the number of the path.
  */
 #include "trace/trace.h"
 
@@ -37,7 +36,7 @@
 struct sample {
     struct trace_writer *writer;
     uint64_t time;
-    uint32_t sequences[STREAMS_MOST]; /* of the streams' next records */
+    uint32_t sequences[STREAMS_MOST]; /* of the next record of each stream */
 };
 
 static void give_up(const char *text)
@@ -58,7 +57,7 @@ static void append(struct sample *sample, struct record_header *header)
         give_up(problem.text);
 }
 
-/* What a stream does itself. */
+/* A record of a stream's own action. */
 static void append_by(struct sample *sample, uint32_t stream, enum event_id id, unsigned flags,
                       struct record *record)
 {
@@ -88,7 +87,7 @@ static void path_event(struct sample *sample, uint32_t stream, enum event_id id,
     message(sample, stream, id, 0, path, 0, 0);
 }
 
-/* What happened outside of any stream's own call. */
+/* An event that did not happen in a stream's own call. */
 static void path_event_by_nobody(struct sample *sample, enum event_id id, uint32_t path,
                                  uint32_t bytes)
 {
@@ -197,8 +196,7 @@ struct address {
     uint16_t port;
 };
 
-/* `first` is the connection's path that was numbered first: both of its ends know the same
- * positions. */
+/* `first` is the lower numbered path of the connection: both ends know the same positions. */
 static void tcp_path(struct sample *sample, uint32_t number, uint32_t first, enum path_role role,
                      struct address local, struct address remote, unsigned flags)
 {
@@ -279,8 +277,8 @@ static void symbols(struct sample *sample)
 
 /* ---- alpha ---- */
 
-/* A quotation mark, a backslash, escape, newline, a two-byte character, no character: and without
- * the NUL that would end it. */
+/* A quotation mark, a backslash, escape, newline, a two-byte character and an invalid one; without the NUL that
+ * would end it. */
 #define HOSTILE_NAME   "q\"\\\x1b\nz\xc3\xb6\xff{}[],:'"
 #define HOSTILE_SOCKET "@q\"\\\x1b[2J\xc3\xb6\xff"
 
@@ -329,8 +327,8 @@ static void alpha_shared(struct sample *sample)
     message(sample, 3, EVENT_RECEIVE, RECORD_END_OF_FILE, 1, 2030, 0); /* the end of file */
 }
 
-/* Client and hostile over IPv6; client and another machine; somebody unmetered and the server, on a
- * connection older than the metering. */
+/* Client and hostile over IPv6; client and another machine; an unmonitored peer and the server, on a connection
+ * older than metering. */
 static void alpha_others(struct sample *sample)
 {
     struct address near[] = {{"::1", 5000}, {"::1", 6000}};
@@ -349,8 +347,8 @@ static void alpha_others(struct sample *sample)
     message(sample, 1, EVENT_RECEIVE, RECORD_OLDER, 6, 6000, 60);
 }
 
-/* Byte streams: one by a name in the file system, one by an abstract name, whose connecting end
- * learns late who its peer is. */
+/* Byte streams: one by a name in the file system, one by an abstract name, whose connecting end learns its peer
+ * late. */
 static void alpha_unix(struct sample *sample)
 {
     unix_path(sample, 7, 8, PATH_UNIX_STREAM, PATH_ROLE_CONNECTED, PATH_NAME_REMOTE, "/run/a.sock");
@@ -367,8 +365,8 @@ static void alpha_unix(struct sample *sample)
     message(sample, 5, EVENT_RECEIVE, 0, 10, 0, 11);
 }
 
-/* Messages that keep their bounds: a socket pair, a named seqpacket, and one whose other end nobody
- * knows. An empty datagram is a message. */
+/* Messages with boundaries: a socket pair, a named seqpacket, and one with an unknown other end. An empty datagram
+ * is a message. */
 static void alpha_datagrams(struct sample *sample)
 {
     unix_path(sample, 11, 12, PATH_UNIX_DATAGRAM, PATH_ROLE_UNKNOWN, PATH_NAME_NONE, "");
@@ -397,7 +395,7 @@ static void alpha_losses(struct sample *sample)
     lost(sample, 3, EVENT_DISCARDED, 2);
 }
 
-/* At the time of what comes before it. */
+/* Appends a record at the time of the previous one. */
 static void append_beside(struct sample *sample, struct record_header *header)
 {
     sample->time -= STEP;
@@ -550,9 +548,9 @@ static void gamma_places(struct sample *sample)
     send_from(sample, 1, 0x400234, 0);                    /* a procedure */
     send_from(sample, 1, 0x400500, 0);                    /* no symbol there */
     send_from(sample, 1, 0x7fffdeadbeef, RECORD_LIBRARY); /* in a library */
-    send_from(sample, 1, 0x400501, 0);                    /* not told of */
+    send_from(sample, 1, 0x400501, 0);                    /* without a PROCEDURE record */
     send_from(sample, 2, 0x400234, 0);                    /* of an unknown image */
-    send_from(sample, 1, 0, 0);                           /* not known */
+    send_from(sample, 1, 0, 0);                           /* unknown */
     symbols(sample);
     name(sample, NAME_USER, 1000, "alice");
     nameless(sample, 0, 0x1500, 0x500);
@@ -586,7 +584,7 @@ static const struct {
     const char *addresses;
     uint64_t begin; /* ns, monotonic */
     uint64_t wall;
-    uint64_t flags; /* besides those of all events */
+    uint64_t flags; /* in addition to those of all events */
 } machines[] = {
     {"alpha", alpha, "10.0.0.1 10.0.0.7 2001:db8::1", ALPHA_BEGINS, WALL_BEGINS},
     {"beta", beta, "10.0.0.2", BETA_BEGINS, WALL_BEGINS + STEP / 2},
@@ -618,7 +616,7 @@ static void write_trace(size_t which, const char *path)
 
 /* ---- wall-clock time ---- */
 
-/* Sets the clocks of each packet of a file, which the writer has read from this machine. */
+/* Sets the clocks of each packet of a file; the writer has read them from this machine. */
 static void set_clocks(const char *path, const char *name, uint64_t monotonic, uint64_t real_time)
 {
     struct trace_packet_context context;

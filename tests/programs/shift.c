@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shift.c: copies a trace as if another machine with another clock had recorded it.
+ * shift.c: copies a trace as if a different machine with a different clock had recorded it.
  *
  *      usage: shift FROM TO SECONDS
  *
- * Every time is SECONDS later, and the machine is a new one. The wall clock goes with it.
+ * Every time is SECONDS later, also by the wall clock, and the machine is a new one.
  */
 #include "trace/trace.h"
 
@@ -18,7 +18,7 @@ static _Noreturn void fail(const struct problem *problem)
     exit(1);
 }
 
-/* The first record, of which the copy is made. */
+/* The machine of the copy, made from the first record. */
 static struct machine_record machine_of(struct source *source, uint64_t shift,
                                         struct problem *problem)
 {

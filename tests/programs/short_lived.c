@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * short_lived.c: writes a trace of very many processes that do nothing, of which few live at any time.
+ * short_lived.c: writes a trace of very many idle processes, few of which exist at the same time.
  *
  *      usage: short-lived TRACE PROCESSES LIVING
  *
@@ -19,7 +19,7 @@
 struct world {
     struct trace_writer *writer;
     uint64_t time;
-    uint32_t created; /* by the creator: its records so far */
+    uint32_t created; /* records of the creator so far */
 };
 
 static _Noreturn void fail(const struct problem *problem)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * short_of_memory.c: a library to be loaded before a program (LD_PRELOAD). COUNT_TO names a file that gets how many
- * allocations there were.
+ * short_of_memory.c: a library to be preloaded into a program (LD_PRELOAD). COUNT_TO names a file for the number of
+ * allocations.
  *
- * FAIL_EACH lists allocations ("1 2 5"): the program begins once for each of them, which fails then. A copy of the
- * process that is loaded is much less work than loading it again. Its outputs go to out.NUMBER and err.NUMBER; what is
- * printed is a line for each, "NUMBER STATUS", with a status as a shell has it.
+ * FAIL_EACH lists allocations ("1 2 5"): the program runs once for each of them, and that allocation fails. Each run is
+ * a fork of the loaded process, which is much cheaper than loading it again. Its outputs go to out.NUMBER and
+ * err.NUMBER. The library prints a line for each run, "NUMBER STATUS", with the exit status as in a shell.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
-static long fail_at, allocations; /* the first one is 1 */
+static long fail_at, allocations; /* the first is 1 */
 
 static void redirect(int descriptor, const char *name, long number)
 {

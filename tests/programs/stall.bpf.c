@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * stall.bpf.c: holds a process up in the middle of its calls, as happens where a machine's processor is taken
- * away: when it comes by a hook since it is metered, once or again and again. Attached before the meter, and so it runs
- * before the meter's own hook there.
+ * stall.bpf.c: stalls a metered process at a hook in the middle of its calls, once or repeatedly, as happens when a
+ * virtual machine loses its processor. It is attached before the meter, and therefore runs before the meter's own hook.
  */
 #include "meter/kernel/kernel.bpf.h"
 
 uint32_t process;
-bool others;       /* its threads but the first, else that one */
+bool others;       /* stall all threads but the first; otherwise only the first */
 uint64_t duration; /* ns */
-uint32_t passes;   /* how often it may come by before it is held up */
-uint32_t most;     /* how often it is held up, each time after so many passes */
-uint32_t stalls;   /* how often it was */
+uint32_t passes;   /* how often it may pass the hook before it is stalled */
+uint32_t most;     /* maximum number of stalls, each after that many passes */
+uint32_t stalls;   /* number of stalls so far */
 
 static uint32_t passed;
 
@@ -28,7 +27,7 @@ static __always_inline int stall(void)
     bool first = (uint32_t)who == process;
     uint64_t until;
 
-    /* the meter has something stored with those that it meters */
+    /* the meter has storage with every task that it meters */
     if (who >> 32 != process || first == others || stalls == most ||
         bpf_get_current_task_btf()->bpf_storage == NULL)
         return 0;
@@ -41,21 +40,21 @@ static __always_inline int stall(void)
     return 0;
 }
 
-/* A message is in the queue, and nothing knows of it. */
+/* A message is in the queue, but not known to the meter. */
 SEC("tp_btf/sk_data_ready")
 int queued(void *context)
 {
     return stall();
 }
 
-/* It is known to be, and is not counted. */
+/* The message is known to the meter, but not counted yet. */
 SEC("tp_btf/sock_send_length")
 int sent(void *context)
 {
     return stall();
 }
 
-/* It is out of the queue, and may not be counted. */
+/* The message has left the queue, but may not be counted yet. */
 SEC("tp_btf/sock_recv_length")
 int received(void *context)
 {

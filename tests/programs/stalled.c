@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stalled.c: a process sends messages to another one without end, and one of both is held up in a call (stall.bpf.c).
+ * stalled.c: a process keeps sending messages to another one, and one of the two is stalled in a call (stall.bpf.c).
  *
  *      stalled datagram|seqpacket|stream queued|sent|received|overtaken PASSES SEED
- *          prints the pids of the sender and of the receiver when they run; in the end, which SIGTERM is, how often
- *          one was held up: there (stall.bpf.c says where that is), when it has come by PASSES times
+ *          prints the pids of the sender and of the receiver when they run, and at the end (SIGTERM) the number
+ *          of stalls. A process is stalled there (see stall.bpf.c) when it has passed PASSES times
  *
- * `overtaken`: the sender has a thread that sends without end, and others that send one message each on the same socket. These
- * are held up again and again, when they have queued it, and the first one goes on. In the other ways it happens once, when the
- * metering begins.
+ * `overtaken`: the sender has a thread that sends without end, and others that send one message each on the same
+ * socket. These are stalled again and again, after they have queued their message, while the first thread continues. In
+ * the other modes there is one stall, when metering begins.
  *
- * Messages near each other have different sizes: what is received as another one has another size. In a stream of bytes a
- * message begins with its size, which is received first.
- * It ends by itself after 30 seconds at the latest.
+ * Messages near each other have different sizes: if a message is mistaken for another one, its size is wrong. In a byte
+ * stream a message begins with its size, which is received first. The program ends after at most 30 seconds.
  */
 #include "stall.skel.h"
 
@@ -32,9 +31,9 @@
 
 enum {
     SIZES = 1000,
-    SMALLEST = 8,  /* bytes: more than those that tell the size */
-    STALL = 80000, /* us: until the metering has begun, even if its processes wait for each other */
-    STALL_OFTEN = 20000, /* us: for the other one to send several messages */
+    SMALLEST = 8,  /* bytes: more than the message's size field */
+    STALL = 80000, /* us: until metering has begun, even if its processes wait for each other */
+    STALL_OFTEN = 20000, /* us: enough for the other thread to send several messages */
     PAUSE = 200,         /* us, at most */
     LONGEST = 30         /* s */
 };
@@ -50,7 +49,7 @@ static void pause_at_random(void)
     usleep((useconds_t)rand() % PAUSE);
 }
 
-/* What both processes do, by the program's arguments. */
+/* What both processes do; set from the program's arguments. */
 static int type;
 static unsigned seed;
 static bool overtaken;
@@ -62,7 +61,7 @@ static int kind_of(const char *name)
                                          : SOCK_SEQPACKET;
 }
 
-/* The n-th message has a size that others have not for long. */
+/* The n-th message has a size that recurs only after a long time. */
 static bool send_message(int to, unsigned n)
 {
     struct {
@@ -75,7 +74,7 @@ static bool send_message(int to, unsigned n)
     return send(to, &message, message.size, MSG_NOSIGNAL) > 0;
 }
 
-/* The threads have odd numbers of messages, the first one even ones. */
+/* The threads send messages with odd numbers, the first thread even ones. */
 struct single {
     int to;
     unsigned n;
@@ -201,7 +200,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     wait_for_end(&end);
     kill(sender, SIGKILL);
-    kill(receiver, SIGKILL); /* a datagram socket does not tell it */
+    kill(receiver, SIGKILL); /* a datagram socket does not report the end */
     while (wait(NULL) > 0)
         ;
     printf("%u\n", kernel->bss->stalls);

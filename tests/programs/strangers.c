@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strangers.c: writes into a FIFO, or reads it, and says what it did: the truth for strangers_test.sh.
+ * strangers.c: writes into a FIFO, or reads it, and logs what it did: the truth for strangers_test.sh.
  *
  *      strangers write FIFO LETTER BLOCKS
- *          BLOCKS blocks, one write each, with pauses at random. A block is a row of equal cells of 8 bytes,
+ *          BLOCKS blocks, one write each, with random pauses. A block is a sequence of equal cells of 8 bytes,
  *          the letter and the block's number:  a0000041a0000041a0000041
  *      strangers read FIFO WRITERS LOG
- *          until each of so many writers has told that it has ended, by the cell with the number 9999999.
- *          LOG gets a line for each read that found something: whose blocks, and how many bytes of each,
+ *          until WRITERS writers have signalled their end, each by the cell with the number 9999999.
+ *          LOG gets a line for each read that found data: letter and number of each block, and its bytes,
  *          as  a:41:16 b:7:8
  *
- * Writers take turns: none begins while another writes. Reads take whole cells. It ends by itself after 30 seconds at the latest.
+ * Writers take turns: none begins while another writes. Reads take whole cells. The program ends after at most 30
+ * seconds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +58,7 @@ static void write_all(const char *name, char letter, unsigned blocks)
     write_block(to, letter, LAST, 1);
 }
 
-/* Returns how many writers have told of their end. */
+/* Returns how many writers have signalled their end. */
 static unsigned log_read(FILE *log, const char *bytes, size_t length)
 {
     unsigned ended = 0;

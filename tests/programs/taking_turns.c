@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * taking_turns.c: taking-turns HOW TURNS: two parties compute for 2 ms each, one after the other, TURNS times each; what
- * lets the other one go is
+ * taking_turns.c: taking-turns HOW TURNS: two parties compute for 2 ms each, alternately, TURNS times each. HOW is what
+ * resumes the other one:
  *
  *      lock        a condition of two threads
  *      semaphore   of two processes
  *      signal      to a process that waits for one
  *      event       an eventfd, of two processes
- *      poll        a byte in a pipe, which poll waits for; who gets it writes a line elsewhere before he reads it
- *      tcp         the same of a connection, which is read at once
- *      join        the end of a thread: one is made for each turn
+ *      poll        a byte in a pipe, which poll waits for; the receiver writes a line elsewhere before reading it
+ *      tcp         the same on a connection, which is read at once
+ *      join        the end of a thread: one is created for each turn
  *
  * or nothing:
  *
@@ -38,7 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TURN 2000000 /* ns of processor time */
+#define TURN 2000000 /* ns of CPU time */
 
 static unsigned turns;
 
@@ -58,12 +58,12 @@ static void compute(void)
         ;
 }
 
-/* ---- ways to let the other one go, and to wait for it ---- */
+/* ---- ways to resume the other party, and to wait for it ---- */
 
 struct way {
     const char *name;
-    void (*let_go)(unsigned party); /* that party */
-    void (*wait)(unsigned party);   /* this one */
+    void (*let_go)(unsigned party); /* resumes that party */
+    void (*wait)(unsigned party);   /* waits in this party */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -125,7 +125,7 @@ static void signal_wait(unsigned party)
     signals--;
 }
 
-static int ends[2][2]; /* of each party: what it reads, what wakes it */
+static int ends[2][2]; /* for each party: the end it reads, the end that wakes it */
 static int elsewhere[2];
 
 static void put(int file, const void *bytes, size_t count)
@@ -236,7 +236,7 @@ static void play_processes(void)
     waitpid(pids[1], NULL, 0);
 }
 
-/* ---- what they need ---- */
+/* ---- set-up of each way ---- */
 
 static void make_semaphores(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traced.c: does one thing that a tracer could disturb, and says what it saw: the same with a tracer and without.
+ * traced.c: does one thing that a tracer could disturb, and prints what it saw: the same with a tracer and without.
  *
- *      usage: traced MODE       (without one: says which there are)
+ *      usage: traced MODE       (without one: lists them)
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -68,7 +68,7 @@ static void *wait_for_ever(void *unused)
     return NULL;
 }
 
-/* All other threads end, and its number becomes the process's. */
+/* All other threads end, and the calling thread takes over the number of the process. */
 static int use_thread_exec(void)
 {
     pthread_t threads[2];
@@ -92,12 +92,12 @@ static int use_clone3(uint64_t flags)
     pid_t child = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
 
     if (child == 0)
-        _exit(close(dup(1)) == 0 ? 6 : 1); /* which fails in who is alone with a tracer's filter */
+        _exit(close(dup(1)) == 0 ? 6 : 1); /* fails in a process that alone has a tracer's filter */
     say_end(child);
     return 0;
 }
 
-/* Its pipe would not work if it were alone with a tracer's filter. */
+/* Its pipe would not work if this process alone had a tracer's filter. */
 static int use_untraced(void)
 {
     int ends[2];
@@ -122,7 +122,7 @@ static int use_stop(void)
 
     if (child == 0) {
         raise(SIGSTOP);
-        usleep(300000); /* one that has ended is not seen to have been continued */
+        usleep(300000); /* a process that has ended is not reported as continued */
         _exit(4);
     }
     if (waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status))
@@ -154,7 +154,7 @@ static int use_signals(void)
         return 98;
     child = fork();
     if (child == 0) {
-        /* interrupts a read, which is not to begin again */
+        /* interrupts a read, which must not restart */
         nanosleep(&pause_time, NULL);
         kill(getppid(), SIGUSR1);
         nanosleep(&pause_time, NULL);
@@ -190,7 +190,7 @@ static int use_uring(void)
     return ring < 0;
 }
 
-/* A server's way: a child becomes another user, and has children of its own, without executing anything. */
+/* As a server does: a child changes its user, and has children of its own, without executing a program. */
 static int use_user(void)
 {
     pid_t child = fork();
@@ -222,7 +222,7 @@ static int use_listener(void)
     return 0;
 }
 
-/* Until the other end has sent as much as it gets room for. */
+/* Waits until the other end has sent as much as fits. */
 static void wait_for_full(int from)
 {
     int waiting = 0, before;
@@ -235,7 +235,7 @@ static void wait_for_full(int from)
     } while (waiting == 0 || waiting != before);
 }
 
-/* Until the other end has taken what was sent. */
+/* Waits until the other end has taken what was sent. */
 static void wait_for_taken(int to)
 {
     int left;
@@ -255,8 +255,8 @@ static size_t read_all(int from)
     return all;
 }
 
-/* One is killed in a send of which part is out, then one in a receive of which part is there, and one in a receive that
- * has nothing; says how much was sent in all. */
+/* One child is killed in a send of which part is out, then one in a receive that has got a part, and one in a
+ * receive that has got nothing; prints how much was sent in all. */
 static int use_killed(void)
 {
     static char text[4 << 20];
@@ -289,7 +289,7 @@ static int use_killed(void)
     return 0;
 }
 
-/* A filter of its own that answers sendto so. */
+/* Installs its own filter, with this action for sendto. */
 static void filter_sendto(uint32_t answer)
 {
     struct sock_filter steps[] = {
@@ -308,7 +308,7 @@ static void filter_sendto(uint32_t answer)
 static int pair_of_overlap[2];
 static atomic_int sender; /* the thread that is about to send */
 
-/* Until it sleeps, which it does in its call only. */
+/* Waits until the sender sleeps, which it does only in its call. */
 static void wait_for_sender(void)
 {
     char path[64], line[256];
@@ -326,7 +326,7 @@ static void wait_for_sender(void)
     atomic_store(&sender, 0);
 }
 
-/* Its first message is out at once, its second one waits for room. */
+/* Its first message is out at once; its second waits for buffer space. */
 static void *send_many(void *unused)
 {
     static char text[4 << 20];
@@ -350,7 +350,7 @@ static void *send_one(void *unused)
     return NULL;
 }
 
-/* One thread's messages and another's, sent at the same time on one socket. */
+/* Messages of two threads, sent at the same time on one socket. */
 static int use_overlap(void)
 {
     static char text[65536];
@@ -375,8 +375,8 @@ static int use_overlap(void)
     return 0;
 }
 
-/* A send of as many bytes as its number says; then one that is refused with a signal that is caught, and one with a signal
- * that kills: that number stands where the result would be. */
+/* A send of as many bytes as its number says; then one that is refused with a signal that is caught, and one with a
+ * signal that kills: the system call number is where the result would be. */
 static int use_refused(void)
 {
     static const uint32_t answers[] = {SECCOMP_RET_TRAP, SECCOMP_RET_KILL_PROCESS};
@@ -409,7 +409,7 @@ static int use_zero_copy_receive(void)
     return 0;
 }
 
-/* getpid as programs of 32 bits call it, twice. */
+/* getpid through the 32-bit system call interface, twice. */
 static int use_calls_of_32_bits(void)
 {
     for (unsigned i = 0; i < 2; i++) {

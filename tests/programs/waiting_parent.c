@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waiting_parent.c: a child works for 100 ms, its parent waits for it in some way, and then works for 50 ms. So
- * whatever the way is, the longest path has both: 150 ms of processor time.
+ * waiting_parent.c: a child works for 100 ms, its parent waits for it in some way, and then works for 50 ms. In every
+ * case the critical path has both: 150 ms of CPU time.
  *
  *      usage: waiting-parent WAY
  *
@@ -24,9 +24,9 @@
 #include <unistd.h>
 
 #define ALONE    100 /* ms that the child works */
-#define TOGETHER 50  /* ... and the parent behind it */
+#define TOGETHER 50  /* ... and the parent after it */
 
-/* Nanoseconds; a process has used some before it executes this program. */
+/* ns; a process has used some CPU time before it executes this program */
 static long long time_used(void)
 {
     struct timespec used;
@@ -97,8 +97,8 @@ static void read_signal(void)
         exit(1);
 }
 
-/* The child has a child, which works, and ends itself: the wait for that one takes no time, the other one is for the
- * grandchild. */
+/* The child has a child, which works, and then exits itself. The wait for the child takes no time; the other wait is
+ * for the grandchild. */
 static void wait_for_orphan(void)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -141,7 +141,7 @@ static void wait_for_first_message(void)
         exit(1);
 }
 
-/* Nothing is sent: the end of the child is the end of the file. */
+/* Nothing is sent: the end of the child is the end of file. */
 static void wait_for_end(int ends[2])
 {
     char byte;
@@ -164,7 +164,7 @@ static void wait_for_pipe(void)
         wait_for_end(ends);
 }
 
-/* The two sides of a pipeline, which a shell has made. */
+/* The two sides of a pipeline made by a shell. */
 static void work_alone(void)
 {
     work(ALONE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrap.c: records a command as `dpm run` does, but with sequence numbers, and counts of what each stream has lost
- * and of skipped hooks, that begin where asked, so that a test sees them pass 2^32.
+ * wrap.c: records a command as `dpm run` does, with given initial values for the sequence numbers, the lost records of
+ * each stream and the skipped hooks, so that a test sees them pass 2^32.
  *
  *      usage: wrap TRACE FIRST_SEQUENCE FIRST_LOST FIRST_SKIPPED RING_SIZE READ_EVERY_MS COMMAND [ARGUMENT]...
  */

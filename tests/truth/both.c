@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth-both: compares what two meters have recorded of one run.
+ * truth-both: compares the recordings of one run by two meters.
  *
  *      usage: truth-both KERNEL PTRACE
  *
- * Both are the output of `dpm dump --json --matched`. KERNEL is the kernel meter's, which has watched the tracer, too;
- * PTRACE the ptrace meter's. For each stream of PTRACE:
+ * Both are output of `dpm dump --json --matched`: KERNEL of the kernel meter, which has also watched the tracer; PTRACE
+ * of the ptrace meter. For each stream of PTRACE:
  *
  *      kernel   SEND 9 100 | STOPPROCESS ... | RECEIVE 9 20, blocked | TERMINATION 0
  *      ptrace   SEND 9 100                   | RECEIVE 9 20, blocked | TERMINATION 0       equal one by one, in order
  *
  * - The same events: SEND and RECEIVE of the same socket or pipe (inode) with the same bytes, CREATEPROCESS, EXEC,
- *   TERMINATION; as many failed calls. (Stops are left out: the kernel meter sees each stop of the tracer's.)
- * - Where the kernel saw that a receive blocked, the ptrace meter says so, but for one in 500. (The other way round it need not be: what
- *   the kernel meter calls a BLOCK is one.)
- * - Of a RECEIVE all of whose edges both call exact they lead to the same SENDs, with the same bytes.
+ *   TERMINATION; as many failed calls. (Stops are left out: the kernel meter records each stop that the tracer causes.)
+ * - A receive that blocked for the kernel meter also blocked for the ptrace meter, with one exception in 500. (The
+ *   reverse need not hold: for the ptrace meter, what the kernel meter records as a BLOCK is also one.)
+ * - If both meters mark all edges of a RECEIVE exact, the edges lead to the same SENDs, with the same bytes.
  *
- * What the traced process did before it executed its program is in KERNEL alone. Prints differences and what was
+ * Only KERNEL has the events of the traced process before it executed its program. Prints differences and what was
  * compared. Exit status: 0 equal, 1 different, 2 usage or unreadable.
  */
 #include "compare.h"
@@ -36,7 +36,7 @@ struct counts {
     uint64_t exact; /* RECEIVEs with edges that are exact in both, and equal */
 };
 
-/* One stream as one meter has it: the operations that are compared. */
+/* The operations of one stream that are compared, as one meter recorded them. */
 struct view {
     const struct dump *dump;
     const struct stream *stream;
@@ -58,7 +58,7 @@ static bool is_compared(const struct operation *operation)
     return operation->kind != OPERATION_STOPPROCESS && operation->kind != OPERATION_STARTPROCESS;
 }
 
-/* Of the command: from its first EXEC on. */
+/* The first operation that is compared. For the command itself: its first EXEC. */
 static size_t first_of(const struct stream *stream, bool command)
 {
     for (size_t i = 0; command && i < stream->count; i++)
@@ -87,17 +87,17 @@ static const struct operation *operation_at(const struct view *view, size_t inde
 
 /* ---- edges ---- */
 
-/* A SEND by what both meters say of it. */
+/* A SEND, named in a way that is the same for both meters. */
 struct source {
     uint32_t tid;
-    size_t number; /* among the stream's SENDs, from its last one backwards */
+    size_t number; /* among the stream's SENDs, counted from the last one backwards */
     uint64_t bytes;
 };
 
 struct sources {
     struct source list[64];
     size_t count;
-    bool exact; /* all of them, and there are some */
+    bool exact; /* there are edges, and all are exact */
 };
 
 static const struct stream *stream_of_number(const struct dump *dump, uint64_t number)
@@ -108,7 +108,7 @@ static const struct stream *stream_of_number(const struct dump *dump, uint64_t n
     return NULL;
 }
 
-/* How many SENDs end behind the record with this number, the one that it is of included. */
+/* How many SENDs end at or after the record with this number. */
 static size_t sends_from(const struct stream *stream, uint32_t sequence, bool send_call)
 {
     size_t count = 0, last = SIZE_MAX;
@@ -142,7 +142,7 @@ static void add_source(struct sources *sources, struct source source)
         sources->list[sources->count++] = source;
 }
 
-/* Where the bytes of an operation come from, in all its pieces. */
+/* The sources of the bytes of an operation, over all its pieces. */
 static struct sources sources_of(const struct view *view, size_t index)
 {
     struct sources sources = {.exact = true};
@@ -224,7 +224,7 @@ static const char *what_differs(const struct operation *a, const struct operatio
     }
 }
 
-/* A splice is a RECEIVE and a SEND, of which either is told first. */
+/* A splice is a RECEIVE and a SEND, in either order. */
 static bool is_turned_round(const struct view views[METERS], size_t index)
 {
     for (unsigned meter = 0; meter < METERS; meter++)
@@ -279,7 +279,7 @@ static void compare_views(struct both *both, const struct view views[METERS])
                    views[PTRACE].stream->label, i + 1, what, operation_names[traced->kind],
                    traced->bytes, traced->line, operation_names[kernel->kind], kernel->bytes,
                    kernel->line);
-            return; /* what follows says nothing */
+            return; /* later operations would be compared out of step */
         }
         compare_operation(both, views, i);
     }
@@ -338,7 +338,7 @@ static void compare_streams(struct both *both)
     }
 }
 
-/* A stream that is preempted just when it stops cannot be told from one that sleeps for a moment. */
+/* A receive that is preempted just as it stops looks like one that sleeps for a moment. */
 #define ONE_UNNOTICED_IN 500
 
 static void check_blocked(struct both *both)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth-compare: compares what the meter recorded with what truth-program says it did.
+ * truth-compare: compares the meter's recording with truth-program's own log.
  *
  *      usage: truth-compare [--acquired] [--emulated] DUMP LOG
  *
@@ -10,26 +10,27 @@
  *                          |                 |                 |        equal one by one, in order
  *      stream of tid 71:  SEND 60+40      RECEIVE 20        TERMINATION
  *
- * For each stream the operations must be the same, none missing and none more: the same socket or pipe
- * (inode), the same bytes, child, status, image; the CPU time within 5 ms of the call's own; the
- * same number of failed calls. Of the dump itself: sequence numbers without gaps but for what is
- * counted as lost, times that do not go back, byte ranges and message numbers that tile each path
- * (compare_dump.c, compare_offsets.c); a UDP datagram is received with the offset it was sent with
- * (compare_identity.c). If DUMP is that of `dpm dump --json --matched`, its edges lead to the SENDs the
- * log names (compare_edges.c). Streams with one tid are matched in the order they began.
+ * For each stream the operations must be the same, none missing and none extra: the same socket or pipe (inode), the
+ * same bytes, child, status, image; the CPU time within 5 ms of the call's own; the same number of failed calls. The
+ * dump itself must have sequence numbers without gaps, except those counted as lost; times that never decrease; byte
+ * ranges and message numbers that tile each path (compare_dump.c, compare_offsets.c); and UDP datagrams that are
+ * received with the offset they were sent with (compare_identity.c). If DUMP is output of `dpm dump --json --matched`,
+ * its edges must lead to the SENDs that the log names (compare_edges.c). Streams with the same tid are matched in the
+ * order in which they began.
  *
- * Left out: the first STARTPROCESS of each stream; and what a stream whose creator was not metered
- * did before its log begins (an EXEC by which it was launched, stops).
+ * Not compared: the first STARTPROCESS of each stream; and, if the creator of a stream was not metered, the operations
+ * before its log begins (the EXEC that launched it, stops).
  *
- * --acquired: the program was acquired while it ran. Of streams that had begun before the first event
- * of the dump, what is recorded must be the end of the log (a call in progress when the metering
- * began may be there in part), and streams that had ended before it are missing rightly.
+ * --acquired: the program was acquired while it ran. For a stream that began before the first event of the dump, the
+ * recording must be the end of the log (a call that was in progress when metering began may be partly recorded). A
+ * stream that ended before that event may be missing.
  *
- * --emulated: a processor may stand still for long anywhere. A CPU time may lie 1 s outside the call's own, not 5 ms; and
- * a RECEIVE may be 50 ms earlier than its SEND, of which a hook ran so much later than the call's step that it stands for.
+ * --emulated: an emulated processor may stand still for a long time at any point. A CPU time may be off by 1 s instead
+ * of 5 ms, and a RECEIVE may be 50 ms earlier than its SEND, because the hook of the SEND may run that much later than
+ * the step of the call that it records.
  *
- * Prints every difference on a line, the first one of the operations with what is around it, and a
- * table of what was compared. Exit status: 0 equal, 1 different, 2 usage or unreadable.
+ * Prints each difference on a line (the first differing operation with its neighbours) and a table of what was
+ * compared. Exit status: 0 equal, 1 different, 2 usage or unreadable.
  */
 #include "compare.h"
 
@@ -48,7 +49,7 @@ static const uint64_t file_time_lag = 10000000; /* ns */
 /* ---- the table of what was compared ---- */
 
 struct row {
-    char path[24]; /* kind of path, "" for operations without one */
+    char path[24]; /* kind of path; "" for operations without a path */
     char call[32];
     enum operation_kind kind;
     uint64_t operations;
@@ -188,7 +189,7 @@ static void print_context(const struct stream *stream, size_t at)
         printf("  > (nothing more)\n");
 }
 
-/* What is not the same, or NULL. */
+/* The first field that differs, or NULL. */
 static const char *what_differs(const struct operation *logged, const struct operation *recorded)
 {
     if (logged->kind != recorded->kind)
@@ -219,7 +220,7 @@ static bool same_at(const struct stream *log, size_t i, const struct stream *dum
            what_differs(&log->operations[i], &dump->operations[k]) == NULL;
 }
 
-/* The same, and the next one too, if there is one. */
+/* This operation is the same, and so is the next one, if there is one. */
 static bool same_twice(const struct stream *log, size_t i, const struct stream *dump, size_t k)
 {
     bool at_end = i + 1 == log->count && k + 1 == dump->count;
@@ -227,7 +228,7 @@ static bool same_twice(const struct stream *log, size_t i, const struct stream *
     return same_at(log, i, dump, k) && (at_end || same_at(log, i + 1, dump, k + 1));
 }
 
-/* How two streams part, and how many operations of each that explains. */
+/* How two streams diverge, and how many operations of each side that explains. */
 struct parting {
     const char *how;
     size_t logged;
@@ -277,7 +278,7 @@ static void check_cpu_time(struct comparison *comparison, const struct stream *s
                recorded->line, (double)outside / 1e6);
 }
 
-/* Operations at the beginning that only say how the stream was launched. */
+/* The number of operations at the beginning that only belong to the launch of the stream. */
 static size_t launch_length(const struct stream *stream)
 {
     size_t length = 0;
@@ -307,7 +308,7 @@ static void compare_operation(struct comparison *comparison, const struct stream
         check_cpu_time(comparison, dump, logged, recorded);
 }
 
-/* What the log alone knows of an operation. */
+/* Copies to a recorded operation what only the log knows. */
 static void learn(struct operation *recorded, const struct operation *logged)
 {
     if (recorded->kind != logged->kind)
@@ -319,8 +320,8 @@ static void learn(struct operation *recorded, const struct operation *logged)
     recorded->place = logged->place;
 }
 
-/* A splice between a pipe and another pipe or a socket is logged as a RECEIVE and a SEND; which of the two
- * is told first is up to the meter. */
+/* A splice between a pipe and another pipe or a socket is logged as a RECEIVE and a SEND. The meter may record them
+ * in either order. */
 static bool is_splice_turned_round(const struct stream *log, size_t i, const struct stream *dump,
                                    size_t k)
 {
@@ -333,8 +334,8 @@ static bool is_splice_turned_round(const struct stream *log, size_t i, const str
            receive->cpu_first == send->cpu_first && receive->cpu_last == send->cpu_last;
 }
 
-/* Compares from these places on. After a difference it tries to go on, but not for ever: once two
- * streams have lost each other, what follows says nothing. */
+/* Compares from these indexes on. After a difference it tries to resynchronize, but not forever: once two streams
+ * are out of step, the rest means nothing. */
 static void compare_operations(struct comparison *comparison, const struct stream *log,
                                const struct stream *dump, size_t i, size_t k)
 {
@@ -419,21 +420,21 @@ static void compare_stream(struct comparison *comparison, const struct stream *l
                log->failed_receives);
 }
 
-/* Whether a stream had ended before the metering began. Times of files lag by a tick of the kernel's
- * clock; another stream with the same tid may have come later. */
+/* Whether a stream ended before metering began. File times lag by a tick of the kernel's clock; another stream with
+ * the same tid may have come later. */
 static bool ended_before(const struct dump *dump, const struct stream *logged, bool recorded_too)
 {
     return dump->acquired && logged->ended + (recorded_too ? file_time_lag : 0) < dump->begun;
 }
 
-/* Whether all that is told of it is its end: its log was written before the metering began. */
+/* Whether only its end is recorded: its log was written before metering began. */
 static bool only_ends(const struct stream *recorded)
 {
     return recorded->count == 0 ||
            (recorded->count == 1 && recorded->operations[0].kind == OPERATION_TERMINATION);
 }
 
-/* One that was acquired, and has ended before anything was told, is there by its name alone, and maybe its end. */
+/* An acquired stream that ended before any of its events was recorded has only its identity, and perhaps its end. */
 static void tell_unlogged(struct comparison *comparison, const struct stream *recorded)
 {
     if (!comparison->dump->acquired || recorded->born >= comparison->dump->begun ||
@@ -471,7 +472,7 @@ static void compare_streams(struct comparison *comparison)
     }
 }
 
-/* What cannot be in the dump. */
+/* Drops operations that cannot be in the dump. */
 static void leave_out_pipes(struct side *log)
 {
     for (size_t i = 0; i < log->count; i++) {
@@ -535,7 +536,7 @@ static void print_summary(struct comparison *comparison)
         printf("different: %" PRIu64 " differences\n", differences);
 }
 
-/* No part hides what the next one finds. */
+/* Errors found by one part do not hide those of the next. */
 static void compare_all(struct comparison *comparison)
 {
     comparison->findings.printed_of_part = 0;

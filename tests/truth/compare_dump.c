@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare_dump.c: reads what `dpm dump --json` prints, one object a line, and turns records into
- * operations.
+ * compare_dump.c: reads the output of `dpm dump --json`, one object a line, and turns records into operations.
  *
  *      line --> entry of its stream --(sorted by sequence)--> operation
  *                      |                                        + "continued" pieces
  *                      +--> range of its path's direction
  *
- * On the way it checks what a dump promises of itself: numbers without gaps but where records were
- * lost, times that do not go back, pieces that continue the call they follow.
+ * It also checks what a dump guarantees: sequence numbers without gaps, except where records were lost; times that
+ * never decrease; pieces that continue the preceding call.
  */
 #include "compare.h"
 
@@ -54,7 +53,7 @@ static int get_number(struct line_context *context, const char *key, uint64_t *r
     return 0;
 }
 
-/* What a dump leaves out where the identity that says it has been lost: then 0. */
+/* A field that a dump leaves out if its identity record was lost: then 0. */
 static uint64_t get_if_known(const struct line_context *context, const char *key)
 {
     return (uint64_t)json_integer_value(json_object_get(context->object, key));
@@ -105,8 +104,9 @@ static uint32_t find_path(struct dump *dump, uint64_t number)
     return (uint32_t)index;
 }
 
-/* TCP: addresses and starting positions, which agree crosswise; UDP: addresses alone; UNIX, pipes: the
- * cookies of the ends, which both number by themselves. (The positions of older paths were read one after the other.) */
+/* Names the ends. TCP: addresses and starting positions, which agree between the ends. UDP: addresses alone. UNIX,
+ * pipes: the cookies of the ends, which are numbered separately. (The positions of the two ends of an older path
+ * were read one after the other.) */
 static void name_ends(struct line_context *context, struct path *path)
 {
     const uint32_t *start = path->start;
@@ -134,7 +134,7 @@ static void name_ends(struct line_context *context, struct path *path)
              path->peer, path->cookie);
 }
 
-/* What its kind says of a path. */
+/* Sets the properties of a path that follow from its kind. */
 static void describe_kind(struct path *path, uint64_t role)
 {
     path->object = strcmp(path->kind, "pipe") == 0   ? OBJECT_PIPE
@@ -245,7 +245,7 @@ static int read_message(struct line_context *context, struct entry *entry)
     return 0;
 }
 
-/* What kind of name a text is: its place in the row, or the number of names. */
+/* Index of a text in the list of names, or the number of names. */
 static unsigned find_name(const char *text, const char *const *names, unsigned count)
 {
     unsigned i = 0;
@@ -255,7 +255,7 @@ static unsigned find_name(const char *text, const char *const *names, unsigned c
     return i;
 }
 
-/* Returns 1 if there is one, 0 if it is none between messages. */
+/* Returns 1 if there is an edge, 0 if it is not an edge between messages. */
 static int read_edge(struct line_context *context, json_t *object, struct edge *ret_edge)
 {
     static const char *const kinds[] = {"exact",      "ordered",     "inferred",
@@ -393,7 +393,7 @@ static void classify(struct entry *entry, const char *event)
         }
 }
 
-/* Sequence numbers have 32 bits; the nearest to the one before is meant. */
+/* Sequence numbers have 32 bits; takes the value nearest to the previous one. */
 static int64_t unwrap(const struct stream *stream, uint64_t sequence)
 {
     if (stream->entry_count == 0)
@@ -406,7 +406,7 @@ static int add_entry(struct line_context *context, struct stream *stream, struct
 {
     uint64_t sequence;
 
-    /* An identity need not have a number, nor what happened outside the stream's own calls. */
+    /* Identities, and events outside the stream's own calls, need not have a number. */
     if ((entry->kind == ENTRY_IDENTITY || entry->kind == ENTRY_OTHER) && !has(context, "sequence"))
         return 0;
     if (get_number(context, "sequence", &sequence) < 0 ||
@@ -487,9 +487,9 @@ static int read_lines(struct line_context *context, FILE *file)
     return result;
 }
 
-/* ---- what a stream's records must keep to ---- */
+/* ---- what must hold for a stream's records ---- */
 
-/* By sequence; what has no number of its own comes before the event it precedes. */
+/* By sequence; a record without a number of its own comes before the event it precedes. */
 static int order_entries(const void *left, const void *right)
 {
     const struct entry *a = left;
@@ -524,8 +524,8 @@ static void check_times(const struct stream *stream, const char *order, struct f
     }
 }
 
-/* Gaps must be as large as the LOST and DISCARDED records say. An identity may have a number of
- * its own or repeat the next one: `identities` counts those that could fill the gap. */
+/* Gaps must be as large as the LOST and DISCARDED records say. An identity may have a number of its own or repeat
+ * the next one: `identities` counts those that may fill the gap. */
 static void check_sequence(struct dump *dump, const struct stream *stream,
                            struct findings *findings)
 {
@@ -568,8 +568,8 @@ static void check_sequence(struct dump *dump, const struct stream *stream,
 
 /* ---- operations ---- */
 
-/* Offsets have 32 bits: the first of a stream is counted from the path's start, each other is the
- * nearest to the one before. */
+/* Offsets have 32 bits: the first one of a stream counts from the path's start; each later one is the value nearest
+ * to the previous one. */
 static void add_range(struct dump *dump, size_t stream_index, const struct entry *entry,
                       size_t operation)
 {
@@ -579,7 +579,7 @@ static void add_range(struct dump *dump, size_t stream_index, const struct entry
     const struct range *last = ranges->count == 0 ? NULL : &ranges->list[ranges->count - 1];
     uint64_t start = path->start[direction];
     uint32_t distance = (uint32_t)(entry->offset - (uint32_t)start);
-    /* a call that was in progress when the metering began can lie before its beginning */
+    /* a call that was in progress when metering began can start before the recorded range */
     uint64_t offset = path->older ? BEFORE_START + start + (uint64_t)(int64_t)(int32_t)distance
                                   : start + distance;
 
@@ -591,8 +591,8 @@ static void add_range(struct dump *dump, size_t stream_index, const struct entry
         offset, entry->bytes, entry->line, stream_index, operation, entry->time - entry->span};
 }
 
-/* The operation that a piece continues: the stream's last one, but for a stop in the middle of the
- * call. NULL if that is another call. */
+/* The operation that a piece continues: the stream's last one, ignoring a stop in the middle of the call. NULL if
+ * that is another call. */
 static struct operation *find_continued(struct stream *stream, const struct entry *entry)
 {
     for (size_t i = stream->count; i > 0; i--) {
@@ -663,7 +663,7 @@ static void add_message(struct dump *dump, size_t index, struct entry *entry,
     add_range(dump, index, entry, entry->index);
 }
 
-/* The first STARTPROCESS, the first time on a CPU, is none of the program's own operations. */
+/* The first STARTPROCESS, the first time on a CPU, is not an operation of the program. */
 static void build_operations(struct dump *dump, size_t index, struct findings *findings)
 {
     struct stream *stream = &dump->side.streams[index];

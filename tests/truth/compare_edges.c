@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare_edges.c: do the edges of `dpm dump --json --matched` lead to those whose bytes were received?
+ * compare_edges.c: do the edges of `dpm dump --json --matched` lead to the true senders?
  *
  *      log of tid 72:   RECEIVE [71:80:20,73:0:10]       bytes 80 to 99 of what 71 has sent, and
  *                          |                             the first 10 of 73's
@@ -9,16 +9,16 @@
  *      wanted:          20 bytes of SEND a, 10 of SEND b
  *      edges:           exact, 20 bytes of SEND a; ordered, at most 10 of SEND b or of SEND c
  *
- * - An exact edge is never wrong: it leads to a SEND some bytes of which were received here, and has as
- *   many bytes as were. (Where the log cannot tell which bytes of a sender they were, not more than
- *   it could have sent.)
- * - Where there can be no doubt (compare_turns.c) every edge is exact.
- * - Every SEND that is wanted is among the edges, with at least as many bytes as are wanted of it.
- * - An edge leads to a record that stands before, of the path's other end; and no SEND that is wanted is
- *   later than the RECEIVE. (Of a pipe that several use at once it may be; such are counted.)
- * - Of datagrams whose senders the ptrace meter cannot know it says so.
- * - Exact edges and what is left over are together as many bytes as the RECEIVE; of ordered ones there are
- *   enough. Nothing is left over but what was sent before the metering began.
+ * - An exact edge is never wrong: it leads to a SEND whose bytes were received here, and has exactly that number of
+ *   bytes. (If the log does not know which bytes of a sender they were, the edge has no more than the sender can have
+ *   sent.)
+ * - On a path whose order is certain (compare_turns.c) every edge is exact.
+ * - Every wanted SEND is among the edges, with at least the wanted number of bytes.
+ * - An edge leads to an earlier record of the path's other end, and no wanted SEND is later than the RECEIVE. (On a
+ *   pipe that several streams use at once it may be later; these cases are counted.)
+ * - If the ptrace meter cannot know the sender of a datagram, it says so.
+ * - The bytes of exact edges and the unmatched bytes add up to those of the RECEIVE; the ordered edges have enough
+ *   bytes. Only bytes that were sent before metering began are unmatched.
  */
 #include "compare.h"
 
@@ -26,9 +26,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- places of SENDs in what their stream has sent ---- */
+/* ---- positions of SENDs in what their stream has sent ---- */
 
-/* What a stream has sent through one socket or pipe. */
+/* One socket or pipe that a stream sends through. */
 struct outlet {
     enum object object;
     uint64_t inode;
@@ -72,7 +72,7 @@ static void place_send(struct outlets *outlets, const struct dump *dump, struct 
     }
     send->place = outlet->sent;
     outlet->sent += send->bytes;
-    if (outlet->messages) /* they begin at multiples of 8 */
+    if (outlet->messages) /* messages begin at multiples of 8 */
         outlet->sent = (outlet->sent + 7) / 8 * 8;
 }
 
@@ -90,9 +90,9 @@ void places_find(struct side *log, const struct dump *dump)
     free(outlets.list);
 }
 
-/* ---- an index of what was sent ---- */
+/* ---- an index of the sent bytes ---- */
 
-/* A SEND of the dump that is in the log; sorted by sender, socket or pipe, and place. */
+/* A SEND of the dump that is in the log; sorted by sender, socket or pipe, and position. */
 struct sent {
     uint32_t tid;
     size_t stream;
@@ -149,7 +149,7 @@ static bool same_outlet(const struct sent *a, const struct sent *b)
            a->send->inode == b->send->inode;
 }
 
-/* The first SEND that stands behind `key` in the order of the index. */
+/* The first SEND after `key` in the order of the index. */
 static size_t find_behind(const struct index *index, const struct sent *key)
 {
     size_t low = 0;
@@ -167,30 +167,30 @@ static size_t find_behind(const struct index *index, const struct sent *key)
 
 /* ---- one RECEIVE ---- */
 
-/* A SEND of which bytes were received here, and what the edges make of it. */
+/* A SEND whose bytes were received here, and how many of them the edges explain. */
 struct wanted {
     size_t stream;
     size_t operation;
-    uint64_t bytes;   /* by the log */
+    uint64_t bytes;   /* from the log */
     uint64_t exact;   /* of exact edges */
     uint64_t ordered; /* at most, of the others */
 };
 
-/* Bytes of a sender's that the log does not place. */
+/* Bytes of a sender without a known position in the log. */
 struct unplaced {
-    uint32_t writer; /* 0: of anybody */
+    uint32_t writer; /* 0: any sender */
     uint64_t bytes;
-    uint64_t exact; /* of exact edges, beyond what is wanted */
+    uint64_t exact; /* of exact edges, beyond the wanted bytes */
 };
 
 struct check {
     const struct dump *dump;
     struct findings *findings;
     const struct index *index;
-    const size_t *stream_of_number; /* index of the stream with this number */
-    const bool *sure;               /* of each path: every edge must be exact */
+    const size_t *stream_of_number; /* stream number -> stream index */
+    const bool *sure;               /* for each path: every edge must be exact */
     struct edge_counts counts;
-    /* of one RECEIVE: */
+    /* of the current RECEIVE: */
     const struct stream *stream;
     const struct entry *entry;
     const struct operation *receive;
@@ -211,8 +211,8 @@ static bool can_come_from(const struct check *check, const struct operation *sen
 
 static bool has_edge_to(const struct check *check, const struct sent *sent);
 
-/* The SEND that has sent the byte at this place; where several could have, one with an edge. *ret_next is
- * the place of the next one behind it that is known, else UINT64_MAX. */
+/* The SEND that sent the byte at this position; if several are possible, one with an edge. *ret_next is the position
+ * of the next known one after it, or UINT64_MAX. */
 static const struct sent *find_sent(const struct check *check, uint32_t writer, uint64_t place,
                                     uint64_t *ret_next)
 {
@@ -280,8 +280,8 @@ static void add_unplaced(struct check *check, uint32_t writer, uint64_t bytes)
     check->unplaced[check->unplaced_count++] = (struct unplaced){.writer = writer, .bytes = bytes};
 }
 
-/* Whether several streams write to the pipe, or read it: then the meter knows by as much as their calls
- * overlap only which bytes a call has written, and since when they were visible. */
+/* Whether several streams write to the pipe, or read it. If their calls overlap, the meter does not know exactly which
+ * bytes a call wrote and when they became visible. */
 static bool is_shared_pipe(const struct check *check, const struct operation *send)
 {
     const struct path *from = &check->dump->paths[send->path];
@@ -292,8 +292,8 @@ static bool is_shared_pipe(const struct check *check, const struct operation *se
             !ranges_have_one_stream(&to->ranges[DIRECTION_IN]));
 }
 
-/* Also where several send, of which compare_order.c knows nothing. Calls that were in progress when the
- * metering began do not say when they began. */
+/* Also for several senders, which compare_order.c leaves out. Calls that were in progress when metering began have
+ * no known start. */
 static void check_time(struct check *check, const struct operation *send)
 {
     uint64_t time = check->entry->time - check->entry->span;
@@ -313,7 +313,8 @@ static void check_time(struct check *check, const struct operation *send)
            send->line);
 }
 
-/* Where the ptrace meter cannot know who has sent a datagram, for its receiver did not ask, or whether one was lost. */
+/* The ptrace meter cannot know the sender of a datagram if the receiver did not ask for it, or if a datagram was
+ * lost. */
 static bool may_be_anonymous(const struct check *check)
 {
     const struct path *path = &check->dump->paths[check->receive->path];
@@ -323,7 +324,7 @@ static bool may_be_anonymous(const struct check *check)
                                      (path->peer == 0 || check->entry->doubtful)));
 }
 
-/* Some of the bytes that one part of the log's line names. */
+/* Adds the bytes of one part of the log's line to the wanted ones. */
 static void want_part(struct check *check, const struct part *part, uint64_t from, uint64_t bytes)
 {
     uint64_t place = part->place + from;
@@ -358,8 +359,8 @@ static void want_part(struct check *check, const struct part *part, uint64_t fro
 
 #define WORD_SIZE 8 /* truth_pattern.c */
 
-/* Of the last word before others got in between, the log may not know which it is: how many bytes from there
- * on are before that. */
+/* If other readers took bytes after this part, the log may be wrong about the part's last word. Returns how many of the
+ * bytes [from, from + bytes) come before that word. */
 static uint64_t bytes_before_jump(const struct part *part, uint64_t from, uint64_t bytes)
 {
     uint64_t sure = part->bytes > WORD_SIZE ? part->bytes - WORD_SIZE : 0;
@@ -369,7 +370,7 @@ static uint64_t bytes_before_jump(const struct part *part, uint64_t from, uint64
     return from + bytes < sure ? bytes : sure - from;
 }
 
-/* What the log says of the bytes of this record: those behind `done` of its operation. */
+/* Adds what the log says about this record's bytes, which begin at `done` in its operation. */
 static void want_bytes(struct check *check, uint64_t done)
 {
     const struct operation *logged = check->receive->logged;
@@ -396,7 +397,7 @@ static void want_bytes(struct check *check, uint64_t done)
 
 /* ---- edges ---- */
 
-/* The record an edge leads to, or NULL; *ret_stream is its stream's index. */
+/* The record that an edge leads to, or NULL; *ret_stream is its stream's index. */
 static const struct entry *find_record(const struct check *check, const struct edge *edge,
                                        size_t *ret_stream)
 {
@@ -429,7 +430,7 @@ static const struct entry *find_record(const struct check *check, const struct e
     return NULL;
 }
 
-/* The SEND of a record, of a SENDCALL the one that ends the call. SIZE_MAX: none does. */
+/* The SEND of a record; for a SENDCALL, the SEND that ends the call. SIZE_MAX: none. */
 static size_t operation_of(const struct stream *stream, const struct entry *entry)
 {
     const struct entry *end = stream->entries + stream->entry_count;
@@ -453,7 +454,7 @@ static bool has_edge_to(const struct check *check, const struct sent *sent)
     return false;
 }
 
-/* Prints what is wrong with an edge. */
+/* Prints the error of an edge. */
 static void differ_edge(const struct check *check, const struct edge *edge,
                         const struct entry *record, const char *what)
 {
@@ -469,7 +470,7 @@ static void differ_edge(const struct check *check, const struct edge *edge,
            edge->bytes, edge->sequence, edge->stream, where, what);
 }
 
-/* Bytes of an exact edge that were not wanted: the log may not have been able to place them. */
+/* Takes bytes of an exact edge that were not wanted: the log may not know their position. */
 static bool take_unplaced(struct check *check, uint32_t writer, uint64_t bytes)
 {
     for (unsigned anybody = 0; anybody < 2; anybody++)
@@ -512,7 +513,8 @@ static void check_edge(struct check *check, const struct edge *edge)
     }
     struct wanted *wanted = find_wanted(check, stream, operation);
     if (edge->kind != EDGE_EXACT) {
-        bool doubted = check->entry->doubtful || record->doubtful; /* and they say so */
+        /* and they are marked as doubtful */
+        bool doubted = check->entry->doubtful || record->doubtful;
         if (check->sure[check->receive->path] && !doubted)
             differ_edge(check, edge, record,
                         "must be exact: nobody else can have sent these bytes");
@@ -521,7 +523,7 @@ static void check_edge(struct check *check, const struct edge *edge)
         return;
     }
     check->counts.sure += check->sure[check->receive->path];
-    /* nothing to hold it to */
+    /* no logged operation to compare with */
     if (check->receive->logged == NULL || check->receive->partial || send->logged == NULL)
         return;
     uint64_t right = wanted == NULL ? 0 : wanted->bytes - wanted->exact;
@@ -536,7 +538,7 @@ static void check_edge(struct check *check, const struct edge *edge)
         differ_edge(check, edge, record, "is wrong: by the log fewer bytes of it were received");
 }
 
-/* A call in progress when its path was met has put bytes there before: they are of nobody that is known. */
+/* A call that was in progress when its path was first seen has put bytes there before: their sender is unknown. */
 static uint64_t bytes_of_nobody(const struct check *check, const struct operation *send)
 {
     const struct path *path = &check->dump->paths[send->path];
@@ -546,7 +548,7 @@ static uint64_t bytes_of_nobody(const struct check *check, const struct operatio
     return began_before && check->entry->rest == REST_EXTERNAL ? check->entry->rest_bytes : 0;
 }
 
-/* Is every sender among the edges? */
+/* Checks that every sender is among the edges. */
 static void check_wanted(struct check *check)
 {
     bool inferred = check->entry->doubtful || may_be_anonymous(check);
@@ -569,7 +571,7 @@ static void check_wanted(struct check *check)
     }
 }
 
-/* Together the edges are as many bytes as were received. */
+/* Checks that the edges together have as many bytes as were received. */
 static void check_sum(struct check *check)
 {
     const struct entry *entry = check->entry;
@@ -613,7 +615,7 @@ static void check_receive(struct check *check, uint64_t done)
 static void check_stream(struct check *check, const struct stream *stream)
 {
     size_t index = SIZE_MAX;
-    uint64_t done = 0; /* bytes of the operation's records before this one */
+    uint64_t done = 0; /* bytes of the operation's earlier records */
 
     check->stream = stream;
     for (size_t i = 0; i < stream->entry_count; i++) {
@@ -629,7 +631,7 @@ static void check_stream(struct check *check, const struct stream *stream)
     }
 }
 
-/* Streams were numbered as they were met, and sorted then. */
+/* Maps stream numbers to indexes: streams were numbered in the order of appearance, and then sorted. */
 static size_t *streams_by_number(const struct dump *dump)
 {
     size_t *streams = NULL;

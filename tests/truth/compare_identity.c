@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare_identity.c: has every UDP datagram one number, where it is sent and where it is received?
+ * compare_identity.c: does every UDP datagram have the same number at its sender and its receiver?
  *
  *      log of tid 71:   SEND (its bytes 80 to 99)     log of tid 72:   RECEIVE [71:80:20]
  *                         |                                               |
  *      path A > B:      SEND, offset 5   ------ must be equal ------    RECEIVE, offset 5, B > A
  *
- * Datagrams of less than 8 bytes do not say which they are: of these, somebody must have sent one
- * with that offset on the other end's path. Where the recording began in the middle, the first that
- * are received were sent before: their numbers are less than those of all SENDs.
+ * Datagrams of less than 8 bytes do not identify themselves: for these, the other end's path must have some SEND with
+ * that offset. If the recording began in the middle of the traffic, the first received datagrams were sent before it:
+ * their numbers are less than those of all SENDs.
  */
 #include "compare.h"
 
@@ -49,7 +49,7 @@ static const struct operation *find_send(const struct dump *dump, const struct o
     return NULL;
 }
 
-/* Whether it was on its way when the recording began. */
+/* Whether the datagram was in flight when the recording began. */
 static bool is_older_than_all(const struct dump *dump, const struct operation *receive)
 {
     for (size_t i = 0; i < dump->side.count; i++) {
@@ -92,7 +92,7 @@ uint64_t identity_check(struct dump *dump, struct findings *findings)
 {
     uint64_t checked = 0;
 
-    if (dump->traced) /* it does not see packets, and says that its edges are inferred */
+    if (dump->traced) /* the ptrace meter does not see packets; its edges are marked inferred */
         return 0;
     for (size_t i = 0; i < dump->side.count; i++) {
         const struct stream *stream = &dump->side.streams[i];

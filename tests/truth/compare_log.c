@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* "9", "pipe:9" or "fifo:9"; returns what follows, or NULL. */
+/* Reads "9", "pipe:9" or "fifo:9"; returns the rest of the text, or NULL. */
 static const char *read_inode(const char *text, struct operation *operation)
 {
     static const char *const prefixes[OBJECT_COUNT] = {"", "pipe:", "fifo:"};
@@ -27,7 +27,7 @@ static const char *read_inode(const char *text, struct operation *operation)
     return text + used;
 }
 
-/* One of "71:80:20", "71:?:20", "?:20"; returns what follows, or NULL. */
+/* Reads one of "71:80:20", "71:?:20", "?:20"; returns the rest of the text, or NULL. */
 static const char *read_part(const char *text, struct part *part)
 {
     int used = 0;
@@ -45,7 +45,7 @@ static const char *read_part(const char *text, struct part *part)
     return NULL;
 }
 
-/* " [part,part...]", " []", " [eof]". */
+/* Reads " [part,part...]", " []" or " [eof]". */
 static int read_parts(const char *text, struct operation *operation)
 {
     size_t capacity = 0;
@@ -170,7 +170,7 @@ static int read_rest(struct stream *stream, enum operation_kind kind, const char
     }
 }
 
-/* One line, without its end; it is changed. */
+/* Reads one line, without its newline, and modifies it. */
 static int read_line(struct stream *stream, char *line, uint64_t number)
 {
     struct operation *operation = NULL;
@@ -220,7 +220,7 @@ static int read_lines(struct stream *stream, FILE *file, struct problem *problem
     return result;
 }
 
-/* When it was written, by CLOCK_MONOTONIC. */
+/* When it was written, in CLOCK_MONOTONIC ns. */
 static uint64_t time_of_file(FILE *file)
 {
     struct stat status;

@@ -6,9 +6,9 @@
  *      |----------)[---------)[------)     end of file     own ranges in its own order
  *      start      1          2       3                     messages: consecutive numbers
  *
- * Where several send, their ranges are in the order in which the calls ended, which need not be that of
- * the bytes: they tile all the same. Of a pipe that keeps packets apart what is not read of one is gone,
- * and the next range may begin behind it; a FIFO that is opened again goes on after an end of file.
+ * With several senders, the ranges are in the order in which the calls ended, which need not be the order of the bytes:
+ * they tile all the same. On a pipe with packets, the unread rest of a packet is discarded, and the next range may
+ * begin after it. A FIFO that is opened again continues after an end of file.
  */
 #include "compare.h"
 
@@ -36,7 +36,7 @@ static bool is_end_of_file(const struct direction_check *check, const struct ran
     return operation_of(check, range)->end_of_file;
 }
 
-/* Only the log can tell whether nothing is a message, or the end of file, which has no number. */
+/* Whether the log decides between an empty message and an end of file, which has no number. */
 static bool can_be_told(const struct direction_check *check, const struct ranges *ranges)
 {
     for (size_t i = 0; i < ranges->count; i++)
@@ -46,7 +46,7 @@ static bool can_be_told(const struct direction_check *check, const struct ranges
     return true;
 }
 
-/* Empty ranges first, so that one never seems to overlap what begins where it stands. */
+/* Empty ranges come first, so that they never overlap a range that begins at the same offset. */
 static int order_ranges(const void *left, const void *right)
 {
     const struct range *a = left;
@@ -59,7 +59,7 @@ static int order_ranges(const void *left, const void *right)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Before they are sorted: ranges of one stream stand in its own order. */
+/* Call it before the ranges are sorted: then the ranges of one stream are in its own order. */
 static bool check_order(const struct direction_check *check, const struct ranges *ranges)
 {
     for (size_t i = 1; i < ranges->count; i++) {
@@ -90,7 +90,8 @@ static void differ_at(const struct direction_check *check, const char *what, uin
 
 #define MOST_GONE 65536
 
-/* What is gone of packets that were read in part: of one, or, while their write goes on, of several. */
+/* The discarded bytes of packets that were read in part: of one packet, or, while their write is in progress, of
+ * several. */
 static uint64_t gone_before(const struct direction_check *check, const struct range *range,
                             uint64_t expected)
 {
@@ -100,7 +101,7 @@ static uint64_t gone_before(const struct direction_check *check, const struct ra
     return range->offset - expected;
 }
 
-/* Does the range follow what is before it? */
+/* Whether the range follows the previous one. */
 static bool check_range(const struct direction_check *check, const struct range *range,
                         uint64_t expected)
 {
@@ -120,7 +121,7 @@ static bool ranges_have_only_ends(const struct direction_check *check)
     return true;
 }
 
-/* Beside other readers the end can be seen before their last data are counted. */
+/* With other readers, the end can be seen before the last data of those readers are counted. */
 static bool check_end_of_file(const struct direction_check *check, const struct range *range,
                               uint64_t end, bool one_reader)
 {
@@ -145,10 +146,10 @@ bool ranges_have_one_stream(const struct ranges *ranges)
     return true;
 }
 
-/* What several streams were sending over an old UNIX stream, or writing into an old pipe, while the metering began
- * cannot be counted exactly. Of a UNIX stream the meter mends it when the queue is first empty, and says so. What was
- * in a pipe already may be counted twice: the call that had written it then overlaps what others wrote, and they all
- * say that their positions are doubtful. */
+/* When metering begins while several streams are sending over an old UNIX stream or writing into an old pipe, the
+ * bytes cannot be counted exactly. On a UNIX stream, the meter corrects the count when the queue is first empty, and
+ * says so. Bytes that were already in a pipe may be counted twice: the call that wrote them then overlaps writes of
+ * other streams, and all of these are marked doubtful. */
 #define MOST_MENDED 2
 
 static bool may_be_mended(const struct direction_check *check, bool one_stream,
@@ -161,7 +162,7 @@ static bool may_be_mended(const struct direction_check *check, bool one_stream,
     return range->offset < expected && operation_of(check, range)->doubtful;
 }
 
-/* The first difference of a path is enough, the rest follow it. */
+/* Only the first difference of a path is reported; the rest follow from it. */
 static void check_direction(const struct direction_check *check, struct ranges *ranges)
 {
     uint64_t expected = check->path->start[check->direction];
@@ -184,7 +185,7 @@ static void check_direction(const struct direction_check *check, struct ranges *
         if (is_end_of_file(check, range))
             continue;
         if (check->path->older && range->offset < start) {
-            /* calls that were in progress when it began, and between them what others have sent */
+            /* calls that were in progress when metering began, and bytes of other senders between them */
             if (range->offset + range->bytes > start)
                 expected = range->offset + range->bytes;
             continue;
@@ -208,7 +209,7 @@ void offsets_check(struct dump *dump, struct findings *findings)
     for (size_t i = 0; i < dump->path_count; i++) {
         struct path *path = &dump->paths[i];
         if (!path->known || path->has_identities)
-            continue; /* has been told already; compare_identity.c looks at it */
+            continue; /* reported already; compare_identity.c checks it */
         for (unsigned k = 0; k < DIRECTION_COUNT; k++) {
             struct direction_check check = {dump, findings, path, (enum direction)k};
             check_direction(&check, &path->ranges[k]);

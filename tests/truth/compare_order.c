@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare_order.c: no RECEIVE is earlier than a SEND whose bytes it took.
+ * compare_order.c: checks that no RECEIVE precedes a SEND whose bytes it took.
  *
  *      one end, SEND      |---- a ----|-- b --|------ c ------|     by offset from the start
  *      other end, RECEIVE |-- d --|----- e -----|---- f ----|
  *                         d took bytes of a, e of a, b and c, ...
  *
- * Only where one stream sends: beside other senders the order of bytes is not always known. Nor is it where
- * several read a pipe, which are counted at the end of their calls, as all paths are by the ptrace meter.
+ * Checked only if one stream sends: with several senders the order of bytes is not always known. Neither is it with
+ * several readers of a pipe, whose bytes are counted when calls end. The ptrace meter counts all paths that way.
  */
 #include "compare.h"
 
@@ -28,7 +28,7 @@ static int64_t length_of(const struct path *path, const struct range *range)
     return path->counts_messages ? 1 : (int64_t)range->bytes;
 }
 
-/* Counted from where the path begins. */
+/* Position relative to the path's beginning. */
 static int64_t position_of(const struct path *path, enum direction direction,
                            const struct range *range)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* compare_side.c: streams and their operations, and differences, which all comparisons share. */
+/* compare_side.c: streams, operations and findings, shared by all comparisons. */
 #include "compare.h"
 
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 const char *const operation_names[OPERATION_KIND_COUNT] = {
     "SEND", "RECEIVE", "CREATEPROCESS", "EXEC", "STOPPROCESS", "STARTPROCESS", "TERMINATION"};
 
-/* ---- what the readers use ---- */
+/* ---- used by the readers ---- */
 
 void reserve(void *array, size_t *capacity, size_t count, size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare_turns.c: of which paths there can be no doubt whose bytes were received, so that every edge must be
+ * compare_turns.c: finds the paths on which the source of every received byte is certain, so that every edge must be
  * exact:
  *
  *      stream 3   -o========o SEND ------------o===o SEND ---    a call began behind the one before it:
@@ -9,21 +9,20 @@
  *      stream 3   -o================o SEND ------------------
  *      stream 8   ------------o======o SEND -----------------    they may overlap, nothing is demanded
  *
- * - TCP, whose bytes have numbers of their own, and UDP, whose datagrams have;
- * - all others where both those who send and those who receive take turns: one stream does that always.
+ * - TCP, whose bytes are numbered, and UDP, whose datagrams are;
+ * - all others if the senders take turns and the receivers take turns. A single stream always does.
  *
- * Pipes are left out that keep packets apart (what a read leaves of one is gone unseen), and those that are older
- * than the metering.
+ * Left out are pipes with packets (the unread rest of a packet is discarded unseen) and pipes older than metering.
  *
- * The ptrace meter counts the bytes of TCP as those of others, is sure of no UDP datagram, and of no FIFO, which anybody
- * may open.
+ * The ptrace meter counts the bytes of TCP like those of other paths. It is never certain about UDP, nor about a FIFO,
+ * which any process may open.
  */
 #include "compare.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A call, no longer than from the end of its stream's call before it to its own. */
+/* A call. Its bounds are at most the end of its stream's previous call and its own end. */
 struct use {
     size_t stream;
     uint64_t begin; /* ns */
@@ -36,7 +35,7 @@ struct uses {
     size_t capacity;
 };
 
-/* What was done on one path. */
+/* The calls on one path. */
 struct path_uses {
     struct uses direction[DIRECTION_COUNT];
     bool packets;
@@ -48,7 +47,7 @@ static void add_use(struct uses *uses, struct use use)
     uses->list[uses->count++] = use;
 }
 
-/* Not what a stream can tell of in the middle of one. */
+/* Excludes records that a stream makes in the middle of a call. */
 static bool ends_call(const struct entry *entry)
 {
     return entry->kind == ENTRY_OPERATION && entry->operation != OPERATION_STOPPROCESS &&
@@ -84,7 +83,7 @@ static int order_uses(const void *left, const void *right)
     return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Those of one stream follow each other anyway. */
+/* Calls of one stream never overlap. */
 static bool take_turns(struct uses *uses)
 {
     if (uses->count > 0)

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth-program: a real program that says itself what it did. The proof of the kernel meter.
+ * truth-program: a real program that logs what it does. The proof of the kernel meter.
  *
  *      usage: truth-program [--seed S] [--scale N] [--only KIND,...] [--without KIND,...] --log LOG
  *
- * Many processes and threads exchange random messages over every kind of path and by every call,
- * begin and end, stop, fail; each stream (thread) logs its own operations:
+ * Many processes and threads exchange random messages over every kind of path and with every call; they begin, end,
+ * stop and fail. Each stream (thread) logs its own operations:
  *
  *      dpm run: truth-program --seed 1 --log LOG     LOG/<tid>-<start>.log of each stream
  *                     |  recorded by the meter              |
  *                     v                                     v
  *      dpm dump --json TRACE > DUMP  ------->  truth-compare DUMP LOG: none missing, none more
  *
- * The plan follows from the seed (--seed, else DPM_SEED, else the clock; it is printed on standard
- * error). --scale N runs every scenario N times. --only takes scenarios by name or by the word
- * before a '-'; `--only help` lists them. --without leaves some out.
+ * The seed determines the plan (--seed, else DPM_SEED, else the clock; it is printed on standard error). --scale N runs
+ * every scenario N times. --only selects scenarios by name or by the word before a '-'; `--only help` lists them.
+ * --without excludes some.
  *
- * Lines of a log, in the stream's own order. `inode` is the socket's; of a pipe it is `pipe:inode`, of a
- * FIFO `fifo:inode`, for these are numbered apart. CPU times are in ns:
+ * Lines of a log, in the stream's own order. `inode` is that of a socket; `pipe:inode` is a pipe, `fifo:inode` a FIFO,
+ * since each kind has its own numbering. CPU times are in ns:
  *
  *      SEND inode bytes call cpu_before cpu_after
  *      RECEIVE inode bytes call cpu_before cpu_after [tid:offset:bytes,...]
- *          whose bytes they are: sending stream, and its running offset on its socket or pipe (see
- *          truth_pattern.c; tid:?:bytes where too few bytes came to tell); [eof] at the end of file.
- *          What splice passes on, nobody has looked at: where one stream sends and one receives, its
- *          position says whose it is, and so it does of what has been passed on by others before;
- *          elsewhere it is [?:bytes]. `bytes` are those copied. call+trunc: MSG_TRUNC was given,
- *          call+waitall: MSG_WAITALL, call+packet: the pipe keeps packets apart (O_DIRECT), and what
- *          was not read of this one is gone
+ *          the source of the bytes: sending stream, and its running offset on its socket or pipe (see
+ *          truth_pattern.c; tid:?:bytes if too few bytes came); [eof] at the end of file. The bytes
+ *          that splice passes on are not inspected: with one sender and one receiver, the position
+ *          identifies them, also if they were passed on before;
+ *          otherwise it is [?:bytes]. `bytes` are those copied. call+trunc: with MSG_TRUNC,
+ *          call+waitall: with MSG_WAITALL, call+packet: a pipe with packets (O_DIRECT), and the
+ *          unread rest of this one was discarded
  *      CREATEPROCESS tid process|thread
  *      EXEC file          this stream is a new image now
  *      STOPPROCESS, STARTPROCESS     stopped, continued
@@ -35,14 +35,14 @@
  *          error; several lines add up
  *      TERMINATION status            as wait(2) gives it; the last line
  *
- * One sendfile is one SEND, each message of sendmmsg and recvmmsg is one operation, MSG_PEEK is
- * none. A splice between two pipes, or a pipe and a socket, is a RECEIVE and a SEND; tee takes nothing
- * and is a SEND. Nothing else in this program uses a socket or a pipe: streams wait for each other by
- * semaphores in shared memory, the C library's users of either (names, syslog, popen) are not called,
- * standard input is not read, and where standard error is one, nothing is printed but a failure.
+ * One sendfile is one SEND, each message of sendmmsg and recvmmsg is one operation, MSG_PEEK is none. A splice between
+ * two pipes, or a pipe and a socket, is a RECEIVE and a SEND; tee takes nothing and is a SEND. Nothing else in this
+ * program uses a socket or a pipe: streams wait for each other with semaphores in shared memory; the program does not
+ * call C library functions that use them (names, syslog, popen) and does not read standard input; if standard error is
+ * a socket or pipe, only failures are printed.
  *
- * Bounds: every process ends after a minute (times the scale) by alarm(2) and dies with its
- * parent; 400 MB (times the scale) sent and received are an error.
+ * Limits: alarm(2) ends every process after a minute (times the scale), and it dies with its parent; more than 400 MB
+ * (times the scale) sent and received is an error.
  */
 #include "truth.h"
 
@@ -133,7 +133,7 @@ struct options {
     unsigned scale;
     const char *log;
     bool chosen[SCENARIO_COUNT];
-    const char *resume; /* what life_run wrote for its new image */
+    const char *resume; /* written by life_run for its new image */
 };
 
 /* ---- options ---- */
@@ -162,7 +162,7 @@ static uint64_t number(const char *text, uint64_t limit)
     return value;
 }
 
-/* Does the scenario have this name, or does the name go on with '-' behind it? */
+/* Whether the scenario has this name, or a name that continues with '-'. */
 static bool name_matches(const char *name, const char *word, size_t length)
 {
     return strncmp(name, word, length) == 0 && (name[length] == 0 || name[length] == '-');
@@ -259,7 +259,7 @@ static void shared_new(const struct options *options)
     }
 }
 
-/* The memory life_run has passed on. */
+/* Maps the shared memory that life_run passed on. */
 static void shared_inherit(const char *work)
 {
     struct stat status;
@@ -272,7 +272,7 @@ static void shared_inherit(const char *work)
 
 /* ---- folders ---- */
 
-/* Logs of another run would be taken for this one's. */
+/* Logs of an earlier run would be taken for this one's. */
 static void prepare_log_folder(const char *path)
 {
     if (mkdir(path, 0755) < 0 && errno != EEXIST)
@@ -295,7 +295,7 @@ static void make_socket_folder(void)
         truth_fail("%s: %s", socket_folder_path, strerror(errno));
 }
 
-/* After a failure, names of sockets are left in it. */
+/* After a failure, socket names are left in it. */
 static void remove_socket_folder(void)
 {
     DIR *folder = opendir(socket_folder);
@@ -327,7 +327,7 @@ static void start(struct running *running, const struct scenario *scenario, stru
     setpgid(running->process, running->process);
 }
 
-/* Waits for any scenario to end. A failed one ends all: others may wait for what never comes. */
+/* Waits for any scenario to end. A failure ends all: the others may be waiting for messages that never come. */
 static void wait_any(struct running *running, unsigned *count)
 {
     int status;
@@ -351,7 +351,7 @@ static void wait_any(struct running *running, unsigned *count)
     }
 }
 
-/* One round: every chosen scenario once, in any order, some of them at the same time. */
+/* One round: every chosen scenario once, in random order, some at the same time. */
 static void run_round(const struct options *options, struct random *random, unsigned round)
 {
     struct running running[AT_ONCE_LIMIT];
@@ -377,7 +377,7 @@ static void run_round(const struct options *options, struct random *random, unsi
         wait_any(running, &running_count);
 }
 
-/* What is printed must not become a message: into a socket or a pipe nothing is but a failure. */
+/* Printing must not create a message: on a socket or a pipe, only failures are printed. */
 static bool may_print(void)
 {
     struct stat status;

@@ -149,7 +149,7 @@ static void address_named(enum transport transport, struct address *address)
                           (int)getpid(), number);
     if (length < 0 || (size_t)length >= sizeof(name->sun_path) - 1)
         truth_fail("%s is too long for the name of a socket", socket_folder);
-    /* For an abstract name the length counts its leading 0, for a path its trailing one. */
+    /* For an abstract name the length includes its leading 0, for a path its trailing 0. */
     address->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length + 1);
 }
 
@@ -211,7 +211,7 @@ int socket_connected_from(enum transport transport, const struct address *addres
         if (bind(descriptor, (struct sockaddr *)&local->storage, local->length) < 0 ||
             connect_to(descriptor, address) < 0) {
             close(descriptor);
-            local->length = 0; /* somebody else has the port now */
+            local->length = 0; /* another process has the port now */
             return socket_connected(transport, address);
         }
         return descriptor;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth_conversation.c: two processes and one connection: every kind of phase in either direction;
- * and many short connections one after the other.
+ * truth_conversation.c: two processes and one connection: every kind of phase in either direction; and many short
+ * connections in sequence.
  *
  *      server ---- phase: so many bytes or messages, this way or that ----> client
  *             both draw the same plan from the scene's seed; how each calls is its own choice
@@ -22,8 +22,8 @@ enum phase_kind {
     PHASE_SMALL,
     PHASE_LARGE,
     PHASE_NONBLOCKING,
-    PHASE_LATE_READER, /* the sender blocks on full buffers */
-    PHASE_WAIT_ALL,    /* byte streams only, as all that follow */
+    PHASE_LATE_READER, /* the sender blocks on a full buffer */
+    PHASE_WAIT_ALL,    /* byte streams only, like all that follow */
     PHASE_FILES,
     PHASE_LARGE_FILE,     /* one sendfile of several hundred KB */
     PHASE_FILE_CUT_SHORT, /* the file ends before the sendfile does; then the same once more */
@@ -60,7 +60,7 @@ static size_t phase_bytes(struct random *random, enum phase_kind kind)
     }
 }
 
-/* Every kind once in each direction, in any order. */
+/* Every kind once in each direction, in random order. */
 static struct plan plan_new(const struct scene *scene, bool messages)
 {
     struct random random = scene_random(scene, ROLE_PLAN);
@@ -87,7 +87,7 @@ static size_t sent(ssize_t result)
     return (size_t)result;
 }
 
-/* The phases that are about one call. Returns the bytes it sent. */
+/* The phases that consist of one call. Returns the bytes it sent. */
 static size_t send_one_call(struct end *end, struct random *random, const struct phase *phase)
 {
     enum send_call call = (enum send_call)random_between(random, 0, SEND_CALL_COUNT - 1);
@@ -192,7 +192,7 @@ static void run_phases(struct end *end, struct random *random, const struct plan
     }
 }
 
-/* The client has no more to say; the server finds that out, answers, and closes. */
+/* The client sends no more; the server sees that, answers, and closes. */
 static void run_endings(struct end *end, struct random *random, bool server)
 {
     struct traffic traffic = {.largest = 5000, .peek = !end->messages};
@@ -217,7 +217,7 @@ static void converse(struct scene *scene, struct end *end, enum role role)
     struct random random = scene_random(scene, role);
 
     run_phases(end, &random, &plan, role == ROLE_SERVER);
-    /* Only where there are connections is there an end of file. */
+    /* Only connections have an end of file. */
     int type;
     socklen_t length = sizeof(type);
     getsockopt(end->descriptor, SOL_SOCKET, SO_TYPE, &type, &length);

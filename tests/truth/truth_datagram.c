@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth_datagram.c: UNIX datagram and UDP sockets: many senders to one bound socket, and questions that
- * are answered by sendto to the address they came from.
+ * truth_datagram.c: UNIX datagram and UDP sockets: many senders to one bound socket, and requests that are answered by
+ * sendto to their source address.
  *
  *      sender (sendto) ------\
  *      sender (connected) ----+--> [flood] receiver
  *      ...                   /
  *      client [bound] <-----> [desk] desk process
  *
- * Where a full queue drops what comes, the receiver hands out turns: no more is on its way than its
- * queue holds.
+ * If a full queue drops messages, the receiver hands out turns: no more messages are in flight than its queue holds.
  */
 #include "truth.h"
 
@@ -27,7 +26,7 @@ enum {
     ROLE_CLIENTS = 20,
     LARGEST = 4000,
     LARGEST_QUESTION = 300,
-    TURN_MESSAGES = 6, /* on the way to a socket that drops: at most TURNS * TURN_MESSAGES */
+    TURN_MESSAGES = 6, /* in flight to a socket that drops: at most TURNS * TURN_MESSAGES */
     TURNS = 4,
     SIGNAL_TURN = 0,
 };
@@ -44,7 +43,7 @@ static void give_turn(struct scene *scene, enum transport transport)
         scene_post(scene, SIGNAL_TURN);
 }
 
-/* Every second sender is connected, the others name the destination in each call. */
+/* Every second sender is connected; the others name the destination in each call. */
 static void run_sender(struct scene *scene, enum transport transport, unsigned number,
                        const struct address *flood)
 {
@@ -62,7 +61,7 @@ static void run_sender(struct scene *scene, enum transport transport, unsigned n
     end_close(&end);
 }
 
-/* Asks a few at a time, fewer than fit into its queue: the desk must never wait for a client. */
+/* Sends a few requests at a time, fewer than its queue holds: the desk must never wait for a client. */
 static void run_client(struct scene *scene, enum transport transport, unsigned number,
                        const struct address *desk)
 {
@@ -154,7 +153,7 @@ void datagram_run(struct scene *scene, enum transport transport)
         senders[i] = start_senders(scene, transport, &flood_address, i);
     for (unsigned i = 0; i < TURNS; i++)
         give_turn(scene, transport);
-    sleep_milliseconds(5); /* so that the queue gets full */
+    sleep_milliseconds(5); /* lets the queue fill up */
     flood.messages_left = INT64_MAX;
     for (unsigned received = 0; received < SENDERS * SENDER_MESSAGES; received += TURN_MESSAGES) {
         traffic_receive_messages(&flood, &random, TURN_MESSAGES,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth_failure.c: calls that fail, by every call: nothing there, buffer full, nobody there, gone,
- * too large. One process holds both ends.
+ * truth_failure.c: failures of every call: nothing to receive, buffer full, no peer, peer gone, too large. One process
+ * holds both ends.
  *
  *      EAGAIN       receive from an empty socket, send into a full one
  *      ENOTCONN...  a socket that was never connected
  *      EPIPE, ECONNRESET, ECONNREFUSED   the partner has closed, with data unread
  *      EMSGSIZE     a datagram larger than the send buffer
  *
- * What is counted are failures of the socket itself; calls refused before they reach it (EBADF,
- * EFAULT) are nobody's interactions.
+ * Only failures of the socket itself are counted; a call that is rejected before it reaches the socket (EBADF, EFAULT)
+ * is no interaction.
  */
 #include "truth.h"
 
@@ -19,10 +19,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* truth-program has a scenario of its own for UDP, which never is full: see udp_failure_run. */
+/* UDP is never full and has a scenario of its own: see udp_failure_run. */
 enum { ROLE_FAILURE = 1, SENT_AT_ONCE = 3000, FILL_LIMIT = 20000, TOO_LARGE = 4 << 20 };
 
-/* One end of each side, and how many bytes or messages are on their way. */
+/* One end of each side, and how many bytes or messages are in flight. */
 struct sides {
     struct end sending;
     struct end receiving;
@@ -66,8 +66,8 @@ static void set_nonblocking(const struct end *end)
     fcntl(end->descriptor, F_SETFL, fcntl(end->descriptor, F_GETFL) | O_NONBLOCK);
 }
 
-/* One send by the call with this number: the simple ones, then sendmmsg, then sendfile. Returns
- * the bytes or messages sent, or a negative errno. */
+/* One send by the call with this number: the simple calls, then sendmmsg, then sendfile. Returns the bytes or
+ * messages sent, or a negative errno. */
 static ssize_t send_by(struct sides *sides, struct end *end, unsigned call, size_t size)
 {
     const size_t sizes[] = {size, size, size};
@@ -111,8 +111,8 @@ static void receive_nothing(struct sides *sides)
             truth_fail("a receive from an empty socket did not fail");
 }
 
-/* Sends by every call until it fails. What waits in the sender may move on in the meantime, so
- * that another call succeeds after one has failed. */
+/* Sends by every call until it fails. Data queued at the sender may move on in the meantime, so that another call
+ * succeeds after one has failed. */
 static void fill(struct sides *sides)
 {
     set_nonblocking(&sides->sending);
@@ -141,7 +141,7 @@ static void drain(struct sides *sides)
     }
 }
 
-/* The partner closes and leaves what was sent unread. */
+/* The partner closes and leaves the sent data unread. */
 static void lose_partner(struct sides *sides)
 {
     unsigned failures = 0;
@@ -153,8 +153,8 @@ static void lose_partner(struct sides *sides)
         failures += send_by(sides, &sides->sending, call, 100) < 0;
     if (failures == 0)
         truth_fail("sends to a closed partner succeeded");
-    /* Datagram sockets do not tell that the partner is gone: there, nothing comes. On others 0
-     * bytes are the end of file. */
+    /* A datagram socket does not report that the partner is gone: it receives nothing. On others 0 bytes are the end
+     * of file. */
     sides->sending.messages_left = 0;
     set_nonblocking(&sides->sending);
     for (unsigned call = 0; call <= RECEIVE_CALL_COUNT; call++)
@@ -162,7 +162,7 @@ static void lose_partner(struct sides *sides)
     end_close(&sides->sending);
 }
 
-/* Sockets that were never connected; then a datagram to nobody. */
+/* Sockets that were never connected; then a datagram to an address without a socket. */
 static void have_no_partner(struct sides *sides, struct scene *scene, enum transport transport)
 {
     struct end alone = end_of(scene, transport, socket_new(transport));
@@ -184,8 +184,8 @@ static void have_no_partner(struct sides *sides, struct scene *scene, enum trans
     end_close(&alone);
 }
 
-/* Every second call on a socket whose partner is gone tells so; the others succeed. (recvmmsg looks
- * for such an error before it asks the socket, where no meter sees it.) */
+/* Every second call on a socket whose partner is gone reports it; the others succeed. (recvmmsg checks for such an
+ * error before it calls the socket, where no meter sees it.) */
 static void be_refused(struct sides *sides)
 {
     unsigned failures = 0;

@@ -9,7 +9,7 @@
  *          FAILED SEND 2
  *          TERMINATION 0
  *
- * The lines are explained in truth.c.
+ * truth.c explains the lines.
  */
 #include "truth.h"
 

@@ -23,15 +23,15 @@
 
 enum {
     BLOCK = 240,
-    FEED = 6000,   /* small enough to lie in a buffer until somebody reads it */
-    PORTION = 300, /* of the feed, for each who reads */
+    FEED = 6000,   /* small enough to stay in a buffer until it is read */
+    PORTION = 300, /* of the feed, for each reader */
     ROLE_ANCESTOR = 1,
     ROLE_PARTNER = 2,
     ROLE_LIVES = 10,
     SIGNAL_READY = 0,
 };
 
-/* Sends a few blocks: others may be sending on the same stream at the same time. */
+/* Sends a few blocks; other streams may send on the same byte stream at the same time. */
 static void send_blocks(struct end *end, struct random *random)
 {
     struct traffic traffic = {.largest = BLOCK, .whole_blocks = true, .files = true};
@@ -52,7 +52,7 @@ static void receive_portion(struct end *end, struct random *random)
                     (struct traffic){.largest = PORTION});
 }
 
-/* One stream's life: what the threads and children begin with. */
+/* The life of one stream: the argument of threads and children. */
 struct life {
     struct scene *scene;
     struct end end;
@@ -127,7 +127,7 @@ static void act_fork_twice(struct end *end, unsigned role)
     process_wait(child, 7 << 8);
 }
 
-/* A first thread that has ended stays as a zombie while others run. */
+/* Whether the first thread has ended; it stays a zombie while others run. */
 static bool leader_has_ended(void)
 {
     char text[512];
@@ -157,7 +157,7 @@ static void outlive_leader(void *argument)
 
 static void act_leader_ends(struct end *end, unsigned role)
 {
-    static struct life life; /* outlives the stack it is made on */
+    static struct life life; /* outlives the stack on which it is created */
     static struct thread thread;
     pid_t child = process_fork();
 
@@ -174,7 +174,7 @@ static void act_leader_ends(struct end *end, unsigned role)
 
 /* ---- exec ---- */
 
-/* What the new image has to know, as one argument. */
+/* What the new image needs to know, as one argument. */
 struct work {
     char text[64 + sizeof(journal.path)];
 };
@@ -211,7 +211,7 @@ static void image_arguments(char **arguments, const char *image, struct work *wo
     arguments[5] = NULL;
 }
 
-/* Sends before and after: the new image goes on with the stream's log and its offsets. */
+/* Sends before and after exec: the new image continues the stream's log and offsets. */
 static void act_fork_exec(struct end *end, unsigned role)
 {
     const char *image = own_image();
@@ -299,14 +299,14 @@ static void act_killed(struct end *end, unsigned role)
     process_wait(child, signal);
 }
 
-/* Waits until the child has stopped, and lets it go on. */
+/* Waits until the child has stopped, and continues it. */
 static void continue_stopped(pid_t child)
 {
     int status;
 
     if (waitpid(child, &status, WUNTRACED) != child || !WIFSTOPPED(status))
         truth_fail("the child that should stop did something else");
-    /* It reports its stop shortly before it leaves the CPU: let it really stop. */
+    /* The stop is reported shortly before the child leaves the CPU: wait until it has really stopped. */
     sleep_milliseconds(20);
     kill(child, SIGCONT);
 }
@@ -342,7 +342,7 @@ static void run_partner(struct scene *scene, struct end *end)
     traffic_receive_rest(end, &random, (struct traffic){.largest = 2000, .peek = true});
 }
 
-/* Connects to a new child that runs `run`: by a socket, or by a pipe that it reads. */
+/* Connects to a new child that runs `run`: by a socket, or by a pipe that the child reads. */
 static pid_t start_partner(struct scene *scene, enum transport transport,
                            void (*run)(struct scene *, struct end *), struct end *ret_end)
 {
@@ -398,7 +398,7 @@ static void run_stopped_receiver(struct scene *scene, struct end *end)
 {
     struct random random = scene_random(scene, ROLE_PARTNER);
 
-    /* This stream cannot see its stop: it is told by the plan that there is one. */
+    /* This stream cannot see its own stop; the plan says that there is one. */
     journal_print("STOPPROCESS\nSTARTPROCESS\n");
     scene_post(scene, SIGNAL_READY);
     if (end->object != OBJECT_SOCKET) {

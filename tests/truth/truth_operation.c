@@ -4,8 +4,8 @@
  *
  *      fill the buffer with the pattern -> time -> CALL -> time -> log, verify what was received
  *
- * Everything in this program that sends or receives on a socket goes through here, but for splice:
- * that, and what concerns pipes, is in truth_pipe_operation.c.
+ * Everything in this program that sends or receives on a socket goes through here, except splice: that, and everything
+ * on pipes, is in truth_pipe_operation.c.
  */
 #include "truth.h"
 
@@ -39,7 +39,7 @@ static void count_bytes(_Atomic uint64_t *counter, size_t bytes)
         truth_fail("more than %" PRIu64 " bytes: the plan is wrong", shared->byte_limit);
 }
 
-/* This stream's index among the writers of the scene; taken at its first send. */
+/* This stream's index among the writers of the scene; assigned at its first send. */
 static unsigned own_writer(struct scene *scene)
 {
     if (journal.writer < 0) {
@@ -84,7 +84,7 @@ unsigned buffer_cut(struct random *random, uint8_t *buffer, size_t size, struct 
 
 /* ---- sending ---- */
 
-/* What a number of an inode is of, as logs say it. */
+/* The prefix of an inode number in a log, by kind of object. */
 static const char *object_name(const struct end *end)
 {
     static const char *const names[] = {"", "pipe:", "fifo:"};
@@ -167,7 +167,7 @@ ssize_t operation_send(struct end *end, struct random *random, enum send_call ca
     return result >= 0 ? result : -error;
 }
 
-/* Fills the messages of one sendmmsg one behind the other. */
+/* Fills the messages of one sendmmsg in sequence. */
 static void fill_several(struct end *end, struct random *random, uint8_t *buffer,
                          const size_t *sizes, unsigned count, const struct address *to,
                          struct mmsghdr *messages, struct iovec *pieces)
@@ -191,9 +191,9 @@ ssize_t operation_send_several(struct end *end, struct random *random, const siz
                                unsigned count, int flags, const struct address *to,
                                size_t *ret_bytes)
 {
-    /* Calls one after the other have different arguments, as those of programs that go on where a
-     * call has stopped: of a call that repeats the arguments of one that sent its last message in
-     * part (which then ends without an error) no meter in the kernel can tell that it is another. */
+    /* Consecutive calls have different arguments, as in programs that continue where a call stopped. If a call
+     * repeats the arguments of one that sent its last message in part (which then ends without an error), no kernel
+     * meter can distinguish the two. */
     static _Thread_local unsigned turn;
     struct mmsghdr room[SEVERAL_LIMIT + 1];
     struct mmsghdr *messages = room + turn++ % 2;
@@ -259,7 +259,7 @@ ssize_t operation_send_file(struct end *end, size_t bytes, size_t requested)
 
 /* ---- receiving ---- */
 
-/* Whose bytes they are, where nobody has looked at them. */
+/* The source of bytes that were not inspected. */
 static void log_unseen(struct end *end, size_t bytes)
 {
     if (end->only_sender == 0)
@@ -353,7 +353,7 @@ ssize_t operation_receive(struct end *end, struct random *random, enum receive_c
     ssize_t result = call_receive(end->descriptor, random, call, buffer, size, flags, ret_from);
     int error = errno;
     span.after = cpu_time();
-    /* With MSG_TRUNC the call returns the message's own length. */
+    /* With MSG_TRUNC the call returns the message's full length. */
     if (result >= 0)
         log_receive(end, buffer, (size_t)result < size ? (size_t)result : size,
                     receive_call_names[call], flags, span);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth_pattern.c: what the bytes of messages say: who sent them, and which they are.
+ * truth_pattern.c: the contents of messages identify their sender and position.
  *
  * A writer's bytes are words of 8. The word at offset 8n of writer w:
  *
@@ -12,8 +12,8 @@
  *      7     | 0     | w        | bits 21-23    |     writers mixed byte by byte, can tell
  *            +-------+----------+--------------+
  *
- * Offsets count per writing stream and socket, modulo 2^27; on sockets that keep messages each
- * message begins at the next multiple of 8.
+ * Offsets count per writing stream and socket, modulo 2^27; on sockets with message boundaries each message begins at
+ * the next multiple of 8.
  */
 #include "truth.h"
 
@@ -25,7 +25,7 @@
 #define OFFSET_LIMIT     ((uint64_t)1 << 27)
 #define OFFSET_NOT_KNOWN UINT64_MAX
 
-/* The piece of a log line that is being made: bytes in a row from one writer. */
+/* The part of a log line that is being built: consecutive bytes of one writer. */
 struct part {
     uint32_t writer; /* thread id */
     uint64_t offset;
@@ -104,7 +104,7 @@ static uint32_t writer_tid(const struct end *end, unsigned writer)
     return atomic_load(&end->scene->writers[writer]);
 }
 
-/* The only reader of a byte stream knows what every writer's next byte must be. */
+/* The only reader of a byte stream knows what the next byte of every writer must be. */
 static void check_alone(struct end *end, const uint8_t *bytes, size_t length, struct part *part)
 {
     for (size_t i = 0; i < length; i++) {
@@ -130,7 +130,7 @@ void pattern_check_passed_on(struct end *end, const uint8_t *bytes, size_t lengt
     end->taken += length;
 }
 
-/* The places in `bytes` where one writer's bytes are. */
+/* The indexes in `bytes` of one writer's bytes. */
 struct places {
     const uint8_t *bytes;
     uint32_t *place;
@@ -165,9 +165,9 @@ static uint64_t read_word(const struct places *places, size_t i)
     return word * WORD_SIZE;
 }
 
-/* Finds out the offsets of one writer's bytes from the first whole word among them. With jumps,
- * the bytes before and after a jump are read as if they stood alone; of the last word before a jump in the
- * middle of one, some bytes may be another word's. */
+/* Finds the offsets of one writer's bytes, starting from the first whole word among them. With jumps, the bytes
+ * before and after a jump are read separately; if a jump is in the middle of a word, some bytes of the last word
+ * before it may belong to another word. */
 static void find_offsets(const struct end *end, unsigned writer, const struct places *places,
                          bool may_jump, uint64_t *offsets)
 {
@@ -181,7 +181,7 @@ static void find_offsets(const struct end *end, unsigned writer, const struct pl
         if (start == OFFSET_NOT_KNOWN) {
             if (mark + WORD_SIZE <= places->count && !may_jump)
                 fail_at(end, "a word that is broken", places->place[mark]);
-            i = mark + 1; /* too few bytes to tell */
+            i = mark + 1; /* too few bytes */
             continue;
         }
         size_t head = may_jump ? 0 : mark - i;
@@ -191,7 +191,7 @@ static void find_offsets(const struct end *end, unsigned writer, const struct pl
         for (i = mark - head; i < places->count; i++, offset++) {
             if (place_byte(places, i) != pattern_byte(writer, offset))
                 break;
-            /* the first byte of a word is that of many others */
+            /* the first byte of a word is the same in many others */
             if (may_jump && offset % WORD_SIZE == 0 && read_word(places, i) != offset)
                 break;
             offsets[places->place[i]] = offset;
@@ -201,7 +201,7 @@ static void find_offsets(const struct end *end, unsigned writer, const struct pl
     }
 }
 
-/* One of several readers: each writer's bytes are in a row, but may begin anywhere. */
+/* One of several readers: each writer's bytes are consecutive, but may begin anywhere. */
 static void check_joined(struct end *end, const uint8_t *bytes, size_t length, bool may_jump,
                          struct part *part)
 {
@@ -227,7 +227,7 @@ static void check_joined(struct end *end, const uint8_t *bytes, size_t length, b
     free(place);
 }
 
-/* A message is one writer's and begins with a whole word, unless it is shorter than one. */
+/* A message comes from one writer and begins with a whole word, unless it is shorter than one. */
 static void check_message(struct end *end, const uint8_t *bytes, size_t length, struct part *part)
 {
     uint64_t offset = OFFSET_NOT_KNOWN;
@@ -246,7 +246,7 @@ static void check_message(struct end *end, const uint8_t *bytes, size_t length, 
         for (size_t i = 0; i < length; i++)
             if (bytes[i] != pattern_byte(writer, offset + i))
                 fail_at(end, "not the writer's next byte", i);
-        /* One writer's messages arrive in order; it may have written to others in between. */
+        /* One writer's messages arrive in order; it may have sent to others in between. */
         if (!end->several_readers && offset < end->expected[writer])
             fail_at(end, "an older message after a newer one", 0);
         end->expected[writer] = offset + length;

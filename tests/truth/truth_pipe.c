@@ -6,7 +6,7 @@
  *        a pipe is inherited by fork, a FIFO is opened by both by its name
  *        in the middle of it a child of either goes on, then the parent again
  *
- * Packets: each write is kept apart, and a read that is too small for one loses its rest.
+ * Packets: each write is separate, and a read that is too small for one loses the rest of it.
  */
 #include "truth.h"
 
@@ -30,7 +30,7 @@ enum phase_kind {
     PHASE_LARGE,
     PHASE_FILES,
     PHASE_NONBLOCKING,
-    PHASE_LATE_READER, /* the writer blocks in a full pipe */
+    PHASE_LATE_READER, /* the writer blocks on a full pipe */
     PHASE_WHOLE,       /* one write and one read for each block */
     PHASE_CHILDREN,    /* a child of each goes on for a while */
     PHASE_COUNT,
@@ -43,7 +43,7 @@ struct phase {
 
 struct plan {
     struct phase phases[2 * PHASE_COUNT];
-    int capacity; /* of the pipe, 0: as it is */
+    int capacity; /* of the pipe; 0: the default */
 };
 
 static struct plan plan_new(const struct scene *scene)
@@ -101,8 +101,8 @@ static void write_phase(struct end *end, struct random *random, const struct pha
     traffic_pipe_send(end, random, phase->total, traffic);
 }
 
-/* The child has found out what comes next from every writer; so has this process, by the plan: what
- * the child reads is all of one writer it has not heard of. */
+/* After the child, this process still knows the next position of every writer it reads from: all that the child reads
+ * comes from a child of the writer, which is a new writer. */
 static void read_phase(struct end *end, struct random *random, const struct phase *phase)
 {
     struct traffic traffic = phase_traffic(phase->kind);
@@ -145,7 +145,7 @@ static void read_all(struct scene *scene, struct end *end)
     end_close(end);
 }
 
-/* The parent may be either. */
+/* The parent may be the writer or the reader. */
 static void run_by_pipe(struct scene *scene, bool parent_writes)
 {
     struct end reading;
@@ -198,7 +198,7 @@ void pipe_run(struct scene *scene, enum transport transport)
 static void write_packets(struct end *end, struct random *random)
 {
     for (unsigned i = 0; i < PACKETS; i++) {
-        /* what is larger than a page is several packets */
+        /* more than a page becomes several packets */
         size_t size = random_between(random, 1, random_chance(random, 10) ? 20000 : LARGEST_PACKET);
         enum pipe_send_call call = (enum pipe_send_call)random_between(random, 0, PIPE_PWRITEV2);
         if (operation_pipe_send(end, random, call, size, false) != (ssize_t)size)
@@ -221,7 +221,7 @@ void pipe_packet_run(struct scene *scene, enum transport transport)
         process_end(0);
     }
     end_close(&writing);
-    reading.several_readers = true; /* what comes may begin anywhere */
+    reading.several_readers = true; /* the bytes may begin anywhere */
     while (!reading.ended) {
         enum pipe_receive_call call =
             (enum pipe_receive_call)random_between(&random, 0, PIPE_PREADV2);
@@ -255,14 +255,14 @@ static void write_again(struct scene *scene, const char *path)
     }
 }
 
-/* A FIFO opened for both by one process, which says something to itself. */
+/* One process opens a FIFO for reading and writing, and sends itself messages. */
 static void talk_to_itself(struct scene *scene, const char *path)
 {
     struct random random = scene_random(scene, ROLE_WRITER + 10);
     struct end end = end_of(scene, TRANSPORT_FIFO, fifo_open(path, O_RDWR));
 
     end.both_ways = true;
-    fcntl(end.descriptor, F_SETPIPE_SZ, 1 << 20); /* nobody else would make room */
+    fcntl(end.descriptor, F_SETPIPE_SZ, 1 << 20); /* no other process would make buffer space */
     for (unsigned i = 0; i < 20; i++) {
         size_t size = random_between(&random, 1, 20000);
         traffic_pipe_send(&end, &random, size, (struct traffic){.largest = 9000, .files = true});

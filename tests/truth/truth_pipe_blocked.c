@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth_pipe_blocked.c: writes that wait long, and calls on pipes that fail.
+ * truth_pipe_blocked.c: writes that block for long, and calls on pipes that fail.
  *
  *      blocked     one write of some MB, read in small pieces with pauses
  *      EAGAIN      read from an empty pipe, write into a full one
@@ -37,7 +37,7 @@ static void read_slowly(struct scene *scene, struct end *end)
     }
 }
 
-/* One call of each way; those that do not wait for room for the rest send what fits. */
+/* One call of each kind; calls that do not wait for buffer space send what fits. */
 static void write_blocked(struct scene *scene, enum transport transport, struct random *random)
 {
     struct end reading;
@@ -107,7 +107,7 @@ static void write_to_nobody(struct end *writing, struct random *random)
             truth_fail("a write to a pipe without readers did not fail");
 }
 
-/* Reads some, and leaves while the writer waits in the middle of its write. */
+/* Reads some bytes, and exits while the writer blocks in the middle of its write. */
 static void leave(struct scene *scene, struct end *reading, bool be_killed)
 {
     struct random random =
@@ -124,7 +124,7 @@ static void leave(struct scene *scene, struct end *reading, bool be_killed)
         pause();
 }
 
-/* Kills the reader when it has read; the writer cannot, it waits in its write. */
+/* Kills the reader after it has read; the writer cannot do it, since it blocks in its write. */
 static pid_t start_killer(struct scene *scene, pid_t reader)
 {
     pid_t killer = process_fork();

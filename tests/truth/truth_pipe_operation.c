@@ -7,8 +7,8 @@
  *      splice from a pipe or socket  ---> |======| --> splice into a pipe or socket
  *      tee from a pipe, which keeps it -> |======|
  *
- * Everything in this program that writes to a pipe or reads from one goes through here, and every
- * splice. Calls of 0 bytes are not made: of a pipe they ask for nothing.
+ * Everything in this program that writes to a pipe or reads from one goes through here, and so does every splice. There
+ * are no calls of 0 bytes: on a pipe they do nothing.
  */
 #include "truth.h"
 
@@ -24,7 +24,7 @@
 
 /* ---- one direction, this program's own bytes ---- */
 
-/* The kernel sends these pages themselves: nobody may change them while they wait in the pipe. */
+/* The kernel sends these pages themselves: they must not change while they are in the pipe. */
 static uint8_t *pages_new(size_t size)
 {
     uint8_t *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -151,7 +151,7 @@ static ssize_t receive_memory(struct end *end, struct random *random, enum pipe_
     return result >= 0 ? result : -error;
 }
 
-/* Splices to the file's end; what came is looked at there. */
+/* Splices to the end of the file; the bytes are verified there. */
 static ssize_t splice_to(struct end *end, int file, size_t size, unsigned flags)
 {
     off_t position = lseek(file, 0, SEEK_END);
@@ -198,7 +198,7 @@ ssize_t operation_pipe_receive(struct end *end, struct random *random, enum pipe
     return result;
 }
 
-/* ---- passing on what others have sent ---- */
+/* ---- passing on bytes of others ---- */
 
 ssize_t operation_splice(struct end *from, struct end *to, size_t size)
 {
@@ -216,7 +216,7 @@ ssize_t operation_splice(struct end *from, struct end *to, size_t size)
     return result;
 }
 
-/* At the end of file it finds nothing, which is no operation: it takes nothing either. */
+/* At the end of file tee finds nothing, which is not an operation: it takes nothing either. */
 ssize_t operation_tee(const struct end *from, struct end *to, size_t size)
 {
     struct span span;

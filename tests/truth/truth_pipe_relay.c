@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth_pipe_relay.c: bytes that a relay passes on without looking at them: splice between two pipes, from
- * a pipe to a socket and back, by way of a file, and tee.
+ * truth_pipe_relay.c: bytes that a relay passes on without inspecting them: splice between two pipes, from a pipe to a
+ * socket and back, by way of a file, and tee.
  *
  *      writer --->|pipe A|---> relay --splice--->|pipe B|---> reader
  *                                  \---tee------>|pipe C|---> reader
  *
  *      writer --->|pipe A|---> relay --splice---> socket ---> relay --splice--->|pipe B|---> reader
  *
- * A receive's line names who sent the bytes through this very pipe or socket: the relay. One stream
- * writes to each, and one reads, so the position says which of its bytes they are.
+ * The log line of a receive names the stream that sent the bytes through this very pipe or socket: the relay. Each has
+ * one writer and one reader, so the position identifies the bytes.
  */
 #include "truth.h"
 
@@ -65,7 +65,7 @@ static size_t pass_by_file(struct end *from, struct end *to, struct random *rand
     return passed;
 }
 
-/* Exactly so much, unless the end of file comes. */
+/* Exactly this many bytes, unless the end of file comes first. */
 static void pass(struct end *from, struct end *to, struct random *random, size_t size)
 {
     while (size > 0 && !from->ended) {
@@ -76,7 +76,7 @@ static void pass(struct end *from, struct end *to, struct random *random, size_t
     }
 }
 
-/* Passes everything on; what is in `copy`, if there is one, is the same. */
+/* Passes everything on; `copy`, if there is one, gets the same bytes. */
 static void relay(struct scene *scene, struct end *from, struct end *to, struct end *copy,
                   unsigned role)
 {
@@ -123,7 +123,7 @@ static void relay_pipes(struct scene *scene, enum transport transport)
 
 /* ---- over a socket ---- */
 
-static struct end pipe_to_socket; /* what the child that is connected relays from */
+static struct end pipe_to_socket; /* where the connected child relays from */
 
 static void run_relay_to_socket(struct scene *scene, struct end *end)
 {
@@ -131,7 +131,7 @@ static void run_relay_to_socket(struct scene *scene, struct end *end)
     end_close(end);
 }
 
-/* Out of a TCP socket by splice, which is looked at in another process. */
+/* Out of a TCP socket by splice; another process verifies the bytes. */
 static void relay_from_socket(struct scene *scene, struct end *socket)
 {
     struct end reading;
@@ -152,7 +152,7 @@ static void relay_from_socket(struct scene *scene, struct end *socket)
     process_wait(reader, 0);
 }
 
-/* What splice takes out of a UNIX socket no meter can tell of: there the socket is read. */
+/* No meter sees what splice takes out of a UNIX socket: here the socket is read. */
 static void relay_by_socket(struct scene *scene, enum transport transport)
 {
     struct random random = scene_random(scene, ROLE_READER);

@@ -4,7 +4,7 @@
  *
  *      several writers:  process, thread, ... --->|pipe|---> reader
  *      several readers:  writer, or several   --->|pipe|---> process, thread, ...
- *      turns:            a writer writes when the token comes, and hands it on over another pipe:
+ *     turns:            a writer writes when it has the token, and passes it on over another pipe:
  *
  *          writer 0 ---token--> writer 1 ---token--> writer 2 ---token--> writer 0 ...
  *              \__________________ | ____________________/
@@ -40,7 +40,7 @@ static void read_duty(void *argument)
     traffic_pipe_receive_rest(&duty->end, &random, duty->traffic);
 }
 
-/* What is at most PIPE_BUF is written whole, the rest of larger ones gets in between others. */
+/* Writes of at most PIPE_BUF are atomic; larger ones interleave with others. */
 static struct duty writing_duty(struct scene *scene, struct random *plan, const struct end *end)
 {
     static const size_t block_sizes[] = {64, 512, 4096, 10000, 100000};
@@ -108,7 +108,7 @@ void pipe_readers_run(struct scene *scene, enum transport transport)
 
 struct ring {
     struct end reading[TURN_TAKERS]; /* writer i waits here for the token */
-    struct end writing[TURN_TAKERS]; /* ... which comes from here */
+    struct end writing[TURN_TAKERS]; /* ... which comes from this writer */
     struct end shared;
 };
 

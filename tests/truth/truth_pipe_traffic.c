@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth_pipe_traffic.c: pipes and FIFOs, and many operations on one end of them, each call and its size
- * chosen at random.
+ * truth_pipe_traffic.c: pipes and FIFOs, and many operations on one end of them, each call and its size chosen at
+ * random.
  *
  *      send:     write writev pwritev2 vmsplice splice sendfile
  *      receive:  read readv preadv2 vmsplice splice
  *
- * The calls that wait tell at the end of a call what they have done, often less than asked for.
+ * A call that blocks reports at its end how much it did, often less than requested.
  */
 #include "truth.h"
 
@@ -46,7 +46,7 @@ void end_set_nonblocking(const struct end *end, bool on)
     fcntl(end->descriptor, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
 }
 
-/* Its name stays until the program ends: what one process says of an inode is to be of one FIFO. */
+/* Its name remains until the program ends: in the logs of one process, an inode must stand for one FIFO only. */
 static void fifo_open_both(int descriptors[2])
 {
     char path[256];
@@ -79,7 +79,7 @@ static void wait_ready(const struct end *end, struct random *random, ssize_t res
 
     if (result != -EAGAIN)
         truth_fail("a call on a pipe failed: %s", strerror((int)-result));
-    /* there is room for less than PIPE_BUF, which poll does not call room */
+    /* there is less buffer space than PIPE_BUF, and poll does not report it */
     if (random_chance(random, 20))
         return;
     if (poll(&poll_entry, 1, 1000) < 0)
@@ -93,7 +93,7 @@ static size_t piece_size(struct random *random, size_t limit, const struct traff
     return traffic->whole_blocks ? largest : random_between(random, 1, largest);
 }
 
-/* Without files the calls are those that have sent everything when they return. */
+/* Without files, only calls that have sent everything when they return. */
 static enum pipe_send_call choose_send(struct random *random, const struct traffic *traffic)
 {
     unsigned last = traffic->files ? PIPE_SEND_CALL_COUNT - 1 : PIPE_PWRITEV2;
@@ -121,7 +121,7 @@ void traffic_pipe_send(struct end *end, struct random *random, size_t total, str
 static ssize_t receive_piece(struct end *end, struct random *random, size_t limit,
                              const struct traffic *traffic)
 {
-    /* what vmsplice and splice find in a pipe of packets is not kept apart */
+    /* vmsplice and splice do not keep the packets of a pipe apart */
     unsigned last = end->packets ? PIPE_PREADV2 : PIPE_RECEIVE_CALL_COUNT - 1;
     enum pipe_receive_call call = (enum pipe_receive_call)random_between(random, 0, last);
 

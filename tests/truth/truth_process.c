@@ -72,7 +72,7 @@ void process_begin(void)
 void process_limit(void)
 {
     alarm(shared->seconds);
-    /* A closed partner is to be an error of the call, not a signal. */
+    /* A closed partner must be an error of the call, not a signal. */
     signal(SIGPIPE, SIG_IGN);
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * truth_shared.c: one socket used by several processes and several threads at the same time, on
- * both sides.
+ * truth_shared.c: one socket used by several processes and several threads at the same time, on both sides.
  *
  *      writers: process --- thread            readers: process --- thread
  *                  |   \--- thread                        |   \--- thread
  *                  +-- process --- thread ---(one path)---+-- process --- thread
  *
- * On byte streams every call sends one block of a fixed size. Small buffers make calls wait in the
- * middle of a block, where another writer's block, or part of it, gets in.
+ * On byte streams every call sends one block of a fixed size. With small buffers, calls wait in the middle of a block,
+ * and another writer's block, or part of it, comes in between.
  */
 #include "truth.h"
 
@@ -18,7 +17,7 @@
 
 enum { ROLE_CREW = 100, ROLE_READERS = 200, THREADS = 2, WRITERS = CREW_STREAMS };
 
-/* A process and its threads do the same duty, each as a stream of its own. */
+/* A process and its threads do the same task, each as a separate stream. */
 static void run_crew(const struct duty *duty, unsigned threads, unsigned role, void (*run)(void *))
 {
     struct thread handles[THREADS];
@@ -71,7 +70,7 @@ static void run_readers(struct scene *scene, struct end *end)
     struct duty duty = {.scene = scene, .end = *end, .traffic = {.largest = 60000}};
 
     if (random_chance(&plan, 30)) {
-        read_blocks(&duty); /* one reader, which then can verify every byte's place */
+        read_blocks(&duty); /* one reader, which can verify the position of every byte */
         return;
     }
     duty.end.several_readers = true;
@@ -122,7 +121,7 @@ static void read_messages(void *argument)
     traffic_receive_claimed(&duty->end, &random, duty->traffic);
 }
 
-/* The sockets of both sides: a pair, or a bound one and one that is connected to it. */
+/* The sockets of both sides: a pair, or a bound socket and one connected to it. */
 static void open_sides(struct scene *scene, enum transport transport, struct end *ret_reading,
                        struct end *ret_writing)
 {

@@ -5,7 +5,7 @@
  *      send:     send sendto sendmsg write writev sendmmsg sendfile
  *      receive:  recv recvfrom recvmsg read readv recvmmsg      (+ MSG_PEEK, not logged)
  *
- * A call that finds the buffer full or empty is tried again at once, or after poll().
+ * A call that finds the buffer full or empty is retried at once, or after poll().
  */
 #include "truth.h"
 
@@ -14,11 +14,11 @@
 #include <poll.h>
 #include <string.h>
 
-/* How calls on this end wait: in the call, or not because of the descriptor or of their flags. */
+/* How calls on this end wait: in the call, or not at all because of the descriptor's or the call's flags. */
 enum waiting {
     WAITING_BLOCKS,
     WAITING_NOT_BY_DESCRIPTOR,
-    WAITING_NOT_BY_FLAGS, /* only calls that have flags can be used */
+    WAITING_NOT_BY_FLAGS, /* only calls with flags can be used */
 };
 
 static void set_nonblocking(const struct end *end, bool on)
@@ -33,7 +33,7 @@ static enum waiting waiting_begin(const struct end *end, struct random *random,
 {
     if (!traffic->nonblocking)
         return WAITING_BLOCKS;
-    /* The descriptor's flag would hold for everybody who shares the socket. */
+    /* The descriptor's flag would affect every stream that shares the socket. */
     if (end->several_readers || random_chance(random, 50))
         return WAITING_NOT_BY_FLAGS;
     set_nonblocking(end, true);
@@ -51,7 +51,7 @@ static int waiting_flags(enum waiting waiting)
     return waiting == WAITING_NOT_BY_FLAGS ? MSG_DONTWAIT : 0;
 }
 
-/* After a failed call: nothing but a full or an empty buffer is expected. */
+/* After a failed call: only a full or an empty buffer is expected. */
 static void wait_ready(const struct end *end, struct random *random, ssize_t result, short events,
                        const struct traffic *traffic)
 {
@@ -63,7 +63,7 @@ static void wait_ready(const struct end *end, struct random *random, ssize_t res
     if (random_chance(random, 20))
         return;
     if (traffic->to != NULL)
-        sleep_milliseconds(1); /* poll cannot tell whether somebody else's queue is full */
+        sleep_milliseconds(1); /* poll does not report whether a peer's queue is full */
     else if (poll(&poll_entry, 1, -1) < 0)
         truth_fail("poll: %s", strerror(errno));
 }
@@ -77,7 +77,7 @@ static size_t smaller(size_t a, size_t b)
 
 static size_t block_size(struct random *random, size_t limit, const struct traffic *traffic)
 {
-    /* Where a signal interrupts a blocking call (a tracer does it), part of a block is left. */
+    /* If a signal interrupts a blocking call (a tracer causes this), part of a block is left. */
     if (traffic->whole_blocks)
         return smaller(limit, traffic->largest);
     return random_between(random, 1, smaller(limit, traffic->largest));
@@ -286,7 +286,7 @@ void traffic_receive_messages(struct end *end, struct random *random, size_t cou
     waiting_end(end, waiting);
 }
 
-/* Takes up to `wanted` of the messages that nobody has asked for yet. */
+/* Takes up to `wanted` of the messages that no receiver has claimed yet. */
 static size_t claim(struct scene *scene, size_t wanted)
 {
     int64_t left = atomic_load(&scene->unclaimed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analyses_test.c: analyses that share one reading of a history do not disturb each other.
+ * analyses_test.c: analyses that share one reading of a history do not affect each other.
  *
  *      a random computation --+--> history --> an analysis --------------> its JSON --+
  *                             |                                                       compared
@@ -16,10 +16,10 @@
 
 /* ---- what is kept with events ---- */
 
-/* Keeps the number of each event with it, and looks for it at the other end of edges. */
+/* Keeps each event's number as its value, and checks it at the other end of edges. */
 struct watch {
     size_t value;
-    uint32_t flags; /* it asks for these types */
+    uint32_t flags; /* of the types it asks for */
     uint64_t events, edges, disturbed;
 };
 
@@ -60,7 +60,7 @@ struct reading {
     struct critical_path_reading *path;
     struct causality_analysis *requests;
     struct watch watch;
-    char *results[PART_COUNT]; /* JSON; NULL: it was not asked */
+    char *results[PART_COUNT]; /* JSON; NULL: not requested */
 };
 
 static const struct assignment assignments[] = {
@@ -204,7 +204,7 @@ static void finish_part(struct reading *reading, enum part part)
 
 /* ---- readings ---- */
 
-/* The path is read again, side by side with whatever keeps values. */
+/* Reads the path again, interleaved with an analysis that keeps values. */
 static void read_path_again(struct reading *reading, unsigned parts)
 {
     open_history(reading);
@@ -219,7 +219,7 @@ static void read_path_again(struct reading *reading, unsigned parts)
     finish_part(reading, PATH);
 }
 
-/* Feeds these analyses (a set of bits), beginning with part `first`. */
+/* Feeds these analyses (a bit set), beginning with part `first`. */
 static void feed(struct reading *reading, struct computation *computation, unsigned parts,
                  unsigned first)
 {
@@ -258,7 +258,7 @@ static void compare(const struct reading *alone, const struct reading *together,
 }
 
 #define COMPUTATIONS 150
-#define SETS         4 /* of analyses, of each computation */
+#define SETS         4 /* sets of analyses, for each computation */
 
 static void check(uint64_t seed)
 {
@@ -311,7 +311,7 @@ static int count_event(void *self, const struct history_event *event, struct pro
     return 0;
 }
 
-/* The first analysis that fails ends the reading, and the error says which it was. */
+/* The first analysis that fails ends the reading, and the error names it. */
 static void errors_are_reported(void **state)
 {
     struct computation *computation = calloc(1, sizeof(*computation));

@@ -16,7 +16,7 @@
 
 /* ---- the interning table ---- */
 
-/* The model: the keys in order of arrival; -ENOENT if it is not there. */
+/* The model: the keys in order of arrival; -ENOENT for an unknown key. */
 static int64_t naive_find(const uint64_t *keys, size_t count, uint64_t key)
 {
     for (size_t index = 0; index < count; index++)
@@ -25,8 +25,8 @@ static int64_t naive_find(const uint64_t *keys, size_t count, uint64_t key)
     return -ENOENT;
 }
 
-/* Keys as they occur: small numbers, numbers above a trace's, multiples that would all fall into
- * one slot of a poor table, anything. */
+/* Keys as they occur: small numbers, numbers beyond those of a trace, multiples that all fall into one slot of a
+ * poor table, arbitrary numbers. */
 static uint64_t random_key(uint64_t *state)
 {
     switch (random_below(state, 4)) {
@@ -85,7 +85,7 @@ static void test_intern_is_fast_for_many_keys(void **unused)
     struct intern table = {0};
 
     (void)unused;
-    /* Quadratic behaviour on consecutive numbers would not end within the test's time. */
+    /* Quadratic behaviour on consecutive numbers would exceed the test's time limit. */
     for (uint64_t key = 0; key < 2000000; key++)
         assert_int_equal(intern_add(&table, 7ULL << 56 | key), key);
     for (uint64_t key = 0; key < 2000000; key += 1009)
@@ -139,7 +139,7 @@ static void check_new(struct intern *seen, uint64_t hash)
     assert_int_equal(intern_add(seen, hash), count);
 }
 
-/* Whatever differs, the bytes, how many there are or what came before: the hash does, too. */
+/* The hash depends on the bytes, their number and the hash before them. */
 static void test_hash_tells_apart(void **unused)
 {
     uint8_t bytes[200] = {0};
@@ -185,7 +185,7 @@ static void test_arena_gives_memory_of_its_own_to_each(void **unused)
 
 /* ---- problems ---- */
 
-/* Bytes of memory that the process has. */
+/* Resident memory of the process, in bytes. */
 static size_t resident(void)
 {
     unsigned long pages = 0;

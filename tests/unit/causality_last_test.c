@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_last_test.c: the rule of what was received last: random senders and receivers against a
- * naive algorithm that keeps every interval, and what the rule means.
+ * causality_last_test.c: the thesis' rule (--last), by which a send belongs to what was received last: random senders
+ * and receivers against a naive algorithm that keeps every interval, and examples of the rule.
  *
- *      servers that send to whomever they like --records--> history --> causality analysis --+
- *            |                                                                      compared
- *            '--each interval, and the one that its message was sent in --> naive ---+
+ *      servers that send to random others --records--> history --> causality analysis --+
+ *            |                                                                 compared
+ *            '--each interval, and the one its message was sent in --> naive ---+
  */
 #include "causality_lines.h"
 
@@ -17,34 +17,34 @@
 #define PATHS     64
 #define NONE      UINT32_MAX
 
-/* From a receive to the next. */
+/* The time from one receive to the next. */
 struct interval {
-    uint32_t parent; /* that of who sent; or NONE: it begins here */
+    uint32_t parent; /* the sender's interval; NONE: a chain begins here */
     uint32_t process;
-    bool by_itself; /* nothing was received */
+    bool by_itself; /* nothing was received before */
 };
 
 struct message {
-    uint32_t interval; /* it was sent in */
-    uint32_t bytes;    /* to be received */
-    uint32_t begun;    /* interval that the receive of its first part began, or NONE */
+    uint32_t interval; /* the interval it was sent in */
+    uint32_t bytes;    /* bytes still to be received */
+    uint32_t begun;    /* interval that began with the receive of its first part, or NONE */
 };
 
 enum done { DONE_NOTHING, DONE_SEND, DONE_RECEIVE };
 
-/* An end of a connection: what was sent there is received at its partner. */
+/* An end of a connection: its partner receives what is sent here. */
 struct end {
     uint32_t process;
     uint32_t queue[MESSAGES];
     uint32_t head, count;
-    enum done done;    /* last */
-    uint32_t interval; /* of what was done last */
+    enum done done;    /* the last action */
+    uint32_t interval; /* interval of the last action */
 };
 
 struct outside {
     uint32_t path;
     uint32_t process;
-    bool calls; /* it is a requestor, else a system process */
+    bool calls; /* a requestor; otherwise a system process */
     bool asked;
     enum done done;
     uint32_t interval;
@@ -58,10 +58,10 @@ struct senders {
     uint32_t interval_count;
     struct message messages[MESSAGES];
     uint32_t message_count;
-    struct end ends[PATHS]; /* by number of the path */
+    struct end ends[PATHS]; /* by path number */
     uint32_t path_count;
     struct outside outside[3 * SERVERS];
-    uint32_t current[SERVERS + 1]; /* interval of each process */
+    uint32_t current[SERVERS + 1]; /* current interval of each process */
     uint32_t replies[INTERVALS];
 };
 
@@ -102,7 +102,7 @@ static void send_one(struct senders *senders, uint32_t path)
     end->interval = interval;
 }
 
-/* A part of a message, or all of it. */
+/* Receives a part of a message, or all of it. */
 static void receive_one(struct senders *senders, uint32_t path)
 {
     struct end *own = &senders->ends[path];
@@ -124,7 +124,7 @@ static void receive_one(struct senders *senders, uint32_t path)
     own->done = DONE_RECEIVE;
 }
 
-/* A requestor asks, gets something, or goes away; a system process is asked or answers. */
+/* A requestor asks, receives, or disconnects; a system process is asked or answers. */
 static void deal_outside(struct senders *senders, struct outside *outside)
 {
     bool receives = pick(senders, 2) || (outside->calls && !outside->asked);
@@ -147,7 +147,7 @@ static void deal_outside(struct senders *senders, struct outside *outside)
     outside->interval = interval;
 }
 
-/* One that has never asked goes away: what follows is of nobody. */
+/* A requestor that never asked disconnects: what follows belongs to no request. */
 static void end_connection(struct senders *senders, uint32_t process)
 {
     struct world *world = &senders->world;
@@ -202,7 +202,7 @@ static void run(struct senders *senders, uint32_t count)
 
 /* ---- the naive algorithm ---- */
 
-/* The last letters to an interval, as many as the context can have; returns what was before them. */
+/* The last letters up to an interval, as many as the context can have; returns the letters before them. */
 static const char *string_of(const struct senders *senders, const char *letters, uint32_t interval,
                              char text[CAUSALITY_LENGTH_MOST + 1])
 {
@@ -282,10 +282,10 @@ static void random_senders(void **state)
     }
 }
 
-/* ---- what the rule means ---- */
+/* ---- examples of the rule ---- */
 
-/* An event loop asks B for two requestors, and sends their answers when both have come: by the
- * connections each answer is of its own request, by this rule both are of the last. */
+/* An event loop asks B for two requestors, and sends their answers when both have come. By connections, each answer
+ * belongs to its own request; by this rule both belong to the last one. */
 static void answers_kept_back(void **state)
 {
     for (int last = 0; last < 2; last++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_lines.h: what two algorithms have found, a line for each occurrence, to be compared.
+ * causality_lines.h: compares the results of two algorithms, with one line for each occurrence.
  *
  *      "transition AB>C"      after the letters AB next to C, once; as often as it has occurred
  */
@@ -22,7 +22,7 @@ static inline void add_line(struct lines *lines, const char *kind, const char *t
     assert_true(snprintf(lines->text[lines->count++], LINE_SIZE, "%s %s", kind, text) < LINE_SIZE);
 }
 
-/* The last `context` letters of a string, or all of them behind what was before. */
+/* The last `context` letters of a string, or all of them after those before. */
 static inline void add_transition(struct lines *lines, const char *before, const char *text,
                                   unsigned context, const char *next)
 {
@@ -54,7 +54,7 @@ static inline int compare_lines(const void *left, const void *right)
     return strcmp(left, right);
 }
 
-/* That both are the same; frees them. */
+/* Asserts that both are the same, and frees them. */
 static inline void assert_same_lines(struct lines *found, struct lines *naive)
 {
     qsort(naive->text, naive->count, LINE_SIZE, compare_lines);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_memory_test.c: paths of causality of twice as many messages take no more memory, whatever the
- * requests are, by either rule.
+ * causality_memory_test.c: request paths of twice as many messages take no more memory, for every kind of request and
+ * by either rule.
  *
  *      flood: | MACHINE STREAM ... PATH ... | round | round | round ... (made as they are asked for)
  */
@@ -14,11 +14,11 @@
 #define PROCESSES 12
 
 enum kind {
-    KIND_ENDLESS,    /* one request goes from process to process by chance, for ever */
-    KIND_CONNECTED,  /* each request comes by a connection of its own, which is closed */
+    KIND_ENDLESS,    /* one endless request goes from process to process at random */
+    KIND_CONNECTED,  /* each request has its own connection, which is closed afterwards */
     KIND_UNANSWERED, /* the same, without a reply */
-    KIND_PIPELINED,  /* one connection brings all of them, and none is answered */
-    KIND_BY_ITSELF,  /* nobody asks: a process sends, and its connection ends */
+    KIND_PIPELINED,  /* one connection carries all of them, and none is answered */
+    KIND_BY_ITSELF,  /* no request: a process sends, and its connection ends */
     KIND_COUNT,
 };
 
@@ -37,14 +37,14 @@ struct flood {
     struct source source;
     struct source_state state;
     enum kind kind;
-    uint64_t rounds, left; /* to be made */
+    uint64_t rounds, left; /* rounds in all, and still to be made */
     uint64_t seed, time;
     union any_record records[ROUND_MOST];
     size_t count, at;
     uint32_t sequences[PROCESSES + 1];
-    uint32_t sent[2 * PROCESSES * PROCESSES + 1]; /* bytes, by the path of the sender */
-    uint32_t asked;                               /* bytes, by the pipelined connection */
-    uint32_t process;                             /* that has the endless request */
+    uint32_t sent[2 * PROCESSES * PROCESSES + 1]; /* bytes, by path of the sender */
+    uint32_t asked;                               /* bytes sent on the pipelined connection */
+    uint32_t process;                             /* the process that has the endless request */
     uint32_t next_path;
 };
 
@@ -86,7 +86,7 @@ static void add_path(struct flood *flood, uint32_t number, uint64_t cookie, uint
     record->path.role = (uint8_t)role;
 }
 
-/* A requestor that is not metered. */
+/* Adds an unmonitored requestor. */
 static uint32_t add_client(struct flood *flood)
 {
     struct path_record *path = &add(flood, EVENT_PATH, 0)->path;
@@ -104,7 +104,7 @@ static uint32_t add_client(struct flood *flood)
     return flood->next_path++;
 }
 
-/* The end by which `from` calls `to`; the next is the other one's. */
+/* The end that `from` uses to call `to`; the next number is the other end. */
 static uint32_t path_between(uint32_t from, uint32_t to)
 {
     return 1 + 2 * ((from - 1) * PROCESSES + to - 1);
@@ -187,7 +187,7 @@ static int flood_next(struct source *source, struct event *ret_event, uint64_t *
     return SOURCE_RECORD;
 }
 
-/* Bytes of memory in use after so many rounds. */
+/* Bytes of memory in use after this many rounds. */
 static size_t memory_of(enum kind kind, bool last, uint64_t rounds)
 {
     struct flood *flood = calloc(1, sizeof(*flood));

@@ -4,7 +4,7 @@
  *
  *      servers that call each other --records--> history --> causality analysis --+
  *            |                                                                   compared
- *            '--every message, and that which caused it --> naive algorithm ------+
+ *            '--every message, and its cause -------------> naive algorithm ------+
  */
 #include "causality_lines.h"
 
@@ -16,33 +16,33 @@
 #define MOST_FLIGHT 256
 #define NO_TASK     UINT32_MAX
 
-/* A message, as the naive algorithm keeps it: who received it, and the one that caused it. */
+/* A message in the naive algorithm: its receiver, and the message that caused it. */
 struct node {
-    uint32_t parent; /* index, or itself: a request */
+    uint32_t parent; /* index; its own index: a request */
     uint32_t process;
     bool replied;
     bool has_children;
-    bool answers; /* what another one had asked */
+    bool answers; /* it answers another message */
 };
 
-/* What a process has to do for a request. */
+/* The work of a process for one request. */
 struct task {
     bool used;
     uint32_t process;
-    uint32_t path;    /* its end of the connection that the request came by */
-    uint32_t pending; /* answers */
-    unsigned rounds;  /* of calls */
+    uint32_t path;    /* its end of the connection that brought the request */
+    uint32_t pending; /* outstanding answers */
+    unsigned rounds;  /* rounds of calls to make */
     unsigned depth;
-    uint32_t caller; /* task, or NO_TASK: a requestor */
+    uint32_t caller; /* task; NO_TASK: a requestor */
 };
 
 struct flight {
-    uint32_t path; /* of who receives */
+    uint32_t path; /* the receiver's */
     uint32_t process;
     uint32_t bytes;
-    uint32_t parent; /* node */
-    uint32_t node;   /* when a part of it was received; or NO_TASK */
-    uint32_t task;   /* that it answers; or NO_TASK: it is a request ... */
+    uint32_t parent; /* its cause, a node */
+    uint32_t node;   /* set when a part was received; before that NO_TASK */
+    uint32_t task;   /* the task that it answers; NO_TASK: it is a request ... */
     uint32_t caller; /* ... of this task */
     unsigned depth;
 };
@@ -76,7 +76,7 @@ static void give_path(struct servers *servers, uint32_t from, uint32_t to, uint3
     servers->free_paths[from][to][servers->free_count[from][to]++] = path;
 }
 
-/* In one send or several; it is under way then. */
+/* Sends it in one send or several; it is then in flight. */
 static struct flight *send_message(struct servers *servers, uint32_t process, uint32_t path,
                                    uint32_t to)
 {
@@ -117,7 +117,7 @@ static uint32_t new_task(struct servers *servers)
     return NO_TASK;
 }
 
-/* A call to another process. */
+/* Calls another process. */
 static void call(struct servers *servers, uint32_t index, uint32_t node)
 {
     struct task *task = &servers->tasks[index];
@@ -147,7 +147,7 @@ static void answer(struct servers *servers, uint32_t index, uint32_t node)
     flight->task = task->caller;
 }
 
-/* What a process does as soon as it has received something for a task. */
+/* The action of a process that has received something for a task. */
 static void act(struct servers *servers, uint32_t index, uint32_t node)
 {
     struct task *task = &servers->tasks[index];
@@ -176,7 +176,7 @@ static void begin_task(struct servers *servers, uint32_t process, uint32_t path,
     act(servers, index, node);
 }
 
-/* The whole message, or a part, if others may come between. */
+/* Delivers the whole message, or a part if other messages may come in between. */
 static void deliver(struct servers *servers, uint32_t index)
 {
     struct flight flight = servers->flights[index];
@@ -212,7 +212,7 @@ static uint32_t open_tasks(const struct servers *servers)
     return count;
 }
 
-/* Requests of strangers, so many at the same time at most. */
+/* Requests from unmonitored requestors, with a limit on how many are open at the same time. */
 static void run(struct servers *servers, uint32_t requests, uint32_t most)
 {
     uint32_t clients[SERVERS * 8], process;
@@ -256,7 +256,7 @@ static void string_of(const struct servers *servers, const char *letters, uint32
     text[length + 1] = '\0';
 }
 
-/* A line for each occurrence of everything. */
+/* A line for each occurrence in the naive result. */
 static void tell_naively(const struct servers *servers, const char *letters, unsigned length,
                          unsigned context, struct lines *lines)
 {
@@ -280,7 +280,7 @@ static void tell_naively(const struct servers *servers, const char *letters, uns
     }
 }
 
-/* The same from the result: a line as often as it was counted. */
+/* The same for the analysis's result: each line as often as it was counted. */
 static void tell_result(const struct causality *result, struct lines *lines)
 {
     for (size_t i = 0; i < result->path_count; i++)
@@ -305,7 +305,7 @@ static void compare(struct servers *servers, const struct causality *result)
     assert_same_lines(&found, &naive);
 }
 
-/* Messages that answer another one are attributed for certain. */
+/* Messages that answer another one have a certain cause. */
 static uint64_t answers_of(const struct servers *servers)
 {
     uint64_t count = 0;
@@ -346,8 +346,8 @@ static void random_servers(void **state)
 
 /* ---- memory ---- */
 
-/* Processes call each other by chance, and every string is another one: there is room for so many
- * only, and the others are counted. */
+/* Processes call each other at random, and every string is different: the table has a limit, and further strings are
+ * counted. */
 static void strings_are_bounded(void **state)
 {
     uint64_t seed = seed_of_run("bounded strings");
@@ -375,7 +375,7 @@ static void strings_are_bounded(void **state)
     for (size_t i = 0; i < result->substring_count; i++)
         pairs += strlen(result->substrings[i].string) == 2 ? result->substrings[i].count : 0;
     assert_true(result->other_strings > 0);
-    assert_int_equal(pairs, result->arcs); /* of these none is missing */
+    assert_int_equal(pairs, result->arcs); /* no pair is missing */
     causality_free(result);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_routes_test.c: in pictures of random diagrams no arc that goes back crosses a state, none runs
- * upon another one, and states do not overlap.
+ * causality_routes_test.c: in random diagrams no backward arc crosses a state, no arc lies on another one, and states
+ * do not overlap.
  *
- *      random states and arcs --> diagram_routes_find --> every level or upright part against every state
+ *      random states and arcs --> diagram_routes_find --> every horizontal or vertical part against every state
  */
 #include "show/causality/causality_face.h"
 
@@ -33,7 +33,7 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
-/* Part `index` of a way with corners. */
+/* Part `index` of a route with corners. */
 static struct part part_of(const struct diagram_route *route, unsigned index)
 {
     struct diagram_point a = route->at[index], b = route->at[index + 1];
@@ -47,7 +47,7 @@ static bool meet(struct part a, struct part b)
     return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }
 
-/* Both are level, or both upright, and one lies on the other. */
+/* Whether both parts are horizontal, or both vertical, and one lies on the other. */
 static bool run_together(struct part a, struct part b)
 {
     bool level = a.top == a.bottom && b.top == b.bottom && a.top == b.top;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_test.c: the strings of requests, and what follows from them, of small histories whose
- * result is known. (causality_random_test.c has random ones.)
+ * causality_test.c: request signatures (causality strings), and what follows from them, in small histories with known
+ * results. (causality_random_test.c has random ones.)
  *
  *      a world of processes --records--> history --> causality analysis --> strings
  */
 #include "causality_world.h"
 
-/* ---- single questions ---- */
+/* ---- single cases ---- */
 
-/* From the receive of the request to the send of the reply, or to the last that happened. */
+/* Latency is from the receive of the request to the send of the reply, or to the last event. */
 static void latency_ends_with_the_reply(void **state)
 {
     struct world world;
@@ -23,7 +23,7 @@ static void latency_ends_with_the_reply(void **state)
     world.time += 5000;
     do_send(&world, 1, path, 10);
     world.time += 300;
-    do_send(&world, 1, path, 10); /* more of it */
+    do_send(&world, 1, path, 10); /* more of the same reply */
     ended = world.time;
     const struct causality_options options = {.slowest = 2};
     struct causality *result = finish(&world, &options);
@@ -39,8 +39,7 @@ static void latency_ends_with_the_reply(void **state)
     causality_free(result);
 }
 
-/* Answers of system processes do not end the interval: the request goes on, and they have no
- * letter. */
+/* Answers of system processes do not end the interval: the request continues, and they have no letter. */
 static void system_processes_are_ignored(void **state)
 {
     struct world world;
@@ -64,8 +63,7 @@ static void system_processes_are_ignored(void **state)
     causality_free(result);
 }
 
-/* Two requests are open in an event loop; each answer comes back by the connection that its request
- * went by. */
+/* Two requests are open in an event loop; each answer returns on the connection of its request. */
 static void event_loop_keeps_requests_apart(void **state)
 {
     struct world world;
@@ -96,7 +94,8 @@ static void event_loop_keeps_requests_apart(void **state)
     causality_free(result);
 }
 
-/* What was asked for a request comes back when that is answered, and the next one has come by its connection. */
+/* An answer belongs to the request that asked for it, even if that is answered already and the next request has come
+ * on its connection. */
 static void what_comes_late_is_of_its_own_request(void **state)
 {
     const uint32_t rounds = 10;
@@ -125,7 +124,8 @@ static void what_comes_late_is_of_its_own_request(void **state)
     causality_free(result);
 }
 
-/* A server with a thread for each request: between two of them none has anything to tell, and it is the same process. */
+/* A server with a thread for each request: between two requests no thread records anything, and it remains the same
+ * process. */
 static void a_thread_for_each_request(void **state)
 {
     const uint32_t requests = 5, first = 10;
@@ -147,7 +147,7 @@ static void a_thread_for_each_request(void **state)
     causality_free(result);
 }
 
-/* A connection is made for one request, and first used when another one has come. */
+/* A connection is created for one request, and first used after another one has come. */
 static void connection_is_of_whom_it_was_made_for(void **state)
 {
     struct world world;
@@ -177,8 +177,8 @@ static void connection_is_of_whom_it_was_made_for(void **state)
     causality_free(result);
 }
 
-/* A request of `client` makes a connection to process 2, which is used first when `count` requests of `other` have
- * come and are answered. */
+/* A request of `client` creates a connection to process 2. It is first used after `count` requests of `other` have
+ * come and been answered. */
 static void use_late(struct world *world, uint32_t client, uint32_t other, uint32_t count)
 {
     uint32_t back = connect_to(world);
@@ -197,17 +197,17 @@ static void use_late(struct world *world, uint32_t client, uint32_t other, uint3
     do_send(world, 1, client, 10);
 }
 
-/* How many steps of the past are known follows from how far back connections were made. */
+/* The depth of the kept history adapts to how far back connections were created. */
 static void connections_are_looked_back_for(void **state)
 {
     static const struct {
         uint32_t counts[4];
         uint64_t unknown; /* connections */
     } cases[] = {
-        {{100, 200, 400, 800}, 0}, /* it grows ahead of them */
-        {{300, 300, 600, 100}, 1}, /* the first one is too far back */
+        {{100, 200, 400, 800}, 0}, /* it grows before it is needed */
+        {{300, 300, 600, 100}, 1}, /* the first connection is too far back */
         {{10, 5000, 10, 20}, 1},
-        {{2000, 3000, 4000, 4000}, 4}, /* it is doubled by each */
+        {{2000, 3000, 4000, 4000}, 4}, /* each of them doubles it */
     };
 
     (void)state;
@@ -226,7 +226,7 @@ static void connections_are_looked_back_for(void **state)
     }
 }
 
-/* A thread has one request, another thread another one. */
+/* Two threads have one request each. */
 static void threads_are_told_apart(void **state)
 {
     struct world world;
@@ -250,7 +250,7 @@ static void threads_are_told_apart(void **state)
     causality_free(result);
 }
 
-/* Sends that follow each other are one message, however they are received; or each is one. */
+/* Consecutive sends are one message, however they are received; or each is a message of its own. */
 static void streams_split_and_join(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void fan_out_is_a_tree(void **state)
     causality_free(result);
 }
 
-/* Pipes are not answered: what is received at once is a message. */
+/* Pipes have no answers: what one receive takes is a message. */
 static void pipelines(void **state)
 {
     struct world world;
@@ -331,7 +331,7 @@ static void pipelines(void **state)
     causality_free(result);
 }
 
-/* Who is named is a server process, and nobody else. */
+/* Only named processes are server processes. */
 static void servers_can_be_named(void **state)
 {
     static const char *const names[] = {"p2", "103"};
@@ -341,7 +341,7 @@ static void servers_can_be_named(void **state)
     (void)state;
     begin(&world, 4);
     uint32_t first = connect_to(&world), second = connect_to(&world), third = connect_to(&world);
-    pass(&world, 1, first, 2); /* 1 is called by nobody; 4 is, and yet not named */
+    pass(&world, 1, first, 2); /* no process calls 1; 4 is called, but not named */
     pass(&world, 2, second, 3);
     pass(&world, 3, third, 4);
     pass(&world, 4, third + 1, 3);
@@ -356,7 +356,7 @@ static void servers_can_be_named(void **state)
     causality_free(result);
 }
 
-/* A process that is created for a request and speaks has a letter, though nobody has sent to it. */
+/* A process that is created for a request and sends has a letter, although nothing was sent to it. */
 static void created_processes_inherit(void **state)
 {
     struct world world;
@@ -384,7 +384,7 @@ static void created_processes_inherit(void **state)
     causality_free(result);
 }
 
-/* More processes than letters: a letter and a number. */
+/* With more processes than letters, names are a letter and a number. */
 static void letters_go_on_with_numbers(void **state)
 {
     struct world world;
@@ -408,8 +408,8 @@ static void letters_go_on_with_numbers(void **state)
     causality_free(result);
 }
 
-/* Two processes send the request to each other a thousand times: only its last letters are kept,
- * and yet every sequence is counted. */
+/* Two processes send the request to each other a thousand times: only its last letters are kept, and yet every
+ * sequence is counted. */
 static void long_strings_lose_no_sequence(void **state)
 {
     const uint32_t rounds = 10000;
@@ -437,8 +437,9 @@ static void long_strings_lose_no_sequence(void **state)
     causality_free(result);
 }
 
-/* The server and what it calls are on two machines, whose clocks are hours apart; what is called answers or not. `apart`: of
- * the trace of a third machine, which talks with nobody and is given first; or NULL. */
+/* The server and the processes it calls are on two machines, whose clocks are hours apart; calls are answered or
+ * not. `apart`: NULL, or a tape for the trace of a third machine, which is given first and communicates with no
+ * other. */
 static struct causality *cross_machines(struct tape tapes[2], struct tape *apart, bool answers)
 {
     const uint64_t hours = 7200000000000;
@@ -462,7 +463,7 @@ static struct causality *cross_machines(struct tape tapes[2], struct tape *apart
     uint32_t here = 0, there = 0;
     for (uint32_t i = 0; i < 100; i++) {
         uint64_t time = 1000 + i * 1000ULL;
-        uint32_t position = answers ? 10 * i : i; /* of datagrams a number */
+        uint32_t position = answers ? 10 * i : i; /* for datagrams, a number */
         add_message(&tapes[0], time, EVENT_RECEIVE, 1, here++, 1, 10 * i, 10);
         add_message(&tapes[0], time + 100, EVENT_SEND, 1, here++, 2, position, 10);
         add_message(&tapes[1], hours + time + 200, EVENT_RECEIVE, 1, there++, 1, position, 10);
@@ -501,7 +502,7 @@ static void machines_are_crossed(void **state)
     }
 }
 
-/* No answers: nobody knows how far the clocks are apart, and no latency is told. */
+/* Without answers the clock difference is unknown, and no latency is reported. */
 static void clocks_are_not_known(void **state)
 {
     struct tape tapes[2];
@@ -515,7 +516,7 @@ static void clocks_are_not_known(void **state)
     causality_free(result);
 }
 
-/* Datagrams are messages each, and of several that are open the latest is answered. */
+/* Each datagram is a message, and if several are open, the latest is answered. */
 static void datagrams_overlap(void **state)
 {
     struct world world;
@@ -538,8 +539,7 @@ static void datagrams_overlap(void **state)
     causality_free(result);
 }
 
-/* A process has the name of who created it, until it executes another program: it is not who was
- * named. */
+/* A process has the name of its creator until it executes another program: it is not the named one. */
 static void names_are_those_of_the_first_message(void **state)
 {
     static const char *const names[] = {"p1"};

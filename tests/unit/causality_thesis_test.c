@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_thesis_test.c: the figures of the thesis that show paths of causality.
+ * causality_thesis_test.c: the thesis' figures on paths of causality.
  *
  *      5.7           two requests, and their strings ABA and ABCBA
  *      5.18, 5.19    the file system: who sends to whom next
@@ -9,7 +9,7 @@
 
 /* ---- figure 5.7: ABA and ABCBA ---- */
 
-/* Requestors are not metered, or process 4 is. */
+/* Requestors are unmonitored, or are process 4. */
 static void figure(struct world *world, bool metered, uint32_t *paths)
 {
     begin(world, 4);
@@ -80,8 +80,8 @@ static void figure_5_7(void **state)
 
 /* ---- the file system, figures 5.18 and 5.19 ---- */
 
-/* Requests that make a part of its figures, in tens: users ask RI, which asks BM, which asks DI or
- * not; DI is asked again for an indirect block. */
+/* Requests that make up a part of its figures, in tens: users ask RI, which asks BM, which may ask DI; DI is asked
+ * again for an indirect block. */
 static void file_system(void **state)
 {
     enum { RI = 1, BM, DI };
@@ -107,7 +107,7 @@ static void file_system(void **state)
     assert_int_equal(transitions_of(result, "A", "B", "C"), misses);            /* 26 % ... */
     assert_int_equal(transitions_of(result, "A", "B", "A"), requests - misses); /* 74 %: a hit */
     assert_int_equal(transition_of(result, "A", "B", "A")->of, requests);
-    assert_int_equal(transitions_of(result, "C", "B", "C"), indirect); /* 15 %: once more */
+    assert_int_equal(transitions_of(result, "C", "B", "C"), indirect); /* 15 %: one more */
     assert_int_equal(transitions_of(result, "C", "B", "A"), misses);
     assert_int_equal(transitions_of(result, "requestor", "A", "B"), requests);
     assert_int_equal(transitions_of(result, "B", "A", NULL), requests);

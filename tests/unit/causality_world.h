@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_world.h: processes and connections to tell the causality analysis of, record by record.
+ * causality_world.h: processes and connections for the causality analysis, made record by record.
  *
  *      process 1 --- path 1 > path 2 ---> process 2        a world, on a tape
  */
@@ -11,7 +11,7 @@
 
 #include "tapes.h"
 
-/* ---- a world to tell of ---- */
+/* ---- the world ---- */
 
 #define MOST_PATHS 4096
 
@@ -25,7 +25,7 @@ struct world {
     uint64_t time;
     uint32_t sequences[256];
     uint32_t paths;
-    struct way ways[MOST_PATHS]; /* of what this end sends */
+    struct way ways[MOST_PATHS]; /* of the bytes that this end sends */
     uint32_t partners[MOST_PATHS];
 };
 
@@ -34,7 +34,7 @@ static inline uint64_t tick(struct world *world)
     return world->time += 10;
 }
 
-/* The processes 1 to `count`, with these pids + 100, called p1 ... */
+/* The processes 1 to `count`, with pids of number + 100, called p1 ... */
 static inline void begin(struct world *world, uint32_t count)
 {
     memset(world, 0, sizeof(*world));
@@ -59,8 +59,7 @@ static inline void begin_thread(struct world *world, uint32_t stream, uint32_t p
     add_stream(&world->tape, tick(world), stream, process, process);
 }
 
-/* A connection on this machine: the end that calls, whose number is returned, and the next that
- * serves. */
+/* A connection on this machine: returns the end that calls; the next number is the end that serves. */
 static inline uint32_t connect_kind(struct world *world, uint8_t kind)
 {
     uint32_t path = world->paths;
@@ -82,7 +81,7 @@ static inline uint32_t connect_to(struct world *world)
     return connect_kind(world, PATH_UNIX_STREAM);
 }
 
-/* A connection with somebody who is not metered. */
+/* A connection with an unmonitored peer. */
 static inline uint32_t connect_outside(struct world *world, enum path_role role)
 {
     uint32_t path = world->paths++;
@@ -101,7 +100,7 @@ static inline void do_send(struct world *world, uint32_t stream, uint32_t path, 
     world->ways[path].sent += bytes;
 }
 
-/* By the end `path`. */
+/* At the end `path`. */
 static inline void do_receive(struct world *world, uint32_t stream, uint32_t path, uint32_t bytes)
 {
     struct way *way = &world->ways[world->partners[path]];
@@ -112,7 +111,7 @@ static inline void do_receive(struct world *world, uint32_t stream, uint32_t pat
     *received += bytes;
 }
 
-/* One message over a connection: `path` is the end of the sender. */
+/* One message over a connection: `path` is the sender's end. */
 static inline void pass(struct world *world, uint32_t from, uint32_t path, uint32_t to)
 {
     do_send(world, from, path, 10);
@@ -140,7 +139,7 @@ static inline struct causality *finish_plainly(struct world *world)
     return finish(world, &options);
 }
 
-/* How many messages were attributed for certain. */
+/* How many messages have a certain cause. */
 static inline uint64_t proved(const struct causality *result)
 {
     uint64_t sum = 0;
@@ -150,7 +149,7 @@ static inline uint64_t proved(const struct causality *result)
     return sum;
 }
 
-/* ---- what is found ---- */
+/* ---- results ---- */
 
 static inline uint64_t count_of(const struct causality *result, const char *string)
 {
@@ -168,7 +167,7 @@ static inline uint64_t substrings_of(const struct causality *result, const char 
     return 0;
 }
 
-/* The transition with a context of two; NULL: replies. */
+/* The transition with a context of two letters; NULL: replies. */
 static inline const struct causality_transition *
 transition_of(const struct causality *result, const char *from, const char *at, const char *next)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_test.c: clock offsets against clocks that are known: machines whose clocks drift, are slewed and
- * stand still, and messages between them with random delays.
+ * clock_test.c: clock offsets against known clocks: machines whose clocks drift, are slewed and stand still, and
+ * messages between them with random delays.
  */
 #include "clocks/clock.h"
 
@@ -17,7 +17,7 @@
 #define MS            1000000ULL
 #define S             (1000 * MS)
 #define YEAR          (365 * 86400 * S)
-#define SLACK         2 /* ns: clocks show whole ones */
+#define SLACK         2 /* ns: clocks show whole nanoseconds */
 #define MOST_SEGMENTS 64
 #define MOST_MESSAGES 200000
 
@@ -30,7 +30,7 @@ static uint64_t pick(uint64_t count)
 
 /* ---- clocks ---- */
 
-/* From `begin` (true time) on the clock shows `shown` and runs faster by `ppb`; -1e9: it stands. */
+/* From `begin` (true time) on the clock shows `shown` and runs faster by `ppb`; -1e9: it stands still. */
 struct segment {
     uint64_t begin;
     uint64_t shown;
@@ -65,7 +65,7 @@ static int64_t random_ppb(int64_t most)
     return (int64_t)pick(2 * (uint64_t)most + 1) - most;
 }
 
-/* Slewed now and then; both clocks together never part faster than CLOCK_DRIFT_PPM. */
+/* Slewed now and then; the two clocks together never drift faster than CLOCK_DRIFT_PPM. */
 static void random_clock(struct sample_clock *clock, uint64_t duration, unsigned slews)
 {
     uint64_t time = 0;
@@ -96,7 +96,7 @@ static int compare_messages(const void *left, const void *right)
     return (a->received > b->received) - (a->received < b->received);
 }
 
-/* At least `least`, mostly little more, sometimes a thousand times as much. */
+/* At least `least`, usually little more, sometimes a thousand times as much. */
 static uint64_t random_delay(uint64_t least)
 {
     uint64_t more = 1 + pick(least);
@@ -106,7 +106,7 @@ static uint64_t random_delay(uint64_t least)
     return least + more;
 }
 
-/* In the order in which they are received. Now and then one side is silent for a tenth of the time. */
+/* In the order of receiving. Now and then one side is silent for a tenth of the time. */
 static size_t random_messages(size_t count, uint64_t duration, const uint64_t delays[2],
                               bool silences)
 {
@@ -135,7 +135,7 @@ static void add_message(struct clock_pair *pair, const struct sample_clock *a,
                        CLOCK_B_TO_A);
 }
 
-/* Whether the offset is known at this true time; it is then right. Leaves the error. */
+/* Whether the offset is known at this true time; if so, it must be right. Stores the error. */
 static bool check_offset(const struct clock_pair *pair, const struct sample_clock *a,
                          const struct sample_clock *b, uint64_t time, uint64_t *ret_error)
 {
@@ -156,7 +156,7 @@ static bool check_offset(const struct clock_pair *pair, const struct sample_cloc
     return true;
 }
 
-/* ---- what is told is true ---- */
+/* ---- offsets are true ---- */
 
 static void truth_lies_within(void **state)
 {
@@ -183,7 +183,7 @@ static void truth_lies_within(void **state)
     }
 }
 
-/* Messages that come in any order, as those of old records do. */
+/* Messages in any order, as old records come. */
 static void order_does_not_matter_for_truth(void **state)
 {
     (void)state;
@@ -211,8 +211,8 @@ static void order_does_not_matter_for_truth(void **state)
     }
 }
 
-/* A machine stands still for a while (a virtual machine, a suspended notebook): its clock, too. What is
- * longer than any message takes is seen, by the first message the other way. */
+/* A machine and its clock stand still for a while (a virtual machine, a suspended notebook). A pause longer than any
+ * message takes is detected with the first message in the other direction. */
 static void jumps_are_seen(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void jumps_are_seen(void **state)
         }
         size_t used = 0;
         for (size_t i = 0; i < count; i++) {
-            bool stands = false; /* nobody sends or receives on a machine that stands */
+            bool stands = false; /* a machine that stands still neither sends nor receives */
             for (unsigned c = 0; c < 2; c++)
                 for (unsigned k = 0; k + 1 < clocks[c].count; k++)
                     stands |= clocks[c].segments[k].ppb == -1000000000 &&
@@ -258,9 +258,9 @@ static void jumps_are_seen(void **state)
     }
 }
 
-/* ---- how good it is ---- */
+/* ---- precision ---- */
 
-/* The best that is certain, from all messages: the naive way. */
+/* The best certain error from all messages, computed naively. */
 static uint64_t naive_error(size_t count, const struct sample_clock *a,
                             const struct sample_clock *b, uint64_t time_a)
 {
@@ -282,7 +282,7 @@ static uint64_t naive_error(size_t count, const struct sample_clock *a,
                                                     : (uint64_t)(above + below + 1) / 2;
 }
 
-/* As long as no pieces are made, nothing is lost. */
+/* Without merging into pieces, nothing is lost. */
 static void few_messages_as_the_naive_way(void **state)
 {
     (void)state;
@@ -310,8 +310,8 @@ static void few_messages_as_the_naive_way(void **state)
     }
 }
 
-/* Clocks that do not change their pace: a straight line lies between all bounds. How far all those lines
- * are apart at some time, found by trying every slope. */
+/* Clocks with constant rates: a straight line lies between all bounds. Returns how far all such lines are apart at
+ * some time, by trying every slope. */
 static uint64_t line_error(size_t count, const struct sample_clock *a, const struct sample_clock *b,
                            uint64_t time_a)
 {
@@ -347,8 +347,8 @@ static uint64_t line_error(size_t count, const struct sample_clock *a, const str
     return (uint64_t)((highest - lowest) / 2);
 }
 
-/* Where messages are many, the corridor is hardly wider than all straight lines together; and it
- * becomes narrower the more they are. */
+/* With many messages, the corridor is hardly wider than all straight lines together; and the more messages, the
+ * narrower it is. */
 static void near_the_best_lines(void **state)
 {
     (void)state;
@@ -449,15 +449,15 @@ static void examples(void **state)
     expect(&pair, t, 0, UINT64_MAX);
     clock_pair_add(&pair, t, t + ahead - 100, CLOCK_B_TO_A);
     expect(&pair, t, (int64_t)ahead + 100, 200);
-    /* 2 s away clocks may have parted by 1 ms. */
+    /* 2 s away clocks may have drifted apart by 1 ms. */
     expect(&pair, t + 2 * S, (int64_t)ahead + 100, 200 + MS);
     expect(&pair, t - 2 * S, (int64_t)ahead + 100, 200 + MS);
-    /* Worse ones change nothing, better ones do. */
+    /* Worse messages change nothing, better ones do. */
     clock_pair_add(&pair, t + 1000, t + 1000 + ahead + 301, CLOCK_A_TO_B);
     expect(&pair, t, (int64_t)ahead + 100, 200);
     clock_pair_add(&pair, t, t + ahead + 100, CLOCK_A_TO_B);
     expect(&pair, t, (int64_t)ahead, 100);
-    /* B jumps by 1 s: before and after are known, in between is what may be of both. */
+    /* B jumps by 1 s: the offsets before and after are known; in between it may be either. */
     clock_pair_add(&pair, t + S, t + S + ahead + S - 100, CLOCK_B_TO_A);
     expect(&pair, t, (int64_t)ahead, 100);
     expect(&pair, t + S, 0, UINT64_MAX);
@@ -465,14 +465,14 @@ static void examples(void **state)
     expect(&pair, t + S + 1, (int64_t)(ahead + S), 100);
     expect(&pair, t + S / 2, (int64_t)(ahead + S / 2), S / 2 + 100 + MS / 4);
     assert_int_equal(pair.piece_count, 1);
-    /* A message that is told late, from before the jump, says nothing of the time after it. */
+    /* A message that is processed late, from before the jump, says nothing about the time after it. */
     clock_pair_add(&pair, t + S / 2, t + S / 2 + ahead + 50, CLOCK_A_TO_B);
     expect(&pair, t + S + 1, (int64_t)(ahead + S), 100);
     assert_int_equal(pair.piece_count, 1);
 }
 
-/* What came between a jump and the message that shows it says nothing of the time before, even if it
- * seemed to be the best that was known. */
+/* Messages between a jump and the message that reveals it say nothing about the time before, even if they seemed to
+ * be the best so far. */
 static void seen_too_late(void **state)
 {
     struct clock_pair pair = {0};
@@ -481,13 +481,14 @@ static void seen_too_late(void **state)
     (void)state;
     clock_pair_add(&pair, t, t + 100, CLOCK_A_TO_B);
     clock_pair_add(&pair, t, t - 100, CLOCK_B_TO_A);
-    clock_pair_add(&pair, t + 10, t + 10 + 50, CLOCK_B_TO_A); /* B jumped by 1 s, it took as long */
+    /* B jumped by 1 s, which is how long the message seemed to take */
+    clock_pair_add(&pair, t + 10, t + 10 + 50, CLOCK_B_TO_A);
     expect(&pair, t, 75, 25);
     clock_pair_add(&pair, t + 20, t + 20 + S, CLOCK_B_TO_A);
     expect(&pair, t, 0, UINT64_MAX);
 }
 
-/* More jumps than there are pieces: some pieces have many in them, and say so. */
+/* More jumps than pieces: some pieces have many jumps in them, and report it. */
 static void many_jumps(void **state)
 {
     static struct clock_pair pair;
@@ -516,7 +517,7 @@ static void many_jumps(void **state)
         }
 }
 
-/* A's clock is behind, one-way messages come first, and what is learned later is of use for them. */
+/* A's clock is behind, one-way messages come first, and later knowledge improves their offsets. */
 static void one_way_first(void **state)
 {
     static struct clock_pair pair;
@@ -539,7 +540,7 @@ static void one_way_first(void **state)
     assert_true(error < 3 * MS);
 }
 
-/* Nothing that a damaged trace may say does harm, and what is told is no nonsense. */
+/* Whatever a damaged trace contains, it does no harm, and results are plausible. */
 static void any_numbers(void **state)
 {
     (void)state;
@@ -595,7 +596,7 @@ static bool check_origin(struct clocks *clocks, const struct sample_clock *machi
     return true;
 }
 
-/* Machines that talk only to some others; two origins on each. */
+/* Machines that communicate only with some others; two origins on each. */
 static void chains_are_true(void **state)
 {
     (void)state;
@@ -604,7 +605,7 @@ static void chains_are_true(void **state)
         struct sample_clock machines[MACHINES];
         uint32_t machine_of[2 * MACHINES];
         bool talk[MACHINES][MACHINES] = {{false}};
-        uint32_t first[MACHINES]; /* that it is tied to */
+        uint32_t first[MACHINES]; /* the machine it is tied to */
         struct clocks *clocks;
         const uint64_t duration = 20 * S;
         uint64_t error;
@@ -640,7 +641,7 @@ static void chains_are_true(void **state)
                 assert_int_equal(clocks_reference(clocks, i), first[machine_of[i]]);
                 if (machine_of[i] == first[machine_of[i]])
                     assert_int_equal(error, 0);
-                /* what was found for one time may serve for others near it */
+                /* what was found for one time may be used for others near it */
                 for (unsigned near = 0; near < 5; near++)
                     assert_true(check_origin(clocks, machines, i, machine_of[i],
                                              time + pick(300000), &error));
@@ -649,7 +650,7 @@ static void chains_are_true(void **state)
     }
 }
 
-/* Directly it takes a millisecond, by way of another machine ten microseconds. */
+/* The direct way has an error of a millisecond, the way by another machine ten microseconds. */
 static void the_surest_way_is_taken(void **state)
 {
     const uint32_t machine_of[] = {0, 1, 2};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * computations.h: computations to be analysed, told as a trace, and how long their longest path is by definition.
+ * computations.h: computations to be analysed, recorded as a trace, and the length of their critical path (the thesis:
+ * longest path) by definition.
  *
  *      steps of each chain  --+--> tape --> history --> an analysis
  *                             '--> longest_path()
  *
- * A chain is what runs one thing at a time: a stream, or (whole_processes) all streams of a process.
+ * A chain runs one thing at a time: a stream, or (whole_processes) all streams of a process.
  */
 #ifndef DPM_COMPUTATIONS_H
 #define DPM_COMPUTATIONS_H
@@ -20,17 +21,17 @@
 #define T0      1000000000u
 #define STREAMS 6
 #define STEPS   100 /* of a chain, at most */
-#define SENDERS 6   /* of what one RECEIVE takes, and other arcs to it, at most */
+#define SENDERS 6   /* that one RECEIVE takes from, and other arcs to it, at most */
 #define NOBODY  UINT32_MAX
 
 /* ---- a computation ---- */
 
 /* How long an arc is. */
 enum arc {
-    ARC_MESSAGE, /* as long as a message of `weight` bytes takes */
-    ARC_SIGNAL,  /* as one of no bytes does: room, a connection */
+    ARC_MESSAGE, /* as long as a message of `weight` bytes */
+    ARC_SIGNAL,  /* as long as a message of no bytes: buffer space, a connection */
     ARC_ORDER,   /* no time: a creation, an end */
-    ARC_SINCE,   /* `weight` ns have passed */
+    ARC_SINCE,   /* ends `weight` ns later */
 };
 
 struct place_of_step {
@@ -40,9 +41,9 @@ struct place_of_step {
 struct step {
     uint64_t cpu;
     uint64_t time; /* of its record, */
-    uint32_t path; /* which is of this path, or other number, */
-    uint8_t id;    /* and of this type; 0: none is */
-    bool slept;    /* the processor time comes behind the wait */
+    uint32_t path; /* whose path, or other number, is this, */
+    uint8_t id;    /* and whose type is this; 0: no record */
+    bool slept;    /* its CPU time comes after the wait */
     uint32_t source_count;
     struct {
         uint32_t chain, step;
@@ -51,30 +52,30 @@ struct step {
     } sources[SENDERS];
 };
 
-/* What it waits for: nothing, or an event that ends a wait which began at a step. */
+/* What a stream waits for: nothing, or an event that ends a wait which began at a step. */
 struct sleeper {
     bool asleep;
-    bool for_any; /* of several paths */
-    bool met;     /* a path: it is awake since then, whatever has woken it ... */
+    bool for_any; /* for any of several paths */
+    bool met;     /* it saw a new path: it is awake since then, whatever woke it ... */
     uint64_t met_time;
-    uint64_t time; /* it fell asleep ... */
+    uint64_t time; /* when it fell asleep ... */
     struct place_of_step at;
 };
 
 struct a_stream {
     uint32_t process;
     bool exists, ended;
-    bool waits_for_creator;        /* its first event is to come */
-    struct place_of_step created;  /* by this */
+    bool waits_for_creator;        /* its first event is still to come */
+    struct place_of_step created;  /* the step that created it */
     struct place_of_step ended_at; /* TERMINATION */
     uint64_t cpu;
     uint64_t latest_time; /* of its latest event */
     uint32_t sequence;
     struct sleeper sleeper;
-    bool woken; /* by this, and has told nothing since ... */
+    bool woken; /* by this one, and has recorded nothing since ... */
     struct place_of_step woken_by;
-    bool explained;    /* ... or it was, and what it tells now has ended its wait */
-    uint32_t sends_to; /* stream: a send is in progress; NOBODY */
+    bool explained;    /* ... or it was, and what it records now has ended its wait */
+    uint32_t sends_to; /* stream: a send is in progress; NOBODY: none is */
     uint32_t send_bytes, send_out;
 };
 
@@ -89,7 +90,7 @@ struct a_process {
     struct place_of_step asked; /* the latest SEND to outside */
 };
 
-/* What is under way from one stream to another. */
+/* Data in flight from one stream to another. */
 struct channel {
     uint32_t sent, received; /* positions */
     struct {
@@ -99,13 +100,13 @@ struct channel {
     bool has_sent, closed;
     bool has_connected, accepted;
     struct place_of_step connected;
-    uint64_t took_time; /* the latest RECEIVE, 0: none ... */
+    uint64_t took_time; /* the latest RECEIVE; 0: none ... */
     struct place_of_step took;
 };
 
 struct computation {
     struct tape tape;
-    bool whole_processes; /* each is a chain */
+    bool whole_processes; /* each process is a chain */
     bool tells_wakeups;
     uint32_t streams, processes, chains;
     struct a_stream stream[STREAMS];
@@ -113,13 +114,13 @@ struct computation {
     struct step steps[STREAMS][STEPS]; /* of chains */
     uint32_t count[STREAMS];
     uint32_t process_of[STREAMS]; /* of chains */
-    bool is_created[STREAMS];     /* chains: they begin where they are created */
+    bool is_created[STREAMS];     /* chains: they begin when they are created */
     struct place_of_step creator[STREAMS];
     struct place_of_step order[STREAMS * STEPS]; /* of all steps */
     uint32_t step_count;
     uint64_t now;
     struct channel channels[STREAMS][STREAMS];
-    /* what the analysis should count */
+    /* the counts that the analysis should have */
     uint64_t messages, other_arcs, outside_count, outside_time, asleep_count, asleep_time, locks;
 };
 
@@ -128,7 +129,7 @@ static inline uint32_t path_of(uint32_t from, uint32_t to, bool receiver)
     return 1 + (from * STREAMS + to) * 2 + receiver;
 }
 
-/* From a process to outside. */
+/* The path from a process to outside. */
 static inline uint32_t path_outside(uint32_t process)
 {
     return 1000 + process;
@@ -161,7 +162,7 @@ static inline void add_outside(struct computation *computation, uint32_t process
     tape_add(&computation->tape, &path);
 }
 
-/* A stream, of a process that there is or of the next one, whose name is "A", "B" ... */
+/* A stream, of an existing process or of the next one, whose name is "A", "B" ... */
 static inline void add_member(struct computation *computation, uint32_t stream, uint32_t process,
                               uint32_t parent)
 {
@@ -193,7 +194,7 @@ static inline void add_member(struct computation *computation, uint32_t stream, 
         computation->chains = chain + 1;
 }
 
-/* So many streams, of which as many are made at once as `processes` names; each names the process of one. */
+/* This many streams; as many exist at first as `processes` names, and each name is the process of one stream. */
 static inline void begin_threads(struct computation *computation, uint32_t streams, uint32_t made,
                                  const uint32_t *processes, bool whole_processes)
 {
@@ -215,13 +216,13 @@ static inline void begin_threads(struct computation *computation, uint32_t strea
         }
     for (uint32_t i = 0; i < streams; i++)
         add_outside(computation, i);
-    for (uint32_t i = 0; i < made; i++) /* from here on processor time counts */
+    for (uint32_t i = 0; i < made; i++) /* from here on CPU time counts */
         add_event(&computation->tape, ++computation->now, EVENT_EXEC, i + 1,
                   computation->stream[i].sequence++)
             ->header.proc_time_and_pc = 0;
 }
 
-/* This type is not metered. */
+/* Leaves out this type: it is not metered. */
 static inline void leave_out(struct computation *computation, enum event_id id)
 {
     ((struct machine_record *)computation->tape.records[0])->meter_flags &= ~EVENT_FLAG(id);
@@ -301,9 +302,9 @@ static inline void fall_asleep(struct computation *computation, uint32_t stream,
                                                            .at = latest_step(computation, stream)};
 }
 
-#define SOON_ENOUGH 1000000 /* ns: what is older has not ended a wait for any of several paths */
+#define SOON_ENOUGH 1000000 /* ns: an older event did not end a wait for any of several paths */
 
-/* Whether what happened elsewhere at `time` can have ended its wait, if there was one. */
+/* Whether an event elsewhere at `time` can have ended its wait, if there was one. */
 static inline bool may_end_wait(const struct computation *computation, uint32_t stream,
                                 uint64_t time)
 {
@@ -312,7 +313,7 @@ static inline bool may_end_wait(const struct computation *computation, uint32_t 
     return !sleeper->asleep || !sleeper->for_any || time + SOON_ENOUGH >= sleeper->time;
 }
 
-/* What a step that nothing has woken is told comes behind it: in a step of its own. Returns the first of both. */
+/* If nothing woke a step, later arcs come after it: in a separate step. Returns the first of the two. */
 static inline struct step *come_later(struct computation *computation, uint32_t stream,
                                       struct step *step)
 {
@@ -328,7 +329,7 @@ static inline struct step *come_later(struct computation *computation, uint32_t 
     return step;
 }
 
-/* Its wait, if there was one, has ended at `end`; if nothing explains it, so much time has passed. */
+/* Its wait, if there was one, ended at `end`; without an explanation, that much time has passed. */
 static inline void wake(struct computation *computation, uint32_t stream, struct step *step,
                         bool explained, uint64_t end)
 {
@@ -363,7 +364,7 @@ static inline void run_on(struct computation *computation, uint32_t stream, uint
 
 /* ---- messages ---- */
 
-/* The last one in the queue is a piece of the message that is being sent. */
+/* The last entry of the queue is a piece of the message that is being sent. */
 static inline void put_into(struct computation *computation, uint32_t from, uint32_t to,
                             uint32_t bytes, bool goes_on)
 {
@@ -392,7 +393,8 @@ static inline void send_to(struct computation *computation, uint32_t from, uint3
     wake(computation, from, step, false, computation->now);
 }
 
-/* The sender's wait for room, if it was in that call already, ends here or for a moment: by what was taken meanwhile. */
+/* The sender's wait for buffer space ends here, or ends for a moment, because of data taken meanwhile, if the sender
+ * was in that call already. */
 static inline void find_room(struct computation *computation, uint32_t from, uint32_t to,
                              bool goes_on, struct step *step)
 {
@@ -407,7 +409,7 @@ static inline void find_room(struct computation *computation, uint32_t from, uin
     wake(computation, from, step, made, computation->now);
 }
 
-/* The buffer is full when `out` more bytes of the message are out. */
+/* The buffer is full when `out` more bytes of the message have been sent. */
 static inline void send_waits(struct computation *computation, uint32_t from, uint32_t to,
                               uint64_t cpu, uint32_t bytes, uint32_t out)
 {
@@ -445,7 +447,7 @@ static inline uint32_t waiting(const struct computation *computation, uint32_t f
     return computation->channels[from][to].sent - computation->channels[from][to].received;
 }
 
-/* It asks to receive and has to wait, from one or (from == NOBODY) from any. */
+/* It asks to receive and has to wait, from one stream or (from == NOBODY) from any. */
 static inline void wait_for(struct computation *computation, uint32_t to, uint32_t from,
                             uint64_t cpu)
 {
@@ -459,7 +461,7 @@ static inline void wait_for(struct computation *computation, uint32_t to, uint32
     fall_asleep(computation, to, from == NOBODY);
 }
 
-/* Takes so many bytes of what waits. `waits`: it falls asleep first, with `cpu` used on each side. */
+/* Takes this many bytes from the queue. `waits`: it falls asleep first, with `cpu` used on each side. */
 static inline void receive(struct computation *computation, uint32_t to, uint32_t from,
                            uint64_t cpu, uint32_t bytes, bool waits)
 {
@@ -491,7 +493,7 @@ static inline void receive(struct computation *computation, uint32_t to, uint32_
     channel->took = latest_step(computation, to);
 }
 
-/* How many streams of a process have told anything so far. */
+/* How many streams of a process have recorded anything so far. */
 static inline uint32_t threads_seen(const struct computation *computation, uint32_t process)
 {
     uint32_t seen = 0;
@@ -501,7 +503,7 @@ static inline uint32_t threads_seen(const struct computation *computation, uint3
     return seen;
 }
 
-/* The end of the file: from the latest event of who has sent; who slept has waited for all that was between. */
+/* The end of file: an arc from the sender's latest event; a sleeping receiver has waited for everything in between. */
 static inline void receive_end(struct computation *computation, uint32_t to, uint32_t from,
                                uint64_t cpu)
 {
@@ -529,7 +531,7 @@ static inline void receive_end(struct computation *computation, uint32_t to, uin
     wake(computation, to, step, channel->has_sent && woken, computation->now);
 }
 
-/* Its path is used for the first time, which ends no wait that it does not explain: the wait goes on. */
+/* Its path is used for the first time. That alone does not end a wait: the wait goes on. */
 static inline struct step *add_step_of_path(struct computation *computation, uint32_t stream,
                                             uint64_t cpu, bool explained)
 {
@@ -609,7 +611,7 @@ static inline void hear_outside(struct computation *computation, uint32_t stream
 
 enum { CALL_SLEEP = 230, CALL_LOCK = 202, CALL_WAIT = 61 };
 
-/* Asleep for so long: for a timer, for a lock, for a child's end. */
+/* Asleep for this long: for a timer, for a lock, for a child's end. */
 static inline void block_in(struct computation *computation, uint32_t stream, uint64_t cpu,
                             uint32_t call, uint64_t duration)
 {
@@ -652,7 +654,7 @@ static inline void block_in(struct computation *computation, uint32_t stream, ui
     computation->asleep_time += duration;
 }
 
-/* It has ended another one's sleep, whatever that slept for; `after_end`: it had told of its own end before. */
+/* It ended another stream's sleep, whatever that slept for; `after_end`: it had recorded its own end before. */
 static inline void wake_another(struct computation *computation, uint32_t stream, uint32_t other,
                                 bool after_end)
 {
@@ -677,7 +679,7 @@ static inline void wake_up(struct computation *computation, uint32_t stream, uin
     wake(computation, stream, step, false, computation->now);
 }
 
-/* Stopped by a signal for so long, and continued. */
+/* Stopped by a signal for this long, and continued. */
 static inline void stop_for(struct computation *computation, uint32_t stream, uint64_t cpu,
                             uint64_t duration)
 {
@@ -730,12 +732,12 @@ static inline void terminate(struct computation *computation, uint32_t stream, u
     process->ended_at = is->ended_at;
 }
 
-/* ---- naive: the longest path ---- */
+/* ---- naive: the critical path ---- */
 
 struct world {
     const struct computation *computation;
     const struct delays *delays;
-    uint32_t machine[STREAMS]; /* of processes */
+    uint32_t machine[STREAMS]; /* of each process */
     double cores[STREAMS];
     double speed[STREAMS];
     bool free;          /* messages take no time */
@@ -747,7 +749,7 @@ static inline uint32_t machine_of(const struct world *world, uint32_t chain)
     return world->machine[world->computation->process_of[chain]];
 }
 
-/* Of an arc to a chain; < 0: there is none in this world. */
+/* The delay of an arc to a chain; < 0: this world has no such arc. */
 static inline double delay_of_arc(const struct world *world, const struct step *step,
                                   uint32_t source, uint32_t to)
 {
@@ -802,7 +804,7 @@ static inline double longest_path(const struct world *world)
     return longest;
 }
 
-/* What has failed, a line for each step. */
+/* Prints what failed, a line for each step. */
 static inline void print_steps(const struct computation *computation)
 {
     static const char *const arcs[] = {"message", "signal", "order", "since"};
@@ -826,7 +828,7 @@ static inline void print_steps(const struct computation *computation)
 
 /* ---- random computations ---- */
 
-/* Only processor time and messages, of processes that there are from the beginning. */
+/* Only CPU time and messages, of processes that exist from the beginning. */
 static inline void make_plain(struct computation *computation, uint64_t *seed)
 {
     begin(computation, 1 + (uint32_t)random_below(seed, STREAMS));
@@ -859,7 +861,7 @@ static inline bool may_be_woken(const struct computation *computation, uint32_t 
     return is->exists && !is->ended && !is->waits_for_creator;
 }
 
-/* With another stream: whatever can happen between the two. */
+/* With another stream: anything that can happen between the two. */
 static inline void do_with(struct computation *computation, uint32_t stream, uint32_t other,
                            uint64_t cpu, uint64_t *seed)
 {
@@ -941,7 +943,7 @@ static inline void do_alone(struct computation *computation, uint32_t stream, ui
     }
 }
 
-/* What a stream does whose send is in progress. */
+/* Continues a stream whose send is in progress. */
 static inline void go_on_sending(struct computation *computation, uint32_t stream, uint64_t cpu,
                                  uint64_t *seed)
 {
@@ -960,13 +962,13 @@ static inline bool is_full(const struct computation *computation, uint32_t strea
     return computation->count[chain_of(computation, stream)] + 4 >= STEPS;
 }
 
-/* All that there is: threads, creation and end, blocked sends, timers, locks, connections, ends of files, outside. */
+/* Everything: threads, creation and end, blocked sends, timers, locks, connections, ends of files, outside. */
 static inline void make(struct computation *computation, bool whole_processes, uint64_t *seed)
 {
     uint32_t streams = 1 + (uint32_t)random_below(seed, STREAMS), processes[STREAMS] = {0};
     uint32_t made = 1 + (uint32_t)random_below(seed, streams), last = 0;
 
-    for (uint32_t i = 1; i < made; i++) /* threads of one process need not stand together */
+    for (uint32_t i = 1; i < made; i++) /* threads of one process need not be adjacent */
         processes[i] = random_below(seed, 3) == 0 ? (uint32_t)random_below(seed, last + 1) : ++last;
     begin_threads(computation, streams, made, processes, whole_processes);
     computation->tells_wakeups = random_below(seed, 2) == 0;

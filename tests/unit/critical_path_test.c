@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * critical_path_test.c: the longest path, what it goes through and what is not on it: of small computations whose
- * answer is known, and of random ones, where every claim is tried out: what has slack may take that much longer
- * and no more; what is twice as slow makes the path as long as it is found to be.
+ * critical_path_test.c: the critical path, what is on it and what is not: in small computations with known answers, and
+ * in random ones, where every claim is tested. A step with slack may take that much longer and no more; halving the
+ * speed of a part makes the path as long as predicted.
  */
 #include "analysis/parallelism/critical_path.h"
 
@@ -84,7 +84,7 @@ static struct critical_path_options plain_options(void)
         .parallelism = {.assignments = &one_each, .assignment_count = 1, .threads = true}};
 }
 
-/* A sends to B, which has been waiting; C has nothing to do with them. */
+/* A sends to B, which has been waiting; C is independent of both. */
 static void what_is_on_it(void **state)
 {
     struct computation *computation = *state;
@@ -187,7 +187,7 @@ static double longer_by(struct world *world, struct computation *computation, ui
     return longest;
 }
 
-/* The least slack of a process's steps is its slack: the most that each may take longer without a longer path. */
+/* The slack of a process is the least slack of its steps: the most that each may take longer without a longer path. */
 static bool slack_is_right(struct world *world, struct computation *computation, uint32_t process,
                            uint64_t slack, double longest)
 {

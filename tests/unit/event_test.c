@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_test.c: the table of types and fields against the structs of record.h and the numbers of
- * docs/trace-format.md; meter flags by name; identities; names of users, cgroups and containers.
+ * event_test.c: the table of types and fields against the structs of record.h and the numbers of docs/trace-format.md;
+ * meter flags by name; identities; names of users, cgroups and containers.
  *
  *      table ---- offsets, sizes ----> record.h's structs, filled with known values
- *        |                             the format's numbers, written down here once more
+ *        |                             the format's numbers, repeated here
  *        +------- no overlap, nothing outside the record
  */
 #include "event/event.h"
@@ -31,7 +31,7 @@ static void check_fields(const struct event_field *fields, size_t from, size_t t
     size_t end = from;
 
     for (const struct event_field *field = fields; field->name != NULL; field++) {
-        /* In order, so they do not overlap. */
+        /* Fields are in order, so they do not overlap. */
         assert_true(field->offset >= end);
         assert_true(field->size > 0);
         end = field->offset + field->size;
@@ -225,7 +225,7 @@ static void test_header_values(void **unused)
     }
 }
 
-/* Exact where 32 bits hold it; else never later than it was, and by less than a unit earlier. */
+/* Exact if it fits in 32 bits; otherwise less than a unit too early, and never late. */
 static void test_spans(void **unused)
 {
     uint64_t state = seed_of_run("spans");
@@ -372,7 +372,7 @@ static void test_flags_are_parsed(void **unused)
     check_flags("all -fork exec", 0, (METER_ALL_FLAGS & ~fork) | BIT(EXEC));
 }
 
-/* Each type that can be metered has a flag of its own name, and no other type has one. */
+/* Each type that can be metered has a flag with its own name, and no other type has one. */
 static void test_flags_are_the_types(void **unused)
 {
     (void)unused;
@@ -387,7 +387,7 @@ static void test_flags_are_the_types(void **unused)
     }
 }
 
-/* Each word is read, none is there twice, and without "all" too every flag has one. */
+/* Each word is accepted, none occurs twice, and the words without "all" cover every flag. */
 static void test_flag_words_are_known(void **unused)
 {
     uint32_t flags = 0;
@@ -413,7 +413,7 @@ static void check_flags_text(uint32_t flags, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* Whatever flags are written is read as the same flags. */
+/* Flags that are written are read as the same flags. */
 static void test_flags_are_written(void **unused)
 {
     uint64_t seed = seed_of_run("flags");
@@ -428,7 +428,7 @@ static void test_flags_are_written(void **unused)
     for (unsigned i = 0; i < 1000; i++) {
         char text[METER_FLAGS_TEXT_SIZE];
         uint32_t flags = (uint32_t)random_number(&seed) & METER_ALL_FLAGS;
-        /* also with all of them but one, the longest lists */
+        /* also all but one, the longest lists */
         if (i < 32)
             flags = METER_ALL_FLAGS & ~(1u << i);
         meter_flags_text(flags, text);
@@ -567,15 +567,15 @@ static void test_identities_keep_the_latest_of_each_number(void **unused)
     identities_free(NULL);
 }
 
-/* Others end until all that has ended before is forgotten. */
+/* Ends other streams and paths until all that ended before are forgotten. */
 static void fade_others(struct identities *identities)
 {
     for (uint32_t i = 0; i < IDENTITIES_FADING; i++)
         identities_fade_path(identities, 3, i);
 }
 
-/* Of so many paths and streams that come and go, only those that live are known, and memory serves again:
- * their copies stay where they are, others take the places of the forgotten. */
+/* Of this many paths and streams that come and go, only the live ones are known, and memory is reused: their copies
+ * do not move, and others take the places of the forgotten ones. */
 static void test_identities_forget(void **unused)
 {
     struct identities *identities;
@@ -603,7 +603,7 @@ static void test_identities_forget(void **unused)
     assert_null(identities_path(identities, 1, 30000));
     for (uint32_t i = 39992 - IDENTITIES_FADING; i < 40000; i++)
         assert_int_equal(identities_path(identities, 1, i)->cookie, i);
-    identities_fade_path(identities, 2, 39999); /* another origin's */
+    identities_fade_path(identities, 2, 39999); /* of another origin */
     fade_others(identities);
     assert_non_null(identities_path(identities, 1, 39999));
     identities_fade_path(identities, 1, 39999);
@@ -619,7 +619,7 @@ static void test_identities_forget(void **unused)
     identities_free(identities);
 }
 
-/* What has ended is known until so many others have, of whatever kind and origin. */
+/* What has ended is known until this many others have ended, of any kind and origin. */
 static void test_identities_fade(void **unused)
 {
     struct identities *identities;
@@ -637,20 +637,20 @@ static void test_identities_fade(void **unused)
     for (uint32_t i = 0; i < IDENTITIES_FADING - 2; i++)
         identities_fade_path(identities, 1, 100 + i);
     assert_int_equal(identities_stream(identities, 1, 7)->pid, 70);
-    identities_fade_stream(identities, 1, 99); /* that is not known */
+    identities_fade_stream(identities, 1, 99); /* unknown */
     assert_null(identities_stream(identities, 1, 7));
     assert_int_equal(identities_path(identities, 2, 7)->path, 7);
     identities_fade_stream(identities, 1, 99);
     assert_null(identities_path(identities, 2, 7));
     assert_int_equal(identities_add(identities, &of_path), 0);
-    identities_forget_path(identities, 1, 7); /* another origin's */
+    identities_forget_path(identities, 1, 7); /* of another origin */
     assert_int_equal(identities_path(identities, 2, 7)->path, 7);
     identities_forget_path(identities, 2, 7);
     assert_null(identities_path(identities, 2, 7));
     identities_free(identities);
 }
 
-/* A path is known as long as one of both users needs it, whoever is first. */
+/* A path is known as long as one of its two users needs it, in either order. */
 static void test_identities_are_shared(void **unused)
 {
     struct identities *identities;
@@ -659,7 +659,7 @@ static void test_identities_are_shared(void **unused)
 
     (void)unused;
     assert_int_equal(identities_new(&identities), 0);
-    identities_keep_path(identities, 2, 7); /* that is not known */
+    identities_keep_path(identities, 2, 7); /* unknown */
     assert_int_equal(identities_add(identities, &event), 0);
     identities_forget_path(identities, 2, 7);
     assert_null(identities_path(identities, 2, 7));
@@ -682,7 +682,7 @@ static void test_identities_are_shared(void **unused)
     identities_free(identities);
 }
 
-/* Where no name can be none is kept, and what has one keeps it when it takes the place of what has none. */
+/* A path that cannot have a name keeps none, and a path with a name keeps it when it replaces one without. */
 static void test_names_of_paths_are_kept(void **unused)
 {
     static const struct {
@@ -691,7 +691,7 @@ static void test_names_of_paths_are_kept(void **unused)
     } paths[] = {{PATH_TCP, AF_INET, false},
                  {PATH_UDP, AF_INET6, false},
                  {PATH_UNIX_STREAM, AF_UNIX, true},
-                 {PATH_TCP, AF_UNIX, true}, /* nonsense, of which the name is shown nevertheless */
+                 {PATH_TCP, AF_UNIX, true}, /* invalid, but the name is shown */
                  {PATH_FIFO, 0, true},
                  {99, 0, true}};
     struct identities *identities;
@@ -727,12 +727,13 @@ static void test_names_of_paths_are_kept(void **unused)
     identities_forget_path(identities, 2, 5004);
     assert_int_equal(identities_add(identities, &event), 0);
     assert_int_equal(identities_path(identities, 2, 5004)->kind, PATH_TCP);
-    identities_release_path(identities, 2, 5004); /* who has told of it again needs it still */
+    /* the one that recorded it again still needs it */
+    identities_release_path(identities, 2, 5004);
     assert_int_equal(identities_path(identities, 2, 5004)->kind, PATH_TCP);
     identities_free(identities);
 }
 
-/* Of many paths every third is kept, while all are forgotten: the tables are cleared in between. */
+/* Every third of many paths is kept, while all are forgotten: the tables are cleared in between. */
 static void test_kept_paths_outlive_others(void **unused)
 {
     struct identities *identities;
@@ -802,7 +803,7 @@ static void test_identities_know_names(void **unused)
     identities_free(identities);
 }
 
-/* How many names belong before a STREAM of this user and cgroup. */
+/* How many names come before a STREAM of this user and cgroup. */
 static size_t names_of(struct names *names, uint32_t user, uint64_t cgroup,
                        struct name_record found[2])
 {
@@ -818,7 +819,7 @@ static size_t names_of(struct names *names, uint32_t user, uint64_t cgroup,
     return count;
 }
 
-/* Each user of /etc/passwd has the name that stands there, and is told once. */
+/* Each user of /etc/passwd has the name given there, and is recorded once. */
 static void test_users_have_their_names(void **unused)
 {
     struct names names = {0};
@@ -845,7 +846,7 @@ static void test_users_have_their_names(void **unused)
     }
     fclose(users);
     assert_true(told > 0);
-    assert_int_equal(names_of(&names, 4012345678u, 0, found), 0); /* nobody is that */
+    assert_int_equal(names_of(&names, 4012345678u, 0, found), 0); /* no user has this number */
     struct record other = {.header.id = EVENT_SEND};
     assert_int_equal(names_before(&names, &other.header, found), 0);
     names_done(&names);
@@ -861,12 +862,12 @@ static void test_names_are_remembered_in_bounds(void **unused)
     names_of(&names, 0, 0, found);
     for (uint32_t i = 0; i < 65535; i++)
         assert_int_equal(intern_add(&names.users, 1000000 + i), i + 1);
-    assert_int_equal(names_of(&names, 0, 0, found), 1); /* told again */
+    assert_int_equal(names_of(&names, 0, 0, found), 1); /* recorded again */
     assert_true(names.users.count < 65536);
     names_done(&names);
 }
 
-/* A cgroup that this test makes, two levels deep; "" if it may not. */
+/* A cgroup created by this test, two levels deep; "" without the permission. */
 static void make_cgroup(char path[300])
 {
     char line[1024];
@@ -889,7 +890,7 @@ static void make_cgroup(char path[300])
     assert_int_equal(mkdir(path, 0755), 0);
 }
 
-/* Looks up a cgroup by its number; 0 if it has the name that it should have. */
+/* Looks up a cgroup by its number; returns 0 if it has the expected name. */
 static int check_cgroup(uint64_t number, const char *wanted)
 {
     struct names names = {0};
@@ -918,7 +919,7 @@ static void test_cgroups_have_their_paths(void **unused)
     stat(path, &inner);
     snprintf(wanted, sizeof(wanted), "/dpm-event-test-%d/inner one", getpid());
     int by_handle = check_cgroup(inner.st_ino, wanted);
-    pid_t child = fork(); /* without the privilege it is looked for */
+    pid_t child = fork(); /* without privilege it is searched for */
     if (child == 0)
         _exit(setuid(65534) < 0 ? 2 : check_cgroup(inner.st_ino, wanted));
     waitpid(child, &status, 0);
@@ -931,7 +932,7 @@ static void test_cgroups_have_their_paths(void **unused)
     assert_int_equal(by_handle, 0);
     assert_int_equal(status, 0);
     assert_int_equal(of_outer, 0);
-    /* One that is gone has no name; the root has. */
+    /* A removed cgroup has no name; the root has one. */
     assert_int_equal(names_of(&names, 4012345678u, inner.st_ino, found), 0);
     *strrchr(path, '/') = '\0';
     stat(path, &outer);
@@ -946,7 +947,7 @@ static void test_containers_have_short_names(void **unused)
     static const struct {
         const char *cgroup;
         const char *name;
-        const char *leads_to; /* the part of the path that counts */
+        const char *leads_to; /* the significant part of the path */
     } cases[] = {
         {"/", "/", "/"},
         {"", "/", ""},
@@ -967,7 +968,7 @@ static void test_containers_have_short_names(void **unused)
          "fedcba9876543210"
          "fedcba9876543210"
          "fedcba9876543210",
-         "fedcba987654", NULL}, /* one within the other */
+         "fedcba987654", NULL}, /* one inside the other */
         {"/system.slice/nginx.service", "nginx.service", NULL},
         {"/system.slice/nginx.service/workers", "nginx.service", "/system.slice/nginx.service"},
         {"/user.slice/user-1000.slice/session-3.scope", "session-3.scope", NULL},
@@ -988,7 +989,7 @@ static void test_containers_have_short_names(void **unused)
     }
 }
 
-/* Whatever the path: a name that is part of it and fits, and a beginning of the path. */
+/* For any path: a name that is part of it and fits, and a beginning of the path. */
 static void test_any_path_has_a_short_name(void **unused)
 {
     uint64_t state = seed_of_run("containers");
@@ -1007,7 +1008,7 @@ static void test_any_path_has_a_short_name(void **unused)
         assert_true(length <= strlen(path));
         assert_true(strcmp(name, "/") == 0 || strstr(path, name) != NULL);
         assert_true(name[0] != '\0');
-        /* What lies within a container is in the same one, unless it is a container itself. */
+        /* What is inside a container belongs to it, unless it is a container itself. */
         char within[NAME_SIZE + 8];
         char same[CONTAINER_SIZE];
         snprintf(within, sizeof(within), "%.*s/x", (int)length, path);
@@ -1026,7 +1027,7 @@ static void add_identity(struct identities *identities, uint32_t origin,
     assert_int_equal(identities_add(identities, &event), 0);
 }
 
-/* A program's image is named by what file it is, wherever it lies; a library's PC by the image. */
+/* A program's image is identified by its file, wherever it is loaded; a library's PC by the image. */
 static void test_procedures_of_very_many_programs(void **unused)
 {
     const uint32_t programs = 70000; /* executed */
@@ -1105,7 +1106,7 @@ static void test_procedures_are_found_by_stream_and_pc(void **unused)
     assert_null(identities_procedure(identities, 1, 11, 0x7fff00001030, NULL)); /* other image */
     assert_null(identities_procedure(identities, 0, 11, 0x10030, NULL));        /* other trace */
     assert_null(identities_procedure(identities, 1, 99, 0x10030, NULL));        /* no such stream */
-    others.address = UINT64_MAX; /* may stand in a file, and is no PC */
+    others.address = UINT64_MAX; /* may occur in a file, but is no PC */
     add_identity(identities, 1, &others.header);
     identities_free(identities);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_cases_test.c: what the history does with a few records of messages, one case each. history_text.h explains
- * how they are written. (Waits: history_waits_test.c. Random histories: history_test.c.)
+ * history_cases_test.c: the history of a few message records, one case each. history_text.h explains the notation.
+ * (Waits: history_waits_test.c. Random histories: history_test.c.)
  */
 #include "history_text.h"
 
@@ -167,7 +167,7 @@ static const char *const cases[] = {
     "@4      s2#1 RECEIVE p2 [0,10)   <- s1#1:10\n"
     "@5      s2#2 RECEIVE p2 [10,20)  <- s4#1:10\n",
 
-    /* ---- who sends, who receives ---- */
+    /* ---- senders and receivers ---- */
 
     "several receivers of one send: each has an edge of the bytes that it took\n"
     "STREAM s1, s2, s3 / PATH p1>p2 unix-stream\n"
@@ -343,7 +343,7 @@ static const char *const cases[] = {
     "@3    B.s1#1 RECEIVE p1 d7:10  <- s1#1:10 inferred\n"
     "then 2 unmatched-sends\n",
 
-    /* ---- records that are missing ---- */
+    /* ---- missing records ---- */
 
     "lost path: the PATH was lost, so nothing says that its messages lead away\n"
     "no PATH p9\n"
@@ -435,8 +435,8 @@ static const char *const cases[] = {
     "order s3#1 s1#1 s2#1 kernel@20\n",
 };
 
-/* Once hooks were skipped, positions that hooks count may be wrong; those of TCP are the kernel's. A full ring, which
- * is the reason of the first LOST, does no harm. */
+/* After skipped hooks, positions counted by hooks may be wrong; those of TCP come from the kernel. A full ring, the
+ * reason of the first LOST, does no harm. */
 static void skipped_hooks(void **state)
 {
     static const struct {
@@ -467,7 +467,7 @@ static void skipped_hooks(void **state)
     }
 }
 
-/* Arrivals that are recorded while RECEIVEs wait come out between them, in order of time, at whatever end. */
+/* Arrivals that are recorded while RECEIVEs wait come out between them, in order of time, at any end. */
 static void arrivals_keep_their_place(void **state)
 {
     const unsigned rounds = 20;
@@ -499,7 +499,7 @@ static void arrivals_keep_their_place(void **state)
     }
 }
 
-/* Two recordings of one machine come out in order of time, though one receives long after the other has sent. */
+/* Two recordings of one machine come out in order of time, although one receives long after the other has sent. */
 static void one_clock_is_followed(void **state)
 {
     const unsigned messages = 200;
@@ -523,7 +523,7 @@ static void one_clock_is_followed(void **state)
     history_text_end(out);
 }
 
-/* Addresses were translated on the way, and lead to machines that are unknown: positions join the ends. */
+/* Addresses were translated on the way, and belong to unknown machines: positions join the ends. */
 static void translated(void **state)
 {
     FILE *out = history_text_begin();
@@ -544,7 +544,8 @@ static void translated(void **state)
     history_text_end(out);
 }
 
-/* The same, but the other end is unmetered. Other messages relate the machines' clocks, so it is known not to come. */
+/* The same, but the other end is unmonitored. Other messages relate the machines' clocks, so the history knows that
+ * it will not come. */
 static void not_translated(void **state)
 {
     FILE *out = history_text_begin();
@@ -566,9 +567,9 @@ static void not_translated(void **state)
 }
 
 #define MOST_STREAMS 4096 /* of a direction, and */
-#define MOST_RANGES  256  /* so much that is received before its SENDs are known */
+#define MOST_RANGES  256  /* as many ranges received before their SENDs are known */
 
-/* What is beyond the limits of a path is forgotten, and counted. */
+/* What exceeds the limits of a path is forgotten, and counted. */
 static void more_than_is_kept(void **state)
 {
     (void)state;
@@ -593,7 +594,7 @@ static void more_than_is_kept(void **state)
     }
 }
 
-/* Each SEND lies before all others. From the 1,025th behind it on one is left out, and no order is certain. */
+/* Each SEND lies before all others. From the 1,025th after it on one is left out, and the order is uncertain. */
 static void far_out_of_order(void **state)
 {
     const unsigned sends = 1030;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_graph_test.c: pictures of histories made by hand, read again by Python: SVG by its XML parser, DOT by
- * its words, and by dot itself where it is installed.
+ * history_graph_test.c: pictures of hand-made histories, read back by Python: SVG with its XML parser, DOT word by
+ * word, and with dot itself if it is installed.
  */
 #include "show/show.h"
 
@@ -19,7 +19,7 @@
 #define MS          1000000ULL
 #define WALL        1700000000000000000LL
 #define MOST_EVENTS 3000
-#define HOSTILE     "<&\"'>\\N]]>\x1b" /* as long as a stream's name may be */
+#define HOSTILE     "<&\"'>\\N]]>\x1b" /* as long as a stream's name can be */
 #define HOSTILE_TXT "<&\"'>\\N]]>?"
 
 static uint64_t seed;
@@ -68,7 +68,7 @@ static void name_path(struct sample *sample, uint32_t number, const char *name)
     identify(sample, &path.header);
 }
 
-/* Two processes; streams 1 and 2 are of the first. */
+/* Two processes; streams 1 and 2 belong to the first. */
 static struct sample *sample_new(const struct graph_choice *choice)
 {
     struct sample *sample = calloc(1, sizeof(*sample));
@@ -90,7 +90,7 @@ static void sample_free(struct sample *sample)
     free(sample);
 }
 
-/* Adds an event of 100 bytes on path 7; the number of its record is that of the event. */
+/* Adds an event of 100 bytes on path 7; its record has the same number. */
 static struct record *make(struct sample *sample, enum event_id id, uint32_t stream, uint64_t time)
 {
     struct record *record = &sample->records[sample->count];
@@ -140,7 +140,7 @@ static struct history_edge edge_from(const struct sample *sample, uint64_t numbe
 
 /* ---- reading pictures ---- */
 
-/* Prints `kind|text` for what is in an SVG; fails if it is not well-formed, or a shape is nowhere. */
+/* Prints `kind|text` for the contents of an SVG; fails if it is not well-formed, or if a shape has no position. */
 static const char read_svg[] =
     "import sys, xml.etree.ElementTree as tree\n"
     "n = '{http://www.w3.org/2000/svg}'\n"
@@ -160,7 +160,7 @@ static const char read_svg[] =
     "    if c and c[0] == 'column':\n"
     "        print('column|' + e.text)\n";
 
-/* The same of DOT: every statement must be one of those that are expected. */
+/* The same for DOT: every statement must be an expected one. */
 static const char read_dot[] =
     "import sys, re\n"
     "text = open(sys.argv[1], encoding='utf-8').read()\n"
@@ -188,7 +188,7 @@ static const char read_dot[] =
     "\\[.*\\];'\n"
     "                            r'|outside_\\w+ \\[shape=point.*\\];)', line), line\n";
 
-/* Writes the picture and returns what Python read in it, line by line; the caller's to free. */
+/* Writes the picture and returns what Python read from it, line by line; the caller frees it. */
 static char *read_again(const struct sample *sample, enum graph_format format)
 {
     char name[] = "/tmp/history_graph_XXXXXX";
@@ -249,7 +249,7 @@ static struct sample *small_sample(void)
     make(sample, EVENT_RECEIVE, 2, 5 * MS);
     add_with(sample, &edge, 1);
     edge.kind = EDGE_INFERRED;
-    edge.number = 1000; /* that nobody knows */
+    edge.number = 1000; /* an unknown number */
     make(sample, EVENT_RECEIVE, 2, 6 * MS);
     add_with(sample, &edge, 1);
     make(sample, EVENT_BLOCK, 3, 9 * MS)->block.duration = 2 * MS;
@@ -295,7 +295,7 @@ static void a_small_picture(void **state)
     sample_free(sample);
 }
 
-/* A SEND stands where its first byte became visible; its sender waited until the record was made. */
+/* A SEND is drawn where its first byte became visible; its sender waited until the record was made. */
 static void a_blocked_sender(void **state)
 {
     struct sample *sample = sample_new(&(struct graph_choice){0});
@@ -327,7 +327,7 @@ static void an_empty_picture(void **state)
     sample_free(sample);
 }
 
-/* A window: only what happened in it, and arcs that come from before it are still there. */
+/* A window: only its own events, and also the arcs that come from before it. */
 static bool is_client(void *context, const struct event *event)
 {
     (*(unsigned *)context)++;
@@ -426,7 +426,7 @@ static void random_names(struct sample *sample)
     }
 }
 
-/* Every event and every arc is there once, whatever the records say. */
+/* Every event and every arc occurs once, whatever the records contain. */
 static void any_history(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_memory_test.c: where only one end of a path does anything, the history of twice as many records takes no
- * more memory.
+ * history_memory_test.c: if only one end of a path is active, the history of twice as many records takes no more
+ * memory.
  *
  *      flood: | MACHINE | PATH | PATH | SEND | SEND | SEND ... (made as they are asked for)
  */
@@ -11,7 +11,7 @@
 
 #define T0 100000000000ull
 
-/* A source that makes its records as they are asked for. */
+/* A source that makes its records on demand. */
 struct flood {
     struct source source;
     struct source_state state;
@@ -57,7 +57,7 @@ static int flood_next(struct source *source, struct event *ret_event, uint64_t *
     return SOURCE_RECORD;
 }
 
-/* Bytes of memory in use at the end of so many records of one kind. */
+/* Bytes of memory in use after this many records of one kind. */
 static size_t memory_of(uint8_t kind, enum event_id id, bool joined, uint64_t count)
 {
     struct flood flood = {.source = {.next = flood_next, .origins = 1},
@@ -87,7 +87,7 @@ static void assert_bound(uint8_t kind, enum event_id id, bool joined)
                 memory_of(kind, id, joined, 1000000) + (1 << 20));
 }
 
-/* Where one end only is recorded, or only one of two does anything. */
+/* Only one end is recorded, or only one of the two is active. */
 static void memory_has_a_bound(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@ static void *grow(void *array, size_t *capacity, size_t *count, size_t size)
 
 /* ---- records ---- */
 
-/* When a statement's record is made, and when what it speaks of began: @20, @5..20. */
+/* When a statement's record was made, and when its event began: @20, @5..20. */
 struct stamp {
     bool is_given;
     bool has_begin;
@@ -44,7 +44,7 @@ static struct stamp stamp(struct reading *reading)
 
 static void add_default_machine(struct reading *reading, uint32_t origin);
 
-/* The record's time: what is given, or that of the record before. */
+/* The record's time: the given one, or that of the previous record. */
 static uint64_t time_of(struct reading *reading, uint32_t origin, const struct stamp *stamp)
 {
     struct tape *tape = &reading->tapes[origin];
@@ -58,7 +58,7 @@ static uint64_t time_of(struct reading *reading, uint32_t origin, const struct s
     return reading_start(reading, origin) + stamp->time;
 }
 
-/* The last record of the machine's tape is a statement's, which began here. */
+/* The last record of the machine's tape belongs to a statement, which began here. */
 static struct line *add_line(struct reading *reading, uint32_t origin, const char *begin)
 {
     struct tape *tape = &reading->tapes[origin];
@@ -166,7 +166,7 @@ static uint8_t path_kind(struct reading *reading)
 }
 
 struct address {
-    uint8_t host; /* 10.0.0.host */
+    uint8_t host; /* the host's number: 10.0.0.host */
     uint16_t port;
 };
 
@@ -196,7 +196,7 @@ static void path_attributes(struct reading *reading, struct path_record *path)
             return;
 }
 
-/* PATH p1>p2 pipe; PATH p1 pipe to p2; PATH B.p1 tcp 2:80 to 1:4000 out 5 in 900. A cookie is the end's number. */
+/* PATH p1>p2 pipe; PATH p1 pipe to p2; PATH B.p1 tcp 2:80 to 1:4000 out 5 in 900. A cookie is the number of its end. */
 static void path_statement(struct reading *reading, const struct stamp *stamp, const char *begin)
 {
     uint32_t origin = machine(reading), path = number_of(reading, 'p');
@@ -233,7 +233,7 @@ static void path_statement(struct reading *reading, const struct stamp *stamp, c
     }
 }
 
-/* [10,30): bytes; d7:20: the datagram number 7, of 20 bytes. SENDCALL's position is the end of its bytes. */
+/* [10,30): bytes; d7:20: datagram number 7, of 20 bytes. The position of a SENDCALL is the end of its bytes. */
 static bool span_of_bytes(struct reading *reading, struct record *record)
 {
     skip_blanks(reading);
@@ -314,7 +314,7 @@ static void block(struct reading *reading, struct record *record, const struct s
     record->block.duration = stamp->time - stamp->begin;
 }
 
-/* What a stream creates has a STREAM record, as the meter makes it, if not before, just before. */
+/* A created stream gets a STREAM record, as the meter makes it, just before at the latest. */
 static void creation(struct reading *reading, struct record *record, uint32_t origin,
                      const char *begin)
 {
@@ -385,7 +385,7 @@ void reading_add_cause(struct causes *causes, const struct cause *cause)
     *(struct cause *)grow(&causes->of, &causes->capacity, &causes->count, sizeof(*cause)) = *cause;
 }
 
-/* Behind "<-". */
+/* What follows "<-". */
 static void cause(struct reading *reading, struct causes *causes)
 {
     static const char none[] = "BYTES, or a kind of edge, is missing";
@@ -496,7 +496,7 @@ static void event_statement(struct reading *reading, const struct stamp *stamp, 
     add_record(reading, &record, by.origin, begin);
 }
 
-/* ---- what comes of it ---- */
+/* ---- expected results ---- */
 
 static void order_statement(struct reading *reading)
 {
@@ -512,7 +512,7 @@ static void order_statement(struct reading *reading)
     } while (strchr("\n/", *reading->at) == NULL && reading->problem == NULL);
 }
 
-/* What is not written is 0. */
+/* Counts that are not given are 0. */
 static const struct {
     const char *name;
     size_t offset;
@@ -593,7 +593,7 @@ static void statement(struct reading *reading)
 
 /* ---- references ---- */
 
-/* Which statement is meant, of which there is one. */
+/* The one statement that a reference means. */
 size_t reading_find(struct reading *reading, const struct reference *reference, const char *where)
 {
     size_t found = NOWHERE;

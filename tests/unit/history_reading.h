@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_reading.h: a case of history_text.h, read: records on tapes, and what is expected of them.
+ * history_reading.h: a parsed case of history_text.h: records on tapes, and the expected results.
  *
  *      struct reading
  *       |-- tapes[A, B]   records, as a history reads them
@@ -19,7 +19,7 @@
 #define NOWHERE  SIZE_MAX
 #define NEVER    UINT64_MAX
 
-/* s1#2, B.s1#2: record 2 of a stream; kernel@20: the record of no stream made then. */
+/* s1#2, B.s1#2: record 2 of a stream; kernel@20: the record of no stream made at 20. */
 struct reference {
     uint32_t origin;
     bool of_kernel;
@@ -35,7 +35,7 @@ struct cause {
     const char *where;
 };
 
-/* What is behind "<-". */
+/* The text after "<-". */
 struct causes {
     struct cause *of;
     size_t count;
@@ -73,7 +73,7 @@ struct reading {
     char *problem; /* the first one */
     struct tape tapes[MACHINES];
     uint64_t ahead[MACHINES]; /* of machine A's clock, ns */
-    struct intern paths;      /* declared ones, and */
+    struct intern paths;      /* announced paths, and */
     struct intern streams;    /* streams with a STREAM record: number_key */
     struct line *lines;
     size_t line_count;
@@ -84,14 +84,14 @@ struct reading {
     struct history_counts counts;
     bool without_rooms;
     bool not_live;
-    uint64_t clock_within; /* NEVER: that is not asked */
+    uint64_t clock_within; /* NEVER: not checked */
 };
 
-/* Reads the text. What is wrong with it is in `problem`, with line and column. */
+/* Reads the text. `problem` has the first error, with line and column. */
 void reading_begin(struct reading *ret_reading, const char *text);
 void reading_done(struct reading *reading);
 
-/* The index of the line that is meant. There is one, as was checked. */
+/* The index of the line that is meant, which was checked to exist. */
 size_t reading_find(struct reading *reading, const struct reference *reference, const char *where);
 
 void reading_add_cause(struct causes *causes, const struct cause *cause);
@@ -112,7 +112,7 @@ static inline bool is_of_room(enum edge_kind kind)
     return kind == EDGE_ROOM || kind == EDGE_CONNECTION;
 }
 
-/* The counts that a case speaks of, by name; NULL behind the last. */
+/* The counts that a case can name, by name; NULL after the last. */
 const char *reading_count(size_t index, struct history_counts *counts, uint64_t **ret_value);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_test.c: receives are tied to the sends they are of, and the causal stream is causal.
+ * history_test.c: receives are matched with their sends, and the causal stream is causal.
  *
  *      lives of machines, from a seed --+-- records of each origin --> history --> events, edges
  *                                       |                                             |
- *                                       '-- who truly sent which byte ------------ compared
+ *                                       '-- true sender of each byte ------------- compared
  *
- * The world below knows the truth, for its queues remember whose each byte is. The history sees only
- * records, made as the meter makes them.
+ * The world below knows the truth: its queues remember the sender of each byte. The history sees only records, made as
+ * the meter makes them.
  */
 #include "meter/shared/message.h"
 #include "tapes.h"
@@ -25,56 +25,56 @@
 #define QUEUE_MOST    4096
 #define CAPACITY      300u /* bytes of a queue */
 
-/* One call, of which several records may tell. */
+/* One call, which may have several records. */
 struct call {
     uint32_t origin;
     uint32_t stream;
     uint32_t bytes;
-    uint32_t received; /* as edges say, exact ones */
-    uint32_t group;    /* of the calls that overlap in time on its way */
+    uint32_t received; /* by exact edges */
+    uint32_t group;    /* of calls on its way that overlap in time */
     uint32_t way;
-    bool lost;          /* one of its records, or more */
-    bool after_silence; /* the first that is told of on its way, whose first ones were lost */
+    bool lost;          /* one or more of its records */
+    bool after_silence; /* the first recorded call on its way, after lost ones */
 };
 
-/* What a record truly is. */
+/* The truth about a record. */
 struct truth {
-    uint32_t call;        /* of a SEND, SENDCALL: which; or NOBODY */
-    uint32_t first_piece; /* of a RECEIVE: index into pieces ... */
+    uint32_t call;        /* SEND, SENDCALL: its call; or NOBODY */
+    uint32_t first_piece; /* RECEIVE: index into pieces ... */
     uint32_t piece_count;
     bool is_udp;
-    uint32_t group; /* of a RECEIVE from a pipe */
-    uint8_t sure;   /* of a RECEIVE: enum sure */
-    bool after_gap; /* ... the one before is lost */
-    uint32_t way;   /* ... number of the way */
+    uint32_t group; /* RECEIVE from a pipe */
+    uint8_t sure;   /* RECEIVE: enum sure */
+    bool after_gap; /* ... the previous record is lost */
+    uint32_t way;   /* ... number of its way */
 };
 
-/* What of a RECEIVE's edges is certain, if no record was lost. */
+/* What must be certain about a RECEIVE's edges, if no record was lost. */
 enum sure {
     SURE_NOTHING, /* datagrams between machines */
-    SURE_UNIX,    /* as below, and the meter tells which calls overlapped */
-    /* the true senders are among those told; exact ones, if one stream sent, and one received */
+    SURE_UNIX,    /* as below, and the meter records which calls overlapped */
+    /* the true senders are among the edges; they are exact if one stream sent, and one received */
     SURE_SENDER,
-    SURE_POSITION, /* all edges are exact, whoever else sends, or has lost records */
+    SURE_POSITION, /* all edges are exact, even if other streams send or have lost records */
 };
 
 struct piece {
-    uint32_t call; /* NOBODY: not metered, or older */
+    uint32_t call; /* NOBODY: unmonitored, or older */
     uint32_t bytes;
 };
 
-/* Calls in progress on one way. Those that overlap, one with the next, are a group. */
+/* Calls in progress on one way. Calls that overlap, directly or through others, are a group. */
 struct busy {
     uint32_t calls;
     uint32_t group;
 };
 
-/* Who has ever used a way. */
+/* The streams that have ever used a way. */
 struct users {
-    uint32_t sender; /* index of the only one, NOBODY: none; or SEVERAL */
+    uint32_t sender; /* index of the only one; NOBODY: none; SEVERAL: several */
     uint32_t taker;
-    bool take_lost; /* the latest RECEIVE */
-    bool is_silent; /* SENDs were lost, and none told */
+    bool take_lost; /* the latest RECEIVE was lost */
+    bool is_silent; /* SENDs were lost, and none was recorded */
     bool has_told;
 };
 
@@ -89,11 +89,11 @@ struct way {
     uint32_t numbers[QUEUE_MOST]; /* of datagrams in the queue */
     uint32_t written;             /* TCP: position of the next byte */
     uint32_t out;                 /* counted when calls end; UDP: the last number */
-    uint32_t in;                  /* position of the next to be taken */
-    uint32_t counted_in;          /* pipes: when the call ends */
+    uint32_t in;                  /* position of the next byte to be taken */
+    uint32_t counted_in;          /* pipes: counted when the call ends */
     bool sends_known[MOST_SHARERS];
     bool takes_known[MOST_SHARERS];
-    uint32_t number;     /* of all ways that ever were ... */
+    uint32_t number;     /* among all ways that ever existed ... */
     struct busy sending; /* ... of calls that are counted when they end */
     struct busy taking;
 };
@@ -110,7 +110,7 @@ struct link {
     bool open;
     uint8_t kind;
     struct side sides[2];
-    struct way ways[2]; /* by who sends */
+    struct way ways[2]; /* by sender */
 };
 
 struct actor {
@@ -120,21 +120,21 @@ struct actor {
     uint32_t lost;
     uint32_t discarded;
     uint64_t cpu;
-    /* in the middle of a send or, of a pipe, a receive */
+    /* in the middle of a send or, on a pipe, a receive */
     uint32_t link; /* index, or NOBODY */
     unsigned side;
     unsigned place; /* among the sharers */
     bool sending;
     uint32_t call;
     uint32_t left;
-    uint32_t first; /* of the piece being told */
-    uint32_t put;   /* of it, in the queue */
-    uint32_t done;  /* told */
-    uint32_t told;  /* done + put of the last SENDCALL; of a pipe what it told + 1 */
-    uint32_t slept; /* of a pipe: what calls that had ended had out when it first slept */
+    uint32_t first; /* of the piece being recorded */
+    uint32_t put;   /* bytes of it in the queue */
+    uint32_t done;  /* recorded bytes */
+    uint32_t told;  /* done + put of the last SENDCALL; pipe: what it recorded, plus 1 */
+    uint32_t slept; /* pipe: the output of ended calls when it first slept */
     uint64_t begun;
     bool has_put;
-    bool met; /* another one was sending there meanwhile */
+    bool met; /* another stream was sending there meanwhile */
     struct truth taken;
     uint32_t taken_bytes;
 };
@@ -164,17 +164,17 @@ struct world {
     size_t truth_of_capacity[MOST_SOURCES];
     uint64_t cookies;
     uint64_t pipe_ends[MOST_SOURCES];
-    unsigned loss;     /* of 1000 records of messages */
+    unsigned loss;     /* per 1000 message records */
     unsigned discards; /* the same, removed by a selection */
-    bool concurrent;   /* several in calls at once on one way */
-    bool crowded;      /* many on few ways */
+    bool concurrent;   /* several streams in calls at once on one way */
+    bool crowded;      /* many streams on few ways */
     uint64_t lost;
     uint64_t discarded;
     bool stalled;
     struct users *users; /* by number of the way */
     size_t users_capacity;
     uint32_t way_count;
-    bool *groups; /* whether a record of theirs was lost */
+    bool *groups; /* whether one of its records was lost */
     size_t group_capacity;
     uint32_t group_count;
 };
@@ -210,7 +210,7 @@ static void note_truth(struct world *world, uint32_t origin, const struct truth 
     world->truth_of[origin][index] = world->truth_count;
 }
 
-/* A record of the call, or of a RECEIVE, is not told. */
+/* A record of the call, or of a RECEIVE, is missing. */
 static void note_gap(struct world *world, const struct truth *truth)
 {
     if (truth->call == NOBODY) {
@@ -263,7 +263,7 @@ static void tell_gap(struct world *world, struct actor *actor, struct record_hea
     *count = 0;
 }
 
-/* Whether it is told. */
+/* Appends the record; returns whether it is recorded. */
 static bool tell(struct world *world, struct actor *actor, struct record record,
                  const struct truth *truth)
 {
@@ -428,7 +428,7 @@ static void tell_send(struct world *world, struct actor *actor, const struct lin
     tell(world, actor, record, &truth);
 }
 
-/* What calls in progress have out, beside those that have ended. */
+/* Bytes sent so far by calls in progress, in addition to those of ended calls. */
 static uint32_t out_of_calls(const struct world *world, const struct actor *of)
 {
     uint32_t bytes = 0;
@@ -441,7 +441,8 @@ static uint32_t out_of_calls(const struct world *world, const struct actor *of)
     return bytes;
 }
 
-/* A pipe has no stream's own bytes: all is told that is out since the call first slept, whoever wrote it. */
+/* A pipe does not record which stream wrote its bytes: the SENDCALL has all bytes since the call first slept, by any
+ * writer. */
 static void tell_pipe_sendcall(struct world *world, struct actor *actor)
 {
     const struct link *link = &world->links[actor->link];
@@ -460,7 +461,7 @@ static void tell_pipe_sendcall(struct world *world, struct actor *actor)
     tell(world, actor, record, &truth);
 }
 
-/* It leaves the CPU: what is out is told, once per progress. */
+/* It leaves the CPU: records the bytes sent so far, once per progress. */
 static void tell_sendcall(struct world *world, struct actor *actor)
 {
     const struct link *link = &world->links[actor->link];
@@ -502,7 +503,7 @@ static void end_send(struct world *world, struct actor *actor)
     actor->link = NOBODY;
 }
 
-/* Puts some of it into the queue, or is blocked, or ends. */
+/* Puts some of it into the queue, or blocks, or ends. */
 static void go_on_sending(struct world *world, struct actor *actor)
 {
     struct link *link = &world->links[actor->link];
@@ -536,7 +537,7 @@ static void go_on_sending(struct world *world, struct actor *actor)
     world->time++;
 }
 
-/* Who is sending there has met another one. */
+/* Every stream that is sending there has met another one. */
 static void meet_others(struct world *world, struct actor *actor)
 {
     actor->met = false;
@@ -566,7 +567,7 @@ static void send_datagram(struct world *world, struct actor *actor, struct link 
     if (!remote || pick(world, 12) != 0)
         enqueue(link, way, actor->call, bytes, number);
     if (remote && pick(world, 30) == 0)
-        enqueue(link, way, actor->call, bytes, number); /* once more */
+        enqueue(link, way, actor->call, bytes, number); /* a duplicate */
     if (link->kind == PATH_UDP) {
         tell_send(world, actor, link, number, bytes, false);
         end_call(&way->sending);
@@ -578,7 +579,7 @@ static void send_datagram(struct world *world, struct actor *actor, struct link 
     }
 }
 
-/* Whether somebody is in a call there who must not be met by `place`. */
+/* Whether a stream that must not overlap with `place` is in a call there. */
 static bool may_use(const struct world *world, uint32_t index, unsigned side, unsigned place,
                     bool sends)
 {
@@ -706,7 +707,7 @@ static void end_receive(struct world *world, struct actor *actor)
     actor->link = NOBODY;
 }
 
-/* Who is not metered sends and takes without a word, and not while others do. */
+/* An unmonitored process sends and takes without records, and not while others do. */
 static void use_unmetered(struct world *world, uint32_t index, unsigned side)
 {
     struct link *link = &world->links[index];
@@ -877,7 +878,7 @@ static void use_link(struct world *world, uint32_t index)
         receive(world, actor, index, side, place);
 }
 
-/* Nobody is on a CPU in a call for long: who is in the middle of one leaves it. */
+/* No stream is on a CPU in a call for long: one in the middle of a call leaves the CPU. */
 static void pass_time(struct world *world)
 {
     for (uint32_t i = 0; i < world->actor_count; i++) {
@@ -1004,7 +1005,7 @@ struct check {
     struct world *world;
     uint64_t seed;
     bool lossless;
-    bool discards;                /* nothing was lost, but removed by a selection */
+    bool discards;                /* nothing was lost, but records were removed by a selection */
     uint32_t tapes[MOST_SOURCES]; /* by the history's number of the origin */
     bool *handed[MOST_SOURCES];
     uint32_t last[MOST_STREAMS + 1];
@@ -1015,7 +1016,7 @@ struct check {
     uint64_t exact;
     bool selected[MOST_SOURCES]; /* DISCARDED was handed out */
     uint64_t complete;           /* pieces that had to have an edge */
-    bool *received;              /* by call, of datagrams: which come twice now and then */
+    bool *received;              /* by call, for datagrams: which may be duplicated */
 };
 
 #define CHECK(condition)                                                                           \
@@ -1059,9 +1060,9 @@ static bool takes_of(const struct world *world, const struct truth *truth, uint3
     return false;
 }
 
-/* Whether all is told that the sender of these bytes has told. Positions that are counted when calls end are only as
- * good as what is told of the calls that overlapped. And who has sent, but not told of it, is taken for somebody who
- * is not metered until he tells: his first RECEIVE does not wait for him. */
+/* Whether everything that the sender of these bytes recorded is known to the history. Positions that are counted
+ * when calls end are only as good as the records of the calls that overlapped. A stream whose sends were all lost so
+ * far is taken for an unmonitored one until its next record: its first RECEIVE does not wait for it. */
 static bool is_told(const struct world *world, const struct truth *truth, uint32_t call)
 {
     if (world->calls[call].lost || world->calls[call].after_silence)
@@ -1070,16 +1071,16 @@ static bool is_told(const struct world *world, const struct truth *truth, uint32
            (!world->groups[world->calls[call].group] && !world->groups[truth->group]);
 }
 
-/* The one exception from that exact edges are never wrong: on a pipe, of calls that overlapped with one
- * whose record was lost, nothing tells that they did. */
+/* The one exception to the rule that exact edges are never wrong: on a pipe, if a record of a call was lost, nothing
+ * shows that other calls overlapped with it. */
 static bool is_excepted(const struct world *world, const struct truth *truth, uint32_t call)
 {
     return truth->sure == SURE_SENDER &&
            (world->groups[world->calls[call].group] || world->groups[truth->group]);
 }
 
-/* Matching recovers right after a gap: bytes of a message of which all is told have an edge from it,
- * whatever was lost before. */
+/* Matching recovers right after a gap: bytes of a completely recorded message have an edge from it, whatever was
+ * lost before. */
 static void check_complete(struct check *check, const struct history_event *event,
                            const struct truth *truth)
 {
@@ -1097,9 +1098,9 @@ static void check_complete(struct check *check, const struct history_event *even
     }
 }
 
-/* Edges of TCP, of datagrams on one machine and of paths with one sender (of a pipe, and one receiver) are
- * exact, if nothing of what was received is lost. But whoever took what comes before, and did not tell, may have
- * done so at the same time. */
+/* Edges of TCP, of datagrams on one machine and of paths with one sender (pipes: and one receiver) are exact, if no
+ * record of the received bytes is lost. The exception: a stream with a lost RECEIVE of the preceding bytes may have
+ * received at the same time. */
 static void check_exact(struct check *check, const struct history_event *event,
                         const struct truth *truth)
 {
@@ -1117,7 +1118,7 @@ static void check_exact(struct check *check, const struct history_event *event,
         CHECK(event->edges[i].kind == EDGE_EXACT);
 }
 
-/* With losses, streams may wait for each other where the true sender is not known: then one goes on without. */
+/* With losses, streams may wait for each other if the true sender is unknown: then one of them continues without it. */
 static bool has_stalled(const struct check *check)
 {
     struct history_counts counts;
@@ -1126,7 +1127,7 @@ static bool has_stalled(const struct check *check)
     return counts.stalls > 0;
 }
 
-/* What a selection has removed is not taken for lost, once it is told that there is one. */
+/* Records removed by a selection are not taken for lost, once the selection is known. */
 static void check_reason(struct check *check, const struct truth *truth)
 {
     const struct world *world = check->world;
@@ -1235,7 +1236,7 @@ static bool has_remote_udp(const struct world *world)
     return world->origin_count > 1;
 }
 
-/* The sources may be given in another order. */
+/* The sources may be given in any order. */
 static void compare(struct world *world, uint64_t seed, bool lossless, uint64_t *patience,
                     bool reversed)
 {
@@ -1294,14 +1295,14 @@ static void compare(struct world *world, uint64_t seed, bool lossless, uint64_t 
     free(checked.received);
 }
 
-/* What a world is like, beside what its seed says. */
+/* What a world is like, apart from its seed. */
 struct shape {
     bool loses;
     bool discards;
     bool crowded;
 };
 
-/* Whether it has stalled. */
+/* Returns whether it has stalled. */
 static bool live_and_compare(uint64_t seed, uint32_t steps, struct shape shape)
 {
     struct world *world = malloc(sizeof(*world));
@@ -1325,7 +1326,7 @@ static bool live_and_compare(uint64_t seed, uint32_t steps, struct shape shape)
     return stalled;
 }
 
-/* How many worlds of a shape: the usual number, or DPM_ROUNDS of the environment. */
+/* How many worlds of a shape: the default, or DPM_ROUNDS from the environment. */
 static uint32_t rounds_of_test(uint32_t usual)
 {
     const char *given = getenv("DPM_ROUNDS");
@@ -1338,7 +1339,7 @@ static uint32_t steps_of(uint64_t seed)
     return 200 + 8 * ((uint32_t)seed % 100);
 }
 
-/* Seeds that have found faults. */
+/* Seeds that once found faults. */
 static void what_was_wrong_once(void **state)
 {
     static const uint64_t seeds[] = {1004917,
@@ -1356,34 +1357,34 @@ static void what_was_wrong_once(void **state)
         live_and_compare(seeds[i], steps_of(seeds[i]), (struct shape){0});
     live_and_compare(1005096, steps_of(1005096), (struct shape){.loses = true});
     live_and_compare(20002191, steps_of(20002191), (struct shape){.loses = true});
-    /* RECEIVEs that were read before their SEND: who had lost his first SEND was taken for somebody who is not metered
-     * (201489, 265), and by another machine's clock a loss long before for that of this SEND (5174) */
+    /* RECEIVEs were read before their SEND: a stream with a lost first SEND was taken for an unmonitored one
+     * (201489, 265); by another machine's clock, a much earlier loss was taken for the loss of this SEND (5174) */
     live_and_compare(201489, steps_of(201489), (struct shape){.loses = true});
     live_and_compare(265, steps_of(265), (struct shape){.discards = true, .crowded = true});
     live_and_compare(265, steps_of(265),
                      (struct shape){.loses = true, .discards = true, .crowded = true});
     live_and_compare(5174, steps_of(5174), (struct shape){.loses = true});
-    /* less was taken to be out of a call in progress than its SENDCALL told, once calls that ended had its positions */
+    /* once ended calls had its positions, a call in progress was credited with less than its SENDCALL recorded */
     live_and_compare(1001695, steps_of(1001695), (struct shape){.crowded = true});
     live_and_compare(1795514980526116753, steps_of(1795514980526116753),
                      (struct shape){.loses = true, .crowded = true});
-    /* a SENDCALL tells how much had been counted before its call, whatever of it was lost (30176298, 30280234), and that
-     * somebody metered sends there (20206722) */
+    /* a SENDCALL shows how much was counted before its call, whatever records of the call were lost (30176298,
+     * 30280234), and that a metered stream sends there (20206722) */
     live_and_compare(30176298, steps_of(30176298), (struct shape){.loses = true, .crowded = true});
     live_and_compare(30280234, steps_of(30280234), (struct shape){.loses = true, .crowded = true});
     live_and_compare(20206722, steps_of(20206722), (struct shape){.loses = true, .crowded = true});
-    /* whose call had lasted for more than 4.29 s was taken to have begun before any RECEIVE: streams waited for each other */
+    /* a call of more than 4.29 s was taken to have begun before any RECEIVE: streams waited for each other */
     live_and_compare(20146657, steps_of(20146657), (struct shape){.crowded = true});
-    /* what was sent longer ago than its span could tell then was taken to be sent 4.29 s ago, and clocks were wrong by the rest */
+    /* a send longer ago than its span could express was taken to be 4.29 s ago, and clocks were wrong by the rest */
     live_and_compare(1238399, steps_of(1238399), (struct shape){.loses = true, .crowded = true});
     live_and_compare(157972899916246, steps_of(157972899916246),
                      (struct shape){.loses = true, .discards = true, .crowded = true});
-    /* that records were lost was told after a RECEIVE had been taken to be of somebody who is not metered */
+    /* lost records were reported after a RECEIVE had been taken for one from an unmonitored peer */
     live_and_compare(1647152000639, steps_of(1647152000639), (struct shape){.loses = true});
-    /* bytes that nobody had told of made an exact edge longer */
+    /* unrecorded bytes made an exact edge longer */
     live_and_compare(67647184287394124, steps_of(67647184287394124),
                      (struct shape){.discards = true, .crowded = true});
-    /* a RECEIVE had neither edges nor a rest */
+    /* a RECEIVE had neither edges nor unmatched bytes */
     live_and_compare(100098, steps_of(100098), (struct shape){.discards = true, .crowded = true});
 }
 
@@ -1396,8 +1397,8 @@ static void agree(const char *what, uint32_t rounds, struct shape shape)
     rounds = rounds_of_test(rounds);
     for (uint32_t round = 0; round < rounds; round++)
         stalled += live_and_compare(seed + round, steps_of(seed + round), shape);
-    /* What has stalled is not looked at as closely. One world of 2000 does, if records are lost in it: those that would have
-     * told how two clocks stand, and a SEND. Two of 50 worlds are chance (one run of 3000), three are not. */
+    /* A stalled world is not checked as closely. One world of 2000 stalls if records are lost in it: those that
+     * would have related two clocks, and a SEND. Two of 50 worlds are chance (one run of 3000), three are not. */
     assert_true(stalled <= 2 + rounds / 100);
 }
 

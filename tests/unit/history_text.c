@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_text.c: runs a history on the records of a case, and compares what comes out with what the case says.
+ * history_text.c: runs a history on the records of a case, and compares the result with the case.
  *
  *      reading: tapes --history--> events with edges --found--> lines
  *               lines, orders, counts <------ compare ----------'
@@ -16,16 +16,16 @@
 struct run {
     struct reading *reading;
     struct history_counts counts;
-    int64_t offset;    /* of B's clock to A's, at the end ... */
-    uint64_t error;    /* ... and how far that may be wrong */
+    int64_t offset;    /* of B's clock from A's, at the end ... */
+    uint64_t error;    /* ... and the error bound of that */
     size_t *by_number; /* lines */
-    size_t count;      /* of events that are out */
+    size_t count;      /* of events that have come out */
     size_t capacity;
-    size_t first; /* all lines before are out */
+    size_t first; /* all lines before it have come out */
     FILE *report;
 };
 
-/* ---- the language, written ---- */
+/* ---- writing the notation ---- */
 
 static void write_reference(FILE *out, const struct reference *reference)
 {
@@ -86,7 +86,7 @@ static void write_line(FILE *out, const struct line *line)
 
 /* ---- a run ---- */
 
-/* Which line's record it is: the first such one that is not out. */
+/* The line whose record it is: the first matching one that has not come out. */
 static struct line *line_of(struct run *run, const struct history_event *event)
 {
     const struct record_header *header = event->event.header;
@@ -104,7 +104,7 @@ static struct line *line_of(struct run *run, const struct history_event *event)
     return NULL;
 }
 
-/* What an edge says of the event that it begins at is what that event said of itself. */
+/* What an edge says about its first event must be what that event itself said. */
 static void compare_edge(struct run *run, const struct line *line, const struct history_edge *edge,
                          const struct line *from)
 {
@@ -252,7 +252,7 @@ static void compare_lines(struct run *run)
     }
 }
 
-/* Edges of messages, by kind, are what the counts say. */
+/* Edges of messages, by kind, must agree with the counts. */
 static void compare_sums(struct run *run)
 {
     const struct history_counts *counts = &run->counts;
@@ -305,7 +305,8 @@ static void compare_order(struct run *run, const struct order *order)
     }
 }
 
-/* How far B's clock is ahead is known to the case: the history's estimate holds if it contains that, and is narrow. */
+/* The case knows how far B's clock is ahead: the history's estimate is right if it contains that, and is narrow
+ * enough. */
 static void compare_clock(struct run *run)
 {
     int64_t ahead = (int64_t)(run->reading->ahead[1] - run->reading->ahead[0]);
@@ -319,7 +320,7 @@ static void compare_clock(struct run *run)
             run->reading->clock_within, ahead, run->error, -run->offset);
 }
 
-/* Live sources have no record now and then. That changes no edge, but the order in which sources are read. */
+/* Live sources have no record now and then. That changes no edge, only the order in which sources are read. */
 static void run_and_compare(struct reading *reading, bool is_live, FILE *report)
 {
     struct run run = {.reading = reading, .report = report};
@@ -365,7 +366,7 @@ char *history_text_check(const char *text)
     return NULL;
 }
 
-/* In TAP a line that begins with # is a comment. (cmocka cuts what it prints at 1,024 bytes.) */
+/* In TAP a line that begins with # is a comment. (cmocka cuts its output at 1,024 bytes.) */
 static void show(const char *text, const char *problem)
 {
     fprintf(stderr, "# %.*s\n", (int)strcspn(text, "\n"), text);
@@ -400,7 +401,7 @@ void history_text_tests(const char *const *cases, size_t count, struct CMUnitTes
     }
 }
 
-/* ---- cases that are made ---- */
+/* ---- generated cases ---- */
 
 static char *made;
 static size_t made_size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_text.h: what the history makes of a few records, as a text that is run.
+ * history_text.h: test cases for the history, as an executable text.
  *
  *      time  10         20         30         40         50
  *      s1    SEND            (----------------SEND
@@ -21,35 +21,35 @@
  *      "then 1 unmatched-receives\n"
  *
  * At 50 the second record of stream s2 is made: a RECEIVE of the bytes at positions 10 to 34. The history must give it
- * an edge from each SEND, of 10 bytes. The calls overlap, so which came first is unknown: the edges are "ordered". 5
- * bytes have no edge, as no record says who sent them. At the end the history must have counted one such RECEIVE.
+ * an edge of 10 bytes from each SEND. The calls overlap, so their order is unknown: the edges are "ordered". 5 bytes
+ * have no edge, since no record says which stream sent them. At the end the history must have counted one such RECEIVE.
  *
- * What is not written must not be there: a record without "<-" has no edge, and a count that is not named is 0. Each
- * case is also held to what is always true: each record comes out once and behind its causes; an edge says of its
- * sender what that said of itself; edges add up to the counts; and live sources, which have no record now and then,
- * give the same edges.
+ * What the text does not mention must not exist: a record without "<-" has no edge, and a count that is not named is 0.
+ * Some checks apply to every case: each record comes out once and after its causes; an edge describes its sender as the
+ * sender's own record does; edges add up to the counts; and live sources, which have no record now and then, give the
+ * same edges.
  *
- * Statements stand on lines of their own, or between " / ":
+ * Statements are on separate lines, or separated by " / ":
  *
  *      name: what the case shows               the first line
  *
  *      @30 s1#2 TYPE ...                       a record of stream 1, sequence number 2, made 30 ns after the start
- *      @25..30 s1#2 TYPE ...                   ... of what began at 25: a message, a sleep (BLOCK)
+ *      @25..30 s1#2 TYPE ...                   ... of an event that began at 25: a message, a sleep (BLOCK)
  *      @2s+5ms+30 B.s1#2 TYPE ...              ... of machine B (A. is left out); numbers are a machine's own
  *      @30 kernel TYPE ...                     ... of no stream
  *          SEND p1 [0,10)                      10 bytes from position 0 on; -5 is 2^32 - 5
- *          SENDCALL p1 [0,10)                  ... have been put into the path; the call goes on
- *          RECEIVE p2 d3:10                    the datagram number 3, of 10 bytes
+ *          SENDCALL p1 [0,10)                  ... have been sent so far; the call continues
+ *          RECEIVE p2 d3:10                    datagram number 3, of 10 bytes
  *          RECEIVE p2 END_OF_FILE              flags of the record follow: CONTINUED, CONCURRENT,
  *                                              OLDER, PREEMPTED, CALL_IMPLIED, SAME_CALL
- *          RECEIVECALL p0                      it waits for any of several paths
+ *          RECEIVECALL p0                      the stream waits for any of several paths
  *          MESSAGEQUEUED, CONNECT, ACCEPT, CREATEPATH, DESTROYPATH p1
  *          BLOCK wait4 [uninterruptible]       a sleep in this system call; read, write, pause, nanosleep, futex,
  *                                              sigtimedwait, sigsuspend
  *          CREATEPROCESS s2 [without STREAM]   its STREAM is announced, too
- *          TERMINATION [thread] [cpu 5ms]      of the process, or of one thread; CPU time it has used
- *          WAKEUP s2 [by s1]                   by a stream that has ended: of the kernel's records
- *          LOST 4 ring-full|skipped            of the kernel's records
+ *          TERMINATION [thread] [cpu 5ms]      of the process, or of one thread; its CPU time
+ *          WAKEUP s2 [by s1]                   by a stream that has ended: a record of the kernel
+ *          LOST 4 ring-full|skipped            a record of the kernel
  *          EXEC, STARTPROCESS, STOPPROCESS
  *      @30 LOST 1 before s1#2                  the record before s1#2 is lost; DISCARDED: removed by a selection
  *
@@ -58,17 +58,17 @@
  *      [@0] PATH p1 KIND to p2                 one end, as the meter announces it; also "PATH B.p1"
  *      [@0] PATH p1 tcp 1:4000 to 2:80         from 10.0.0.1, port 4000, which is machine A, to 10.0.0.2
  *          [out 5] [in 9] [OLDER] [PACKETS]    first positions of both directions; flags
- *      no PATH p1                              it is used, but was never announced
+ *      no PATH p1                              p1 is used, but was never announced
  *      MACHINE B [ahead 9900s] [is A] [without TYPE]
- *                                              its clock is ahead of A's; it is a second recording of A; it records no
- *                                              such events. Without this: MACHINE A is 10.0.0.1, B 10.0.0.2
+ *                                              its clock is ahead of A's; it is a second recording of A; it does not
+ *                                              record this type. Default: MACHINE A is 10.0.0.1, B 10.0.0.2
  *
- *      ... <- s1#1:10 [exact|ordered|inferred]   an edge of a message: from which record, bytes, kind
+ *      ... <- s1#1:10 [exact|ordered|inferred]   an edge of a message: its record, bytes, kind
  *      ... <- s1#1 creation|termination|room|connection|end|wakeup
- *      ... <- 5 external|unselected|unmatched    bytes without an edge, behind the edges
- *      order s1#1 kernel@20 B.s1#1             these come out in this order (not asked of live sources)
+ *      ... <- 5 external|unselected|unmatched    bytes without an edge, after the edges
+ *      order s1#1 kernel@20 B.s1#1             these come out in this order (not checked for live sources)
  *      then 1 lost, 2 unmatched-sends          counts at the end
- *      clock B within 5s                       so little may the difference of the clocks be wrong
+ *      clock B within 5s                       largest error of the clock difference
  *      without rooms                           no history_find_rooms: no edges "room" or "connection"
  *      not live                                no second run
  */
@@ -84,17 +84,17 @@
 
 #include <cmocka.h>
 
-/* NULL: the case holds. Else a text for the caller to free: where it is malformed; or what is expected and what was
- * found, in the same language. */
+/* Returns NULL if the case holds. Otherwise a text for the caller to free: where the case is malformed; or the
+ * expected and the actual result, in the same notation. */
 char *history_text_check(const char *text);
 
-/* A test for each case, named by what is before its first colon. */
+/* A test for each case, named by the text before its first colon. */
 void history_text_tests(const char *const *cases, size_t count, struct CMUnitTest *ret_tests);
 
 /* A test whose state is a case. */
 void history_text_holds(void **state);
 
-/* The same of a case that is made: written into what the first returns, checked by the second. */
+/* The same for a generated case: the first returns a file to write it to, the second checks it. */
 FILE *history_text_begin(void);
 void history_text_end(FILE *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_text_test.c: a case that is malformed, or does not hold, says where and why (history_text.h).
+ * history_text_test.c: a case that is malformed or fails reports where and why (history_text.h).
  */
 #include "history_text.h"
 
@@ -13,7 +13,7 @@
 
 struct told {
     const char *text;
-    const char *problem; /* what is said begins so; NULL: it holds */
+    const char *problem; /* beginning of the report; NULL: the case holds */
 };
 
 static void assert_told(const struct told *told, size_t count)

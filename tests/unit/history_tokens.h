@@ -8,7 +8,8 @@
  *       |     machine, number_of 's', number32: together a reference
  *       duration
  *
- * After the first complaint `at` is at an empty text: nothing more is found there, so callers need not look for errors.
+ * After the first error `at` points to an empty text, where nothing more is found, so callers need not check for
+ * errors.
  */
 #ifndef DPM_HISTORY_TOKENS_H
 #define DPM_HISTORY_TOKENS_H
@@ -46,7 +47,7 @@ static inline bool goes_on(char character)
     return isalnum((unsigned char)character) || character == '_' || character == '-';
 }
 
-/* Whether this comes next, a word whole; then it is behind us. */
+/* Whether this comes next, as a whole word; then it is consumed. */
 static inline bool take(struct reading *reading, const char *token)
 {
     size_t length = strlen(token);
@@ -86,7 +87,7 @@ static inline uint64_t number(struct reading *reading)
     return value;
 }
 
-/* Of 32 bits; -1 is the last one. */
+/* A number of 32 bits; -1 is the largest one. */
 static inline uint32_t number32(struct reading *reading)
 {
     const char *where = reading->at;

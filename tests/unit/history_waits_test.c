@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_waits_test.c: what ends a wait, other than bytes: a child, a wakeup, buffer space, a connection, the end of a
- * file. One case each; history_text.h explains how they are written. (Messages: history_cases_test.c.)
+ * history_waits_test.c: what ends a wait, other than bytes: a child, a wakeup, buffer space, a connection, the end of
+ * file. One case each; history_text.h explains the notation. (Messages: history_cases_test.c.)
  */
 #include "history_text.h"
 
@@ -27,7 +27,7 @@
     "@99     s2#7 RECEIVE  p2 [140,140) END_OF_FILE  <- s1#9 end\n"                                \
     "order s1#1 s2#1 s1#2 s2#2 s1#3 s2#3 s1#4 s2#4 s1#5 s1#6 s2#5 s1#7 s2#6 s1#8 s1#9 s2#7\n"
 
-/* Stream 2 waits for the end of a file, at whose other end nothing was sent; 3 and 4 end meanwhile. */
+/* Stream 2 waits for the end of a file to which nothing was sent; 3 and 4 end meanwhile. */
 #define SILENT_FILE(name, path, end)                                                               \
     "a file that was never written, " name "\n"                                                    \
     "STREAM s1\n"                                                                                  \
@@ -277,7 +277,7 @@ static const char *const cases[] = {
     "@1s+10  s1#5 RECEIVE p2 END_OF_FILE  <- s3#1 end\n",
 };
 
-/* Between machines a sender waits for the RECEIVE that came meanwhile, once messages have related their clocks. */
+/* Between machines, once messages have related their clocks: a sender waited for the RECEIVE that came meanwhile. */
 static void room_on_another_machine(void **state)
 {
     const unsigned rounds = 20, next = 2 * rounds;

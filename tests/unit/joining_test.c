@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * joining_test.c: which ends belong together. The statistics' test compares the joining of TCP and UNIX
- * sockets with a naive one (statistics_test.c); this one has examples of what that does not know.
+ * joining_test.c: which ends belong together. statistics_test.c compares the joining of TCP and UNIX sockets with a
+ * naive algorithm; this test has examples that the naive algorithm does not cover.
  */
 #include "ends/joining.h"
 
@@ -55,7 +55,7 @@ static struct path_record pipe_end(uint8_t kind, uint64_t cookie, uint64_t peer)
     return (struct path_record){.kind = kind, .cookie = cookie, .peer = peer};
 }
 
-/* The server's machine sees the address of the router, the client the router's too. */
+/* The server's machine sees the router's address, and so does the client's. */
 static void translated_addresses(void **state)
 {
     struct ends ends = {0};
@@ -69,7 +69,7 @@ static void translated_addresses(void **state)
     joiner_done(&ends.joiner);
 }
 
-/* Older ends do not know their positions, UDP has none, and 0 is none. */
+/* Older ends have no known positions, UDP has none, and 0 means none. */
 static void only_positions_that_are_known(void **state)
 {
     struct ends ends = {0};
@@ -88,7 +88,7 @@ static void only_positions_that_are_known(void **state)
     joiner_done(&ends.joiner);
 }
 
-/* Addresses that agree are better than positions alone. */
+/* Matching addresses are better than positions alone. */
 static void own_addresses_first(void **state)
 {
     struct ends ends = {0};
@@ -102,7 +102,7 @@ static void own_addresses_first(void **state)
     joiner_done(&ends.joiner);
 }
 
-/* Two recordings on one machine: each has numbered its pipes itself, not its sockets. */
+/* Two recordings on one machine: each numbers its pipes separately, but not its sockets. */
 static void pipes_of_another_recording(void **state)
 {
     const uint8_t kinds[] = {PATH_PIPE, PATH_FIFO, PATH_UNIX_STREAM};
@@ -129,11 +129,11 @@ static void pipes(void **state)
 
     (void)state;
     add(&ends, 0, 0, pipe_end(PATH_PIPE, 1, 2));
-    add(&ends, 1, 1, pipe_end(PATH_PIPE, 2, 1)); /* another machine's */
+    add(&ends, 1, 1, pipe_end(PATH_PIPE, 2, 1)); /* of another machine */
     add(&ends, 2, 0, pipe_end(PATH_FIFO, 2, 1)); /* no pipe */
     add(&ends, 3, 0, pipe_end(PATH_PIPE, 2, 1));
     add(&ends, 4, 0, pipe_end(PATH_FIFO, 5, 6));
-    add(&ends, 5, 0, pipe_end(PATH_FIFO, 6, 0)); /* does not know who writes */
+    add(&ends, 5, 0, pipe_end(PATH_FIFO, 6, 0)); /* its writer is unknown */
     assert_joined(&ends, 0, 3);
     assert_joined(&ends, 4, 5);
     assert_alone(&ends, 1);
@@ -146,7 +146,7 @@ static void datagrams(void **state)
     struct ends ends = {0};
 
     (void)state;
-    add(&ends, 0, 0, internet(PATH_UDP, 1, 53, 2, 0, 0, 0)); /* waits for anybody */
+    add(&ends, 0, 0, internet(PATH_UDP, 1, 53, 2, 0, 0, 0)); /* waits for any peer */
     add(&ends, 1, 0, internet(PATH_UDP, 1, 53, 2, 4000, 0, 0));
     add(&ends, 2, 1, internet(PATH_UDP, 2, 4000, 1, 53, 0, 0));
     assert_alone(&ends, 0);
@@ -154,7 +154,7 @@ static void datagrams(void **state)
     joiner_done(&ends.joiner);
 }
 
-/* A socket that is met when it is blocked has no cookie yet, but knows its peer. */
+/* A socket that is first seen when it blocks has no cookie yet, but knows its peer. */
 static void one_knows_the_other(void **state)
 {
     struct ends ends = {0};
@@ -172,7 +172,7 @@ static void one_knows_the_other(void **state)
     joiner_done(&ends.joiner);
 }
 
-/* Places are used again, a hundred thousand times, and memory does not grow. */
+/* Entries are reused a hundred thousand times, and memory does not grow. */
 static void forgets(void **state)
 {
     struct ends ends = {0};
@@ -197,7 +197,7 @@ static void forgets(void **state)
 
 #define MANY 50000u
 
-/* Those that are joined hang in no chains, though all live; a few wait long, and are found nevertheless. */
+/* Joined ends are in no chains, although all of them live; a few wait long, and are found nevertheless. */
 static void many_are_joined(void **state)
 {
     struct path_record *records = calloc(2 * MANY, sizeof(*records));

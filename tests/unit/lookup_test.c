@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup_test.c: the table that forgets against a plain array, places that are used again, and room for lists.
+ * lookup_test.c: the lookup table with removal against a plain array, reused entries, and memory for lists.
  */
 #include "base/lookup.h"
 #include "seeded.h"
@@ -60,7 +60,7 @@ static void lookup_agrees_with_naive(void **unused)
 
 /* ---- the pool ---- */
 
-/* Whoever has a place keeps what he has written, where he has written it; who gets one finds it empty. */
+/* An entry keeps its contents and its address while in use; a new entry is empty. */
 static void places_are_used_again(void **unused)
 {
     enum { MOST = 600 };
@@ -87,12 +87,12 @@ static void places_are_used_again(void **unused)
             held[i] = held[--count];
             indexes[i] = indexes[count];
         }
-        assert_int_equal(pool.used, most); /* no new place while there is one that was given back */
+        assert_int_equal(pool.used, most); /* no new entry while there is a released one */
     }
     pool_done(&pool);
 }
 
-/* ---- rooms ---- */
+/* ---- memory for lists ---- */
 
 #define LISTS 30
 
@@ -112,7 +112,7 @@ static void add(struct rooms *rooms, struct list *list, uint64_t value)
     list->at[list->count++] = value;
 }
 
-/* What was added to a list is in it, however its room and that of others grew. */
+/* A list keeps its elements, however it and other lists grow. */
 static void lists_keep_what_is_in_them(void **unused)
 {
     struct rooms rooms = {.size = sizeof(uint64_t)};
@@ -139,7 +139,7 @@ static void lists_keep_what_is_in_them(void **unused)
     assert_null(rooms.spare);
 }
 
-/* A list that becomes empty leaves its room to the next one. */
+/* A list that becomes empty leaves its memory to the next one. */
 static void room_is_handed_on(void **unused)
 {
     struct rooms rooms = {.size = 40};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parallelism_test.c: T, t_max and P: small computations whose answers are known, the papers' among them, and
- * random ones against naive algorithms.
+ * parallelism_test.c: T, t_max and P (the papers' parallelism factor): small computations with known answers, including
+ * those of the papers, and random ones against naive algorithms.
  *
  *      a computation, as a list of steps for each stream --+--> tapes --> history --> parallelism
  *                                                          |                              =
- *                                                          '--> longest path, by definition
+ *                                                          '--> critical path, by definition
  *                                                          '--> processor sharing, step by step
  */
 #include "computations.h"
@@ -19,11 +19,11 @@ enum phase { UNBORN, BEFORE, WAITING, BEHIND, DONE };
 struct stage {
     uint32_t step;
     enum phase phase;
-    double left; /* of processor time */
+    double left; /* of CPU time */
     double ends[STEPS];
 };
 
-/* When all that a step waits for has come; INFINITY: not known yet. */
+/* When everything that a step waits for has come; INFINITY: unknown so far. */
 static double arrival(const struct world *world, const struct stage *stages, uint32_t stream)
 {
     const struct step *step = &world->computation->steps[stream][stages[stream].step];
@@ -55,7 +55,7 @@ static void begin_stage(const struct world *world, struct stage *stages, uint32_
     stage->left = (double)step->cpu;
 }
 
-/* Whether anything has changed now. */
+/* Whether anything changed now. */
 static bool go_on(const struct world *world, struct stage *stages, uint32_t stream, double now)
 {
     struct stage *stage = &stages[stream];
@@ -141,9 +141,10 @@ static double simulate(const struct world *world)
 
 /* ---- the thesis' appendix A ---- */
 
-/* The arcs are given new weights: all running streams advance by the same slice of process time, and with k of them on
- * a machine it weighs k times as much there; delays are counted down in process time. Then the longest path. It agrees
- * with sharing in elapsed time on one machine without delays, and with one stream to each machine. */
+/* The arcs are given new weights: all running streams advance by the same slice of process time, and with k of them
+ * on a machine the slice weighs k times as much there; delays are counted down in process time. Then the longest
+ * path is taken. It agrees with step sharing in elapsed time on one machine without delays, and with one stream on
+ * each machine. */
 static double reweight(const struct world *world)
 {
     struct computation *heavier = malloc(sizeof(*heavier));
@@ -193,7 +194,7 @@ static double reweight(const struct world *world)
     return longest;
 }
 
-/* ---- asking ---- */
+/* ---- running the analysis ---- */
 
 static struct parallelism *ask(struct computation *computation,
                                const struct parallelism_options *options)
@@ -320,7 +321,7 @@ static void messages_take_time(void **state)
     receive(computation, 1, 0, 1, 15, true);
     struct parallelism_efficiency efficiency;
     struct parallelism *parallelism = ask(computation, &options);
-    /* T is 42: A has 40, and B 1 before its wait and 1 behind it; with no delay they take 41, for B waits for A */
+    /* T is 42: A has 40, and B 1 before its wait and 1 after it. Without delay they take 41, because B waits for A. */
     parallelism_efficiency(parallelism, 0, &efficiency);
     assert_true(fabs(efficiency.load_balance - 42.0 / (2 * 40)) < 1e-9);
     assert_true(fabs(efficiency.serialisation - 40.0 / 41) < 1e-9);
@@ -341,7 +342,7 @@ static void messages_take_time(void **state)
     parallelism_free(parallelism);
 }
 
-/* An answer from outside takes its elapsed time, beside the processor time (thesis, figure 5.3). */
+/* An answer from outside takes its elapsed time, in addition to the CPU time (thesis, figure 5.3). */
 static void outside_takes_elapsed_time(void **state)
 {
     struct computation *computation = *state;
@@ -392,8 +393,8 @@ static struct record *block(struct computation *computation, uint32_t stream, ui
     return record;
 }
 
-/* Timers count, and who is alone in his process waits for no other thread; locks of threads do not count: for what they
- * wait is not known, where WAKEUP was not metered. */
+/* Timers count, and a single-threaded process waits for no other thread. Locks between threads do not count: without
+ * WAKEUP it is not known what they wait for. */
 static void sleeping_is_an_arc(void **state)
 {
     struct computation *computation = *state;
@@ -401,7 +402,7 @@ static void sleeping_is_an_arc(void **state)
 
     begin_threads(computation, 3, 3, (const uint32_t[]){0, 0, 1}, false);
     leave_out(computation, EVENT_WAKEUP);
-    block(computation, 2, 202, 700); /* futex, alone */
+    block(computation, 2, 202, 700); /* futex, alone in its process */
     computation->stream[0].cpu = 10;
     block(computation, 0, 230, 1000); /* clock_nanosleep */
     computation->stream[0].cpu = 15;
@@ -422,7 +423,7 @@ static void sleeping_is_an_arc(void **state)
     parallelism_free(parallelism);
 }
 
-/* Two threads that take turns, as a lock makes them: who lets the other one go tells so, and a timer is nobody's. */
+/* Two threads alternate, as with a lock: a thread that wakes the other records it; a timer has no waker. */
 static void wakeups_are_arcs(void **state)
 {
     struct computation *computation = *state;
@@ -444,7 +445,8 @@ static void wakeups_are_arcs(void **state)
     parallelism_free(parallelism);
 }
 
-/* Who waits for any of several paths, and lets somebody go before he receives what has come, still waits until then. */
+/* A stream that waits for any of several paths, and wakes another one before it receives what has come, still waits
+ * until then. */
 static void a_wakeup_within_a_wait(void **state)
 {
     struct computation *computation = *state;
@@ -463,7 +465,7 @@ static void a_wakeup_within_a_wait(void **state)
     parallelism_free(parallelism);
 }
 
-/* A thread that is joined, or a child: its end is told before it wakes who waits for it. */
+/* A joined thread, or a child: its end is recorded before it wakes the waiting one. */
 static void a_wakeup_after_the_end(void **state)
 {
     struct computation *computation = *state;
@@ -494,7 +496,7 @@ static void tell_identity(struct computation *computation, uint32_t stream, uint
     tape_add(&computation->tape, &record);
 }
 
-/* What is told of a path that a wait meets does not end the wait: what comes by the path does. */
+/* A record of a path that is first seen during a wait does not end the wait: data on the path does. */
 static void a_path_is_met_in_a_wait(void **state)
 {
     static const enum event_id told[] = {EVENT_CREATEPATH, EVENT_ACCEPT, EVENT_CONNECT};
@@ -520,7 +522,7 @@ static void a_path_is_met_in_a_wait(void **state)
     parallelism_free(parallelism);
 }
 
-/* ... but who has met a path is awake, so if nothing comes by it the wait was over then. */
+/* ... but a stream that has seen a new path is awake: if no data comes on it, the wait ended then. */
 static void nothing_comes_by_a_path(void **state)
 {
     struct computation *computation = *state;
@@ -543,7 +545,7 @@ static void nothing_comes_by_a_path(void **state)
     parallelism_free(parallelism);
 }
 
-/* An identity that is told at the end comes before events that are older, for these wait for what they receive. */
+/* An identity that is recorded at the end comes before older events, because these wait for their RECEIVE. */
 static void an_identity_comes_early(void **state)
 {
     struct computation *computation = *state;
@@ -609,7 +611,7 @@ static bool is_b(void *context, const struct stream_record *stream)
     return strcmp(stream->name, "B") == 0;
 }
 
-/* Who is left out is outside. */
+/* Processes that are left out are outside. */
 static void a_part_of_it(void **state)
 {
     struct computation *computation = *state;
@@ -630,7 +632,7 @@ static void a_part_of_it(void **state)
     parallelism_free(parallelism);
 }
 
-/* Two threads of a process run side by side, or as one. */
+/* Two threads of a process run in parallel, or as one. */
 static void threads_or_processes(void **state)
 {
     struct computation *computation = *state;
@@ -662,7 +664,7 @@ static void threads_or_processes(void **state)
     parallelism_free(parallelism);
 }
 
-/* Whether T, t_max and step sharing are those of the naive algorithms, with one machine for each process. */
+/* Whether T, t_max and step sharing equal those of the naive algorithms, with one machine for each process. */
 static void is_as_naive(struct computation *computation)
 {
     struct parallelism_options options = plain_options();
@@ -679,7 +681,7 @@ static void is_as_naive(struct computation *computation)
     parallelism_free(parallelism);
 }
 
-/* A sends 10 bytes into a pipe of 4, and goes on when B has made room; B is slow. */
+/* A sends 10 bytes into a pipe of 4, and continues when B has made buffer space; B is slow. */
 static void a_full_pipe(void **state)
 {
     struct computation *computation = *state;
@@ -692,7 +694,7 @@ static void a_full_pipe(void **state)
     receive(computation, 1, 0, 200, 4, false); /* at 300 */
     send_ends(computation, 0, 2);              /* at 302 */
     run_on(computation, 0, 50);                /* at 352 */
-    receive(computation, 1, 0, 5, 2, true);    /* asks at 305, and has it at 305 + 5 */
+    receive(computation, 1, 0, 5, 2, true);    /* asks at 305, and gets it at 305 + 5 */
     struct parallelism *parallelism = ask(computation, &options);
     assert_int_equal(parallelism->messages, 3);
     assert_int_equal(parallelism->other_arcs, 2);
@@ -700,7 +702,7 @@ static void a_full_pipe(void **state)
     assert_int_equal(longest(parallelism, 0, STEP_MAX), 352);
     assert_int_equal(longest(parallelism, 0, STEP_SHARING), 352);
     parallelism_free(parallelism);
-    /* that there is room is a message of no length: to B, back, to B, back, to B; B computes meanwhile */
+    /* the news of buffer space is a message of no length: to B, back, to B, back, to B; B computes meanwhile */
     options.delays.remote = (struct delay){.points = {{0, 1000}}, .count = 1};
     parallelism = ask(computation, &options);
     assert_int_equal(longest(parallelism, 0, STEP_DELAY),
@@ -713,8 +715,8 @@ static void a_full_pipe(void **state)
     parallelism_free(parallelism);
 }
 
-/* A waits for any of several paths, and what it receives is older than that wait: a timer has ended it, and the time
- * began where it fell asleep, not when the message had come. */
+/* A waits for any of several paths, and receives data older than that wait: a timer ended it. Its time began when A
+ * fell asleep, not when the message came. */
 static void an_old_message(void **state)
 {
     struct computation *computation = *state;
@@ -732,7 +734,7 @@ static void an_old_message(void **state)
     parallelism_free(parallelism);
 }
 
-/* B waits for the end of a file until A has closed it, of which nothing tells: all time since A's latest event. */
+/* B waits for an end of file until A closes it, which is not recorded: all the time since A's latest event. */
 static void an_end_of_file_that_is_waited_for(void **state)
 {
     struct computation *computation = *state;
@@ -755,7 +757,8 @@ static void an_end_of_file_that_is_waited_for(void **state)
     parallelism_free(parallelism);
 }
 
-/* A timer sleeps in another state than other waits (freezable), and is no lock inside a call: after a wait in vain, too. */
+/* A timer's sleep has a different state from other waits (freezable), so it is not taken for a lock inside a call,
+ * even after a wait in vain. */
 static void timers_sleep_in_their_own_state(void **state)
 {
     struct computation *computation = *state;
@@ -774,7 +777,7 @@ static void timers_sleep_in_their_own_state(void **state)
     parallelism_free(parallelism);
 }
 
-/* A lock within a call that only a fatal signal ends is no end of the wait that the call is. */
+/* A lock within a call, in a state that only a fatal signal ends, does not end the call's own wait. */
 static void a_lock_within_a_wait(void **state)
 {
     struct computation *computation = *state;
@@ -793,7 +796,7 @@ static void a_lock_within_a_wait(void **state)
     parallelism_free(parallelism);
 }
 
-/* What was asked before the other end was known is not what is answered long after. */
+/* A request from before the other end was known does not belong to an answer long after it. */
 static void a_question_of_long_ago(void **state)
 {
     struct computation *computation = *state;
@@ -816,7 +819,7 @@ static void a_question_of_long_ago(void **state)
     parallelism_free(parallelism);
 }
 
-/* What has waited in the queue of who was busy has waited for him, and not he for it. */
+/* If data was queued for a busy receiver, the data waited for the receiver, not the receiver for the data. */
 static void an_answer_waits_itself(void **state)
 {
     struct computation *computation = *state;
@@ -839,7 +842,7 @@ static void an_answer_waits_itself(void **state)
     parallelism_free(parallelism);
 }
 
-/* The ptrace meter tells of a wait when it is over. */
+/* The ptrace meter records a wait when it is over. */
 static void a_wait_is_told_when_it_is_over(void **state)
 {
     struct computation *computation = *state;
@@ -859,7 +862,7 @@ static void a_wait_is_told_when_it_is_over(void **state)
     parallelism_free(parallelism);
 }
 
-/* A waits for B, but not for as long as it takes: its time is out, and it computes before it receives what has come since. */
+/* A waits for B, but times out, and computes before it receives what has come since. */
 static void a_wait_in_vain(void **state)
 {
     struct computation *computation = *state;
@@ -880,7 +883,7 @@ static void a_wait_in_vain(void **state)
     parallelism_free(parallelism);
 }
 
-/* A stream that is older than the recording, and lives on when it ends, as identities tell. */
+/* A stream that is older than the recording and outlives it, as identities show. */
 static void older_and_younger(void **state)
 {
     struct computation *computation = *state;
@@ -906,10 +909,10 @@ static void older_and_younger(void **state)
         parallelism_free(parallelism);
         tape_done(&computation->tape);
     }
-    begin(computation, 1); /* which is freed */
+    begin(computation, 1); /* freed by the teardown */
 }
 
-/* Who computes all the time without any event, as identities tell at the beginning and the end. */
+/* A stream that computes all the time without any event, as identities show at the beginning and the end. */
 static void without_any_event(void **state)
 {
     struct computation *computation = *state;
@@ -933,10 +936,10 @@ static void without_any_event(void **state)
         parallelism_free(parallelism);
         tape_done(&computation->tape);
     }
-    begin(computation, 1); /* which is freed */
+    begin(computation, 1); /* freed by the teardown */
 }
 
-/* Stopped by a signal: while it is awake that takes its elapsed time; within a wait it is part of that. */
+/* Stopped by a signal: if it is awake, that counts as elapsed time; during a wait it is part of the wait. */
 static void stopped_for_a_while(void **state)
 {
     struct computation *computation = *state;
@@ -962,7 +965,7 @@ static void stopped_for_a_while(void **state)
     parallelism_free(parallelism);
 }
 
-/* Of a process as one stream: what two threads sleep at the same time passes once. */
+/* A process as one stream: time when two threads sleep at once passes once. */
 static void threads_sleep_at_once(void **state)
 {
     struct computation *computation = *state;
@@ -975,7 +978,7 @@ static void threads_sleep_at_once(void **state)
     run_on(computation, 1, 5);
     began = computation->now;
     block(computation, 0, CALL_SLEEP, 10000);
-    computation->now -= 9000; /* the other one began when this one had slept for 1,000, about */
+    computation->now -= 9000; /* the other one began when this one had slept for about 1,000 */
     block(computation, 1, CALL_SLEEP, 10000);
     uint64_t elapsed = computation->now - began;
     options.threads = false;
@@ -985,7 +988,7 @@ static void threads_sleep_at_once(void **state)
     parallelism_free(parallelism);
 }
 
-/* A process is one stream though its first thread ends before anything is seen of the other. */
+/* A process is one stream, even if its first thread ends before anything of the other is recorded. */
 static void a_late_thread(void **state)
 {
     struct computation *computation = *state;
@@ -1004,8 +1007,8 @@ static void a_late_thread(void **state)
     parallelism_free(parallelism);
 }
 
-/* Of a thread that waits for an answer another one of its process finds the end of the file: the wait began where
- * it had begun. */
+/* While a thread waits for an answer, another thread of its process finds the end of file: the wait began where the
+ * first one's had begun. */
 static void the_end_of_a_waiting_thread(void **state)
 {
     struct computation *computation = *state;
@@ -1021,7 +1024,7 @@ static void the_end_of_a_waiting_thread(void **state)
     is_as_naive(computation);
 }
 
-/* A child's first event is that it wakes from a sleep: that it was created does not explain why it slept. */
+/* A child's first event is its waking from a sleep: its creation does not explain the sleep. */
 static void a_child_sleeps_first(void **state)
 {
     struct computation *computation = *state;
@@ -1037,7 +1040,7 @@ static void a_child_sleeps_first(void **state)
     parallelism_free(parallelism);
 }
 
-/* ---- who waits at once for the answer to what he has sent ---- */
+/* ---- which senders wait at once for the answer ---- */
 
 static void assert_turns(const struct parallelism *parallelism, uint32_t process, uint64_t count,
                          uint64_t synchronous)
@@ -1046,8 +1049,8 @@ static void assert_turns(const struct parallelism *parallelism, uint32_t process
     assert_int_equal(parallelism->processes[process].turns.synchronous, synchronous);
 }
 
-/* B answers two requests; A has sent the second before it had the first answer, or after. A third goes to B while A
- * works. */
+/* B answers two requests; A sends the second before it has the first answer, or after. A third request goes to B
+ * while A works. */
 static void two_requests(struct computation *computation, bool at_once)
 {
     begin(computation, 2);
@@ -1098,7 +1101,7 @@ static void who_has_a_queue_does_not(void **state)
     parallelism_free(parallelism);
 }
 
-/* Of nobody metered, that it was waited for says so. */
+/* For an unmonitored peer, a wait for the answer shows it. */
 static void who_waits_for_somebody_outside(void **state)
 {
     struct computation *computation = *state;
@@ -1131,7 +1134,7 @@ static struct delay random_delay(uint64_t *seed)
                           .count = 1 + (uint32_t)random_below(seed, 2)};
 }
 
-/* Whether the analysis has counted what the computation has itself; says what differs. */
+/* Whether the analysis has the counts of the computation itself; prints differences. */
 static bool counts_are(const struct parallelism *parallelism, const struct computation *computation,
                        bool messages_only)
 {
@@ -1210,7 +1213,7 @@ static void compare(struct computation *computation, uint64_t seed)
         world.free = true;
         right = right && is_near(longest(parallelism, a, STEP_MAX), longest_path(&world));
         world.free = false;
-        /* speeds: each stretch is rounded */
+        /* speeds: each interval is rounded */
         right = right && fabs((double)longest(parallelism, a, STEP_DELAY) - longest_path(&world)) <=
                              2 + (a == 3 ? STREAMS * STEPS : 0);
         right = right && is_near(longest(parallelism, a, STEP_SHARING), simulate(&world));
@@ -1223,7 +1226,7 @@ static void compare(struct computation *computation, uint64_t seed)
                      longest(parallelism, a, STEP_DELAY), longest_path(&world),
                      longest(parallelism, a, STEP_SHARING), simulate(&world));
     }
-    /* what is true of all (papers: 1 <= P(max) <= streams; one machine computes T) */
+    /* what always holds (papers: 1 <= P(max) <= streams; one machine computes T) */
     double factor = parallelism_factor(parallelism, &parallelism->rows[0]);
     assert_true(total == 0 || factor <= computation->streams);
     assert_true(total == 0 || factor >= 1 ||
@@ -1258,7 +1261,7 @@ static struct world world_of(const struct computation *computation, const struct
     return world;
 }
 
-/* The best there is, by trying all on two machines. */
+/* The best assignment, by trying all on two machines. */
 static double best_of_all(const struct computation *computation, const struct delays *delays)
 {
     double best = INFINITY;
@@ -1274,7 +1277,7 @@ static double best_of_all(const struct computation *computation, const struct de
     return best;
 }
 
-/* Where the two must agree. */
+/* Cases in which the two must agree. */
 static void as_appendix_a(void **state)
 {
     struct computation *computation = *state;
@@ -1301,7 +1304,8 @@ static void as_appendix_a(void **state)
     begin(computation, 1);
 }
 
-/* And where they do not: on two machines it is shorter than one of them alone needs for its work, 40. */
+/* And a case in which they do not: on two machines it is shorter than the 40 that one process alone needs for its
+ * work. */
 static void appendix_a_is_another(void **state)
 {
     struct computation *computation = *state;
@@ -1317,7 +1321,7 @@ static void appendix_a_is_another(void **state)
     assert_true(reweight(&world) == 35 && simulate(&world) == 40);
 }
 
-/* What is found is an assignment, as long as it is said to be, and never below the bound. */
+/* The result is an assignment, as long as reported, and never below the bound. */
 static void a_good_assignment(void **state)
 {
     struct computation *computation = *state;
@@ -1353,7 +1357,7 @@ static void a_good_assignment(void **state)
         parallelism_free(parallelism);
         tape_done(&computation->tape);
     }
-    assert_true(optimal >= 80); /* of 100: it is a good one */
+    assert_true(optimal >= 80); /* of 100: a good heuristic */
     begin(computation, 1);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_test.c: what `dpm check` finds out, on machines that are made of files: a folder with the
- * files of /proc and /sys that a kernel shows. And on this machine, against what calls say.
+ * probe_test.c: what `dpm check` finds on simulated machines: a folder with the files of /proc and /sys. And on this
+ * machine, compared with system calls.
  */
 #include "check/probe.h"
 #include "seeded.h"
@@ -123,7 +123,7 @@ static void note(const struct meter_check *check, void *context)
     (void)context;
     assert_true(told.count < ARRAY_SIZE(told.list));
     assert_true(check->group[0] != '\0' && check->name[0] != '\0' && check->detail[0] != '\0');
-    /* whoever is told of a lack is told what to do, and nobody else is */
+    /* a check that lacks something has advice, and no other check has */
     bool lacks = check->state == METER_CHECK_LIMITED || check->state == METER_CHECK_MISSING;
     assert_int_equal(check->advice[0] != '\0', lacks);
     told.list[told.count++] = *check;
@@ -148,7 +148,7 @@ static const struct meter_check *find(const char *name)
     return NULL;
 }
 
-/* The check has this state, and its detail and advice these words. */
+/* Asserts that the check has this state, and that its detail and advice contain these words. */
 static void expect(const char *name, enum meter_check_state state, const char *detail,
                    const char *advice)
 {
@@ -159,7 +159,7 @@ static void expect(const char *name, enum meter_check_state state, const char *d
         fail_msg("%s is %d: %s\n%s", name, check->state, check->detail, check->advice);
 }
 
-/* How many checks are not in order. */
+/* How many checks are not OK. */
 static size_t troubles(void)
 {
     size_t count = 0;
@@ -261,7 +261,7 @@ static void misses_capabilities(void **state)
     expect("CAP_NET_ADMIN", METER_CHECK_LIMITED, "UDP", "sudo");
     expect("CAP_SETUID", METER_CHECK_LIMITED, "--user", "sudo");
     assert_false(checks_allow_trial(&probe));
-    /* bits 38 and 39: these two, and nothing else */
+    /* bits 38 and 39: these two only */
     put("/proc/self/status", STATUS("000000c000000000", ALL, "0", "0"));
     probe = judge_machine();
     expect("CAP_BPF", METER_CHECK_OK, "", "");
@@ -296,7 +296,7 @@ static void sees_containers(void **state)
     expect("CAP_BPF", METER_CHECK_MISSING, "only in this user namespace", "see user namespace");
     expect("CAP_SETUID", METER_CHECK_LIMITED, "", "see user namespace");
     assert_false(checks_allow_trial(&probe));
-    /* nobody is renumbered, but it is another one */
+    /* all ids are the same, but it is another namespace */
     put("/proc/self/uid_map", "         0          0 4294967295\n");
     put_link("/proc/self/ns/user", "user:[4026532177]");
     put_link("/proc/self/ns/pid", "pid:[4026532178]");
@@ -358,8 +358,8 @@ static void finds_the_lowest_limit(void **state)
     expect("memory", METER_CHECK_UNKNOWN, "", "");
 }
 
-/* Version 1 in a container: its group is the root of what is mounted. Version 2 is elsewhere, at a
- * place with a blank in its name. */
+/* Version 1 in a container: its group is the root of the mounted tree. Version 2 is elsewhere, at a path with a
+ * blank in its name. */
 static void finds_limits_of_version_1(void **state)
 {
     struct probe probe;
@@ -414,7 +414,7 @@ static void survives_an_empty_machine(void **state)
     assert_false(checks_allow_trial(&probe));
 }
 
-/* Files of random bytes: judged somehow, and never more than unknown to be there. */
+/* Files of random bytes: any judgement, but nothing certain. */
 static void survives_garbage(void **state)
 {
     static const char *const names[] = {"/proc/sys/kernel/osrelease",
@@ -490,7 +490,7 @@ static void tells_lost_flags(void **state)
     programs[3].error = -EPERM;
     assert_int_equal(judge_programs(programs, count), METER_ALL_FLAGS);
     expect("egress", METER_CHECK_LIMITED, "does without", "CAP_NET_ADMIN");
-    programs[3].error = -EACCES; /* the verifier's word */
+    programs[3].error = -EACCES; /* the verifier's message */
     judge_programs(programs, count);
     expect("egress", METER_CHECK_LIMITED, "does without", "DPM_DEBUG=1");
 }

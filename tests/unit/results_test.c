@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * results_test.c: the one table of results: keys are unique, lists name columns that exist, CSV has every figure of JSON,
- * and dpm-stats(1) names every key, every column of CSV and every heading.
+ * results_test.c: the table of results: keys are unique, lists name existing columns, CSV has every figure of JSON, and
+ * dpm-stats(1) names every key, every column of CSV and every heading.
  */
 #include "show/statistics/results.h"
 
@@ -29,7 +29,7 @@ static void keys_are_unique(void **state)
     }
 }
 
-/* Of the list every key must be known, and there must be no more than `most`. */
+/* Every key of the list must be known, and there must be no more than `most`. */
 static size_t expect_cells(const struct result_kind *kind, const char *keys, size_t most,
                            struct result_cell *cells)
 {
@@ -132,7 +132,7 @@ static bool is_in_json(const struct result_kind *kind, const char *csv)
     return false;
 }
 
-/* The heading that is printed of each table. Columns that JSON has under no such key are told apart by RESULT_CSV. */
+/* The printed heading of each table. RESULT_CSV marks columns whose CSV name is no key of JSON. */
 static void csv_headings_are_keys_of_json(void **state)
 {
     static const enum show_table tables[] = {TABLE_PROCESSES, TABLE_PAIRS, TABLE_PATHS,
@@ -186,7 +186,7 @@ static bool is_part_of_word(char letter)
     return isalnum((unsigned char)letter) || letter == '_';
 }
 
-/* Whether the page has this as words of its own. */
+/* Asserts that the page has this as separate words. */
 static void expect_words(const char *words)
 {
     size_t length = strlen(words);

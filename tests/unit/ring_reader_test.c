@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_reader_test.c: two rings and a loader's own records, read through nothing but descriptors: in order of time, none
+ * ring_reader_test.c: two rings and a loader's own records, read only through file descriptors: in order of time, none
  * before it is safe, and the end after the loader's last ones.
  */
 #include "meter/rings/ring_reader.h"
@@ -18,7 +18,7 @@
 #define RING_SIZE 4096u
 #define SLOT      (sizeof(struct record) + BPF_RINGBUF_HDR_SZ)
 
-/* A ring as the kernel has it: a page for each position, then the data. */
+/* A ring as in the kernel: a page for each position, then the data. */
 struct kernel {
     int descriptor;
     unsigned long *producer;
@@ -123,7 +123,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Reads as far as it goes: numbers of records, "1 2 3", and how it ended. */
+/* Reads as far as possible: numbers of records, "1 2 3", and how it ended. */
 static int read_all(struct world *world, char text[200])
 {
     struct problem problem;
@@ -157,7 +157,7 @@ static void test_order(void **state)
     assert_int_equal(ring_reader_made(&world->reader), 5);
 }
 
-/* One that is still being written may bear any time: nothing that has come since is safe. */
+/* A record that is still being written may get any time: nothing that has come since is safe. */
 static void test_busy(void **state)
 {
     struct world *world = *state;
@@ -189,7 +189,7 @@ static void test_end(void **state)
     assert_int_equal(read_all(world, text), SOURCE_END);
     assert_string_equal(text, "50 1 100 200");
     assert_int_equal(world->ends, 1);
-    assert_int_equal(world->told_lost, 7); /* not those of skipped hooks */
+    assert_int_equal(world->told_lost, 7); /* without those of skipped hooks */
     assert_int_equal(read_all(world, text), SOURCE_END);
     assert_string_equal(text, "");
     assert_int_equal(world->ends, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_test.c: the ring's reader against a simulated kernel that reserves, stamps and commits
- * records as several CPUs do: interleaved, interrupted, out of order, now and then discarded. What
- * is handed out must be in order of time, each record once, and never before it is safe.
+ * ring_test.c: the ring's reader against a simulated kernel that reserves, stamps and commits records as several CPUs
+ * do: interleaved, interrupted, out of order, now and then discarded. Records must come out in order of time, each
+ * once, and never before it is safe.
  */
 #include "meter/rings/ring.h"
 #include "seeded.h"
@@ -96,7 +96,7 @@ static void proceed(struct kernel *kernel, uint64_t *seed)
     *open = kernel->open[--kernel->open_count];
 }
 
-/* Takes all that is complete; checks order; marks what came. */
+/* Takes all complete records; checks their order; marks them. */
 static uint32_t take_complete(struct ring *ring, uint64_t *last, bool *came)
 {
     const struct record_header *record;
@@ -149,14 +149,14 @@ static void test_order(void **state)
     }
     while (kernel.open_count > 0)
         proceed(&kernel, &seed);
-    /* what was handed out is given back later */
+    /* records that were handed out are released later */
     assert_true(ring_waiting(&ring) <= (kernel.producer - kernel.consumer) / SLOT);
     assert_true(ring_waiting(&ring) >= kernel.made - kernel.discarded - taken);
     taken += take_complete(&ring, &last, came);
     assert_int_equal(taken, kernel.made - kernel.discarded);
     assert_true(taken > STEPS / 20);
     assert_int_equal(ring_collect(&ring), 0);
-    assert_int_equal(kernel.consumer, kernel.producer); /* all room is given back */
+    assert_int_equal(kernel.consumer, kernel.producer); /* all ring space is released */
     assert_int_equal(ring_waiting(&ring), 0);
     free(ring.entries);
     munmap(kernel.data, 2 * RING_SIZE);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seeded.h: random input for tests that can be repeated: the seed is printed, and DPM_SEED=N in the
- * environment sets it.
+ * seeded.h: repeatable random input for tests: the seed is printed, and DPM_SEED=N in the environment sets it.
  */
 #ifndef DPM_SEEDED_H
 #define DPM_SEEDED_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sharing_test.c: what is received before its SEND is told, against a plain row of bytes.
+ * sharing_test.c: bytes that are received before their SEND is recorded, against a plain array of bytes.
  *
  *      noted   ..###..#####......##...
- *      taken       [          )          how many # there are; they are gone afterwards
+ *      taken       [          )          counts the # in it and removes them
  */
 #include "history/history_types.h"
 
@@ -33,7 +33,7 @@ static uint32_t below(struct world *world, uint32_t limit)
     return (uint32_t)random_below(&world->seed, limit);
 }
 
-/* Received once: what is there already is none of it. */
+/* Bytes received once: those that are there already are not counted. */
 static void note(struct world *world)
 {
     uint32_t from = below(world, POSITIONS), to = from;
@@ -81,7 +81,7 @@ static void taken_back_as_noted(void **state)
     done(&world);
 }
 
-/* Each second byte is taken, so that ranges become more and more: those beyond the most are counted. */
+/* Every second byte is taken, so that ranges increase: those beyond the limit are counted. */
 static void too_many_ranges(void **state)
 {
     struct world world = {0};

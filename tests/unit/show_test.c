@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * show_test.c: units, safe text, tables, and JSON that holds exactly the keys it should.
+ * show_test.c: units, safe text, tables, and JSON with exactly the right keys.
  *
- * What is printed goes into memory and is read again: JSON by jansson, tables line by line.
+ * Output goes to memory and is read back: JSON by jansson, tables line by line.
  */
 #include "show/show.h"
 #include "show/text/matching_face.h"
@@ -123,7 +123,7 @@ static void replaces_what_is_no_text(void **state)
     assert_string_equal(text, "abc");
 }
 
-/* jansson takes nothing but valid UTF-8: the second opinion. */
+/* jansson accepts only valid UTF-8: the second opinion. */
 static void any_bytes_become_text(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void any_bytes_become_text(void **state)
     }
 }
 
-/* ---- a result to be shown ---- */
+/* ---- a result to show ---- */
 
 #define MANY 130
 
@@ -157,7 +157,7 @@ struct result {
     uint32_t indexes[MANY];
 };
 
-/* `count` processes, each of which sent i bytes to the next, over a path of its own. */
+/* `count` processes, each of which sent i bytes to the next one over its own path. */
 static struct result *make_result(uint32_t count)
 {
     struct result *result = calloc(1, sizeof(*result));
@@ -184,7 +184,7 @@ static struct result *make_result(uint32_t count)
         result->processes[i] = (struct communication_process){
             .pid = 100 + i, .parent = i == 0 ? NO_PROCESS : 0, .cpu = i, .sent = sent};
         snprintf(result->processes[i].name, STREAM_NAME_SIZE, "p%u", i);
-        /* Most bytes first, as analysis gives them. */
+        /* Most bytes first, as the analysis sorts them. */
         uint32_t from = count - 1 - i;
         result->pairs[i] = (struct communication_pair){
             .from = {&result->indexes[from], 1, NULL},
@@ -309,7 +309,7 @@ static void an_empty_result_is_shown(void **state)
 
 /* ---- users and containers ---- */
 
-/* A column of them is there only where it tells processes apart. */
+/* This column is shown only if it distinguishes processes. */
 static void users_and_containers_are_named(void **state)
 {
     struct result *result = make_result(3);
@@ -322,7 +322,7 @@ static void users_and_containers_are_named(void **state)
     char *text = shown(result, (struct show_options){0});
     assert_int_equal(count_lines_with(text, "USER") + count_lines_with(text, "CONTAINER"), 0);
     free(text);
-    result->processes[0].pid = 0; /* its identity was lost: that is no other user */
+    result->processes[0].pid = 0; /* its identity was lost: that is not another user */
     result->processes[0].user_name = NULL;
     result->processes[0].cgroup_name = NULL;
     text = shown(result, (struct show_options){0});
@@ -459,9 +459,9 @@ static void statistics_json_has_its_keys(void **state)
     free(result);
 }
 
-/* ---- who waits ---- */
+/* ---- waits ---- */
 
-/* In pairs 0 to 3 receivers have waited 10, 30, 0 and 20 ns and messages 5, 5, 0 and 40 ns. */
+/* In pairs 0 to 3 receivers waited 10, 30, 0 and 20 ns, and messages 5, 5, 0 and 40 ns. */
 static struct result *make_waits(void)
 {
     static const uint64_t waits[][2] = {{10, 5}, {30, 5}, {0, 0}, {20, 40}};
@@ -484,7 +484,7 @@ static void free_waits(struct result *result)
     free(result);
 }
 
-/* The ids of those who sent, in the order of the list. */
+/* The ids of the senders, in the order of the list. */
 static void expect_senders(const json_t *list, const char *expected)
 {
     char found[100] = "";
@@ -500,7 +500,7 @@ static void expect_senders(const json_t *list, const char *expected)
     assert_string_equal(found, expected);
 }
 
-/* The line of DPM's own cost in a recording that took so many ns. */
+/* The line of DPM's own overhead in a recording of this many ns. */
 static void expect_own_cost(uint64_t duration, const char *line)
 {
     struct result *result = make_result(3);
@@ -766,7 +766,7 @@ static void records_become_lines(void **state)
 #define HEAD "time time_ns event machine pid tid stream name sequence cpu_ns load "
 #define PATH "path kind inode local remote offset bytes span_ns "
 
-/* Every type has exactly its keys; the text of each must name the type. */
+/* Every type has exactly its keys; its text must name the type. */
 static void records_have_their_keys(void **state)
 {
     static const char *const keys[EVENT_ID_END] = {
@@ -844,7 +844,7 @@ static void record_json_has_the_values(void **state)
     json_decref(json);
 }
 
-/* Whatever a record holds, it is one line, JSON is JSON, and nothing commands the terminal. */
+/* Whatever a record contains, it is one line, JSON is valid, and nothing controls the terminal. */
 static void any_record_is_shown(void **state)
 {
     (void)state;

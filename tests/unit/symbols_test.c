@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbols_test.c: names for program counters. The test is itself the program that is named: where
- * its functions stand is known from their addresses, and of libraries from dladdr.
+ * symbols_test.c: names for program counters. The test names its own functions: it knows where they are from their
+ * addresses, and for libraries from dladdr.
  *
  *      IMAGE, STREAM, events with PCs --> symbols --> MODULE, PROCEDURE: the names are right
- *      files of any content, processes that have gone --> no names, counted
+ *      files with any content, processes that have ended --> no names, counted
  */
 #include "seeded.h"
 #include "symbols/symbols_private.h"
@@ -38,7 +38,7 @@ int global_function(int number)
     return static_function(number) + 2;
 }
 
-/* What a C++ compiler calls zoo::Cage::open(int). */
+/* A C++ compiler's symbol for zoo::Cage::open(int). */
 int mangled(int number) __asm__("_ZN3zoo4Cage4openEi");
 __attribute__((noinline)) int mangled(int number)
 {
@@ -107,7 +107,7 @@ static uint64_t address_of(int (*function)(int))
     return (uint64_t)(uintptr_t)function;
 }
 
-/* What came out, in order. */
+/* The records that came out, in order. */
 struct found_names {
     struct module_record modules[8];
     size_t module_count;
@@ -135,7 +135,7 @@ static void read_names(struct symbols *symbols, struct found_names *names)
     }
 }
 
-/* The name a function was found under, at an offset from its beginning. */
+/* The name that was found for a function, at an offset from its beginning. */
 static const char *name_of(const struct found_names *names, int (*function)(int), uint64_t offset)
 {
     uint64_t address = address_of(function) + offset - start_of_text() + names->modules[0].text;
@@ -167,7 +167,7 @@ static void test_functions_of_the_program_have_their_names(void **unused)
     assert_int_equal(symbols_new(&symbols), 0);
     note_image(symbols, 7, "/proc/self/exe", start_of_text());
     note_stream(symbols, 3, 7, getpid());
-    for (int turn = 0; turn < 3; turn++) { /* one record for each place */
+    for (int turn = 0; turn < 3; turn++) { /* one record for each PC */
         note_pc(symbols, 3, address_of(static_function) + 5, false);
         note_pc(symbols, 3, address_of(global_function) + 4, false);
         note_pc(symbols, 3, address_of(global_function), false); /* nothing called: interrupted */
@@ -192,7 +192,7 @@ static void test_processes_of_one_program_share_its_names(void **unused)
     (void)unused;
     assert_int_equal(symbols_new(&symbols), 0);
     for (uint32_t number = 1; number <= 5; number++) {
-        uint64_t moved = 0x10000 * number; /* as if the kernel had placed each one elsewhere */
+        uint64_t moved = 0x10000 * number; /* as if the kernel had loaded each one elsewhere */
         note_image(symbols, number, "/proc/self/exe", start_of_text() + moved);
         note_stream(symbols, number, number, getpid());
         note_pc(symbols, number, address_of(global_function) + 4 + moved, false);
@@ -243,7 +243,7 @@ static void copy_file(const char *from, const char *to)
     close(out);
 }
 
-/* A process that has gone: its file is found by name if that is still the same file. */
+/* The process has ended: its file is found by name if that is still the same file. */
 static void test_a_file_that_is_replaced_keeps_its_names(void **unused)
 {
     char path[PATH_MAX], other[PATH_MAX];
@@ -268,7 +268,7 @@ static void test_a_file_that_is_replaced_keeps_its_names(void **unused)
     assert_string_equal(name_of(&names, global_function, 4), "global_function");
     symbols_free(symbols);
 
-    /* replaced before it could be opened: nothing may be named by the wrong file */
+    /* replaced before it could be opened: the wrong file must not name anything */
     copy_file("/proc/self/exe", other);
     assert_int_equal(symbols_new(&symbols), 0);
     note_image(symbols, 1, path, start_of_text());
@@ -338,7 +338,7 @@ static void test_files_may_hold_anything(void **unused)
         int file = open(path, O_RDWR | O_CLOEXEC);
         assert_int_equal(fstat(file, &status), 0);
         uint64_t size = (uint64_t)status.st_size;
-        /* headers of the file and of its sections are where it hurts */
+        /* the headers of the file and its sections are the sensitive parts */
         for (int i = 0; i < 8; i++) {
             uint64_t bytes = random_number(&state);
             uint64_t at = random_below(&state, 3) == 0   ? random_below(&state, 1024)

@@ -27,7 +27,8 @@ struct tape {
     size_t count;
     size_t capacity;
     size_t at;
-    uint64_t *patience; /* random numbers: now and then there is none yet; NULL: never */
+    /* random numbers: now and then there is no record yet; NULL: there always is */
+    uint64_t *patience;
     int64_t wall_offset;
     uint64_t last_time;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_test.c: what is written is read, whatever happens to the files in between:
+ * trace_test.c: what was written is read, whatever happens to the files in between:
  *
  *      random records --> writer --> files --> cut, flip, kill, fill the disk --> reader --> records
  *             |                                                  \--> repair --> reader, babeltrace2
@@ -78,8 +78,8 @@ static enum ring_id ring_of(const union any_record *record)
     return event_type(record->header.id)->ring;
 }
 
-/* The order in which records of one trace are read: by time, control first, END last; records of
- * one stream in their own order, which for the model is the order of their addresses. */
+/* The order in which records of one trace are read: by time, control first, END last. Records of one stream are in
+ * their own order, which in the model is the order of their addresses. */
 static int compare_records(const void *one, const void *other)
 {
     const union any_record *a = *(const union any_record *const *)one;
@@ -94,7 +94,7 @@ static int compare_records(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
-/* Checks that `found` is what the model says, from the first to the last record. */
+/* Checks that `found` equals the model, from the first to the last record. */
 static void check_same(const struct list *model, const struct list *found)
 {
     const union any_record **expected = calloc(model->count, sizeof(*expected));
@@ -128,8 +128,8 @@ struct maker {
     uint64_t times[RING_COUNT];
 };
 
-/* A record of a random type that the writer accepts, of any content, not earlier than the one
- * before; equal times are frequent, within a stream and between them. */
+/* A random record that the writer accepts, with any content, not earlier than the previous one. Equal times are
+ * frequent, within a stream and between streams. */
 static void make_record(struct maker *maker, union any_record *ret_record)
 {
     unsigned id = 1 + (unsigned)random_below(&maker->state, EVENT_MACHINE - 1);
@@ -217,7 +217,7 @@ static void check_promises(const struct record_header *header, uint64_t *time)
     *time = header->time;
 }
 
-/* Reads a source to its end or first error; what trace.h promises is checked on the way. */
+/* Reads a source to its end or first error, and checks the guarantees of trace.h. */
 static struct reading read_source(struct source *source)
 {
     struct reading reading = {0};
@@ -288,7 +288,7 @@ static uint64_t check_whole(const char *path, const struct list *model, unsigned
     return lost;
 }
 
-/* Checks that a trace cannot be read, and that the line says so. */
+/* Checks that a trace is rejected with this error, and that the message names the cause. */
 static void check_refused(const char *path, int error, const char *text)
 {
     struct reading reading = read_trace(path);
@@ -371,7 +371,7 @@ static void remove_tree(const char *path)
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A stream file as its packets say. */
+/* A stream file, parsed into packets. */
 struct packets {
     struct {
         size_t begin, content, end;
@@ -494,7 +494,7 @@ static void test_what_is_written_is_read(void **unused)
     }
 }
 
-/* Counts of losses that pass 2^32 while a trace is written, of each stream and of both together. */
+/* Loss counts that exceed 2^32 while a trace is being written, for each stream and for both together. */
 static void test_losses_pass_32_bits(void **unused)
 {
     static const uint64_t steps[] = {UINT32_MAX - 1,   UINT32_MAX, 1ULL << 32,
@@ -520,7 +520,7 @@ static void test_losses_pass_32_bits(void **unused)
     }
 }
 
-/* What LOST says of skipped hooks is known as it is read, and not that of full rings, or of DISCARDED. */
+/* The count of skipped hooks in LOST is known as the trace is read; full rings and DISCARDED do not count. */
 static void test_skipped_hooks_are_counted(void **unused)
 {
     const struct record lost[] = {
@@ -548,7 +548,7 @@ static void test_skipped_hooks_are_counted(void **unused)
     remove_tree(path);
 }
 
-/* What is read must not depend on where windows and packets end: more than one window of each. */
+/* The result must not depend on where windows and packets end: there is more than one window of each. */
 static void test_a_trace_of_many_windows_is_read(void **unused)
 {
     struct maker maker = {.state = seed_of_run("many windows")};
@@ -620,7 +620,7 @@ static void test_wall_clock_time_is_known(void **unused)
     remove_tree(path);
 }
 
-/* ---- what the writer refuses ---- */
+/* ---- what the writer rejects ---- */
 
 static void check_append_refused(struct trace_writer *writer, unsigned id, uint64_t time)
 {
@@ -646,7 +646,7 @@ static void test_the_writer_refuses_what_would_break_the_trace(void **unused)
     check_append_refused(writer, EVENT_MACHINE, 6);
     check_append_refused(writer, EVENT_END, 6);
     check_append_refused(writer, EVENT_SEND, 4);
-    /* The other stream has its own time, and a refused record leaves no trace. */
+    /* The other stream has its own time, and a rejected record leaves no trace. */
     record.header.id = EVENT_CONNECT;
     record.header.time = 4;
     append(writer, &record, &model);
@@ -692,7 +692,7 @@ static struct trace_repair repair(const char *path)
     return done;
 }
 
-/* Repairs a trace that can be read; checks that nothing but the partial tail is gone. */
+/* Repairs a readable trace; checks that only the partial tail is removed. */
 static void check_repair(const char *path)
 {
     struct reading before = read_trace(path);
@@ -714,7 +714,7 @@ static void check_repair(const char *path)
 
 /* ---- limits: largest size, full disk ---- */
 
-/* Appends random records until one is refused with `error`. */
+/* Appends random records until one is rejected with `error`. */
 static void append_until(struct trace_writer *writer, struct maker *maker, int error,
                          struct list *model, const char *path, uint64_t max_size)
 {
@@ -742,7 +742,7 @@ static void append_until(struct trace_writer *writer, struct maker *maker, int e
     assert_int_equal(trace_writer_append(writer, &record.header, &problem), -EPIPE);
 }
 
-/* Sets the record that stands before END: one that lies among the others in time, or after them. Returns what it becomes. */
+/* Sets the record before END: at its place in time among the others, or after them. Returns the resulting record. */
 static struct record set_last(struct trace_writer *writer, struct maker *maker)
 {
     uint64_t end = trace_writer_last_time(writer, RING_CONTROL);
@@ -778,7 +778,7 @@ static void test_the_largest_size_is_kept(void **unused)
         }
         finish(writer, END_COMPLETE);
         assert_true(size_of_trace(path) <= max_size);
-        /* What was accepted is all there, and hardly any room is left: two pages and a record. */
+        /* Every accepted record is there, and hardly any space is left: two pages and a record. */
         assert_int_equal(check_whole(path, &model, END_SIZE), 0);
         assert_true(size_of_trace(path) + 3 * TRACE_PAGE_SIZE > max_size);
         list_done(&model);
@@ -786,7 +786,7 @@ static void test_the_largest_size_is_kept(void **unused)
     }
 }
 
-/* After a failed write: whole packets, a correct count of what is missing, and the right reason. */
+/* After a failed write: whole packets, a correct count of the missing records, and the right reason. */
 static void check_after_failure(const char *path, struct list *model)
 {
     size_t counts[RING_COUNT];
@@ -833,7 +833,7 @@ static void test_a_file_size_limit_ends_the_trace_in_order(void **unused)
     signal(SIGXFSZ, handler);
 }
 
-/* Fills what is left of a file system. */
+/* Fills the rest of a file system. */
 static void fill(const char *path)
 {
     static const char zeros[4096];
@@ -845,8 +845,8 @@ static void fill(const char *path)
     close(file);
 }
 
-/* Records until the disk at `disk` is full. If even END has no room, then making room and repairing
- * the trace must help. */
+/* Records until the disk at `disk` is full. If there is no space even for END, freeing some and repairing the trace
+ * must help. */
 static void check_full_disk(const char *disk, const char *path, struct maker *maker)
 {
     struct list model = {0};
@@ -946,7 +946,7 @@ static void check_cut(const char *path, const struct list *whole, const struct e
         assert_int_equal(reading.partial, cut_->partial);
         assert_int_equal(reading.state.complete, has_end && missing == 0);
         assert_int_equal(reading.state.end_reason, has_end && missing == 0 ? END_COMPLETE : 0);
-        /* END's count tells of records that the cut took; without it there are the packets'. */
+        /* With END, its count includes records that the cut removed; otherwise the packets' count is used. */
         assert_int_equal(reading.state.lost,
                          has_end ? uncut->discarded[RING_CONTROL] + uncut->discarded[RING_DATA] +
                                        missing
@@ -999,8 +999,8 @@ static bool is_padding(const struct packets *packets, size_t at)
     return false;
 }
 
-/* Reads a trace with one wrong byte. In the padding it does no harm. Elsewhere it may be seen or
- * not, as it may be anything that a field can hold; read_trace checks what is promised. */
+/* Reads a trace with one wrong byte. In the padding it does no harm. Elsewhere it may go unnoticed if it is a
+ * possible value; read_trace checks the guarantees. */
 static void check_flip(const char *path, const struct list *whole, bool padding)
 {
     struct reading reading = read_trace(path);
@@ -1057,7 +1057,7 @@ static void test_a_trace_with_any_byte_wrong_keeps_the_promises(void **unused)
     remove_tree(path);
 }
 
-/* What identifies a packet must be checked: no flip of these bytes may pass. */
+/* The bytes that identify a packet must be checked: no flip in them may go unnoticed. */
 static void test_wrong_packet_headers_are_seen(void **unused)
 {
     struct list model = {0};
@@ -1126,7 +1126,7 @@ static void test_any_metadata_is_survived(void **unused)
     remove_tree(path);
 }
 
-/* ---- what is no trace, or not in order ---- */
+/* ---- what is no trace, or is invalid ---- */
 
 static void replace_text(const char *path, const char *from, const char *to)
 {
@@ -1182,7 +1182,7 @@ static void test_an_unreadable_trace_is_refused(void **unused)
     assert_int_equal(chmod(file_of(path, "control"), 0), 0);
     if (geteuid() != 0) {
         check_refused(path, -EACCES, "unreadable/control: cannot be opened: Permission denied");
-    } else { /* nothing is unreadable for root: as another user, then */
+    } else { /* nothing is unreadable for root: test as another user */
         assert_int_equal(chmod(scratch, 0711), 0);
         assert_int_equal(seteuid(65534), 0);
         check_refused(path, -EACCES, "unreadable: cannot be opened: Permission denied");
@@ -1220,7 +1220,7 @@ static void set_packet_number(unsigned char *packet, uint64_t number)
            &number, sizeof(number));
 }
 
-/* Takes packet `from` of `control`, gives it that number, and appends it. */
+/* Takes packet `from` of `control`, gives it this number, and appends it. */
 static void append_packet(const char *path, const struct bytes *control, size_t from,
                           uint64_t number)
 {
@@ -1249,7 +1249,7 @@ static void test_packets_out_of_order_are_refused(void **unused)
     /* END again: */
     append_packet(path, &control, 3, 4);
     check_refused(path, -EBADMSG, "a record follows END");
-    /* A packet that is missing, or there twice: */
+    /* A packet that is missing, or duplicated: */
     append_packet(path, &control, 3, 5);
     check_refused(path, -EBADMSG, "next packet number");
     append_packet(path, &control, 3, 3);
@@ -1330,8 +1330,8 @@ static void test_packets_of_any_allowed_size_are_read(void **unused)
     remove_tree(path);
 }
 
-/* A packet whose records do not end where its content ends: no part of a record is handed out. The
- * file ends there too, so that a sanitizer sees who reads on. */
+/* A packet whose records do not end where its content ends: no part of a record is returned. The file ends there
+ * too, so that a sanitizer detects reading beyond it. */
 static void test_a_record_must_end_within_its_packet(void **unused)
 {
     struct list model = {0};
@@ -1366,8 +1366,8 @@ static void test_a_record_must_end_within_its_packet(void **unused)
 
 enum { TRACES = 5 };
 
-/* Checks one merged record against the traces' own readings: the earliest of the next ones, and
- * the first of equally early ones. */
+/* Checks one merged record against separate readings of the traces: it is the earliest of the next ones, and the
+ * first of equally early ones. */
 static void check_merged(const struct event *event, const struct reading readings[TRACES],
                          size_t at[TRACES])
 {
@@ -1385,7 +1385,7 @@ static void check_merged(const struct event *event, const struct reading reading
     assert_memory_equal(event->header, expected, event_size(expected->header.id));
 }
 
-/* Equal wall-clock times are made frequent: all packets say the same pair of clocks. */
+/* Equal wall-clock times are made frequent: all packets have the same pair of clocks. */
 static void set_clocks(const char *path, uint64_t real_time)
 {
     for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
@@ -1425,7 +1425,7 @@ static void test_traces_are_merged_by_wall_clock_time(void **unused)
         append_random(writer, &maker, random_below(&maker.state, 800), &model);
         trace_writer_lost(writer, RING_DATA, i);
         finish(writer, END_COMPLETE);
-        /* The last two as they are, far in the future of the others. */
+        /* The last two are unchanged, far in the future of the others. */
         if (i < 3)
             set_clocks(paths[i], 20 * i);
         readings[i] = read_trace(paths[i]);
@@ -1466,8 +1466,8 @@ static void for_each_line(FILE *file, void (*line)(const char *text, void *data)
     free(text);
 }
 
-/* Runs babeltrace2 on a trace; hands each line of its output, then of its complaints, to `line`.
- * Returns its exit status. */
+/* Runs babeltrace2 on a trace; passes each line of its output, then of its errors, to `line`. Returns its exit
+ * status. */
 static int run_babeltrace(const char *path, void (*line)(const char *text, void *data), void *data)
 {
     char command[2 * PATH_MAX + 100];
@@ -1489,7 +1489,7 @@ static int run_babeltrace(const char *path, void (*line)(const char *text, void 
     return status;
 }
 
-/* An event's line begins with its time in brackets; what else it says may be a complaint. */
+/* The line of an event begins with its time in brackets; any other line may be an error. */
 static void count_event(const char *text, void *data)
 {
     size_t *events = data;
@@ -1545,7 +1545,7 @@ static void test_a_cut_trace_is_repaired(void **unused)
     remove_tree(path);
 }
 
-/* A machine that loses power may leave zeros after what reached the disk. */
+/* A machine that loses power may leave zeros after the data that reached the disk. */
 static void test_a_tail_of_zeros_is_a_cut(void **unused)
 {
     static const off_t tails[] = {1, 87, 4096, 70000, 2 << 20, (off_t)1 << 42};
@@ -1559,7 +1559,7 @@ static void test_a_tail_of_zeros_is_a_cut(void **unused)
         struct bytes file = load(path, name);
         for (size_t i = 0; i < ARRAY_SIZE(tails); i++) {
             if (truncate(file_of(path, name), (off_t)file.size + tails[i]) < 0)
-                continue; /* a file system without such large files */
+                continue; /* a file system without files of this size */
             struct reading reading = read_trace(path);
             assert_int_equal(reading.result, 0);
             assert_true(reading.state.complete);
@@ -1567,7 +1567,7 @@ static void test_a_tail_of_zeros_is_a_cut(void **unused)
             reading_done(&reading);
             check_repair(path);
         }
-        /* Zeros with something behind them are no tail. */
+        /* Zeros with data after them are no tail. */
         int written = open(file_of(path, name), O_WRONLY | O_CLOEXEC);
         assert_int_equal(pwrite(written, "x", 1, (off_t)file.size + 100000), 1);
         close(written);
@@ -1685,7 +1685,7 @@ static void test_a_trace_is_read_again_as_far_as_before(void **unused)
     remove_tree(path);
 }
 
-/* What is wrong with a file is said with its name, the second time, too. */
+/* An error in a file names the file, the second time, too. */
 static void test_a_file_has_its_name_when_it_is_read_again(void **unused)
 {
     struct maker maker = {.state = seed_of_run("name")};
@@ -1715,7 +1715,7 @@ static void test_a_file_has_its_name_when_it_is_read_again(void **unused)
 
 /* ---- kill -9 ---- */
 
-/* Writes SENDs numbered 0, 1, 2 ... until it is killed; stops at a size that is quickly read. */
+/* Writes SENDs numbered 0, 1, 2 ... until it is killed; stops at a size that is quick to read. */
 static void write_for_ever(const char *path, int started)
 {
     struct machine_record machine = example_machine(0);
@@ -1851,7 +1851,7 @@ static void check_line(const char *line, void *data)
     check_event_line(line, &babeltrace->expected->records[babeltrace->events++]);
 }
 
-/* A record of type `id` whose every byte is known, and whose texts can be printed. */
+/* A record of type `id` whose every byte is known, and whose texts are printable. */
 static void make_printable(struct maker *maker, unsigned id, union any_record *ret_record)
 {
     const struct event_type *type = event_type(id);
@@ -1889,7 +1889,7 @@ static void test_babeltrace_reads_every_type_and_value(void **unused)
         for (unsigned id = 1; id < EVENT_MACHINE; id++) {
             union any_record record;
             make_printable(&maker, id, &record);
-            record.header.time = ++time; /* all different: the order is then the model's */
+            record.header.time = ++time; /* all different: the order is then that of the model */
             append(writer, &record, &model);
         }
         trace_writer_lost(writer, RING_DATA, 3 * round);
@@ -1903,7 +1903,7 @@ static void test_babeltrace_reads_every_type_and_value(void **unused)
     list_add(&model, &reading.list.records[reading.list.count - 1].header);
     assert_int_equal(run_babeltrace(path, check_line, &babeltrace), 0);
     assert_int_equal(babeltrace.events, reading.list.count);
-    /* It counts from packet to packet, so from the first one on, in which none were lost. */
+    /* It counts from packet to packet, and so from the first one on, in which none was lost. */
     assert_int_equal(babeltrace.discarded, 29 * 3 + 29 * 100);
     assert_int_equal(reading.state.lost, 29 * 3 + 29 * 100);
     reading_done(&reading);
@@ -1943,7 +1943,7 @@ static int make_scratch(void **unused)
 static int remove_scratch(void **unused)
 {
     (void)unused;
-    umount(in_scratch("disk")); /* where a failed test left it */
+    umount(in_scratch("disk")); /* left there by a failed test */
     remove_tree(scratch);
     return 0;
 }

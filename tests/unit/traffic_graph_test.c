@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traffic_graph_test.c: the graph of who sends to whom, against a naive model: random pairs of processes and
- * addresses, and what each has sent to each other.
+ * traffic_graph_test.c: the traffic graph (who sends to whom) against a naive model: random pairs of processes and
+ * addresses, and the traffic between them.
  *
  *      pairs --> traffic_graph_make --> nodes, a matrix, "others"
  *        '-----> by number -----------> the same?
@@ -83,7 +83,7 @@ static bool is_party(const struct world *world, const struct party *party, uint3
     return party->count == 1 && party->processes[0] == number;
 }
 
-/* Which node is this party; graph->count: none. */
+/* The node of this party; graph->count: none. */
 static size_t node_of(const struct world *world, const struct traffic_graph *graph, uint32_t number)
 {
     size_t node = 0;
@@ -137,7 +137,7 @@ static void check_matrix(const struct world *world, const struct traffic_graph *
             if (!exists[from] || !exists[to])
                 continue;
             size_t row = node_of(world, graph, from), column = node_of(world, graph, to);
-            row -= row == graph->count; /* others are the last */
+            row -= row == graph->count; /* "others" is the last one */
             column -= column == graph->count;
             add(&naive[row * graph->count + column], &world->sent[from][to]);
         }
@@ -191,7 +191,7 @@ static void test_random(void **state)
 
 /* ---- examples ---- */
 
-/* Two groups that have nothing to do with each other: each stands together, the heavier first. */
+/* Two independent groups: each is contiguous, the one with more traffic first. */
 static void test_order(void **state)
 {
     static const uint32_t expected[] = {1, 4, 3, 0, 2};
