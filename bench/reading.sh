@@ -5,44 +5,38 @@
 # CPU.
 #
 #   yardstick      reads the files and adds up one word for each record
-#   stats          dpm stats: counts at each end (for fewer than five million records: as with --waits)
+#   stats          dpm stats
 #   stats --json   the same, with every row
-#   stats --waits  with queues and waits
 #   dump           the lines for people, into /dev/null
 #
-# Each figure is the median of RUNS runs (5), with the five measurements in turn. Then the memory of dpm stats --json
-# with --waits and --quick, for that trace and for one of a quarter of its length.
+# Each figure is the median of RUNS runs (5), the five one right after the other. Then the memory
+# of dpm stats --json, for that trace and for one of a quarter of its length.
 set -eu
 build=$1
 . "$(dirname "$0")/standard.sh"
 
-# memory OPTION...: of dpm stats, in MiB.
+# memory: of dpm stats, in MiB.
 memory() {
-    "$build/bench/measure" measured taskset -c "$cpu" "$build/dpm" stats "$@" --json alpha beta > stats
+    "$build/bench/measure" measured taskset -c "$cpu" "$build/dpm" stats --json alpha beta > stats
     awk '{ printf "%.1f", $2 / 1024 }' measured
 }
 
 short=$(generate $((records / 4)))
-short_memory=$(memory --waits)
-short_quick=$(memory --quick)
+short_memory=$(memory)
 count=$(generate "$records")
-long_memory=$(memory --waits)
-long_quick=$(memory --quick)
+long_memory=$(memory)
 i=0
 while [ $i -lt "$runs" ]; do
     yardstick=$(run_yardstick)
     stats=$(run "$build/dpm" stats alpha beta)
     json=$(run "$build/dpm" stats --json alpha beta 2> complaint)
-    waits=$(run "$build/dpm" stats --waits alpha beta)
     dump=$(run "$build/dpm" dump alpha beta)
-    echo "$yardstick $stats $json $waits $dump"
+    echo "$yardstick $stats $json $dump"
     i=$((i + 1))
 done > runs
 heading reading
 row yardstick 1
 row "stats" 2
 row "stats --json" 3
-row "stats --waits" 4
-row "dump" 5
-echo "anonymous memory of dpm stats --waits: $short_memory MiB for $short records, $long_memory MiB for $count;" \
-    "--quick: $short_quick MiB, $long_quick MiB"
+row "dump" 4
+echo "anonymous memory of dpm stats: $short_memory MiB for $short records, $long_memory MiB for $count"

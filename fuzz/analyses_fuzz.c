@@ -105,23 +105,23 @@ static void check_together(struct tape *tapes, uint64_t longest)
     struct history *history = tapes_history(tapes);
     struct parallelism_analysis *parallelism = NULL;
     struct causality_analysis *causality = NULL;
-    struct communication_reading *statistics = NULL;
+    struct statistics *statistics = NULL;
     struct communication *communication = NULL;
     struct parallelism *factors = NULL;
     struct causality *paths = NULL;
     struct problem problem = {""};
 
     PROMISE(causality_new(history, &requests, &causality) == 0);
-    PROMISE(communication_new(history, 0, &statistics) == 0);
+    PROMISE(statistics_new(history, 0, &statistics) == 0);
     PROMISE(parallelism_new(history, &options, &parallelism, &problem) == 0);
     const struct analysis analyses[] = {causality_analysis(causality),
-                                        communication_analysis(statistics),
+                                        statistics_analysis(statistics),
                                         parallelism_analysis(parallelism)};
     PROMISE(analyses_read_all(history, analyses, ARRAY_SIZE(analyses), &problem) == 0);
     PROMISE(parallelism_finish(parallelism, &factors, &problem) == 0);
     PROMISE(find_longest(factors, 0, STEP_MAX) == longest);
     PROMISE(causality_finish(causality, SOURCES, &paths) == 0);
-    PROMISE(communication_finish(statistics, SOURCES, &communication) == 0);
+    PROMISE(statistics_finish(statistics, SOURCES, &communication) == 0);
     PROMISE(paths->matching.exact == communication->matching.exact &&
             paths->matching.exact == factors->matching.exact);
     parallelism_free(factors);
@@ -129,7 +129,7 @@ static void check_together(struct tape *tapes, uint64_t longest)
     communication_free(communication);
     parallelism_analysis_free(parallelism);
     causality_analysis_free(causality);
-    communication_reading_free(statistics);
+    statistics_free(statistics);
     history_free(history);
 }
 

@@ -284,25 +284,6 @@ static void show_everywhere(const struct communication *communication)
         show_all(communication, &(struct show_options){.csv = true, .table = table});
 }
 
-/* Without a history. */
-static void show_counts(const uint8_t *bytes, size_t size, uint64_t every,
-                        const struct totals *totals)
-{
-    struct communication *communication;
-    struct memory_source memory[ORIGINS];
-    struct source *sources[ORIGINS];
-    struct problem problem;
-
-    for (uint32_t i = 0; i < ORIGINS; i++) {
-        open_memory(&memory[i], bytes, size, i);
-        sources[i] = &memory[i].source;
-    }
-    PROMISE(communication_read_counts(sources, ORIGINS, every, &communication, &problem) == 0);
-    check_sums(communication, totals);
-    show_everywhere(communication);
-    communication_free(communication);
-}
-
 static void show_communication(const uint8_t *bytes, size_t size, const struct totals *totals)
 {
     struct communication *communication;
@@ -323,8 +304,6 @@ static void show_communication(const uint8_t *bytes, size_t size, const struct t
     check_sums(communication, totals);
     show_everywhere(communication);
     communication_free(communication);
-    if (size % 4 == 0)
-        show_counts(bytes, size, every, totals);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

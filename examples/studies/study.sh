@@ -94,7 +94,7 @@ record() {
         cat "$scratch/err" >&2
         exit 1
     }
-    "$dpm" stats --waits --json "$scratch/trace" > "$scratch/stats"
+    "$dpm" stats --json "$scratch/trace" > "$scratch/stats"
     lost=$(jq .trace.lost "$scratch/stats")
     [ "$lost" = 0 ] || echo "$lost records were lost: $*" >&2
 }

@@ -34,7 +34,7 @@ struct readings {
     struct analyses_found *found;
     struct traces traces;
     struct part parts[PART_COUNT];
-    struct communication_reading *communication;
+    struct statistics *statistics;
     struct parallelism_analysis *threads;
     struct parallelism_analysis *processes;
     struct critical_path_reading *path;
@@ -76,9 +76,9 @@ static int begin_statistics(struct readings *readings, struct problem *problem)
 
     if (!wanted->statistics)
         return 0;
-    if (communication_new(readings->traces.history, wanted->every, &readings->communication) < 0)
+    if (statistics_new(readings->traces.history, wanted->every, &readings->statistics) < 0)
         return out_of_memory(problem);
-    readings->parts[STATISTICS].analysis = communication_analysis(readings->communication);
+    readings->parts[STATISTICS].analysis = statistics_analysis(readings->statistics);
     return 0;
 }
 
@@ -145,11 +145,12 @@ static int begin_requests(struct readings *readings, struct problem *problem)
 
 static int finish_statistics(struct readings *readings, struct problem *problem)
 {
-    int result = communication_finish(readings->communication, (uint32_t)readings->traces.count,
-                                      &readings->found->communication);
+    history_finish(readings->traces.history); /* the results need the memory */
+    int result = statistics_finish(readings->statistics, (uint32_t)readings->traces.count,
+                                   &readings->found->communication);
 
-    communication_reading_free(readings->communication);
-    readings->communication = NULL;
+    statistics_free(readings->statistics);
+    readings->statistics = NULL;
     return result < 0 ? out_of_memory(problem) : 0;
 }
 
@@ -313,7 +314,7 @@ static int read_again(struct readings *readings, struct problem *problem)
 
 static void readings_done(struct readings *readings)
 {
-    communication_reading_free(readings->communication);
+    statistics_free(readings->statistics);
     parallelism_analysis_free(readings->threads);
     parallelism_analysis_free(readings->processes);
     critical_path_reading_free(readings->path);

@@ -39,7 +39,7 @@ static int follow(struct recording_command *command, struct problem *problem)
 {
     int result = recording_follow(&command->recording, &command->history, problem);
 
-    if (result == 0 && (result = statistics_new(&command->statistics)) < 0)
+    if (result == 0 && (result = statistics_new(command->history, 0, &command->statistics)) < 0)
         problem_set(problem, result, "out of memory for reports while it goes on");
     return result;
 }
@@ -98,12 +98,9 @@ static int report_so_far(struct recording_command *command, struct problem *prob
 {
     const struct show_options options = {.live = true};
     struct communication *communication;
-    int result = statistics_finish(command->statistics, history_state(command->history, 0), 1,
-                                   &communication);
+    int result = statistics_finish(command->statistics, 1, &communication);
 
     if (result == 0) {
-        communication->matched = true;
-        history_counts(command->history, &communication->matching);
         result = show_statistics(communication, command->messages, &options);
         communication_free(communication);
         fputc('\n', command->messages);
@@ -112,15 +109,9 @@ static int report_so_far(struct recording_command *command, struct problem *prob
     return result < 0 ? problem_set(problem, result, "out of memory for the report") : 0;
 }
 
-static int add_event(void *self, const struct history_event *event, struct problem *problem)
-{
-    (void)problem;
-    return statistics_add_at(self, &event->event, 0, 0);
-}
-
 static int analyse_so_far(struct recording_command *command, struct problem *problem)
 {
-    const struct analysis analysis = {"the report", command->statistics, add_event};
+    const struct analysis analysis = statistics_analysis(command->statistics);
     uint64_t now = clock_now(CLOCK_MONOTONIC);
     int result = recording_analyse(&command->recording, &analysis, 1, problem);
 

@@ -11,16 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to this trace size, the default includes queues and waits. That takes a second or two, for some five million
- * records. */
-#define FOLLOWED_SIZE (256u << 20)
-
-enum depth {
-    DEPTH_BY_SIZE,  /* whatever is quick */
-    DEPTH_COUNTS,   /* only what each end counts by itself */
-    DEPTH_FOLLOWED, /* each message is followed from its sender to its receiver */
-};
-
 /* A warning, because JSON and CSV cannot contain this note of the tables. */
 static void warn_unknown(const struct communication *communication)
 {
@@ -32,19 +22,6 @@ static void warn_unknown(const struct communication *communication)
         command_say(
             "%s from unknown threads and %s on unknown connections: their records were lost",
             streams, paths);
-}
-
-static void warn_not_followed(const struct communication *communication)
-{
-    char size[UNIT_SIZE];
-
-    if (!communication->counts_only)
-        return;
-    show_bytes(FOLLOWED_SIZE, size);
-    command_say(
-        "queues and how long messages waited are left out, as of all traces larger than %s: "
-        "--waits tells them, --quick says that they are not needed",
-        size);
 }
 
 /* Replaces the result by the result per group. */
@@ -67,48 +44,37 @@ static int group(struct communication **communication, enum communication_by by,
 struct stats_options {
     struct show_options show;
     enum communication_by by;
-    uint64_t every; /* ns; 0: no intervals */
-    bool resolve;   /* show host names instead of addresses */
-    enum depth depth;
+    uint64_t every; /* ns, 0: not asked for */
+    bool resolve;   /* names in place of addresses */
+    bool each;      /* a row for each connection */
 };
 
-static int read_counts(const struct traces *traces, const struct stats_options *options,
-                       struct communication **ret_communication, struct problem *problem)
+static int read_statistics(struct statistics *statistics, const struct traces *traces,
+                           struct communication **ret_communication, struct problem *problem)
 {
-    return communication_read_counts(traces->sources, traces->count, options->every,
-                                     ret_communication, problem);
-}
+    const struct analysis analysis = statistics_analysis(statistics);
+    int result = analyses_read_all(traces->history, &analysis, 1, problem);
 
-static int read_followed(const struct traces *traces, const struct stats_options *options,
-                         struct communication **ret_communication, struct problem *problem)
-{
-    return communication_read_history(traces->history, (uint32_t)traces->count, options->every,
-                                      ret_communication, problem);
-}
-
-/* Large traces: counts alone, unless they would be wrong: then the clock offsets are needed, which come from following
- * messages. */
-static int read_large(struct traces *traces, const struct stats_options *options,
-                      struct communication **ret_communication, struct problem *problem)
-{
-    int result = read_counts(traces, options, ret_communication, problem);
-
-    if (result < 0 || (*ret_communication)->split == 0)
+    if (result < 0)
         return result;
-    communication_free(*ret_communication);
-    *ret_communication = NULL;
-    result = traces_rewind(traces, problem);
-    return result < 0 ? result : read_followed(traces, options, ret_communication, problem);
+    history_finish(traces->history); /* the result needs the memory */
+    result = statistics_finish(statistics, (uint32_t)traces->count, ret_communication);
+    return result < 0 ? problem_set(problem, result, "out of memory for %s", analysis.name) : 0;
 }
 
-static int read_traces(struct traces *traces, const struct stats_options *options,
+static int read_traces(const struct traces *traces, const struct stats_options *options,
                        struct communication **ret_communication, struct problem *problem)
 {
-    if (options->depth == DEPTH_COUNTS)
-        return read_counts(traces, options, ret_communication, problem);
-    if (options->depth == DEPTH_BY_SIZE && traces_size(traces) > FOLLOWED_SIZE)
-        return read_large(traces, options, ret_communication, problem);
-    return read_followed(traces, options, ret_communication, problem);
+    struct statistics *statistics;
+    int result = statistics_new(traces->history, options->every, &statistics);
+
+    if (result < 0)
+        return problem_set(problem, result, "out of memory");
+    if (options->each)
+        statistics_each_connection(statistics);
+    result = read_statistics(statistics, traces, ret_communication, problem);
+    statistics_free(statistics);
+    return result;
 }
 
 static int show_traces(const char *const *traces, size_t count, const struct stats_options *options)
@@ -135,8 +101,6 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
         traces_report_losses(&opened);
         if (options->show.json || options->show.csv)
             warn_unknown(communication);
-        if ((options->show.json || options->show.csv) && options->depth == DEPTH_BY_SIZE)
-            warn_not_followed(communication);
     }
     communication_free(communication);
     traces_close(&opened);
@@ -204,25 +168,16 @@ static int read_every(struct stats_options *options)
                      optarg);
 }
 
-static int read_depth(struct stats_options *options, enum depth depth)
-{
-    if (options->depth != DEPTH_BY_SIZE && options->depth != depth)
-        return command_usage_error("stats", "--quick and --waits: one of them");
-    options->depth = depth;
-    return -1;
-}
-
 enum {
     OPTION_ALL,
     OPTION_BY,
     OPTION_CSV,
+    OPTION_EACH_CONNECTION,
     OPTION_EVERY,
     OPTION_HISTOGRAM,
     OPTION_JSON,
-    OPTION_QUICK,
     OPTION_RESOLVE,
     OPTION_SORT,
-    OPTION_WAITS,
 };
 
 static const struct command_option stats_options[] = {
@@ -240,13 +195,12 @@ static const struct command_option stats_options[] = {
      OPTION_EVERY,
      {"TIME", ARGUMENT_OTHER, NULL},
      "also what was sent in each interval of TIME"},
-    {"histogram", OPTION_HISTOGRAM, {0}, "also histograms of sizes and times"},
-    {"quick",
-     OPTION_QUICK,
+    {"each-connection",
+     OPTION_EACH_CONNECTION,
      {0},
-     "only what is counted at each end: no queues, not how long messages waited; four\n"
-     "times as fast. Of traces larger than 256 MiB that is what comes without it"},
-    {"waits", OPTION_WAITS, {0}, "all of it, also of traces larger than 256 MiB"},
+     "a row for each connection, also between the same processes and the same service\n"
+     "(of those that have ended, only the first 4,096)"},
+    {"histogram", OPTION_HISTOGRAM, {0}, "also histograms of sizes and times"},
     {"resolve", OPTION_RESOLVE, {0}, "show host names instead of addresses"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
     {"csv", OPTION_CSV, {0}, "print one table, of processes or what --by selects"},
@@ -269,6 +223,9 @@ static int command_stats(int argc, char **argv)
         case OPTION_CSV:
             asked.show.csv = true;
             break;
+        case OPTION_EACH_CONNECTION:
+            asked.each = true;
+            break;
         case OPTION_EVERY:
             status = read_every(&asked);
             break;
@@ -278,17 +235,11 @@ static int command_stats(int argc, char **argv)
         case OPTION_JSON:
             asked.show.json = true;
             break;
-        case OPTION_QUICK:
-            status = read_depth(&asked, DEPTH_COUNTS);
-            break;
         case OPTION_RESOLVE:
             asked.resolve = true;
             break;
         case OPTION_SORT:
             status = read_order(&asked);
-            break;
-        case OPTION_WAITS:
-            status = read_depth(&asked, DEPTH_FOLLOWED);
             break;
         case OPTION_HELP:
             return command_help("stats");

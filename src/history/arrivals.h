@@ -5,13 +5,22 @@
 
 #include "history/history_types.h"
 
+/* Whether what it receives comes from another machine, or from an unmonitored peer, over a network. */
+bool end_receives_from_elsewhere(const struct history *history, const struct end *end);
+
 /* Notes a MESSAGEQUEUED of this end. Returns 0 or -ENOMEM. */
 int arrivals_note(const struct history *history, struct end *end, const struct record *record);
+
+/* When the byte at this position, or the datagram with this number, had arrived; 0: nothing reports it. */
+uint64_t arrivals_find(const struct end *end, uint32_t position);
 
 /* When the byte at this position, or the datagram with this number, had arrived at the latest, by the clock of the
  * end's machine; `received` if nothing reports it. */
 uint64_t arrivals_time(const struct end *end, uint32_t position, uint64_t received);
 /* The same for all that a RECEIVE took. */
 uint64_t arrivals_of_all(const struct end *end, const struct record *record);
+/* The RECEIVE has been handed out. */
+void arrivals_take(struct end *end, const struct record *record);
+void arrivals_free(struct arrivals *arrivals);
 
 #endif

@@ -338,9 +338,19 @@ static void unlist_orphan(struct history *history, struct end *end)
     history->orphan_count--;
 }
 
+static void unlist_idle(struct history *history, struct end *end)
+{
+    if (!end->is_idle)
+        return;
+    take_out(history, ENDS_IDLE, end);
+    end->is_idle = false;
+    history->idle_count--;
+}
+
 void ends_unlist_unjoined(struct history *history, struct end *end)
 {
     unlist_orphan(history, end);
+    unlist_idle(history, end);
     if (!end->is_unjoined)
         return;
     end->is_unjoined = false;
@@ -378,20 +388,40 @@ static void list_orphan(struct history *history, struct end *end)
         forget_end(history, ends_first(history, ENDS_ORPHANED));
 }
 
+/* The other end, which is metered, may be slow to accept. */
+static void list_idle(struct history *history, struct end *end)
+{
+    if (end->is_idle)
+        return;
+    end->is_idle = true;
+    add_last(history, ENDS_IDLE, end);
+    if (++history->idle_count > IDLE_MOST)
+        forget_end(history, ends_first(history, ENDS_IDLE));
+}
+
+static void settle_alone(struct history *history, struct end *end)
+{
+    if (sends_count(&end->sends) > 0) {
+        list_orphan(history, end);
+    } else if (end->record == NULL || end_leads_away(history, end)) {
+        forget_end(history, end);
+    } else {
+        unlist_orphan(history, end);
+        list_idle(history, end);
+    }
+}
+
 void ends_settle(struct history *history, struct end *end)
 {
     struct end *partner = end->partner;
 
-    if (!end->destroyed || end->held > 0)
+    if (!end->destroyed || end->held + end->kept > 0)
         return;
     if (partner == NULL) {
-        if (sends_count(&end->sends) == 0)
-            forget_end(history, end);
-        else
-            list_orphan(history, end);
+        settle_alone(history, end);
         return;
     }
-    if (!partner->destroyed || partner->held > 0)
+    if (!partner->destroyed || partner->held + partner->kept > 0)
         return;
     flows_drop_all(history, end);
     flows_drop_all(history, partner);
@@ -406,7 +436,6 @@ void ends_note_destroyed(struct history *history, struct end *end)
     joiner_destroyed(&history->joiner, end->index);
     if (end->partner != NULL)
         holding_wake_all(history, &end->partner->waiters);
-    ends_settle(history, end);
 }
 
 struct beginning *history_fade(struct history *history, uint32_t origin, uint32_t stream)

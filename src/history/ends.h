@@ -9,6 +9,7 @@ struct end *ends_find(struct history *history, uint32_t origin, uint32_t number)
 int ends_note_path(struct history *history, uint32_t origin, const struct path_record *record);
 int ends_note_machine(struct history *history, uint32_t origin,
                       const struct machine_record *record);
+/* It is forgotten only by ends_settle. */
 void ends_note_destroyed(struct history *history, struct end *end);
 
 /* To be called when something of the end has been removed: frees a closed end that nothing needs. */

@@ -19,6 +19,7 @@
  */
 #include "history/flows.h"
 
+#include "history/arrivals.h"
 #include "history/ends.h"
 #include "history/holding.h"
 #include "history/positions.h"
@@ -364,6 +365,20 @@ static struct sent *find_noted(const struct sends *sends, const struct record *r
     return NULL;
 }
 
+/* What MESSAGEQUEUED has shown before. Positions there are those of the end that receives. */
+static void note_come(const struct history *history, const struct end *end, struct sent *sent,
+                      struct history_event *event)
+{
+    const struct end *partner = end->partner;
+    uint32_t length = sent_length(end, sent);
+
+    if (!history->follows_queues || partner == NULL || length == 0)
+        return;
+    event->came =
+        arrivals_find(partner, (uint32_t)(sent->position + length - 1 - partner->in_shift));
+    sent->come = event->came != 0;
+}
+
 int flows_hand_out_send(struct history *history, struct end *end, const struct record *record,
                         struct history_event *event)
 {
@@ -372,6 +387,8 @@ int flows_hand_out_send(struct history *history, struct end *end, const struct r
     int result = 0;
 
     if (sent != NULL) {
+        note_come(history, end, sent, event);
+        event->left = sent->left;
         sent->number = event->number;
         sent->when = event->when;
         sent->proc_time = event->proc_time;
@@ -398,12 +415,75 @@ int flows_hand_out_sendcall(struct history *history, struct end *end, struct str
     return values_take(history, &stream->open_call.value, event);
 }
 
+/* ---- what has come ---- */
+
+int flows_note_whole(struct history *history, const struct sent *sent)
+{
+    if (!history->follows_queues || sent->value == 0 || sent->number == NO_NUMBER)
+        return 0;
+    if (array_reserve(&history->whole, &history->whole_capacity, history->whole_count + 1UL,
+                      sizeof(*history->whole)) < 0)
+        return -ENOMEM;
+    history->whole[history->whole_count++] = values_at(history, sent->value);
+    return 0;
+}
+
+static int note_arrived(struct history *history, struct sent *sent)
+{
+    sent->come = true;
+    return flows_note_whole(history, sent);
+}
+
+/* One that is not handed out yet will find it among the arrivals. */
+static bool has_come_now(const struct sent *sent)
+{
+    return !sent->come && sent->number != NO_NUMBER;
+}
+
+static int datagram_arrives(struct history *history, struct end *from, uint64_t position)
+{
+    const struct sends *sends = &from->sends;
+
+    for (uint32_t i = sends_search(sends, position);
+         i < sends->end && sends->at[i].position == position; i++)
+        if (has_come_now(&sends->at[i]))
+            return note_arrived(history, &sends->at[i]);
+    return 0;
+}
+
+/* All up to this position. */
+static int bytes_arrive(struct history *history, struct end *from, uint64_t up_to)
+{
+    const struct sends *sends = &from->sends;
+    int result = 0;
+
+    for (uint32_t i = sends_search(sends, up_to);
+         result == 0 && i > sends->first && !sends->at[i - 1].come; i--) {
+        struct sent *sent = &sends->at[i - 1];
+        if (has_come_now(sent) && sent->position + sent->bytes <= up_to)
+            result = note_arrived(history, sent);
+    }
+    return result;
+}
+
+int flows_arrive(struct history *history, struct end *end, const struct record *record)
+{
+    struct end *from = end->partner;
+
+    if (from == NULL)
+        return 0;
+    uint64_t position = unwrap(end->in_last, record->queued.offset) + end->in_shift;
+    return kind_counts_messages(end->kind)
+               ? datagram_arrives(history, from, position)
+               : bytes_arrive(history, from, position + record->queued.bytes);
+}
+
 /* ---- receiving and freeing ---- */
 
 void end_done(struct end *end)
 {
     free(end->sends.at);
-    free(end->arrivals);
+    arrivals_free(end->arrivals);
     if (end->sharing != NULL) {
         free(end->sharing->senders);
         free(end->sharing->ahead);
@@ -427,8 +507,11 @@ int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t
         uint64_t high = sent_end < to ? sent_end : to;
         if (sent->position >= to)
             break;
-        if (low < high)
-            sent->left -= high - low < sent->left ? (uint32_t)(high - low) : sent->left;
+        if (low >= high || sent->left == 0)
+            continue;
+        sent->left -= high - low < sent->left ? (uint32_t)(high - low) : sent->left;
+        if (sent->left == 0 && flows_note_whole(history, sent) < 0)
+            return -ENOMEM;
     }
     if (to > end->out_end && end->opens != NULL && !kind_counts_messages(end->kind))
         return sharing_note_ahead(history, end, from > end->out_end ? from : end->out_end, to);

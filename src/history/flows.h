@@ -21,6 +21,12 @@ int flows_hand_out_send(struct history *history, struct end *end, const struct r
 int flows_hand_out_sendcall(struct history *history, struct end *end, struct stream *stream,
                             const struct record *record, struct history_event *event);
 
+/* A MESSAGEQUEUED of `end` is handed out: its partner's SENDs that have come whole with it. Returns 0 or -ENOMEM. */
+int flows_arrive(struct history *history, struct end *end, const struct record *record);
+
+/* Nothing of a SEND is left to be received, or to come. Returns 0 or -ENOMEM. */
+int flows_note_whole(struct history *history, const struct sent *sent);
+
 /* The bytes [from, to) that `end` sends have been received. Returns 0 or -ENOMEM. */
 int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t to);
 

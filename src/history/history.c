@@ -100,6 +100,8 @@ void history_finish(struct history *history)
     free(history->machines);
     free(history->fading);
     free(history->edges);
+    free(history->whole);
+    history->whole = NULL;
     history->machines = NULL;
     history->fading = NULL;
     history->edges = NULL;
@@ -143,6 +145,45 @@ static struct end *end_of(struct history *history, uint32_t origin, const struct
                                                  : NULL;
 }
 
+/* Events without a stream that refer to an end. */
+#define OF_ENDS                                                                                    \
+    (EVENT_FLAG(EVENT_MESSAGEQUEUED) | EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK) |     \
+     EVENT_FLAG(EVENT_DESTROYPATH))
+
+static struct end *end_without_stream(struct history *history, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    if (record->header.id == EVENT_PATH)
+        return ends_find(history, event->origin, ((const struct path_record *)event->header)->path);
+    return is_any_of(record->header.id, OF_ENDS)
+               ? ends_find(history, event->origin, record->message.path)
+               : NULL;
+}
+
+/* Fills in the indexes by which an analysis finds its own state of the stream and the end. */
+static void note_places(struct history *history, const struct stream *stream, const struct end *end,
+                        struct history_event *event)
+{
+    if (end == NULL && event->event.header->id == EVENT_DESTROYPATH)
+        end = end_without_stream(history, &event->event);
+    if (stream == NULL && event->event.header->id == EVENT_STREAM)
+        stream = streams_find(history, event->event.origin, event->event.header->stream);
+    event->joined = end != NULL && end->partner != NULL;
+    event->stream_place = stream == NULL ? 0 : stream->index + 1;
+    event->end_place = end == NULL ? 0 : end->index + 1;
+    event->partner_place = event->joined ? end->partner->index + 1 : 0;
+}
+
+static int hand_out_arrival(struct history *history, struct end *end, const struct record *record)
+{
+    int result = end == NULL ? 0 : arrivals_note(history, end, record);
+
+    return result < 0 || end == NULL || !history->follows_queues
+               ? result
+               : flows_arrive(history, end, record);
+}
+
 /* Hands out an event; its message edges, if any, are in history->edges. */
 static int hand_out(struct history *history, struct stream *stream, struct end *end,
                     const struct event *event, struct history_event *ret_event)
@@ -156,7 +197,12 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
     ret_event->number = history->counts.events++;
     ret_event->when = record->header.time > span ? record->header.time - span : 0;
     ret_event->came =
-        id == EVENT_RECEIVE && end != NULL ? arrivals_of_all(end, record) : record->header.time;
+        id == EVENT_RECEIVE && end != NULL && end_receives_from_elsewhere(history, end)
+            ? arrivals_of_all(end, record)
+        : id == EVENT_SEND && history->follows_queues ? 0
+                                                      : record->header.time;
+    if (id == EVENT_RECEIVE && end != NULL)
+        arrivals_take(end, record);
     if (stream != NULL)
         result = streams_hand_out(history, stream, record, ret_event);
     if (result == 0 && id == EVENT_SEND && end != NULL)
@@ -165,9 +211,9 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
         result = flows_hand_out_sendcall(history, end, stream, record, ret_event);
     if (result == 0 && end != NULL && stream != NULL)
         result = room_hand_out(history, end, stream, record, ret_event);
-    ret_event->joined = end != NULL && end->partner != NULL;
-    ret_event->stream_place = stream == NULL ? 0 : stream->index + 1;
-    ret_event->end_place = end == NULL ? 0 : end->index + 1;
+    if (result == 0 && id == EVENT_MESSAGEQUEUED)
+        result = hand_out_arrival(history, end, record);
+    note_places(history, stream, end, ret_event);
     history->origins[event->origin].records++;
     if (id == EVENT_COST)
         history->origins[event->origin].cost = *record;
@@ -177,6 +223,8 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
         history->counts.discarded += record->lost.count;
     ret_event->edges = history->edges;
     ret_event->edge_count = history->edge_count;
+    ret_event->whole = history->whole;
+    ret_event->whole_count = history->whole_count;
     return result;
 }
 
@@ -237,8 +285,29 @@ static int hand_out_streamless(struct history *history, const struct held *held,
 
     *ret_event = (struct history_event){0};
     history->edge_count = 0;
-    int result = hand_out(history, NULL, NULL, &event, ret_event);
+    int result = hand_out(history, NULL, end_without_stream(history, &event), &event, ret_event);
     return result < 0 ? result : SOURCE_RECORD;
+}
+
+/* A closed end is forgotten once its DESTROYPATH was handed out. */
+static void settle_end(struct history *history, const struct event *event)
+{
+    struct end *end = end_without_stream(history, event);
+
+    if (end != NULL)
+        ends_settle(history, end);
+}
+
+/* Hands out a record that holding_keep has kept. */
+static int hand_out_kept(struct history *history, const struct held *kept,
+                         struct history_event *ret_event)
+{
+    struct end *end = ends_find(history, kept->origin, kept->record.message.path);
+    int result = hand_out_streamless(history, kept, ret_event);
+
+    if (end != NULL)
+        holding_forget_kept(history, end);
+    return result;
 }
 
 /* The first held record of a stream was handed out: continues with the next one. */
@@ -260,7 +329,7 @@ static int hand_out_held(struct history *history, struct stream *stream, bool fo
     if (held == NULL)
         return 0;
     if (held->record.header.flags & RECORD_NO_STREAM) {
-        int result = hand_out_streamless(history, held, ret_event);
+        int result = hand_out_kept(history, held, ret_event);
         if (result == SOURCE_RECORD)
             go_on_holding(history, stream);
         return result;
@@ -280,6 +349,8 @@ static int hand_out_held(struct history *history, struct stream *stream, bool fo
     result = hand_out(history, stream, end, &event, ret_event);
     if (result < 0)
         return result;
+    if (event.header->id == EVENT_DESTROYPATH)
+        settle_end(history, &event);
     go_on_holding(history, stream);
     return SOURCE_RECORD;
 }
@@ -320,10 +391,6 @@ static int note_event(struct history *history, struct stream *stream, struct end
 
     if (is_any_of(id, MESSAGES))
         result = note_message(history, stream, end, record);
-    if (id == EVENT_MESSAGEQUEUED) {
-        end = ends_find(history, number, record->queued.path);
-        result = end == NULL ? 0 : arrivals_note(history, end, record);
-    }
     if (id == EVENT_WAKEUP)
         result = wakeups_note(history, number, record);
     if (result == 0 && stream != NULL)
@@ -351,14 +418,11 @@ static int note_event(struct history *history, struct stream *stream, struct end
 }
 
 /* Whether a record without a stream must wait. 0: no; 1: it is kept now; or -ENOMEM. */
-static int keep(struct history *history, const struct event *event)
+static int keep(struct history *history, struct end *end, const struct event *event)
 {
-    const struct record *record = (const struct record *)event->header;
+    const uint32_t wait = EVENT_FLAG(EVENT_DESTROYPATH) | EVENT_FLAG(EVENT_MESSAGEQUEUED);
 
-    if (record->header.id != EVENT_DESTROYPATH && record->header.id != EVENT_MESSAGEQUEUED)
-        return 0;
-    struct end *end = ends_find(history, event->origin, record->message.path);
-    if (end == NULL || end->held == 0)
+    if (!is_any_of(event->header->id, wait) || end == NULL || end->held == 0)
         return 0;
     return holding_keep(history, end, event) < 0 ? -ENOMEM : 1;
 }
@@ -419,9 +483,9 @@ static int take_record(struct history *history, const struct event *event,
     history->edge_count = 0;
     if (is_any_of(record->header.id, EVENT_IDENTITY_FLAGS)) {
         result = note_identity(history, event);
-        return result < 0 || (result = hand_out(history, NULL, NULL, event, ret_event)) < 0
-                   ? result
-                   : SOURCE_RECORD;
+        if (result == 0)
+            result = hand_out(history, NULL, end_without_stream(history, event), event, ret_event);
+        return result < 0 ? result : SOURCE_RECORD;
     }
     if (has_stream(&record->header) && !is_of_nobody(history, event->origin, &record->header)) {
         stream = streams_find_or_add(history, event->origin, record->header.stream);
@@ -436,7 +500,9 @@ static int take_record(struct history *history, const struct event *event,
         end = NULL;
     if (stream != NULL && leads_ahead(stream))
         return holding_add(history, stream, event);
-    if (stream == NULL && (result = keep(history, event)) != 0)
+    if (stream == NULL && end == NULL)
+        end = end_without_stream(history, event);
+    if (stream == NULL && (result = keep(history, end, event)) != 0)
         return result < 0 ? result : 0;
     result = stream == NULL ? look_at_streamless(history, end, event, ret_event)
                             : look(history, stream, end, record, false, ret_event);
@@ -448,6 +514,8 @@ static int take_record(struct history *history, const struct event *event,
         return result;
     if (stream != NULL)
         settle(history, stream);
+    if (record->header.id == EVENT_DESTROYPATH)
+        settle_end(history, event);
     return SOURCE_RECORD;
 }
 
@@ -524,7 +592,7 @@ static int go_on(struct history *history, struct history_event *ret_event, struc
     const struct held *released = holding_take_released(history);
 
     if (released != NULL)
-        return hand_out_streamless(history, released, ret_event);
+        return hand_out_kept(history, released, ret_event);
     struct stream *ready = holding_take_ready(history);
     if (ready != NULL)
         return hand_out_held(history, ready, false, ret_event);
@@ -557,6 +625,7 @@ int history_next(struct history *history, struct history_event *ret_event, struc
     int result;
 
     values_give_spent(history);
+    history->whole_count = 0;
     if (history->handed != 0) {
         pool_give(&history->held, history->handed - 1);
         history->handed = 0;
@@ -586,6 +655,16 @@ const struct identities *history_identities(const struct history *history)
 void history_find_rooms(struct history *history)
 {
     history->finds_rooms = true;
+}
+
+void history_follow_queues(struct history *history)
+{
+    history->follows_queues = true;
+}
+
+uint32_t history_machine(const struct history *history, uint32_t origin)
+{
+    return history->origins[origin].machine;
 }
 
 struct identities *history_share_identities(struct history *history)

@@ -96,14 +96,18 @@ struct history_event {
     uint64_t number;    /* in the causal stream: 0, 1, 2 ... */
     uint64_t when;      /* when it happened: time - span, ns, its origin's clock */
     /* RECEIVE over TCP or UDP from another machine or an unmonitored peer: when all that it took had arrived, as
-     * MESSAGEQUEUED reports. Otherwise its own time. */
+     * MESSAGEQUEUED reports. SEND: see history_follow_queues. Otherwise its own time. */
     uint64_t came;
     uint64_t proc_time; /* CPU time that its stream has used, ns, unwrapped; 0: no stream */
     const struct history_edge *edges; /* [edge_count], by position; valid until the next call */
     uint32_t edge_count;
-    /* Dense index of its stream and of its end of the path, + 1; 0: none. Indexes are reused. An analysis may look
-     * there first. */
-    uint32_t stream_place, end_place;
+    /* Dense indexes of its stream, of its end of the path and of the partner of that end, + 1; 0: none. Indexes are
+     * reused. An analysis may look there first. STREAM has one, too, and so have events without a stream that refer to
+     * an end: PATH, MESSAGEQUEUED, DROPPED, NETWORK and DESTROYPATH, after which the index may be another end's. */
+    uint32_t stream_place, end_place, partner_place;
+    uint32_t left;      /* SEND: how much of it may still be received: bytes, or 1 datagram */
+    void *const *whole; /* [whole_count], valid until the next call: see history_follow_queues */
+    uint32_t whole_count;
     /* To be filled with what its edges shall carry (history_keep_values), all zero, valid until the next call. NULL: no
      * edge will begin here. */
     void *value;
@@ -181,6 +185,12 @@ static inline void *history_value_at(const void *value, size_t offset)
     return value == NULL ? NULL : (char *)(uintptr_t)value + offset;
 }
 
+/* Also finds the SENDs that have arrived whole with a MESSAGEQUEUED, the latest first, and those that are received whole
+ * with a RECEIVE, by their positions: the values that are kept with them are in its event's `whole`. A MESSAGEQUEUED
+ * before its SEND is remembered: `came` of the SEND is its time, by the clock of the other end; 0: none yet. To be
+ * called before the first event is asked for. */
+void history_follow_queues(struct history *history);
+
 /* Also finds edges to the end of a wait for buffer space or for a connection (EDGE_ROOM, EDGE_CONNECTION), which takes
  * memory for each end of a path. To be called before the first event is asked for. All analyses that read this history
  * see these edges. */
@@ -193,6 +203,11 @@ const struct identities *history_identities(const struct history *history);
 struct identities *history_share_identities(struct history *history);
 
 void history_counts(const struct history *history, struct history_counts *ret_counts);
+
+/* Index of the machine of an origin: 0, 1, 2 ... Origins of one machine share it; NO_MACHINE: the origin has not
+ * reported one. */
+#define NO_MACHINE UINT32_MAX
+uint32_t history_machine(const struct history *history, uint32_t origin);
 
 /* [count]: what the sources report of themselves */
 const struct source_state *history_state(const struct history *history, uint32_t origin);

@@ -51,7 +51,8 @@
 #define UNJOINED_MOST     65536u  /* SENDs of a direction whose other end is not known ... */
 #define UNJOINED_MOST_ALL 262144u /* ... and of all such directions together */
 #define IN_FLIGHT_MOST    262144u /* SENDs of a direction, if no RECEIVE of theirs is held */
-#define ORPHANS_MOST      16384u  /* closed ends with such SENDs */
+#define ORPHANS_MOST      16384u  /* closed ends with such SENDs ... */
+#define IDLE_MOST         1024u   /* ... and without, whose partner may still appear */
 #define FADING_MOST       8192u   /* ended streams whose last event is still known */
 /* load (held records, SENDs in flight) up to which an origin is preferred if something waits for it ... */
 #define AHEAD_MOST        65536u
@@ -59,8 +60,7 @@
 #define OVERTAKEN_BY_MOST 1024u  /* SENDs that lie behind one which is noted later */
 #define RETAINED_MOST     65536u /* received SENDs that still count for the order of others */
 
-#define NO_NUMBER  UINT64_MAX /* not handed out yet */
-#define NO_MACHINE UINT32_MAX
+#define NO_NUMBER UINT64_MAX /* not handed out yet */
 
 struct stream;
 struct end;
@@ -91,6 +91,7 @@ struct latest_rooms {
 enum end_list {
     ENDS_UNJOINED, /* with SENDs and without a partner */
     ENDS_ORPHANED, /* the closed ones of these */
+    ENDS_IDLE,     /* closed ones without SENDs and without a partner */
     END_LISTS,
 };
 
@@ -99,12 +100,13 @@ struct end_links {
     uint32_t next;
 };
 
-/* Many ends live at a time, so one is kept to four cache lines. Members of the last of several lists refer to it by
+/* Many ends live at a time. Members of the last of several lists refer to it by
  * index, and what few ends need is kept elsewhere. */
 struct end {
     uint32_t origin;
     uint32_t number;
     uint32_t index;      /* in the pool, and in the joiner */
+    uint32_t kept;       /* records without a stream that wait (holding_keep) */
     uint32_t held;       /* held records of streams that refer to it ... */
     uint32_t first_kept; /* ... and records without a stream that wait for these; index + 1 */
     union {
@@ -127,7 +129,8 @@ struct end {
     bool repeats : 1;      /* UDP: numbers of its SENDs recur */
     bool held_by_several : 1;
     bool is_orphan : 1;               /* in the list ENDS_ORPHANED ... */
-    bool is_unjoined : 1;             /* ... and ENDS_UNJOINED */
+    bool is_unjoined : 1;             /* ... and ENDS_UNJOINED ... */
+    bool is_idle : 1;                 /* ... and ENDS_IDLE */
     uint32_t done;                    /* leading SENDs that are received but still kept */
     const struct path_record *record; /* owned by the identities */
     struct end *partner;              /* or NULL */
@@ -156,8 +159,6 @@ struct end {
     uint64_t received_sent; /* UDP that repeats: time of the latest received SEND */
     struct end_links links[END_LISTS];
 };
-
-_Static_assert(sizeof(struct end) <= 256, "an end is four lines of the cache");
 
 /* ---- streams and processes ---- */
 
@@ -383,6 +384,7 @@ struct history {
     } end_lines[END_LISTS]; /* oldest first */
     uint32_t unjoined_sends;
     uint32_t orphan_count;
+    uint32_t idle_count;
     struct fading *fading; /* [FADING_MOST], circular: the latest ones */
     struct lookup faded;   /* index in it */
     uint32_t fading_next;
@@ -392,7 +394,11 @@ struct history {
     struct pool values;   /* the caller's ... */
     uint32_t value_flags; /* ... for events of these types (EVENT_FLAG) */
     bool finds_rooms;     /* EDGE_ROOM, EDGE_CONNECTION */
-    uint32_t *spent;      /* values that the last event may show; index + 1 */
+    bool follows_queues;  /* history_follow_queues */
+    void **whole; /* values of SENDs that have arrived, or are received, with the last event */
+    size_t whole_capacity;
+    uint32_t whole_count;
+    uint32_t *spent; /* values that the last event may show; index + 1 */
     size_t spent_capacity;
     size_t spent_count;
     struct history_counts counts;

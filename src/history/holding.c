@@ -32,6 +32,9 @@ static void *end_of_record(struct history *history, const struct stream *stream,
     case EVENT_SEND:
     case EVENT_SENDCALL:
     case EVENT_RECEIVE:
+    case EVENT_RECEIVECALL:
+    case EVENT_CONNECT:
+    case EVENT_ACCEPT:
         return ends_find(history, stream->origin, record->message.path);
     default:
         return NULL;
@@ -149,6 +152,7 @@ void holding_remove_first(struct history *history, struct stream *stream)
 
 int holding_keep(struct history *history, struct end *end, const struct event *event)
 {
+    end->kept++;
     if (!end->held_by_several)
         return add_to_stream(history, pool_at(&history->streams, end->holder), event);
     int64_t index = copy_record(history, event);
@@ -162,6 +166,12 @@ int holding_keep(struct history *history, struct end *end, const struct event *e
     end->last_kept = (uint32_t)index + 1;
     history->held_count++;
     return 0;
+}
+
+void holding_forget_kept(struct history *history, struct end *end)
+{
+    end->kept -= end->kept > 0;
+    ends_settle(history, end);
 }
 
 const struct held *holding_take_released(struct history *history)

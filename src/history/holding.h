@@ -15,6 +15,8 @@ int holding_keep(struct history *history, struct end *end, const struct event *e
 bool holding_release_older(struct history *history, struct end *end, const struct record *record);
 /* A released record, or NULL. It stays in memory until the next one is removed. */
 const struct held *holding_take_released(struct history *history);
+/* A record that was kept has been handed out. */
+void holding_forget_kept(struct history *history, struct end *end);
 const struct held *holding_first(const struct history *history, const struct stream *stream);
 void holding_remove_first(struct history *history, struct stream *stream);
 

@@ -270,14 +270,15 @@ static void count_edges(struct look *look)
     }
 }
 
-static void take_repeated(const struct look *look)
+static int take_repeated(const struct look *look)
 {
     struct sent *sent = flows_next_datagram(look->from, look->low, look->record->message.bytes);
 
     if (sent == NULL)
-        return;
+        return 0;
     sent->left = 0;
     look->from->received_sent = sent->time;
+    return flows_note_whole(look->history, sent);
 }
 
 /* Removes what was taken from the direction; in_low follows with a delay of MOMENT. */
@@ -292,9 +293,8 @@ static int take(struct look *look)
         flows_release_takes(look->history, end, UINT64_MAX);
         return 0;
     }
-    if (look->from->repeats)
-        take_repeated(look);
-    else if (flows_take(look->history, look->from, look->low, look->high) < 0)
+    if (look->from->repeats ? take_repeated(look) < 0
+                            : flows_take(look->history, look->from, look->low, look->high) < 0)
         return -ENOMEM;
     if (look->high > end->in_end)
         end->in_end = look->high;

@@ -19,7 +19,8 @@ struct sent {
     uint64_t position; /* unwrapped; for datagrams the number */
     uint64_t number;   /* NO_NUMBER: not handed out yet, and the next two are unknown */
     uint64_t when;
-    uint64_t proc_time : 61;
+    uint64_t proc_time : 60;
+    uint64_t come : 1;       /* MESSAGEQUEUED has shown that all of it has arrived */
     uint64_t concurrent : 1; /* its position may belong to another SEND */
     uint64_t doubtful : 1;   /* its position may be wrong */
     uint64_t repeated : 1;   /* UDP: its number may belong to another datagram, too */

@@ -75,6 +75,13 @@ struct stream *streams_find_or_add(struct history *history, uint32_t origin, uin
     return *recent = stream;
 }
 
+struct stream *streams_find(const struct history *history, uint32_t origin, uint32_t number)
+{
+    uint32_t found = lookup_find(&history->stream_numbers, number_key(origin, number));
+
+    return found == LOOKUP_NONE ? NULL : pool_at(&history->streams, found);
+}
+
 bool streams_is_known(const struct history *history, uint32_t origin, uint32_t number)
 {
     return lookup_find(&history->stream_numbers, number_key(origin, number)) != LOOKUP_NONE;

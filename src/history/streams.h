@@ -7,6 +7,8 @@
 
 /* NULL: out of memory. */
 struct stream *streams_find_or_add(struct history *history, uint32_t origin, uint32_t number);
+/* NULL: it is not known. */
+struct stream *streams_find(const struct history *history, uint32_t origin, uint32_t number);
 bool streams_is_known(const struct history *history, uint32_t origin, uint32_t number);
 struct stream *stream_who(const struct history *history, struct who who);
 static inline struct who who_is(const struct stream *stream)

@@ -35,8 +35,6 @@ holds() {
     rm -rf alpha beta
     "$generate" "$@" --json alpha beta > sums.json
     check_not "$about: something was sent" jq -e '.pairs == []' sums.json
-    "$dpm" stats --quick --json alpha beta > stats.json
-    found "$about, counted only"
     "$dpm" stats --json alpha beta > stats.json
     found "$about"
 }
@@ -52,7 +50,7 @@ found() {
         [.pairs[] | {messages, bytes, local, from: $pid[.from | tostring],
                      to: $pid[.to | tostring]}] | sort'
     same "$about: paths, and what went over each kind of them" .kinds '
-        [.paths | group_by(.kind)[] | {key: .[0].kind, value: {paths: length,
+        [.paths | group_by(.kind)[] | {key: .[0].kind, value: {paths: (map(.connections) | add),
             messages: (map(.sent.messages + .received.messages) | add),
             bytes: (map(.sent.bytes + .received.bytes) | add)}}] | from_entries'
 }
@@ -132,32 +130,11 @@ refuses "one trace" 2 '^usage: generate' a
 refuses "a trace that exists" 1 'alpha: cannot be created: File exists' alpha c
 refuses "the same trace twice" 1 'twice: cannot be created: File exists' twice twice
 
-# ---- for large traces the counts are reported ----
+# ---- memory: 64 MiB, 4 KiB for each path that lives, 4 KiB for each process ----
 
-if long_ones && ! ldd "$dpm" | grep -q libasan; then # which is slow
-    rm -rf alpha beta
-    "$generate" --records 6000000 --seed "$seed" alpha beta > /dev/null
-    "$dpm" stats --json alpha beta > much.json 2> err
-    "$dpm" stats --quick --json alpha beta > quick.json 2> quick.err
-    check "of more than 256 MiB only what is counted is told" cmp much.json quick.json
-    check_equal "... which is said if it was not asked for" "1 0" "$(grep -c -- '--waits tells' err) $(wc -l < quick.err)"
-    "$dpm" stats --waits --json alpha beta > whole.json 2> err
-    check_equal "... but with --waits" '[false,true] 0' \
-        "$(jq -c '[.trace.counts_only, .trace.matching.exact > 1000000]' whole.json) $(wc -l < err)"
-    "$shift_trace" beta gamma 10000
-    "$dpm" stats --quick --json alpha gamma > quick.json
-    check "where clocks are too far apart, some would count twice" jq -e '.trace.split > 0' quick.json
-    "$dpm" stats --json alpha gamma > much.json
-    "$dpm" stats --waits --json alpha gamma > whole.json
-    check "... so that all of it is told" cmp much.json whole.json
-    rm -rf gamma
-fi
-
-# ---- memory: 48 MiB, 512 bytes for each end of an open path, 1 KiB for each live process ----
-
-# memory OPTION...: KiB used by dpm stats.
+# memory: KiB that dpm stats takes.
 memory() {
-    "$measure" measured "$dpm" stats "$@" --json alpha beta > much.json
+    "$measure" measured "$dpm" stats --json alpha beta > much.json
     awk '{ print $2 }' measured
 }
 
@@ -169,38 +146,31 @@ else
     for records in $lengths; do # all but 1,000 paths have ended
         rm -rf alpha beta
         "$generate" --records $records --churn 20 --seed "$seed" alpha beta > /dev/null
-        for option in --waits --quick; do
-            used=$(memory $option)
-            check "of $records records, $option: $used KiB" test "$used" -le $((48 * 1024 + 2000 / 2 + 64))
-            # so many values have waited for each other more than once
-            check "... each message has its size, and each answer is a process's" jq -e '
-                def count(values): [values // {count: 0} | .count] | add;
-                count(.paths[].size) == ([.paths[] | .sent.messages + .received.messages] | add) and
-                count(.paths[].response_ns) == count(.processes[].response_ns) and
-                count(.paths[].request_ns) == count(.processes[].request_ns)' much.json
-        done
+        used=$(memory)
+        check "of $records records: $used KiB" test "$used" -le $((64 * 1024 + 2000 * 4 + 64 * 4))
+        check "... each message has its size, and each answer is a process's" jq -e '
+            def count(values): [values // {count: 0} | .count] | add;
+            count(.paths[].size) == ([.paths[] | .sent.messages + .received.messages] | add) and
+            count(.paths[].response_ns) == count(.processes[].response_ns) and
+            count(.paths[].request_ns) == count(.processes[].request_ns)' much.json
     done
     long_ones || finish
     # each live one uses this much
     rm -rf alpha beta
     "$generate" --records 4000000 --paths 20000 --seed "$seed" alpha beta > /dev/null
-    for option in --waits --quick; do
-        used=$(memory $option)
-        check "of 20,000 connections that live, $option: $used KiB" test "$used" -le $((48 * 1024 + 40000 / 2))
-    done
+    used=$(memory)
+    check "of 20,000 connections that live: $used KiB" test "$used" -le $((64 * 1024 + 40000 * 4))
     rm -rf alpha beta
     "$generate" --records 2500000 --processes 10000 --seed "$seed" alpha beta > /dev/null
-    for option in --waits --quick; do
-        used=$(memory $option)
-        check "of 10,000 processes that live, $option: $used KiB" test "$used" -le $((48 * 1024 + 2000 / 2 + 10000))
-    done
-    # what has ended uses none: of half a million processes ten live at a time
+    used=$(memory)
+    check "of 10,000 processes that live: $used KiB" test "$used" -le $((64 * 1024 + 2000 * 4 + 10000 * 4))
+    # what has ended takes none: of half a million processes ten live at a time
     "$short_lived" short 500000 10
     for command in stats dump "dump --matched" causality; do
         # shellcheck disable=SC2086 # words
         "$measure" measured "$dpm" $command short > /dev/null 2> err
         used=$(awk '{ print $2 }' measured)
-        check "of 500,000 processes that have ended, $command: $used KiB" test "$used" -le $((48 * 1024 + 10 + 64))
+        check "of 500,000 processes that have ended, $command: $used KiB" test "$used" -le $((64 * 1024 + 10 + 64))
     done
 fi
 finish

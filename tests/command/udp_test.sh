@@ -107,7 +107,7 @@ kill $tap 2> /dev/null
     '$datagrams' receive 127.0.0.1 $port 50 > receiver & $bound
     '$datagrams' send 127.0.0.1 $port 4000 900 0 > sender; wait" > out 2> err
 "$dpm" dump --json slow.trace > slow.json 2> dump.err
-"$dpm" stats --json slow.trace > slow.stats
+"$dpm" stats --each-connection --json slow.trace > slow.stats
 check_equal "no record is lost" "" "$(grep lost dump.err)"
 check_equal "what was sent to it is what it says" "$(cat sender)" \
     "$(sum slow.json '.event == "SEND"' | sed 's/^/sent /; s/ \([0-9]*\)$/ bytes \1/')"
@@ -257,8 +257,8 @@ if [ $ready = 0 ] && place $east 1 && place $west 2; then
         messages v$version-west.json SEND > sent
         messages v$version-east.json RECEIVE > received
         check "... with the numbers and sizes it was sent with, fragments or not" cmp sent received
-        check_equal "the two recordings are joined" 2 "$("$dpm" stats --json v$version-west.trace \
-            v$version-east.trace | jq '[.paths[] | select(.kind == "udp" and .ends[0] != []
+        check_equal "the two recordings are joined" 2 "$("$dpm" stats --each-connection --json \
+            v$version-west.trace v$version-east.trace | jq '[.paths[] | select(.kind == "udp" and .ends[0] != []
                 and .ends[1] != [])] | length')"
     done
 else

@@ -55,7 +55,7 @@ struct reading {
     struct analysis analyses[PART_COUNT];
     size_t count;
     struct problem problem;
-    struct communication_reading *statistics;
+    struct statistics *statistics;
     struct parallelism_analysis *parallelism[2];
     struct critical_path_reading *path;
     struct causality_analysis *requests;
@@ -107,8 +107,8 @@ static struct analysis begin_part(struct reading *reading, enum part part)
 
     switch (part) {
     case STATISTICS:
-        assert_int_equal(communication_new(reading->history, 1000, &reading->statistics), 0);
-        return communication_analysis(reading->statistics);
+        assert_int_equal(statistics_new(reading->history, 1000, &reading->statistics), 0);
+        return statistics_analysis(reading->statistics);
     case THREADS:
     case PROCESSES:
         assert_int_equal(
@@ -141,10 +141,11 @@ static void finish_statistics(struct reading *reading, FILE *file)
 {
     struct communication *result;
 
-    assert_int_equal(communication_finish(reading->statistics, 1, &result), 0);
+    history_finish(reading->history);
+    assert_int_equal(statistics_finish(reading->statistics, 1, &result), 0);
     assert_int_equal(show_statistics(result, file, &as_json), 0);
     communication_free(result);
-    communication_reading_free(reading->statistics);
+    statistics_free(reading->statistics);
 }
 
 static void finish_parallelism(struct reading *reading, bool threads, FILE *file)

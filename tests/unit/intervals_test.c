@@ -1,36 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * intervals_test.c: what was sent in each stretch of time by machines whose clocks differ, and are known late or never,
- * against a plain count of the same sends.
+ * intervals_test.c: what was sent in each stretch of time by machines whose clocks differ, against a plain count of the same
+ * sends.
  *
- *      sends at true times, told by the clock of each machine --> statistics --> stretches
- *                          '--> counted one by one, by the true time -----------'
+ *      sends at true times, by the clock of each machine --> history --> statistics --> stretches
+ *                          '--> counted one by one, by the true time ---------------'
  *
- * What somebody sends who is not metered is told where it is received.
+ * How far clocks are apart messages show, which go both ways between the first machine and each other one, at the end only.
+ * What an unmonitored peer sends is counted where it is received.
  */
 #include "analysis/statistics/statistics.h"
 
-#include "seeded.h"
+#include "tapes.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-
-#include <cmocka.h>
 
 #define MACHINES 3
 #define SENDS    2000
-#define BOOT     1000000000000000ULL /* of the first machine's clock, before anything is sent */
-
-struct machine {
-    int64_t offset; /* of its clock, to be added for the true time */
-    int64_t of_day; /* the same, as the clocks of the day say */
-    uint32_t known; /* from this send of all on; SENDS: never */
-};
+#define BOOT     1000000000000000ULL /* true time of the first record */
+#define DELAY    1000ULL             /* ns that a message between machines takes */
 
 struct send {
     uint64_t when; /* true time */
@@ -41,57 +30,52 @@ struct send {
 
 struct world {
     uint64_t seed;
-    struct machine machines[MACHINES];
+    int64_t offsets[MACHINES]; /* of clocks, to be added for the true time */
+    struct tape tapes[MACHINES];
+    uint32_t sequences[MACHINES];
     struct send sends[SENDS];
-    uint64_t first; /* true time of the first record */
     struct communication *result;
 };
 
-static void tell(struct statistics *statistics, const struct machine *machine, uint32_t origin,
-                 uint64_t when, bool known, void *record)
-{
-    struct record_header *header = record;
-    const struct event event = {header, origin, 0};
-    int64_t offset = known ? machine->offset : machine->of_day;
+/* ---- recordings ---- */
 
-    header->time = when - (uint64_t)machine->offset;
-    assert_int_equal(statistics_add_at(statistics, &event, offset, known ? 0 : origin), 0);
+static uint64_t own_time(const struct world *world, uint32_t machine, uint64_t when)
+{
+    return when - (uint64_t)world->offsets[machine];
 }
 
-static void tell_machine(struct statistics *statistics, const struct world *world, uint32_t origin)
+static void tell_message(struct world *world, uint32_t machine, uint64_t when, enum event_id id,
+                         uint32_t path, uint32_t offset, uint32_t bytes)
 {
-    struct machine_record record = {
-        .header = {.id = EVENT_MACHINE},
-        .machine_id = {(uint8_t)(origin + 1)},
-        .meter_flags = UINT32_MAX,
-        .name = "host",
-    };
-
-    tell(statistics, &world->machines[origin], origin, world->first,
-         world->machines[origin].known == 0, &record);
+    add_message(&world->tapes[machine], own_time(world, machine, when), id, 1,
+                world->sequences[machine]++, path, offset, bytes);
 }
 
-/* All sends, in the order of the true time. */
-static void tell_all(struct world *world, uint64_t interval)
+/* Path 1 leads to a stranger; path 1 + i of the first machine, and path 2 of machine i, to each other. */
+static void begin_machine(struct world *world, uint32_t machine)
 {
-    struct source_state states[MACHINES] = {{.complete = true}};
-    struct statistics *statistics;
+    struct tape *tape = &world->tapes[machine];
+    uint64_t time = own_time(world, machine, BOOT);
+    uint8_t host = (uint8_t)(machine + 1);
 
-    assert_int_equal(statistics_new(&statistics), 0);
-    statistics_every(statistics, interval);
-    for (uint32_t origin = 0; origin < MACHINES; origin++)
-        tell_machine(statistics, world, origin);
-    for (uint32_t i = 0; i < SENDS; i++) {
-        const struct send *send = &world->sends[i];
-        const struct machine *machine = &world->machines[send->machine];
-        struct record record = {
-            .header = {.id = send->by_a_stranger ? EVENT_RECEIVE : EVENT_SEND, .stream = 1},
-            .message = {.path = 1, .bytes = send->bytes},
-        };
-        tell(statistics, machine, send->machine, send->when, i >= machine->known, &record);
-    }
-    assert_int_equal(statistics_finish(statistics, states, MACHINES, &world->result), 0);
-    statistics_free(statistics);
+    tape_init(tape);
+    add_machine(tape, time, host, UINT32_MAX);
+    add_stream(tape, time, 1, 1, 0);
+    add_internet(tape, time, 1, PATH_TCP, host, 4000, 99, 80);
+    for (uint8_t i = 1; machine == 0 && i < MACHINES; i++)
+        add_internet(tape, time, 1u + i, PATH_TCP, host, 5000, (uint8_t)(i + 1), 80);
+    if (machine > 0)
+        add_internet(tape, time, 2, PATH_TCP, host, 80, 1, 5000);
+}
+
+/* A message each way between the first machine and another one: 16 more bytes. */
+static uint64_t exchange(struct world *world, uint32_t machine, uint64_t when)
+{
+    tell_message(world, 0, when, EVENT_SEND, 1 + machine, 0, 8);
+    tell_message(world, machine, when + DELAY, EVENT_RECEIVE, 2, 0, 8);
+    tell_message(world, machine, when + 2 * DELAY, EVENT_SEND, 2, 0, 8);
+    tell_message(world, 0, when + 3 * DELAY, EVENT_RECEIVE, 1 + machine, 0, 8);
+    return when + 4 * DELAY;
 }
 
 static int64_t some_hours(struct world *world)
@@ -99,78 +83,127 @@ static int64_t some_hours(struct world *world)
     return (int64_t)random_below(&world->seed, 200000) * 1000000000 - 100000000000000;
 }
 
-/* `step`: ns between two sends, at most. In the end each machine sends once more. */
-static void begin(struct world *world, uint64_t seed, uint64_t step)
+/* `step`: ns between two sends, at most; `apart`: clocks are. */
+static void begin(struct world *world, uint64_t seed, uint64_t step, uint32_t machines, bool apart)
 {
-    uint64_t when = world->first = BOOT;
+    uint64_t when = BOOT + 1 + random_below(&seed, 100 * step);
 
+    memset(world, 0, sizeof(*world));
     world->seed = seed;
-    for (uint32_t i = 0; i < MACHINES; i++)
-        world->machines[i] = (struct machine){
-            .offset = i == 0 ? 0 : some_hours(world),
-            .of_day = i == 0 ? 0 : some_hours(world),
-            .known = i == 0 ? 0 : (uint32_t)random_below(&world->seed, SENDS - MACHINES),
-        };
-    when += random_below(&world->seed, 100 * step);
+    for (uint32_t i = 0; i < machines; i++) {
+        world->offsets[i] = i == 0 || !apart ? 0 : some_hours(world);
+        begin_machine(world, i);
+        world->tapes[i].wall_offset = apart ? some_hours(world) : 0;
+    }
     for (uint32_t i = 0; i < SENDS; i++)
         world->sends[i] = (struct send){
             .when = when += random_below(&world->seed, step),
-            .machine = i < SENDS - MACHINES ? (uint32_t)random_below(&world->seed, MACHINES)
-                                            : SENDS - 1 - i,
+            .machine = (uint32_t)random_below(&world->seed, machines),
             .bytes = 1 + (uint32_t)random_below(&world->seed, 1000),
             .by_a_stranger = random_below(&world->seed, 3) == 0,
         };
 }
 
-static void count_plainly(const struct world *world, struct traffic *counts)
+static void tell_sends(struct world *world)
 {
-    const struct communication *result = world->result;
-    uint64_t begin = world->first + (uint64_t)result->interval_begin;
+    uint32_t offsets[MACHINES][2] = {{0}};
 
     for (uint32_t i = 0; i < SENDS; i++) {
         const struct send *send = &world->sends[i];
-        assert_true(send->when >= begin);
-        uint64_t index = (send->when - begin) / result->interval;
-        assert_true(index < result->interval_count);
-        counts[index].messages++;
-        counts[index].bytes += send->bytes;
+        uint32_t *offset = &offsets[send->machine][send->by_a_stranger];
+        tell_message(world, send->machine, send->when,
+                     send->by_a_stranger ? EVENT_RECEIVE : EVENT_SEND, 1, *offset, send->bytes);
+        *offset += send->bytes;
     }
 }
 
-static void expect_same(const struct world *world, uint64_t seed)
+static void read_all(struct world *world, uint32_t machines, uint64_t every)
 {
-    const struct communication *result = world->result;
-    struct traffic *counts = calloc(result->interval_count, sizeof(*counts));
+    struct source *sources[MACHINES];
+    struct history *history;
+    struct problem problem;
 
-    assert_non_null(counts);
-    count_plainly(world, counts);
-    for (size_t i = 0; i < result->interval_count; i++)
-        if (counts[i].messages != result->intervals[i].messages ||
-            counts[i].bytes != result->intervals[i].bytes)
-            fail_msg("DPM_SEED=%" PRIu64 ": stretch %zu has %" PRIu64 " messages, not %" PRIu64,
-                     seed, i, result->intervals[i].messages, counts[i].messages);
-    free(counts);
+    for (uint32_t i = 0; i < machines; i++)
+        sources[i] = &world->tapes[i].source;
+    assert_int_equal(history_new(sources, machines, &history, &problem), 0);
+    assert_int_equal(communication_read_history(history, machines, every, &world->result, &problem),
+                     0);
+    history_free(history);
+    assert_true(world->result->interval_count <= MOST_INTERVALS);
 }
 
-/* Whatever the clocks of the day say. */
+static void done(struct world *world, uint32_t machines)
+{
+    communication_free(world->result);
+    for (uint32_t i = 0; i < machines; i++)
+        tape_done(&world->tapes[i]);
+}
+
+/* ---- a plain count ---- */
+
+/* How many sends were before a true time. */
+static uint64_t sent_before(const struct world *world, uint64_t when)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < SENDS; i++)
+        count += world->sends[i].when < when;
+    return count;
+}
+
+/* At the end of each stretch as many were sent as it says, but for those so near to it, ns. */
+static void expect_about(const struct world *world, uint64_t seed, uint64_t near)
+{
+    const struct communication *result = world->result;
+    uint64_t end = BOOT + (uint64_t)result->interval_begin, sum = 0;
+
+    for (size_t i = 0; i + 1 < result->interval_count; i++) {
+        sum += result->intervals[i].messages;
+        end += result->interval;
+        if (end + near > world->sends[SENDS - 1].when)
+            return; /* what follows tells of clocks */
+        if (sum < sent_before(world, end - near) || sum > sent_before(world, end + near))
+            fail_msg("DPM_SEED=%" PRIu64 ": %" PRIu64 " were sent up to stretch %zu, not %" PRIu64,
+                     seed, sum, i, sent_before(world, end));
+    }
+}
+
+static void one_clock_counts_exactly(void **state)
+{
+    uint64_t first = seed_of_run("one_clock_counts_exactly");
+    static struct world world;
+
+    (void)state;
+    for (uint64_t seed = first; seed < first + 50; seed++) {
+        begin(&world, seed, 1000000, 1, false);
+        tell_sends(&world);
+        read_all(&world, 1, 1 + random_below(&world.seed, 10000000));
+        expect_about(&world, seed, 0);
+        done(&world, 1);
+    }
+}
+
+/* Whatever the wall clocks say. */
 static void stretches_are_those_of_one_clock(void **state)
 {
     uint64_t first = seed_of_run("stretches_are_those_of_one_clock");
     static struct world world;
 
     (void)state;
-    for (uint64_t seed = first; seed < first + 100; seed++) {
-        begin(&world, seed, 1000000);
-        tell_all(&world, 1 + random_below(&world.seed, 10000000));
-        uint64_t last = world.sends[SENDS - 1].when;
-        assert_int_equal(world.result->duration, last - world.first);
-        assert_true(world.result->interval_count <= MOST_INTERVALS);
-        expect_same(&world, seed);
-        communication_free(world.result);
+    for (uint64_t seed = first; seed < first + 50; seed++) {
+        begin(&world, seed, 1000000, MACHINES, true);
+        tell_sends(&world);
+        uint64_t when = world.sends[SENDS - 1].when + 1;
+        for (uint32_t i = 1; i < MACHINES; i++)
+            when = exchange(&world, i, when);
+        read_all(&world, MACHINES, 1000000 + random_below(&world.seed, 10000000));
+        assert_in_range(world.result->duration, when - BOOT - 10 * DELAY, when - BOOT + 10 * DELAY);
+        expect_about(&world, seed, world.result->interval / 16 + 10 * DELAY);
+        done(&world, MACHINES);
     }
 }
 
-/* Then the clocks of the day are all there is, and nothing is left out. */
+/* Then the wall clocks are all there is, and nothing is left out. */
 static void clocks_are_never_known(void **state)
 {
     uint64_t first = seed_of_run("clocks_are_never_known");
@@ -178,96 +211,51 @@ static void clocks_are_never_known(void **state)
 
     (void)state;
     for (uint64_t seed = first; seed < first + 20; seed++) {
-        uint64_t messages = 0;
-        begin(&world, seed, 1000000);
-        for (uint32_t i = 1; i < MACHINES; i++)
-            world.machines[i].known = SENDS;
-        tell_all(&world, 1000000000);
-        for (size_t i = 0; i < world.result->interval_count; i++)
+        uint64_t messages = 0, bytes = 0;
+        begin(&world, seed, 1000000, MACHINES, true);
+        tell_sends(&world);
+        read_all(&world, MACHINES, 1000000000);
+        for (size_t i = 0; i < world.result->interval_count; i++) {
             messages += world.result->intervals[i].messages;
+            bytes += world.result->intervals[i].bytes;
+        }
         assert_int_equal(messages, SENDS);
-        assert_true(world.result->interval_count <= MOST_INTERVALS);
-        communication_free(world.result);
+        assert_int_equal(bytes, world.result->remote.bytes);
+        done(&world, MACHINES);
     }
-}
-
-/* More than may wait. */
-static void many_are_early(void **state)
-{
-    const uint32_t many = 200000;
-    const struct machine machines[2] = {{.known = 0}, {.offset = 3600000000000, .of_day = 5}};
-    struct source_state states[2] = {{.complete = true}};
-    struct communication *result;
-    struct statistics *statistics;
-    uint64_t messages = 0, bytes = 0;
-
-    (void)state;
-    assert_int_equal(statistics_new(&statistics), 0);
-    statistics_every(statistics, 1000);
-    for (uint32_t i = 0; i < many; i++) {
-        struct record record = {
-            .header = {.id = EVENT_SEND, .stream = 1, .flags = i % 4 == 3 ? RECORD_CONTINUED : 0},
-            .message = {.path = 1, .bytes = i},
-        };
-        tell(statistics, &machines[1], 1, BOOT + i, false, &record);
-    }
-    assert_int_equal(statistics_finish(statistics, states, 2, &result), 0);
-    for (size_t i = 0; i < result->interval_count; i++) {
-        messages += result->intervals[i].messages;
-        bytes += result->intervals[i].bytes;
-    }
-    assert_int_equal(messages, many / 4 * 3);
-    assert_int_equal(bytes, (uint64_t)many * (many - 1) / 2);
-    communication_free(result);
-    statistics_free(statistics);
 }
 
 /* Of a path with two ends that are metered, and of one that leads back to itself, what was sent counts once. */
 static void received_by_who_is_metered(void **state)
 {
-    const struct machine machine = {.known = 0};
+    static struct world world;
 
     (void)state;
     for (uint32_t ends = 1; ends <= 2; ends++) {
-        struct source_state states[1] = {{.complete = true}};
-        struct communication *result;
-        struct statistics *statistics;
-        assert_int_equal(statistics_new(&statistics), 0);
-        statistics_every(statistics, 1000000);
-        for (uint32_t end = 1; end <= ends; end++) {
-            struct path_record path = {
-                .header = {.id = EVENT_PATH, .flags = RECORD_NO_STREAM},
-                .path = end,
-                .kind = PATH_UNIX_STREAM,
-                .family = AF_UNIX,
-                .cookie = 10 + end,
-                .peer = 11 + ends - end,
-            };
-            tell(statistics, &machine, 0, BOOT, true, &path);
-        }
+        memset(&world, 0, sizeof(world));
+        begin_machine(&world, 0);
+        add_stream(&world.tapes[0], BOOT, 2, 2, 0);
+        for (uint32_t end = 1; end <= ends; end++)
+            add_unix(&world.tapes[0], BOOT, 10 + end, PATH_UNIX_STREAM, 10 + end, 11 + ends - end);
         for (uint32_t i = 0; i < 100; i++) {
-            struct record send = {.header = {.id = EVENT_SEND, .stream = 1},
-                                  .message = {.path = 1, .offset = 10 * i, .bytes = 10}};
-            struct record receive = {.header = {.id = EVENT_RECEIVE, .stream = 2},
-                                     .message = {.path = ends, .offset = 10 * i, .bytes = 10}};
-            tell(statistics, &machine, 0, BOOT + 20 * i + 10, true, &send);
-            tell(statistics, &machine, 0, BOOT + 20 * i + 20, true, &receive);
+            tell_message(&world, 0, BOOT + 20 * i + 10, EVENT_SEND, 11, 10 * i, 10);
+            add_message(&world.tapes[0], BOOT + 20 * i + 20, EVENT_RECEIVE, 2, i, 10 + ends, 10 * i,
+                        10);
         }
-        assert_int_equal(statistics_finish(statistics, states, 1, &result), 0);
-        assert_int_equal(result->interval_count, 1);
-        assert_int_equal(result->intervals[0].messages, 100);
-        assert_int_equal(result->intervals[0].bytes, 1000);
-        communication_free(result);
-        statistics_free(statistics);
+        read_all(&world, 1, 1000000);
+        assert_int_equal(world.result->interval_count, 1);
+        assert_int_equal(world.result->intervals[0].messages, 100);
+        assert_int_equal(world.result->intervals[0].bytes, 1000);
+        done(&world, 1);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_clock_counts_exactly),
         cmocka_unit_test(stretches_are_those_of_one_clock),
         cmocka_unit_test(clocks_are_never_known),
-        cmocka_unit_test(many_are_early),
         cmocka_unit_test(received_by_who_is_metered),
     };
 

@@ -6,7 +6,7 @@
  *      client > other    50 bytes    -->   client > other    50 bytes, of client's 750
  *      client > server  400 bytes
  */
-#include "analysis/statistics/statistics_private.h"
+#include "analysis/statistics/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ int compare_traffic(const struct traffic *a, const struct traffic *b)
     return (a->messages < b->messages) - (a->messages > b->messages);
 }
 
-int compare_both_ways(const struct communication_path *a, const struct communication_path *b)
+static int compare_both_ways(const struct communication_path *a, const struct communication_path *b)
 {
     struct traffic of_a = a->sent, of_b = b->sent;
 
@@ -158,7 +158,7 @@ struct communication_pair *communication_pair(struct communication *communicatio
 
 /* ---- in order ---- */
 
-void communication_sort_pairs(struct communication *communication)
+static void sort_pairs(struct communication *communication)
 {
     if (communication->pair_count > 0)
         qsort(communication->pairs, communication->pair_count, sizeof(*communication->pairs),
@@ -166,7 +166,7 @@ void communication_sort_pairs(struct communication *communication)
     intern_done(&communication->pair_keys);
 }
 
-void communication_sort_paths(struct communication_path *paths, size_t count)
+static void sort_paths(struct communication_path *paths, size_t count)
 {
     if (count > 0)
         qsort(paths, count, sizeof(*paths), compare_paths);
@@ -193,7 +193,7 @@ static int sum_senders(struct communication *communication)
 
 int communication_arrange(struct communication *communication)
 {
-    communication_sort_pairs(communication);
-    communication_sort_paths(communication->paths, communication->path_count);
+    sort_pairs(communication);
+    sort_paths(communication->paths, communication->path_count);
     return sum_senders(communication);
 }

@@ -1,182 +1,177 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * communication.c: makes the communication statistics' result from what was collected.
+ * communication.c: makes the communication statistics' result from what was collected, which stays as it is.
  *
- *      statistics --> rows so far, and what their uses counted (alike.c) --+
- *            '------> connections in the tables (connections.c) ----------+--> with machines and totals: the result
+ *      rows of what has ended --+
+ *      endpoints that live -----+--> connections --by like--> rows of paths --> pairs, processes
+ *
+ * Which connections share a row must be known before their pairs are made: one alone is called by its full addresses.
  */
-#include "analysis/statistics/connections.h"
+#include "analysis/statistics/machines.h"
+#include "analysis/statistics/rows.h"
+#include "analysis/statistics/statistics_clocks.h"
+#include "analysis/statistics/statistics_state.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- processes and machines ---- */
+/* ---- connections ---- */
 
-static void name_machine(struct communication *result, size_t index, const char *name)
+struct building {
+    struct statistics *statistics;
+    struct communication *result;
+    struct likes likes; /* of the result's paths, by their indexes */
+    size_t path_capacity;
+    struct connection *connections; /* all that there are ... */
+    uint32_t *paths;                /* ... and the index of the path of each */
+    struct senders {
+        uint32_t of[2]; /* connection_note_senders */
+    } * senders;        /* of each path */
+    size_t sender_capacity;
+    uint32_t each; /* connections that live and have a row of their own */
+    size_t connection_capacity, index_capacity;
+    uint32_t count;
+};
+
+/* One that a row begins with, or that is added to it. */
+static int add_to_path(struct building *building, const struct connection *connection,
+                       uint32_t index)
 {
-    struct communication_machine *machine = &result->machines[index];
-    bool taken = true;
+    struct communication *result = building->result;
 
-    for (unsigned attempt = 1; taken; attempt++) {
-        if (attempt == 1)
-            snprintf(machine->name, sizeof(machine->name), "%s", name);
-        else
-            snprintf(machine->name, sizeof(machine->name), "%s (%u)", name, attempt);
-        taken = false;
-        for (size_t other = 0; other < index; other++)
-            taken = taken || strcmp(machine->name, result->machines[other].name) == 0;
-    }
-}
-
-static int build_machines(const struct statistics *statistics, struct communication *result)
-{
-    result->machine_count = statistics->machine_count;
-    result->machines = calloc(result->machine_count + 1, sizeof(*result->machines));
-    if (result->machines == NULL)
+    if (array_reserve(&result->paths, &building->path_capacity, index + 1UL,
+                      sizeof(*result->paths)) < 0 ||
+        array_reserve(&building->senders, &building->sender_capacity, index + 1UL,
+                      sizeof(*building->senders)) < 0)
         return -ENOMEM;
-    for (size_t i = 0; i < result->machine_count; i++) {
-        char name[MACHINE_NAME_SIZE + 1] = "";
-        memcpy(name, statistics->machines[i].name, MACHINE_NAME_SIZE);
-        name_machine(result, i, name[0] == '\0' ? "unknown" : name);
+    struct communication_path *path = &result->paths[index];
+    const struct like *like = &connection->like;
+    if (index == result->path_count) {
+        *path = connection->sums;
+        for (int i = 0; i < 2; i++)
+            path->ends[i] =
+                (struct party){.processes = like->processes[i], .count = like->counts[i]};
+        building->senders[index] = (struct senders){{NO_PROCESS, NO_PROCESS}};
+        result->path_count++;
+    } else {
+        add_path_sums(path, &connection->sums);
+    }
+    connection_note_senders(connection, building->senders[index].of);
+    if (path->connections > 1) {
+        path->local = like->addresses[0];
+        path->remote = like->addresses[1];
+        path->number = 0;
     }
     return 0;
 }
 
-/* Of the process that a stream is of, or was the first of if it has left; NO_PROCESS: nobody knows. */
-static uint32_t process_of_stream(const struct statistics *statistics, uint32_t origin,
-                                  uint32_t number)
+/* Its texts and lists are the result's. */
+static int add_connection(struct building *building, const struct connection *connection)
 {
-    uint32_t stream = number_table_find(&statistics->stream_numbers, origin, number);
+    int64_t path = likes_add(&building->likes, &connection->like);
 
-    if (stream != LOOKUP_NONE)
-        return stream_at(statistics, stream)->process;
-    uint32_t process = number_table_find(&statistics->process_numbers, origin, number);
-    return process != LOOKUP_NONE && statistics->processes[process].left ? process : NO_PROCESS;
+    if (path < 0 || add_to_path(building, connection, (uint32_t)path) < 0 ||
+        array_reserve(&building->connections, &building->connection_capacity, building->count + 1UL,
+                      sizeof(*building->connections)) < 0 ||
+        array_reserve(&building->paths, &building->index_capacity, building->count + 1UL,
+                      sizeof(*building->paths)) < 0)
+        return -ENOMEM;
+    building->connections[building->count] = *connection;
+    building->paths[building->count++] = (uint32_t)path;
+    return 0;
 }
 
-void find_parent(const struct statistics *statistics, struct communication *rows, uint32_t process)
+static int add_ended(struct building *building, const struct connection *row)
 {
-    struct communication_process *row = &rows->processes[process];
+    struct connection connection = *row;
+    struct communication *result = building->result;
 
-    if (row->parent != NO_PROCESS || row->parent_number == 0 || row->group != NULL ||
-        statistics->processes[process].left)
-        return;
-    uint32_t parent = process_of_stream(statistics, row->origin, row->parent_number);
-    row->parent = parent == process ? NO_PROCESS : parent;
+    if (like_copy(result, &row->like, &connection.like) < 0)
+        return -ENOMEM;
+    connection.sums.local = communication_keep_text(result, row->sums.local);
+    connection.sums.remote = communication_keep_text(result, row->sums.remote);
+    if (connection.sums.local == NULL || connection.sums.remote == NULL)
+        return -ENOMEM;
+    return add_connection(building, &connection);
 }
 
-/* The rows' copy of a text of the identities. No text: NULL. */
-static int copy_text(struct communication *rows, const char *text, const char **ret_copy)
+static int add_living(struct building *building, struct endpoint *const ends[2])
 {
-    if (text == NULL)
+    struct connection connection;
+    char addresses[2][ADDRESS_SIZE];
+
+    if (connection_describe(building->statistics, building->result, ends, KEEP_ALL, &connection,
+                            addresses) < 0 ||
+        connection_name(building->result, &connection, addresses) < 0)
+        return -ENOMEM;
+    if (building->statistics->ended.each)
+        connection.like.connection = building->statistics->ended.each_count + ++building->each;
+    return add_connection(building, &connection);
+}
+
+/* What is not part of a connection counts for its processes, and what is not known for the totals. */
+static int add_alone(struct building *building, const struct endpoint *endpoint)
+{
+    if (!endpoint->known) {
+        building->result->unknown_paths += endpoint->messages;
+        building->result->dropped += endpoint->dropped;
+    }
+    return usages_add_to_processes(building->result, endpoint->usages, NULL);
+}
+
+static int add_endpoint(struct building *building, struct endpoint *endpoint)
+{
+    struct endpoint *ends[2];
+
+    switch (connection_of(endpoint, ends)) {
+    case PART_FIRST:
+        return add_living(building, ends);
+    case PART_NONE:
+        return add_alone(building, endpoint);
+    default:
         return 0;
-    *ret_copy = communication_keep_text(rows, text);
-    return *ret_copy == NULL ? -ENOMEM : 0;
+    }
 }
 
-static int name_process(const struct identities *identities, struct communication *rows,
-                        uint32_t image, struct communication_process *row)
+static int add_all_endpoints(struct building *building)
 {
-    int result =
-        copy_text(rows, identities_user_name(identities, row->origin, row->user), &row->user_name);
+    struct places *endpoints = &building->statistics->endpoints;
+    int result = add_alone(building, &building->statistics->unknown);
 
-    if (result == 0)
-        result = copy_text(rows, identities_cgroup_name(identities, row->origin, row->cgroup),
-                           &row->cgroup_name);
-    if (result == 0)
-        result = copy_text(rows, identities_program(identities, row->origin, image), &row->program);
-    return result;
-}
-
-int describe_process(const struct statistics *statistics, struct communication *rows,
-                     uint32_t process)
-{
-    struct communication_process *row = &rows->processes[process];
-
-    if (row->group != NULL)
-        return 0;
-    row->ended = row->ended || statistics->processes[process].ended;
-    return row->pid == 0 ? 0
-                         : name_process(statistics->identities, rows,
-                                        statistics->processes[process].image, row);
-}
-
-static int describe_processes(const struct statistics *statistics, struct communication *rows)
-{
-    int result = 0;
-
-    for (uint32_t i = 0; result == 0 && i < rows->process_count; i++) {
-        find_parent(statistics, rows, i);
-        if (!statistics->processes[i].left)
-            result = describe_process(statistics, rows, i);
+    for (uint32_t i = 0; result == 0 && i < places_end(endpoints); i++) {
+        struct endpoint *endpoint = places_find(endpoints, i);
+        if (endpoint != NULL && endpoint->present)
+            result = add_endpoint(building, endpoint);
     }
     return result;
 }
 
-void add_traffic(struct traffic *sum, const struct traffic *more)
+static int add_all(struct building *building)
 {
-    sum->messages += more->messages;
-    sum->bytes += more->bytes;
-}
+    const struct ended_rows *ended = &building->statistics->ended;
+    int result = usages_add_to_processes(building->result, ended->alone, NULL);
 
-void add_network(struct network *sum, const struct network *more)
-{
-    sum->known = sum->known || more->known;
-    sum->retransmitted += more->retransmitted;
-    sum->unacknowledged += more->unacknowledged;
-    if (more->round_trip > sum->round_trip)
-        sum->round_trip = more->round_trip;
-}
-
-int add_times(struct times *sum, const struct times *more)
-{
-    int result = 0;
-
-    for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++)
-        result = histogram_merge(&sum->of[kind], &more->of[kind], HISTOGRAM_MOST);
+    for (uint32_t i = 0; result == 0 && i < ended->likes.keys.count; i++)
+        result = add_ended(building, &ended->rows[i]);
+    if (result == 0)
+        result = add_all_endpoints(building);
+    for (uint32_t i = 0; result == 0 && i < building->count; i++)
+        result = connection_add(building->result, &building->connections[i],
+                                building->senders[building->paths[i]].of,
+                                &building->result->paths[building->paths[i]]);
     return result;
 }
 
-/* Of several queues the longest is told, for when they were longest is not known any more. */
-void add_queue(struct queue_length *sum, const struct queue_length *more)
+static int build_connections(struct statistics *statistics, struct communication *result)
 {
-    sum->messages += more->messages;
-    sum->bytes += more->bytes;
-    if (more->messages_max > sum->messages_max)
-        sum->messages_max = more->messages_max;
-    if (more->bytes_max > sum->bytes_max)
-        sum->bytes_max = more->bytes_max;
-    sum->operations += more->operations;
-    sum->messages_sum += more->messages_sum;
-    sum->wait += more->wait;
-    sum->unreceived += more->unreceived;
-}
+    struct building building = {.statistics = statistics, .result = result};
+    int error = add_all(&building);
 
-void add_path_sums(struct communication_path *sum, const struct communication_path *more)
-{
-    add_traffic(&sum->sent, &more->sent);
-    add_traffic(&sum->received, &more->received);
-    sum->connections += more->connections;
-    sum->ended += more->ended;
-    sum->reused += more->reused;
-    sum->dropped += more->dropped;
-    sum->duplicates += more->duplicates;
-    add_network(&sum->network, &more->network);
-    add_queue(&sum->queue, &more->queue);
-}
-
-int add_process_sums(struct communication_process *sum, const struct communication_process *more)
-{
-    sum->cpu += more->cpu;
-    add_traffic(&sum->sent, &more->sent);
-    add_traffic(&sum->received, &more->received);
-    sum->failed_sends += more->failed_sends;
-    sum->failed_receives += more->failed_receives;
-    add_queue(&sum->queue, &more->queue);
-    int result = histogram_merge(&sum->sizes, &more->sizes, HISTOGRAM_MOST);
-    return result < 0 ? result : add_times(&sum->times, &more->times);
+    likes_done(&building.likes);
+    free(building.connections);
+    free(building.paths);
+    free(building.senders);
+    return error;
 }
 
 /* ---- the recording as a whole ---- */
@@ -186,11 +181,9 @@ static uint64_t beginning(const struct statistics *statistics)
 {
     uint64_t begin = 0;
 
-    for (uint32_t i = 0; i < statistics->origin_count; i++) {
-        const struct statistics_origin *origin = &statistics->origins[i];
-        if (origin->seen && (begin == 0 || first_time_of(origin) < begin))
-            begin = first_time_of(origin);
-    }
+    for (uint32_t i = 0; i < statistics->origin_count; i++)
+        if (statistics->origins[i].seen && (begin == 0 || first_time_of(statistics, i) < begin))
+            begin = first_time_of(statistics, i);
     return begin;
 }
 
@@ -198,36 +191,36 @@ static uint64_t duration(const struct statistics *statistics)
 {
     uint64_t begin = beginning(statistics), end = begin;
 
-    for (uint32_t i = 0; i < statistics->origin_count; i++) {
-        const struct statistics_origin *origin = &statistics->origins[i];
-        if (origin->seen && latest_time_of(origin) > end)
-            end = latest_time_of(origin);
-    }
+    for (uint32_t i = 0; i < statistics->origin_count; i++)
+        if (statistics->origins[i].seen && last_time_of(statistics, i) > end)
+            end = last_time_of(statistics, i);
     return end - begin;
-}
-
-void add_totals(struct communication *sum, const struct communication *more)
-{
-    sum->dropped += more->dropped;
-    sum->duplicates += more->duplicates;
-    sum->unknown_paths += more->unknown_paths;
-    sum->connections += more->connections;
-    sum->ended += more->ended;
-    sum->reused += more->reused;
-    add_traffic(&sum->local, &more->local);
-    add_traffic(&sum->remote, &more->remote);
 }
 
 static void add_meter(struct communication *result, const struct statistics_origin *origin)
 {
     result->kinds_left_out |= origin->kinds_left_out;
-    if (origin->meter_flags != 0) /* 0: there is no record that tells */
+    if (origin->meter_flags != 0) /* 0: no record shows them */
         result->flags_left_out |= METER_EVENT_FLAGS & ~origin->meter_flags;
     result->traces_of_ptrace += origin->meter == METER_PTRACE;
 }
 
+/* What has ended so far. */
+static void begin_totals(const struct statistics *statistics, struct communication *result)
+{
+    const struct communication *ended = statistics->rows;
+
+    result->dropped = ended->dropped;
+    result->duplicates = ended->duplicates;
+    result->connections = ended->connections;
+    result->ended = ended->ended;
+    result->local = ended->local;
+    result->remote = ended->remote;
+    result->unknown_paths = statistics->ended.unknown_messages;
+}
+
 static void build_totals(const struct statistics *statistics, struct communication *result,
-                         const struct source_state *states, uint32_t origins)
+                         uint32_t origins)
 {
     for (size_t i = 0; i < result->process_count; i++) {
         result->cpu += result->processes[i].cpu;
@@ -242,153 +235,69 @@ static void build_totals(const struct statistics *statistics, struct communicati
     result->complete = true;
     for (uint32_t i = 0; i < statistics->origin_count; i++)
         add_meter(result, &statistics->origins[i]);
-    result->counts_only = statistics->counts_only;
-    result->split = statistics->halves.split;
-    for (uint32_t i = 0; i < origins && i < statistics->origin_count; i++)
-        own_cost_add(&result->matching.own_cost, &statistics->origins[i].cost, states[i].records);
     for (uint32_t i = 0; i < origins; i++) {
-        result->lost += states[i].lost;
-        result->skipped += states[i].skipped;
-        result->complete = result->complete && source_is_whole(&states[i]);
+        const struct source_state *state = history_state(statistics->history, i);
+        result->lost += state->lost;
+        result->skipped += state->skipped;
+        result->complete = result->complete && source_is_whole(state);
     }
+    result->matched = true;
+    history_counts(statistics->history, &result->matching);
 }
 
-static int copy_intervals(const struct statistics *statistics, struct communication *result)
+static int build(struct statistics *statistics, uint32_t origins, struct communication *result)
 {
-    size_t size = statistics->interval_count * sizeof(*result->intervals);
-
-    if (statistics->interval == 0)
-        return 0;
-    result->interval = statistics->interval;
-    result->interval_count = statistics->interval_count;
-    if (statistics->interval_count > 0)
-        result->interval_begin = (int64_t)(statistics->interval_begin - beginning(statistics));
-    result->intervals = malloc(size + 1);
-    if (result->intervals != NULL && size > 0)
-        memcpy(result->intervals, statistics->intervals, size);
-    return result->intervals == NULL ? -ENOMEM : 0;
-}
-
-/* Adds a row. */
-static int build_connection(const struct statistics *statistics, struct communication *rows,
-                            const uint32_t paths[2], size_t *capacity)
-{
-    struct connection connection;
-    char addresses[2][ADDRESS_SIZE];
-
-    if (array_reserve(&rows->paths, capacity, rows->path_count + 1, sizeof(*rows->paths)) < 0 ||
-        describe_connection(statistics, rows, paths, &connection, addresses) < 0 ||
-        name_connection(rows, &connection, addresses[0], addresses[1]) < 0)
+    begin_totals(statistics, result);
+    if (machines_build(statistics, result) < 0 || process_rows_build(statistics, result) < 0 ||
+        build_connections(statistics, result) < 0)
         return -ENOMEM;
-    struct communication_path *row = &rows->paths[rows->path_count++];
-    *row = connection.sums;
-    return add_connection(statistics, rows, &connection, row);
+    build_totals(statistics, result, origins);
+    if (communication_arrange(result) < 0 ||
+        intervals_build(statistics, beginning(statistics), result) < 0)
+        return -ENOMEM;
+    return procedures_build(&statistics->procedures, statistics->identities, result);
 }
 
-/* Of what is in the tables. */
-static int build_connections(const struct statistics *statistics, struct communication *rows)
+int statistics_finish(struct statistics *statistics, uint32_t origins,
+                      struct communication **ret_communication)
 {
-    size_t capacity = rows->path_count;
-    uint32_t paths[2];
-    int result = 0;
+    struct communication *result = calloc(1, sizeof(*result));
 
-    for (uint32_t i = 0; result == 0 && i < statistics->paths.used; i++) {
-        if (!path_at(statistics, i)->present)
-            continue;
-        enum path_part part = connection_of(statistics, i, paths);
-        if (part == PART_FIRST)
-            result = build_connection(statistics, rows, paths, &capacity);
-        else if (part == PART_NONE)
-            result = add_path_alone(statistics, rows, i);
+    if (result == NULL)
+        return -ENOMEM;
+    events_count_told_times(statistics);
+    if (build(statistics, origins, result) < 0) {
+        communication_free(result);
+        return -ENOMEM;
     }
-    return result;
-}
-
-static int build_rows(const struct statistics *statistics, struct communication *rows)
-{
-    if (build_machines(statistics, rows) < 0 || describe_processes(statistics, rows) < 0 ||
-        build_connections(statistics, rows) < 0)
-        return -ENOMEM;
+    *ret_communication = result;
     return 0;
 }
 
-/* What is the same of a result that is asked for now and then, and of the last one. */
-static int finish_rows(const struct statistics *statistics, struct communication *rows,
-                       const struct source_state *states, uint32_t origins)
+/* ---- from beginning to end ---- */
+
+static int read_all(struct history *history, struct statistics *statistics, uint32_t origins,
+                    struct communication **ret_communication, struct problem *problem)
 {
-    if (build_rows(statistics, rows) < 0)
-        return -ENOMEM;
-    build_totals(statistics, rows, states, origins);
-    if (communication_arrange(rows) < 0 || copy_intervals(statistics, rows) < 0 ||
-        procedures_build(&statistics->procedures, statistics->identities, rows) < 0)
-        return -ENOMEM;
-    return 0;
-}
+    const struct analysis analysis = statistics_analysis(statistics);
+    int result = analyses_read_all(history, &analysis, 1, problem);
 
-/* Of connections that share rows. */
-static int build_shared(struct statistics *statistics, struct communication *rows)
-{
-    uint32_t shared = (uint32_t)rows->path_count;
-    int result = 0;
-
-    for (uint32_t i = 0; i < shared; i++) {
-        if (result == 0)
-            result = alike_build(statistics, rows, i);
-        if (rows == statistics->rows)
-            alike_forget(statistics, i);
-    }
-    return result;
-}
-
-/* `rows`: a copy of the statistics' own, or these: they are taken over then, which takes less memory, and the
- * statistics can only be freed. */
-static int finish(struct statistics *statistics, struct communication *rows,
-                  const struct source_state *states, uint32_t origins,
-                  struct communication **ret_communication)
-{
-    int result = intervals_count_early(statistics);
-
-    if (result == 0)
-        result = build_shared(statistics, rows);
-    if (rows == statistics->rows)
-        statistics->rows = NULL;
-    if (result == 0)
-        result = finish_rows(statistics, rows, states, origins);
-    if (result < 0) {
-        communication_free(rows);
+    if (result < 0)
         return result;
-    }
-    *ret_communication = rows;
-    return 0;
+    history_finish(history); /* the result needs the memory */
+    result = statistics_finish(statistics, origins, ret_communication);
+    return result < 0 ? problem_set(problem, result, "out of memory for %s", analysis.name) : 0;
 }
 
-/* Counts all that has waited. */
-static int count_all(struct statistics *statistics)
+int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
+                               struct communication **ret_communication, struct problem *problem)
 {
-    int result = statistics_bring_in(statistics);
+    struct statistics *statistics;
+    int result = statistics_new(history, every, &statistics);
 
-    if (result == 0)
-        result = value_runs_count_many(statistics);
-    statistics_count_told_times(statistics);
+    if (result < 0)
+        return problem_set(problem, result, "out of memory");
+    result = read_all(history, statistics, origins, ret_communication, problem);
+    statistics_free(statistics);
     return result;
-}
-
-int statistics_finish(struct statistics *statistics, const struct source_state *states,
-                      uint32_t origins, struct communication **ret_communication)
-{
-    struct communication *rows;
-    int result = count_all(statistics);
-
-    if (result == 0)
-        result = communication_copy(statistics->rows, NULL, &rows);
-    return result < 0 ? result : finish(statistics, rows, states, origins, ret_communication);
-}
-
-int statistics_finish_last(struct statistics *statistics, const struct source_state *states,
-                           uint32_t origins, struct communication **ret_communication)
-{
-    int result = count_all(statistics);
-
-    return result < 0 ? result
-                      : finish(statistics, statistics->rows, states, origins, ret_communication);
 }

@@ -3,43 +3,34 @@
  * connections.c: what is to be counted of a connection, and adds it to its row, its pairs and its processes.
  * See connections.h.
  *
- *      path 4  client's socket  uses: client 3 sends            \  one connection
- *      path 5  server's socket  uses: worker 1, worker 2 receive /
+ *      client's socket  usages: client 3 sends             \  one connection
+ *      server's socket  usages: worker 1, worker 2 receive /
  *
  *      paths:  client's address > server's address, ends {client}, {worker 1, worker 2}
  *      pairs:  client > {worker 1, worker 2}, shared: 3
  *              worker 1 > client ... (each process that sends is known)
  */
 #include "analysis/statistics/connections.h"
+
+#include "analysis/statistics/machines.h"
 #include "analysis/statistics/queues.h"
+#include "analysis/statistics/rows.h"
+#include "analysis/statistics/statistics_clocks.h"
+#include "analysis/statistics/statistics_state.h"
+#include "analysis/statistics/unmonitored.h"
+#include "ends/joining.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-/* One end of a connection: its path, or none if that end was not metered. */
-struct connection_end {
-    uint32_t path; /* index into paths, or NO_END */
-    struct path_end end;
-};
-
 /* ---- the two ends of a connection ---- */
 
-static struct connection_end connection_end(const struct statistics *statistics, uint32_t path)
-{
-    struct connection_end end = {.path = path, .end = {.partner = NO_END}};
-
-    if (path != NO_END)
-        end.end = joiner_end(&statistics->joiner, path);
-    return end;
-}
-
 /* The end that connected has the greater rank. */
-static int role_rank(const struct statistics *statistics, const struct connection_end *end)
+static int role_rank(const struct endpoint *end)
 {
-    switch (path_at(statistics, end->path)->role) {
+    switch (end->role) {
     case PATH_ROLE_CONNECTED:
     case PATH_ROLE_WRITES:
         return 2;
@@ -51,28 +42,47 @@ static int role_rank(const struct statistics *statistics, const struct connectio
     }
 }
 
-/* Whether `end`, which is metered, is the one to be called local. */
-static bool is_local_end(const struct statistics *statistics, const struct connection_end *end,
-                         const struct connection_end *other)
+/* Whether `end` is the one to be called local. */
+static bool is_local_end(const struct endpoint *end, const struct endpoint *other)
 {
-    if (other->path == NO_END)
-        return role_rank(statistics, end) != 0;
-    int difference = role_rank(statistics, end) - role_rank(statistics, other);
+    if (other == NULL)
+        return role_rank(end) != 0;
+    int difference = role_rank(end) - role_rank(other);
     if (difference != 0)
         return difference > 0;
-    const struct statistics_path *a = path_at(statistics, end->path);
-    const struct statistics_path *b = path_at(statistics, other->path);
-    return a->origin != b->origin ? a->origin < b->origin : a->number <= b->number;
+    return end->origin != other->origin ? end->origin < other->origin
+                                        : end->number <= other->number;
 }
 
-/* The address of an end in the words of the end that knows it best: a UNIX socket without a name
- * may be known to its peer by one. */
-static void end_address(const struct connection_end *mine, const struct connection_end *other,
+static const struct path_record *record_of(const struct statistics *statistics,
+                                           const struct endpoint *end)
+{
+    return end == NULL ? NULL : identities_path(statistics->identities, end->origin, end->number);
+}
+
+/* A UDP socket while it waited for any peer: no process talked to another on this path. */
+static bool is_idle_without_peer(const struct endpoint *endpoint)
+{
+    return endpoint->waits_for_any && endpoint->messages == 0;
+}
+
+enum connection_part connection_of(struct endpoint *endpoint, struct endpoint *ret_ends[2])
+{
+    if (!endpoint->known || is_idle_without_peer(endpoint))
+        return PART_NONE;
+    bool is_local = is_local_end(endpoint, endpoint->partner);
+    ret_ends[0] = is_local ? endpoint : endpoint->partner;
+    ret_ends[1] = is_local ? endpoint->partner : endpoint;
+    return is_local || endpoint->partner == NULL ? PART_FIRST : PART_OTHER;
+}
+
+/* ---- addresses ---- */
+
+/* The address of an end in the words of the end that knows it best: a UNIX socket without a name may be known to its peer
+ * by one. */
+static void end_address(const struct path_record *own, const struct path_record *peer,
                         char text[ENDPOINT_SIZE])
 {
-    const struct path_record *own = mine->end.record;
-    const struct path_record *peer = other->end.record;
-
     if (own != NULL && (own->family != AF_UNIX || own->name_end == PATH_NAME_LOCAL ||
                         peer == NULL || peer->name_end != PATH_NAME_REMOTE))
         endpoint_local(own, text);
@@ -80,50 +90,61 @@ static void end_address(const struct connection_end *mine, const struct connecti
         endpoint_remote(peer, text);
 }
 
-static uint32_t first_use(const struct statistics *statistics, uint32_t path)
+/* What the kernel has chosen is not common: the port of the end that connects, the number of a socket or a pipe without a
+ * name. */
+static void keep_common(unsigned kind, char local[ADDRESS_SIZE], char remote[ADDRESS_SIZE])
 {
-    return path == NO_END ? 0 : path_at(statistics, path)->first_use;
+    char *colon = strrchr(local, ':');
+
+    if (kind == PATH_FIFO)
+        return;
+    if (kind == PATH_PIPE) {
+        strcpy(local, "pipe:*");
+        strcpy(remote, "pipe:*");
+        return;
+    }
+    strcpy(kind_is_internet(kind) && colon != NULL ? colon + 1 : local, "*");
+    if (strncmp(remote, "socket#", strlen("socket#")) == 0)
+        strcpy(remote, "*");
 }
 
-/* A party of processes, which are in order. NULL in it: out of memory. */
-static struct party party_of(struct communication *rows, const uint32_t *processes, uint32_t count)
+/* NULL in *ret_kept: it is not known, and only what is known is asked for. Returns 0 or -ENOMEM. */
+static int keep(struct communication *rows, bool only_known, const void *bytes, size_t size,
+                const void **ret_kept)
 {
-    return (struct party){
-        .processes = communication_keep(rows, processes, count * sizeof(*processes)),
-        .count = count,
-    };
+    *ret_kept =
+        only_known ? communication_find(rows, bytes, size) : communication_keep(rows, bytes, size);
+    return *ret_kept == NULL && !only_known ? -ENOMEM : 0;
 }
 
-static uint32_t count_uses(const struct statistics *statistics, uint32_t first)
+static int note_addresses(const struct statistics *statistics, struct communication *rows,
+                          struct endpoint *const ends[2], bool only_known, struct like *like,
+                          char addresses[2][ADDRESS_SIZE])
 {
-    uint32_t count = 0;
+    const struct path_record *records[] = {record_of(statistics, ends[0]),
+                                           record_of(statistics, ends[1])};
+    char common[2][ADDRESS_SIZE];
+    int result = 0;
 
-    for (const struct statistics_use *use = use_at(statistics, first); use != NULL;
-         use = next_use(statistics, use))
-        count++;
-    return count;
+    for (int i = 0; i < 2; i++) {
+        end_address(records[i], records[1 - i], addresses[i]);
+        strcpy(common[i], addresses[i]);
+    }
+    keep_common(like->kind, common[0], common[1]);
+    for (int i = 0; result == 0 && i < 2; i++) {
+        const void *kept;
+        result = keep(rows, only_known, common[i], strlen(common[i]) + 1, &kept);
+        like->addresses[i] = kept;
+    }
+    return result;
 }
 
-#define FEW_HOLDERS 16
-
-/* The processes that used an end are its party. */
-static int list_holders(const struct statistics *statistics, struct communication *rows,
-                        uint32_t first, struct party *ret_party)
+int connection_name(struct communication *rows, struct connection *connection,
+                    char addresses[2][ADDRESS_SIZE])
 {
-    uint32_t count = count_uses(statistics, first);
-    uint32_t few[FEW_HOLDERS];
-    uint32_t *holders = count <= FEW_HOLDERS ? few : calloc(count, sizeof(*holders));
-    uint32_t *at = holders;
-
-    if (holders == NULL)
-        return -ENOMEM;
-    for (const struct statistics_use *use = use_at(statistics, first); use != NULL;
-         use = next_use(statistics, use))
-        *at++ = use->process;
-    *ret_party = party_of(rows, holders, sort_numbers(holders, count));
-    if (holders != few)
-        free(holders);
-    return ret_party->processes == NULL ? -ENOMEM : 0;
+    connection->sums.local = communication_keep_text(rows, addresses[0]);
+    connection->sums.remote = communication_keep_text(rows, addresses[1]);
+    return connection->sums.local == NULL || connection->sums.remote == NULL ? -ENOMEM : 0;
 }
 
 /* Whether a machine has an address, in its long form. */
@@ -146,12 +167,11 @@ static bool has_address(const struct machine_record *machine, const uint8_t addr
     return false;
 }
 
-/* Whether the other end of a path, which is not metered, is on the same machine. */
-static bool peer_is_local(const struct statistics *statistics, const struct connection_end *end)
+/* Whether the other end, which is not monitored, is on the same machine. */
+static bool peer_is_local(const struct statistics *statistics, const struct endpoint *end)
 {
-    const struct path_record *record = end->end.record;
-    const struct machine_record *machine =
-        identities_machine(statistics->identities, path_at(statistics, end->path)->origin);
+    const struct path_record *record = record_of(statistics, end);
+    const struct machine_record *machine = identities_machine(statistics->identities, end->origin);
     uint8_t local[16];
     uint8_t remote[16];
 
@@ -164,94 +184,71 @@ static bool peer_is_local(const struct statistics *statistics, const struct conn
 }
 
 static bool is_local_connection(const struct statistics *statistics,
-                                const struct connection_end ends[2])
+                                const struct endpoint *const ends[2])
 {
-    if (ends[0].path == NO_END)
-        return peer_is_local(statistics, &ends[1]);
-    if (ends[1].path == NO_END)
-        return peer_is_local(statistics, &ends[0]);
-    return ends[0].end.machine == ends[1].end.machine;
+    if (ends[0] == NULL || ends[1] == NULL)
+        return peer_is_local(statistics, ends[0] == NULL ? ends[1] : ends[0]);
+    return machine_key(statistics, ends[0]->origin) == machine_key(statistics, ends[1]->origin);
 }
 
 /* ---- what went from one end to the other ---- */
 
-static bool counts_by_sends(const struct statistics *statistics, uint32_t path)
+static bool counts_by_sends(const struct statistics *statistics, const struct endpoint *end)
 {
-    return first_use(statistics, path) != 0 && sends_are_metered(statistics, path);
+    return end != NULL && end->usages != NULL && endpoint_sends_are_metered(statistics, end);
 }
 
-static void sum_direction(const struct statistics *statistics, uint32_t first, bool by_sends,
-                          struct traffic *sum)
+/* What end `i` has sent. */
+static struct traffic sum_direction(const struct connection *connection, int i)
 {
-    for (const struct statistics_use *use = use_at(statistics, first); use != NULL;
-         use = next_use(statistics, use))
-        add_traffic(sum, by_sends ? &use->sent : &use->received);
-}
-
-/* *there: what the local end has sent to the remote one. */
-static void sum_directions(const struct statistics *statistics, const uint32_t paths[2],
-                           struct traffic *there, struct traffic *back)
-{
-    for (int i = 0; i < (paths[0] == paths[1] ? 1 : 2); i++) {
-        bool by_sends = counts_by_sends(statistics, paths[i]);
-        uint32_t first = first_use(statistics, by_sends ? paths[i] : paths[1 - i]);
-        sum_direction(statistics, first, by_sends, i == 0 ? there : back);
-    }
-}
-
-struct traffic connection_traffic(const struct statistics *statistics, const uint32_t paths[2])
-{
+    bool by_sends = connection->like.by_sends[i];
     struct traffic sum = {0};
 
-    sum_directions(statistics, paths, &sum, &sum);
+    for (const struct usage *usage = connection->usages[by_sends ? i : 1 - i]; usage != NULL;
+         usage = usage->next)
+        add_traffic(&sum, by_sends ? &usage->sent : &usage->received);
     return sum;
 }
 
-/* ---- which paths are a connection ---- */
+#define FEW_HOLDERS 16
 
-/* A UDP socket while it waited for anybody: nobody talked to anybody on this path. */
-static bool is_idle_without_peer(const struct statistics *statistics, uint32_t path)
+/* The processes that have used an end are its party. */
+static int list_holders(struct communication *rows, const struct usage *first, bool only_known,
+                        const uint32_t **ret_processes, uint32_t *ret_count)
 {
-    const struct path_record *record = joiner_end(&statistics->joiner, path).record;
+    uint32_t few[FEW_HOLDERS], count = 0;
+    const void *kept = NULL;
+    int result = 0;
 
-    return record->kind == PATH_UDP && record->remote_port == 0 &&
-           path_at(statistics, path)->messages == 0;
+    for (const struct usage *usage = first; usage != NULL; usage = usage->next)
+        count++;
+    uint32_t *holders = count <= FEW_HOLDERS ? few : calloc(count, sizeof(*holders));
+    if (holders == NULL)
+        return -ENOMEM;
+    uint32_t *at = holders;
+    for (const struct usage *usage = first; usage != NULL; usage = usage->next)
+        *at++ = usage->process;
+    *ret_count = sort_numbers(holders, count);
+    if (count > 0)
+        result = keep(rows, only_known, holders, *ret_count * sizeof(*holders), &kept);
+    *ret_processes = kept;
+    if (holders != few)
+        free(holders);
+    return result;
 }
 
-enum path_part connection_of(const struct statistics *statistics, uint32_t path,
-                             uint32_t ret_paths[2])
-{
-    if (!path_at(statistics, path)->known || is_idle_without_peer(statistics, path))
-        return PART_NONE;
-    struct connection_end mine = connection_end(statistics, path);
-    struct connection_end other = connection_end(statistics, mine.end.partner);
-    bool is_local = is_local_end(statistics, &mine, &other);
-    ret_paths[0] = is_local ? mine.path : other.path;
-    ret_paths[1] = is_local ? other.path : mine.path;
-    return is_local || other.path == NO_END ? PART_FIRST : PART_OTHER;
-}
+/* ---- queues ---- */
 
-/* ---- what is to be counted ---- */
-
-/* Whether an end is closed; one that is not metered does not say. */
-static bool is_closed(const struct connection_end *end)
+/* Since when no process receives from an end: it was closed, or all that have used it have ended. 0: one may. */
+static uint64_t closed_since(const struct statistics *statistics, const struct endpoint *end)
 {
-    return end->path == NO_END || end->end.destroyed;
-}
-
-/* Since when nobody receives from an end: it was closed, or all who have used it have ended, which is all that is
- * told of pipes. 0: somebody may. */
-static uint64_t closed_since(const struct statistics *statistics, uint32_t index)
-{
-    const struct statistics_path *path = path_at(statistics, index);
     uint64_t last = 0;
 
-    if (path->closed != 0)
-        return path->closed;
-    for (const struct statistics_use *use = use_at(statistics, path->first_use); use != NULL;
-         use = next_use(statistics, use)) {
-        const struct statistics_process *process = &statistics->processes[use->process];
-        if (!process->ended)
+    if (end->closed != 0)
+        return end->closed;
+    for (const struct usage *usage = end->usages; usage != NULL; usage = usage->next) {
+        const struct process_state *process = &statistics->processes.states[usage->process];
+        if (process->living > 0)
             return 0;
         if (process->ended_at > last)
             last = process->ended_at;
@@ -259,50 +256,52 @@ static uint64_t closed_since(const struct statistics *statistics, uint32_t index
     return last;
 }
 
-/* What is left in a queue waits until its receiver's end is closed. What never was received is no process's
- * any more when its path leaves. */
-static void add_queue_row(const struct statistics *statistics, struct communication *rows,
-                          uint32_t index_and_1, uint64_t closed, struct communication_path *sums)
+/* The latest event of all, by the clock of this origin. */
+static uint64_t latest_time(const struct statistics *statistics, uint32_t origin)
 {
-    const struct queue *queue = queue_at(statistics, index_and_1);
-    struct queue_length length;
+    uint64_t latest = 0;
 
-    if (queue == NULL)
-        return;
-    queue_result(queue, closed != 0 ? closed : statistics->latest_time, &length);
-    if (closed != 0)
-        length.messages = length.bytes = 0;
-    add_queue(&sums->queue, &length);
-    if (queue->owner == NO_PROCESS)
-        return;
-    struct queue_length *of_owner = &rows->processes[queue->owner].queue;
-    of_owner->wait += length.wait - queue->length.wait;
-    of_owner->unreceived += length.unreceived;
-    if (closed != 0)
-        queue_is_over(queue, of_owner);
+    for (uint32_t i = 0; i < statistics->origin_count; i++) {
+        const struct statistics_origin *other = &statistics->origins[i];
+        uint64_t time = CLOCK_BASE + other->last_event + clock_offset(statistics, i);
+        if (other->seen && time > latest)
+            latest = time;
+    }
+    return latest - CLOCK_BASE - clock_offset(statistics, origin);
 }
 
-/* What both ends have counted. */
+/* What is left in a queue waits until its receiver's end is closed. */
+static void add_queue_row(const struct statistics *statistics, struct communication *rows,
+                          const struct queue *queue, const struct endpoint *receiver,
+                          struct communication_path *sums)
+{
+    struct queue_length length;
+
+    if (!queue->begun)
+        return;
+    uint64_t closed = closed_since(statistics, receiver);
+    uint64_t now = closed != 0 || queue->length.messages == 0
+                       ? closed
+                       : latest_time(statistics, receiver->origin);
+    queue_result(queue, now, closed != 0, rows, &length);
+    add_queue(&sums->queue, &length);
+}
+
+/* What both ends have counted. Whether an unmonitored peer has received what was sent is not known. */
 static void sum_ends(const struct statistics *statistics, struct communication *rows,
-                     const uint32_t paths[2], struct communication_path *sums)
+                     struct endpoint *const ends[2], struct communication_path *sums)
 {
     for (int i = 0; i < 2; i++) {
-        if (paths[i] == NO_END || (i == 1 && paths[1] == paths[0]))
+        const struct endpoint *end = ends[i], *other = ends[1 - i];
+        if (end == NULL || (i == 1 && other == end))
             continue;
-        const struct statistics_path *mine = path_at(statistics, paths[i]);
-        const struct path_told *told = told_of(statistics, mine);
-        /* whether somebody who is not metered has received what was sent nobody knows */
-        if (paths[1 - i] != NO_END && receives_are_told(statistics, paths[1 - i]))
-            add_queue_row(statistics, rows, mine->outgoing, closed_since(statistics, paths[1 - i]),
-                          sums);
-        if (receives_are_told(statistics, paths[i]))
-            add_queue_row(statistics, rows, mine->incoming, closed_since(statistics, paths[i]),
-                          sums);
-        sums->dropped += told == NULL ? 0 : told->dropped;
-        sums->duplicates += mine->duplicates;
-        sums->reused = sums->reused || mine->reuses;
-        if (told != NULL)
-            add_network(&sums->network, &told->network);
+        if (other != NULL && endpoint_receives_are_metered(statistics, other))
+            add_queue_row(statistics, rows, &end->queue, other, sums);
+        if (endpoint_receives_are_metered(statistics, end) && end->strangers != NULL)
+            add_queue_row(statistics, rows, &end->strangers->queue, end, sums);
+        sums->dropped += end->dropped;
+        sums->duplicates += end->duplicates;
+        add_network(&sums->network, &end->network);
     }
 }
 
@@ -317,219 +316,209 @@ static void add_to_totals(struct communication *rows, const struct communication
     rows->duplicates += sums->duplicates;
     rows->connections++;
     rows->ended += sums->ended;
-    rows->reused += sums->reused;
 }
 
-int describe_connection(const struct statistics *statistics, struct communication *rows,
-                        const uint32_t paths[2], struct connection *ret_connection,
-                        char addresses[2][ADDRESS_SIZE])
-{
-    const struct connection_end ends[2] = {connection_end(statistics, paths[0]),
-                                           connection_end(statistics, paths[1])};
-    const struct connection_end *known = paths[0] != NO_END ? &ends[0] : &ends[1];
-    struct connection connection = {
-        .sums = {.kind = known->end.record->kind,
-                 .number = path_at(statistics, known->path)->number,
-                 .connections = 1,
-                 .ended = is_closed(&ends[0]) && is_closed(&ends[1])},
-        .local = is_local_connection(statistics, ends),
-        .to_itself = paths[0] == paths[1],
-    };
+/* ---- what is to be counted ---- */
 
+/* One that is not monitored does not say. */
+static bool is_closed(const struct endpoint *end)
+{
+    return end == NULL || end->closed != 0;
+}
+
+int connection_describe(const struct statistics *statistics, struct communication *rows,
+                        struct endpoint *const ends[2], enum keeping keeping,
+                        struct connection *ret_connection, char addresses[2][ADDRESS_SIZE])
+{
+    const struct endpoint *known = ends[0] != NULL ? ends[0] : ends[1];
+    struct connection *connection = ret_connection;
+    struct like *like = &connection->like;
+
+    memset(connection, 0, sizeof(*connection));
+    connection->sums.kind = like->kind = known->kind;
+    connection->sums.number = known->number;
+    connection->sums.connections = 1;
+    connection->sums.ended = is_closed(ends[0]) && is_closed(ends[1]);
+    like->local = is_local_connection(statistics, (const struct endpoint *const *)ends);
+    like->to_itself = ends[0] == ends[1];
     for (int i = 0; i < 2; i++) {
-        connection.first_use[i] = first_use(statistics, paths[i]);
-        connection.by_sends[i] = counts_by_sends(statistics, paths[i]);
-        end_address(&ends[i], &ends[1 - i], addresses[i]);
-        if (list_holders(statistics, rows, connection.first_use[i], &connection.sums.ends[i]) < 0)
+        connection->usages[i] = ends[i] == NULL ? NULL : ends[i]->usages;
+        like->by_sends[i] = counts_by_sends(statistics, ends[i]);
+        if (list_holders(rows, connection->usages[i], keeping == KEEP_NOTHING, &like->processes[i],
+                         &like->counts[i]) < 0)
             return -ENOMEM;
     }
-    sum_ends(statistics, rows, paths, &connection.sums);
-    sum_directions(statistics, paths, &connection.sums.sent, &connection.sums.received);
-    add_to_totals(rows, &connection.sums, connection.local);
-    *ret_connection = connection;
+    if (note_addresses(statistics, rows, ends, keeping != KEEP_ALL, like, addresses) < 0)
+        return -ENOMEM;
+    sum_ends(statistics, rows, ends, &connection->sums);
+    connection->sums.sent = sum_direction(connection, 0);
+    if (!like->to_itself)
+        connection->sums.received = sum_direction(connection, 1);
+    add_to_totals(rows, &connection->sums, like->local);
     return 0;
 }
 
-int name_connection(struct communication *rows, struct connection *connection, const char *local,
-                    const char *remote)
-{
-    struct communication_path *sums = &connection->sums;
+/* ---- what its usages have counted ---- */
 
-    sums->local = communication_keep_text(rows, local);
-    sums->remote = communication_keep_text(rows, remote);
-    for (int i = 0; i < 2; i++) {
-        connection->parties[i] = sums->ends[i];
-        if (sums->ends[i].count == 0)
-            connection->parties[i].address = i == 0 ? sums->local : sums->remote;
-    }
-    return sums->local == NULL || sums->remote == NULL ? -ENOMEM : 0;
+static int add_most(const struct usage *usage, enum value_kind kind, struct histogram *histogram,
+                    unsigned most)
+{
+    int result = usage_values_add_to(usage, kind, histogram, most);
+
+    return result < 0 || kind >= VALUE_ANSWER ? result
+                                              : messages_add_open(usage, kind, histogram, most);
 }
 
-/* ---- what its uses have counted ---- */
-
-/* Its times are counted for the process already, but for the latest. */
-static int add_to_process(const struct statistics *statistics, struct communication *rows,
-                          const struct statistics_use *use)
+/* To a row of which there are many. */
+static int add_values(const struct usage *usage, enum value_kind kind, struct histogram *histogram)
 {
-    struct communication_process *row = &rows->processes[use->process];
-    int result;
-
-    add_traffic(&row->sent, &use->sent);
-    add_traffic(&row->received, &use->received);
-    result = statistics_add_values(statistics, use, VALUE_SENT, &row->sizes, HISTOGRAM_MOST);
-    for (enum value_kind kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
-        result = statistics_add_latest(statistics, use, kind, times_of(&row->times, use, kind),
-                                       HISTOGRAM_MOST);
-    return result;
+    return add_most(usage, kind, histogram, USAGE_BUCKETS);
 }
 
-static int add_times_of(const struct statistics *statistics, const struct statistics_use *use,
-                        struct times *times)
+static int add_all_times(const struct usage *usage, struct times *times, unsigned most)
 {
     int result = 0;
 
     for (enum value_kind kind = VALUE_ANSWER; result == 0 && kind < VALUE_KINDS; kind++)
-        result = statistics_add_values(statistics, use, kind, times_of(times, use, kind),
-                                       HISTOGRAM_MOST);
+        result = add_most(usage, kind, &times->of[time_kind_of(usage, kind)], most);
     return result;
 }
 
-/* How long what a receiver took has waited, and he for it. */
-static int add_waits(const struct statistics *statistics, struct communication_pair *pair,
-                     const struct statistics_use *receiver)
+static int add_to_process(struct communication *rows, const struct usage *usage)
+{
+    struct communication_process *row = &rows->processes[usage->process];
+    int result = add_most(usage, VALUE_SENT, &row->sizes, HISTOGRAM_MOST);
+
+    add_traffic(&row->sent, &usage->sent);
+    add_traffic(&row->received, &usage->received);
+    return result < 0 ? result : add_all_times(usage, &row->times, HISTOGRAM_MOST);
+}
+
+int usages_add_to_processes(struct communication *rows, const struct usage *first,
+                            struct times *times)
+{
+    int result = 0;
+
+    for (const struct usage *usage = first; result == 0 && usage != NULL; usage = usage->next) {
+        result = add_to_process(rows, usage);
+        if (result == 0 && times != NULL)
+            result = add_all_times(usage, times, USAGE_BUCKETS);
+    }
+    return result;
+}
+
+/* How long what a receiver took has waited, and the receiver for it. */
+static int add_waits(struct communication_pair *pair, const struct usage *receiver)
 {
     static const enum value_kind kinds[] = {VALUE_MESSAGE_WAIT, VALUE_RECEIVER_WAIT,
                                             VALUE_DELIVERY};
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < ARRAY_SIZE(kinds); i++)
-        result = statistics_add_values(statistics, receiver, kinds[i],
-                                       times_of(&pair->times, receiver, kinds[i]), HISTOGRAM_MOST);
+        result = add_values(receiver, kinds[i], &pair->times.of[time_kind_of(receiver, kinds[i])]);
     return result;
 }
 
-static int add_pair(const struct statistics *statistics, struct communication *rows,
-                    const struct party *from, const struct party *to,
-                    const struct statistics_use *use, enum value_kind kind, bool local)
+static bool has_any(const struct traffic *traffic)
 {
-    const struct traffic *sent = kind == VALUE_SENT ? &use->sent : &use->received;
+    return traffic->messages > 0 || traffic->bytes > 0;
+}
 
-    if (sent->messages == 0 && sent->bytes == 0)
+static int add_pair(struct communication *rows, const struct party *from, const struct party *to,
+                    const struct usage *usage, enum value_kind kind, bool local)
+{
+    const struct traffic *sent = kind == VALUE_SENT ? &usage->sent : &usage->received;
+
+    if (!has_any(sent))
         return 0;
     struct communication_pair *pair = communication_pair(rows, from, to);
     if (pair == NULL)
         return -ENOMEM;
     add_traffic(&pair->sent, sent);
     pair->local = pair->local && local;
-    int result = statistics_add_values(statistics, use, kind, &pair->sizes, HISTOGRAM_MOST);
+    int result = add_values(usage, kind, &pair->sizes);
     if (result < 0 || kind != VALUE_SENT)
-        return result < 0 ? result : add_waits(statistics, pair, use);
-    return statistics_add_values(statistics, use, VALUE_SENDER_BLOCKED,
-                                 times_of(&pair->times, use, VALUE_SENDER_BLOCKED), HISTOGRAM_MOST);
+        return result < 0 ? result : add_waits(pair, usage);
+    return add_values(usage, VALUE_SENDER_BLOCKED, &pair->times.of[TIME_SENDER_BLOCKED]);
 }
 
-static bool sends(const struct statistics_use *use)
+/* A party of one process. NULL in it: out of memory. */
+static struct party party_of(struct communication *rows, uint32_t process)
 {
-    return use->sent.messages > 0 || use->sent.bytes > 0;
+    return (struct party){
+        .processes = communication_keep(rows, &process, sizeof(process)),
+        .count = 1,
+    };
 }
 
-/* The only process that has sent; NULL: nobody, or several. */
-static const struct statistics_use *only_sender(const struct statistics *statistics, uint32_t first)
+void connection_note_senders(const struct connection *connection, uint32_t senders[2])
 {
-    const struct statistics_use *sender = NULL;
-
-    for (const struct statistics_use *use = use_at(statistics, first); use != NULL;
-         use = next_use(statistics, use)) {
-        if (!sends(use))
-            continue;
-        if (sender != NULL && sender->process != use->process)
-            return NULL;
-        sender = use;
-    }
-    return sender;
+    for (int i = 0; i < 2; i++)
+        for (const struct usage *usage = connection->usages[i]; usage != NULL; usage = usage->next)
+            if (has_any(&usage->sent))
+                senders[i] = senders[i] == NO_PROCESS || senders[i] == usage->process
+                                 ? usage->process
+                                 : SEVERAL_PROCESSES;
 }
 
-/* What one process has sent took its receivers so long. Of several senders that is nobody's own. */
-static int add_waits_of_receivers(const struct statistics *statistics, struct communication *rows,
-                                  const struct connection *connection, int from)
+/* What one process has sent took its receivers so long. Of several senders that is no process's own. */
+static int add_waits_of_receivers(struct communication *rows, uint32_t sender,
+                                  const struct usage *first, const struct party *receivers)
 {
-    const struct statistics_use *sender = only_sender(statistics, connection->first_use[from]);
-    uint32_t first = connection->first_use[1 - from];
     int result = 0;
 
-    if (sender == NULL || first == 0)
+    if (sender == NO_PROCESS || sender == SEVERAL_PROCESSES || first == NULL)
         return 0;
-    struct party user = party_of(rows, &sender->process, 1);
+    struct party user = party_of(rows, sender);
     struct communication_pair *pair =
-        user.processes == NULL ? NULL
-                               : communication_pair(rows, &user, &connection->parties[1 - from]);
+        user.processes == NULL ? NULL : communication_pair(rows, &user, receivers);
     if (pair == NULL)
         return -ENOMEM;
-    for (const struct statistics_use *use = use_at(statistics, first); result == 0 && use != NULL;
-         use = next_use(statistics, use))
-        result = add_waits(statistics, pair, use);
+    for (const struct usage *usage = first; result == 0 && usage != NULL; usage = usage->next)
+        result = add_waits(pair, usage);
     return result;
 }
 
 /* What end `from` has sent to the other one. */
-static int add_direction(const struct statistics *statistics, struct communication *rows,
-                         const struct connection *connection, int from, struct histogram *sizes)
+static int add_direction(struct communication *rows, const struct connection *connection, int from,
+                         uint32_t sender, const struct party parties[2], struct histogram *sizes)
 {
-    bool by_sends = connection->by_sends[from];
+    const struct like *like = &connection->like;
+    bool by_sends = like->by_sends[from];
     enum value_kind kind = by_sends ? VALUE_SENT : VALUE_RECEIVED;
-    uint32_t first = connection->first_use[by_sends ? from : 1 - from];
     int result = 0;
 
-    for (const struct statistics_use *use = use_at(statistics, first); result == 0 && use != NULL;
-         use = next_use(statistics, use)) {
-        struct party user = party_of(rows, &use->process, 1);
+    for (const struct usage *usage = connection->usages[by_sends ? from : 1 - from];
+         result == 0 && usage != NULL; usage = usage->next) {
+        struct party user = party_of(rows, usage->process);
         if (user.processes == NULL)
             return -ENOMEM;
-        result = statistics_add_values(statistics, use, kind, sizes, HISTOGRAM_MOST);
+        result = add_values(usage, kind, sizes);
         if (result == 0)
-            result = add_pair(statistics, rows, by_sends ? &user : &connection->parties[from],
-                              by_sends ? &connection->parties[1 - from] : &user, use, kind,
-                              connection->local);
+            result = add_pair(rows, by_sends ? &user : &parties[from],
+                              by_sends ? &parties[1 - from] : &user, usage, kind, like->local);
     }
-    return result < 0 || !by_sends ? result
-                                   : add_waits_of_receivers(statistics, rows, connection, from);
+    return result < 0 || !by_sends
+               ? result
+               : add_waits_of_receivers(rows, sender, connection->usages[1 - from],
+                                        &parties[1 - from]);
 }
 
-static int add_uses(const struct statistics *statistics, struct communication *rows, uint32_t first,
-                    struct times *times)
+int connection_add(struct communication *rows, const struct connection *connection,
+                   const uint32_t senders[2], struct communication_path *path)
 {
-    int result = 0;
+    const char *addresses[] = {path->local, path->remote};
+    int ends = connection->like.to_itself ? 1 : 2, result = 0;
+    struct party parties[2];
 
-    for (const struct statistics_use *use = use_at(statistics, first); result == 0 && use != NULL;
-         use = next_use(statistics, use)) {
-        result = add_to_process(statistics, rows, use);
-        if (result == 0 && times != NULL)
-            result = add_times_of(statistics, use, times);
+    for (int i = 0; i < 2; i++) {
+        parties[i] = path->ends[i];
+        if (parties[i].count == 0)
+            parties[i].address = addresses[i];
     }
-    return result;
-}
-
-int add_connection(const struct statistics *statistics, struct communication *rows,
-                   const struct connection *connection, struct communication_path *path)
-{
-    int ends = connection->to_itself ? 1 : 2;
-    int result = 0;
-
     for (int i = 0; result == 0 && i < ends; i++)
-        result = add_uses(statistics, rows, connection->first_use[i], &path->times);
+        result = usages_add_to_processes(rows, connection->usages[i], &path->times);
     for (int i = 0; result == 0 && i < ends; i++)
-        result = add_direction(statistics, rows, connection, i, &path->sizes);
+        result = add_direction(rows, connection, i, senders[i], parties, &path->sizes);
     return result;
-}
-
-int add_path_alone(const struct statistics *statistics, struct communication *rows, uint32_t path)
-{
-    const struct statistics_path *alone = path_at(statistics, path);
-    const struct path_told *told = told_of(statistics, alone);
-
-    if (!alone->known) {
-        rows->unknown_paths += alone->messages;
-        rows->dropped += told == NULL ? 0 : told->dropped;
-    }
-    return add_uses(statistics, rows, alone->first_use, NULL);
 }

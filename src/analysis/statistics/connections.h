@@ -1,79 +1,67 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connections.h: the paths and pairs of a result that is being built. Private to statistics/.
+ * connections.h: connections, and their rows, pairs and processes in a result. Private to statistics/.
  *
- *      two paths of the tables    --+
- *      a row that others share    --+--> struct connection --> rows of paths, pairs, processes
+ *      two endpoints that live   --+
+ *      a row of what has ended   --+--> struct connection --> a row of the paths, pairs, processes
  */
 #ifndef DPM_CONNECTIONS_H
 #define DPM_CONNECTIONS_H
 
-#include "analysis/statistics/statistics_private.h"
+#include "analysis/statistics/likes.h"
 
-/* A connection, or several that share a row. */
+struct endpoint;
+struct statistics;
+struct usage;
+
+/* A connection, or several of the same like that have ended. */
 struct connection {
-    struct communication_path sums; /* its row, but for what is distributed */
-    struct party
-        parties[2]; /* what pairs call its ends: the holders, or if nobody is known the address */
-    uint32_t first_use[2]; /* of its local and its remote end */
-    bool by_sends
-        [2]; /* what is sent by that end is counted where it is sent, not where it is received */
-    bool local;
-    bool to_itself; /* it has one direction only */
+    struct communication_path sums; /* its row, except what is distributed */
+    struct like like;
+    struct usage *usages[2]; /* of its local and its remote end */
 };
 
-/* With what a path is counted. */
-enum path_part {
+/* With what an endpoint is counted. */
+enum connection_part {
     PART_FIRST, /* its connection: there it comes first */
     PART_OTHER, /* the same, with its partner */
-    PART_NONE,  /* nothing: it is not known, or nobody talked to anybody */
+    PART_NONE,  /* nothing: no process talked to another */
 };
 
-/* Which paths its connection has: at its local and its remote end; NO_END: that is not metered. */
-enum path_part connection_of(const struct statistics *statistics, uint32_t path,
-                             uint32_t ret_paths[2]);
-
-/* What was sent over it, both ways. */
-struct traffic connection_traffic(const struct statistics *statistics, const uint32_t paths[2]);
+/* Which endpoints its connection has: the local and the remote end; NULL: that is not monitored. */
+enum connection_part connection_of(struct endpoint *endpoint, struct endpoint *ret_ends[2]);
 
 #define ADDRESS_SIZE (ENDPOINT_SIZE + 2) /* with room for "*" */
 
-/* What is to be counted of it, without addresses, which are given beside it. The processes of its ends and what is
- * left in queues are told in the words of `rows`, whose totals count it from then on. Returns 0 or -ENOMEM. */
-int describe_connection(const struct statistics *statistics, struct communication *rows,
-                        const uint32_t paths[2], struct connection *ret_connection,
-                        char addresses[2][ADDRESS_SIZE]);
+/* How much of a like is kept that is not known yet; the rest is NULL in it. */
+enum keeping {
+    KEEP_ALL,
+    KEEP_PROCESSES,
+    KEEP_NOTHING,
+};
 
-/* Gives it addresses. Returns 0 or -ENOMEM. */
-int name_connection(struct communication *rows, struct connection *connection, const char *local,
-                    const char *remote);
+/* Describes it, except its full addresses, which are given beside it. `rows` keep the texts and lists of its like; their
+ * processes and totals count what is left in its queues, and it, from then on. Returns 0 or -ENOMEM. */
+int connection_describe(const struct statistics *statistics, struct communication *rows,
+                        struct endpoint *const ends[2], enum keeping keeping,
+                        struct connection *ret_connection, char addresses[2][ADDRESS_SIZE]);
 
-/* Adds what its uses have counted to its row `path` (only what is distributed), to the pairs, and to the processes.
- * Returns 0 or -ENOMEM. */
-int add_connection(const struct statistics *statistics, struct communication *rows,
-                   const struct connection *connection, struct communication_path *path);
+/* Keeps the full addresses in its sums. Returns 0 or -ENOMEM. */
+int connection_name(struct communication *rows, struct connection *connection,
+                    char addresses[2][ADDRESS_SIZE]);
 
-/* The same of a path that belongs to no connection: to its processes, and what is not known to the totals. */
-int add_path_alone(const struct statistics *statistics, struct communication *rows, uint32_t path);
+#define SEVERAL_PROCESSES (NO_PROCESS - 1)
 
-/* ---- alike.c; these return 0 or -ENOMEM ---- */
+/* Which processes have sent from its ends: NO_PROCESS before any has, SEVERAL_PROCESSES. */
+void connection_note_senders(const struct connection *connection, uint32_t senders[2]);
 
-/* Adds a connection to the row of its like; its uses are in `alike` then, too. */
-int alike_add(struct statistics *statistics, const uint32_t paths[2]);
+/* Adds what its usages have counted to row `path`, which is that of its like, to pairs and to processes. `senders`: of all
+ * connections of the row. Returns 0 or -ENOMEM. */
+int connection_add(struct communication *rows, const struct connection *connection,
+                   const uint32_t senders[2], struct communication_path *path);
 
-/* There are too many rows: the smaller ones share one for each kind of path. */
-int alike_fold(struct statistics *statistics);
-
-/* Rows were replaced, or their processes share rows now: finds them again, and those that have become alike are
- * one. */
-int alike_find(struct statistics *statistics);
-
-/* Adds what the uses of this row have counted to `rows`: the statistics' own, or a copy. */
-int alike_build(const struct statistics *statistics, struct communication *rows, uint32_t index);
-
-/* Frees the uses of a row. */
-void alike_forget(struct statistics *statistics, uint32_t index);
-
-void alike_done(struct statistics *statistics);
+/* The same of usages that belong to no connection: to their processes. */
+int usages_add_to_processes(struct communication *rows, const struct usage *first,
+                            struct times *times);
 
 #endif

@@ -1,50 +1,84 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * duplicates.c: which datagrams of a path were received, among the latest: what comes twice is told from
- * what comes late.
+ * duplicates.c: which datagrams an endpoint has received, among the latest: what comes twice is told apart from what comes
+ * late, or from a sender whose records are missing.
  *
- *      number n has bit n % NUMBERS_SEEN
+ *      identification n has bit n % NUMBERS_SEEN
  *
  *      ... |1|1|0|1|1|1|0|1|            0: lost, or late
  *           ^             ^ highest
  *           highest - NUMBERS_SEEN + 1
+ *
+ * The receiver's meter counts numbers of its own, of which the low 16 bits are the packet's identification (IPv4).
  */
-#include "analysis/statistics/queues.h"
+#include "analysis/statistics/duplicates.h"
 
+#include "analysis/statistics/statistics_state.h"
+
+#include <stdlib.h>
 #include <string.h>
 
-static uint64_t *word_of(struct numbers_seen *seen, uint32_t number)
+#define NUMBERS_SEEN 1024
+
+struct numbers_seen {
+    uint64_t bits[NUMBERS_SEEN / 64];
+    uint16_t highest;
+    bool any;
+};
+
+static uint64_t *word_of(struct numbers_seen *seen, uint16_t number)
 {
     return &seen->bits[number % NUMBERS_SEEN / 64];
 }
 
-static uint64_t bit_of(uint32_t number)
+static uint64_t bit_of(uint16_t number)
 {
     return 1ULL << number % 64;
 }
 
-bool numbers_cover(const struct numbers_seen *seen, uint32_t number)
+static bool are_covering(const struct numbers_seen *seen, uint16_t number)
 {
-    return seen->any && seen->highest - number < NUMBERS_SEEN;
+    return seen->any && (uint16_t)(seen->highest - number) < NUMBERS_SEEN;
 }
 
-bool numbers_have(struct numbers_seen *seen, uint32_t number)
+static bool have(struct numbers_seen *seen, uint16_t number)
 {
-    return numbers_cover(seen, number) && (*word_of(seen, number) & bit_of(number)) != 0;
+    return are_covering(seen, number) && (*word_of(seen, number) & bit_of(number)) != 0;
 }
 
 /* Numbers that jump, which identifications of IPv4 may do, begin anew. */
-void numbers_note(struct numbers_seen *seen, uint32_t number)
+static void note(struct numbers_seen *seen, uint16_t number)
 {
-    if (!seen->any || (!numbers_cover(seen, number) && number - seen->highest >= NUMBERS_SEEN)) {
+    if (!seen->any ||
+        (!are_covering(seen, number) && (uint16_t)(number - seen->highest) >= NUMBERS_SEEN)) {
         memset(seen->bits, 0, sizeof(seen->bits));
         seen->highest = number;
         seen->any = true;
     }
-    while ((int32_t)(number - seen->highest) > 0) {
+    while ((int16_t)(uint16_t)(number - seen->highest) > 0) {
         seen->highest++;
         *word_of(seen, seen->highest) &= ~bit_of(seen->highest);
     }
     *word_of(seen, number) |= bit_of(number);
-    seen->last = number;
+}
+
+int duplicates_note(struct statistics *statistics, struct endpoint *endpoint,
+                    const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    uint16_t number = (uint16_t)record->message.offset;
+
+    if (endpoint->kind != PATH_UDP ||
+        history_machine(statistics->history, endpoint->origin) ==
+            history_machine(statistics->history, endpoint->partner->origin))
+        return 0;
+    if (endpoint->seen == NULL)
+        endpoint->seen = calloc(1, sizeof(*endpoint->seen));
+    if (endpoint->seen == NULL)
+        return -ENOMEM;
+    if (event->edge_count > 0)
+        note(endpoint->seen, number);
+    else if (event->rest == REST_UNMATCHED && have(endpoint->seen, number))
+        endpoint->duplicates++;
+    return 0;
 }

@@ -1,81 +1,128 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events.c: counts an event for its stream, its process, and the path that it speaks of. See statistics_private.h.
+ * events.c: counts an event for its stream, its process, and the endpoint that it speaks of. See statistics_state.h.
  *
- *      record --> stream, process: CPU time, where it was sent from, how long it waited (waits.c)
- *            '--> path, use:       what was sent and received (messages.c), what is in the queue (queues.c)
+ *      record --> stream, process:  CPU time, where it was sent from, how long it waited (waits.c)
+ *            '--> endpoint, usage:  what was sent and received (messages.c), what is in the queue (queues.c)
  */
 #include "analysis/statistics/queues.h"
+#include "analysis/statistics/statistics_state.h"
 
-#include <errno.h>
+/* ---- streams ---- */
 
-/* ---- what it speaks of ---- */
-
-/* When it happened, by the first origin's clock. */
-static uint64_t common_time(const struct statistics *statistics, uint32_t origin,
-                            const struct record *record)
+/* procTime has 48 bits and only grows: a difference of more than half of the range is not two days of work but a record that
+ * overtook another. */
+static void note_cpu_time(const struct statistics *statistics, struct stream *stream,
+                          uint64_t proc_time)
 {
-    bool has_span = record->header.id <= EVENT_RECEIVE;
+    uint64_t more = stream->running ? proc_time_used(stream->proc_time, proc_time) : proc_time;
 
-    return CLOCK_BASE + record->header.time + (uint64_t)statistics->origins[origin].clock_offset -
-           (has_span ? message_span(record) : 0);
+    if (stream->running && more == 0)
+        return;
+    process_sums(statistics, stream->process)->cpu += more;
+    stream->proc_time = proc_time;
+    stream->running = true;
 }
 
-/* ---- what has ended ---- */
-
-static void end_stream(struct statistics *statistics, struct statistics_stream *stream,
-                       const struct record *record, uint64_t time)
+/* Its process may have ended, and another one have its place. */
+static bool has_process(const struct stream *stream, uint32_t origin)
 {
-    struct statistics_process *process = &statistics->processes[stream->process];
-    struct communication_process *row = process_row(statistics, stream->process);
+    return !stream->ended && stream->process->number == stream->process_number &&
+           stream->process->origin == origin;
+}
+
+/* What is known of the stream at an event's place; `process`: the number of its process, if it is new. NULL: out of memory. */
+static struct stream *stream_of(struct statistics *statistics, const struct history_event *event,
+                                uint32_t process)
+{
+    uint32_t origin = event->event.origin, number = event->event.header->stream;
+    struct stream *stream = event->stream_place == 0
+                                ? &statistics->nameless
+                                : places_at(&statistics->streams, event->stream_place - 1);
+
+    if (stream == NULL)
+        return NULL;
+    bool is_its = stream->present && stream->number == number && stream->origin == origin;
+    if (is_its && has_process(stream, origin))
+        return stream;
+    if (!is_its)
+        *stream = (struct stream){.origin = origin, .number = number, .process_number = process};
+    stream->process = process_rows_find(statistics, origin, stream->process_number);
+    stream->present = true;
+    return stream->process == NULL ? NULL : stream;
+}
+
+int events_add_stream(struct statistics *statistics, const struct history_event *event)
+{
+    const struct stream_record *record = (const struct stream_record *)event->event.header;
+
+    if (event->stream_place == 0)
+        return 0;
+    struct stream *stream = stream_of(statistics, event, record->process);
+    if (stream == NULL)
+        return -ENOMEM;
+    if (stream->process_number != record->process) {
+        stream->process_number = record->process;
+        stream->process = process_rows_find(statistics, event->event.origin, record->process);
+        if (stream->process == NULL)
+            return -ENOMEM;
+    }
+    stream->known = true;
+    stream->image = record->image;
+    /* What the stream had used before it was metered does not count. Told again it may be the last that is heard of it,
+     * though events that are older may still come. */
+    if (!stream->running) {
+        stream->proc_time = record_proc_time(&record->header);
+        stream->running = true;
+    } else if (record_proc_time(&record->header) != 0) {
+        stream->told_time = record_proc_time(&record->header);
+    }
+    return process_rows_note_identity(statistics, stream->process, record);
+}
+
+void events_count_told_times(struct statistics *statistics)
+{
+    for (uint32_t i = 0; i < places_end(&statistics->streams); i++) {
+        struct stream *stream = places_find(&statistics->streams, i);
+        if (stream == NULL || !stream->present)
+            continue;
+        if (stream->told_time != 0 && has_process(stream, stream->origin))
+            note_cpu_time(statistics, stream, stream->told_time);
+        stream->told_time = 0;
+    }
+}
+
+static int end_stream(struct statistics *statistics, struct stream *stream,
+                      const struct record *record, uint64_t when)
+{
+    struct communication_process *sums = process_sums(statistics, stream->process);
 
     stream->ended = true;
-    statistics->lingering += record->termination.last && !process->ended;
-    process->ended = process->ended || record->termination.last;
-    process->ended_at = time;
-    statistics->ended += record->termination.last;
-    row->failed_sends += record->termination.failed_sends;
-    row->failed_receives += record->termination.failed_receives;
+    sums->failed_sends += record->termination.failed_sends;
+    sums->failed_receives += record->termination.failed_receives;
+    return record->termination.last ? process_rows_end(statistics, stream->process, when) : 0;
 }
 
-static int end_path(struct statistics *statistics, uint32_t origin, uint32_t number, uint64_t time)
+static int add_to_stream(struct statistics *statistics, struct stream *stream, uint32_t origin,
+                         const struct record *record)
 {
-    uint32_t index = number_table_find(&statistics->path_numbers, origin, number);
+    unsigned id = record->header.id;
 
-    if (index == LOOKUP_NONE)
+    note_cpu_time(statistics, stream, record_proc_time(&record->header));
+    if (id != EVENT_SEND && id != EVENT_RECEIVE)
         return 0;
-    joiner_destroyed(&statistics->joiner, index);
-    struct statistics_path *path = path_at(statistics, index);
-    path->closed = time;
-    queue_leaves(statistics, queue_at(statistics, path->incoming));
-    if (path->partner != NO_END)
-        queue_leaves(statistics,
-                     queue_at(statistics, path_at(statistics, path->partner)->outgoing));
-    statistics->ended++;
-    return indexes_add(&statistics->ended_paths, index);
-}
-
-/* The more is looked at the dearer it is: all that lives, once processes have ended; else ends that wait. */
-bool statistics_have_ended_enough(const struct statistics *statistics)
-{
-    uint32_t looked_at = statistics->lingering == 0 ? statistics->ended_paths.count
-                                                    : statistics->path_numbers.numbers.count;
-
-    return statistics->ended > statistics->limits.ended && statistics->ended > looked_at / 8;
+    statistics->unknown_streams += !stream->known;
+    return procedures_count(&statistics->procedures, &stream->recent[id == EVENT_RECEIVE], origin,
+                            stream->image, record);
 }
 
 /* ---- what it counts for ---- */
 
-/* The kernel has told of what nobody's call took. */
-static int add_without_stream(struct statistics *statistics, uint32_t origin,
-                              const struct record *record, uint64_t time)
+/* The kernel has recorded what was taken or sent by no process's call. */
+static int add_without_stream(struct statistics *statistics, const struct history_event *event)
 {
-    if (record->header.id == EVENT_MESSAGEQUEUED) {
-        if (statistics->counts_only)
-            return 0;
-        int64_t path = statistics_path_index(statistics, origin, record->queued.path);
-        return path < 0 ? (int)path : queues_arrived(statistics, (uint32_t)path, record, time);
-    }
+    const struct record *record = (const struct record *)event->event.header;
+
     if (record->header.id == EVENT_RECEIVE)
         statistics->unseen_bytes += record->message.bytes;
     else if (record->header.id == EVENT_SEND)
@@ -83,92 +130,113 @@ static int add_without_stream(struct statistics *statistics, uint32_t origin,
     return 0;
 }
 
-static int add_to_stream(struct statistics *statistics, struct statistics_stream *stream,
-                         const struct waiting_event *event, uint64_t time)
+static int add_arrival(struct statistics *statistics, const struct history_event *event)
 {
-    const struct record *record = &event->record;
-    unsigned id = record->header.id;
-    int result = 0;
+    const struct record *record = (const struct record *)event->event.header;
 
-    note_cpu_time(statistics, stream, record_proc_time(&record->header));
-    if (id == EVENT_TERMINATION)
-        end_stream(statistics, stream, record, time);
-    if (!record_is_message(record))
+    if (event->end_place == 0)
         return 0;
-    statistics->unknown_streams += !stream->known;
-    result = procedures_count(&statistics->procedures, &stream->recent[id == EVENT_RECEIVE],
-                              event->origin, stream->image, record);
-    return result < 0 || statistics->interval == 0 || id != EVENT_SEND
-               ? result
-               : intervals_count(statistics, event->origin, record, time);
+    struct endpoint *endpoint = endpoint_of(statistics, event, record->queued.path);
+    return endpoint == NULL ? -ENOMEM : queues_arrived(statistics, endpoint, event);
 }
 
-/* NULL in *ret_use: it is on no path. */
-static int find_use(struct statistics *statistics, const struct statistics_stream *stream,
-                    const struct waiting_event *event, struct statistics_use **ret_use)
+/* What was received before may be held, and come after. */
+static int add_end_of_path(struct statistics *statistics, const struct history_event *event)
 {
-    int64_t path = event->path;
+    const struct record *record = (const struct record *)event->event.header;
 
-    *ret_use = NULL;
-    if (!record_uses_path(&event->record))
+    if (event->end_place == 0)
         return 0;
-    if (path == LOOKUP_NONE)
-        path = statistics_path_index(statistics, event->origin, event->record.message.path);
-    if (path < 0)
-        return (int)path;
-    *ret_use = statistics_find_use(statistics, (uint32_t)path, stream->process);
-    return *ret_use == NULL ? -ENOMEM : 0;
-}
-
-static int add_to_use(struct statistics *statistics, struct statistics_use *use,
-                      const struct record *record, uint64_t time)
-{
-    int result =
-        record_is_message(record) ? statistics_add_message(statistics, use, record, time) : 0;
-
-    if (result < 0 || statistics->counts_only)
-        return result;
-    if (record->header.id == EVENT_SEND)
-        return queues_sent(statistics, use->path, record, time);
-    return record->header.id == EVENT_RECEIVE ? queues_received(statistics, use, record, time) : 0;
-}
-
-/* A stream without identity counts as a process of its own: in a process of one stream it is its
- * first, and the identity will find it when it comes late. */
-static int add_of_stream(struct statistics *statistics, const struct waiting_event *event,
-                         uint64_t time)
-{
-    const struct record *record = &event->record;
-    uint32_t number = record->header.stream;
-    int64_t index = event->stream;
-    struct statistics_use *use;
-
-    if (index == LOOKUP_NONE)
-        index = statistics_stream_index(statistics, event->origin, number, number);
-    if (index < 0)
-        return (int)index;
-    struct statistics_stream *stream = stream_at(statistics, (uint32_t)index);
-    if (add_to_stream(statistics, stream, event, time) < 0 ||
-        find_use(statistics, stream, event, &use) < 0)
+    struct endpoint *endpoint = endpoint_of(statistics, event, record->message.path);
+    if (endpoint == NULL)
         return -ENOMEM;
-    int result = waits_note(statistics, stream, use, record);
-    return result < 0 || use == NULL ? result : add_to_use(statistics, use, record, time);
+    endpoint->closed = event->when;
+    queues_close(statistics, endpoint);
+    return ended_note_closed(statistics, endpoint);
 }
 
-int statistics_add_event(struct statistics *statistics, const struct waiting_event *event)
+/* Whether a record of a stream is about a path, which a process uses then. A RECEIVECALL of no path waits for any of
+ * several. */
+static bool uses_path(const struct record *record)
 {
-    const struct record *record = &event->record;
-    uint64_t time = common_time(statistics, event->origin, record);
-    int result = 0;
+    const uint32_t users = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
+                           EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
+                           EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
 
-    statistics->events++;
-    if (time > statistics->latest_time)
-        statistics->latest_time = time;
-    if (record->header.id == EVENT_DESTROYPATH)
-        result = end_path(statistics, event->origin, record->message.path, time);
-    if (result < 0)
+    return record->header.id < 32 && (users >> record->header.id & 1) &&
+           (record->header.id != EVENT_RECEIVECALL || record->message.path != 0);
+}
+
+static int add_message(struct statistics *statistics, struct endpoint *endpoint,
+                       struct usage *usage, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    int result = messages_count(statistics, endpoint, usage, record, event->when);
+
+    if (result < 0 || !endpoint->known)
         return result;
-    return record->header.id == EVENT_MESSAGEQUEUED || record->header.flags & RECORD_NO_STREAM
-               ? add_without_stream(statistics, event->origin, record, time)
-               : add_of_stream(statistics, event, time);
+    return record->header.id == EVENT_SEND ? queues_sent(statistics, endpoint, event)
+                                           : queues_received(statistics, endpoint, usage, event);
+}
+
+static int add_to_endpoint(struct statistics *statistics, struct stream *stream,
+                           const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    bool is_message = record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE;
+    struct endpoint *endpoint = event->end_place == 0
+                                    ? &statistics->unknown
+                                    : endpoint_of(statistics, event, record->message.path);
+    int64_t process = process_rows_decide(statistics, stream->process);
+
+    if (endpoint == NULL || process < 0)
+        return -ENOMEM;
+    struct usage *usage = endpoint_usage(statistics, endpoint, (uint32_t)process);
+    if (usage == NULL || waits_note(statistics, stream, usage, record) < 0)
+        return -ENOMEM;
+    return is_message ? add_message(statistics, endpoint, usage, event) : 0;
+}
+
+/* A stream without identity counts as a process of its own: in a process of one stream it is its first, and the identity
+ * will find it when it comes late. */
+static int add_of_stream(struct statistics *statistics, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    struct stream *stream = stream_of(statistics, event, record->header.stream);
+    if (stream == NULL || add_to_stream(statistics, stream, event->event.origin, record) < 0)
+        return -ENOMEM;
+    int result = uses_path(record) ? add_to_endpoint(statistics, stream, event)
+                                   : waits_note(statistics, stream, NULL, record);
+    return result == 0 && record->header.id == EVENT_TERMINATION
+               ? end_stream(statistics, stream, record, event->when)
+               : result;
+}
+
+/* Each stands somewhere else in memory. */
+static void fetch(const struct statistics *statistics, const struct history_event *event)
+{
+    if (event->stream_place != 0)
+        places_fetch(&statistics->streams, event->stream_place - 1);
+    if (event->end_place != 0)
+        places_fetch(&statistics->endpoints, event->end_place - 1);
+    if (event->partner_place != 0 && event->event.header->id != EVENT_SEND)
+        places_fetch(&statistics->endpoints, event->partner_place - 1);
+}
+
+int events_count(struct statistics *statistics, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    struct statistics_origin *origin = &statistics->origins[event->event.origin];
+
+    fetch(statistics, event);
+    statistics->events++;
+    if (event->when > origin->last_event)
+        origin->last_event = event->when;
+    if (record->header.id == EVENT_DESTROYPATH && add_end_of_path(statistics, event) < 0)
+        return -ENOMEM;
+    if (record->header.id == EVENT_MESSAGEQUEUED)
+        return add_arrival(statistics, event);
+    return record->header.flags & RECORD_NO_STREAM ? add_without_stream(statistics, event)
+                                                   : add_of_stream(statistics, event);
 }

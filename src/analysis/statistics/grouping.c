@@ -8,7 +8,8 @@
  *
  *      parties:  {process 0, process 2} --> {group 0}, which is no longer shared
  */
-#include "analysis/statistics/statistics_private.h"
+#include "analysis/statistics/copying.h"
+#include "analysis/statistics/rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum key_kind { KEY_UNKNOWN, KEY_NUMBER, KEY_TEXT, KEY_ALONE };
+enum key_kind { KEY_UNKNOWN, KEY_NUMBER, KEY_TEXT };
 
 /* Processes with equal keys are of one group. */
 struct group_key {
@@ -30,8 +31,6 @@ struct group_key {
 
 struct grouping {
     const struct communication *from;
-    const bool *folds; /* [from->process_count] which may share rows with their like, and `from` is
-                          spent; NULL: all are put together by what the user asks for */
     struct communication *result;
     struct group_key *keys; /* [from->process_count], equal ones side by side */
     uint32_t *group_of;     /* [from->process_count] */
@@ -55,41 +54,6 @@ static void key_by_text(struct group_key *key, const char *text, size_t length)
     key->kind = KEY_TEXT;
     key->text = text;
     key->length = length;
-}
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    return text == NULL ? hash_bytes(hash, "", 1) : hash_bytes(hash, text, strlen(text) + 1);
-}
-
-/* What processes that may share a row have in common: machine, program, user, container. */
-static uint64_t fold_key(const struct communication_process *process)
-{
-    uint64_t hash = hash_bytes(0, &process->machine, sizeof(process->machine));
-
-    hash = hash_bytes(hash, &process->user, sizeof(process->user));
-    hash = hash_bytes(hash, &process->cgroup, sizeof(process->cgroup));
-    hash = hash_bytes(hash, &process->pid_namespace, sizeof(process->pid_namespace));
-    hash = hash_text(hash, process->program);
-    hash = hash_text(hash, process->cgroup_name);
-    if (process->program == NULL)
-        hash = hash_bytes(hash, process->name, sizeof(process->name));
-    return hash;
-}
-
-/* For rows that are folded. */
-static struct group_key key_of_fold(const struct grouping *grouping, uint32_t index)
-{
-    const struct communication_process *process = &grouping->from->processes[index];
-    bool alone = !grouping->folds[index] && process->group == NULL;
-
-    return (struct group_key){
-        .process = index,
-        .machine = process->machine,
-        .kind = alone ? KEY_ALONE : KEY_NUMBER,
-        .number = alone ? index : fold_key(process),
-        .text = "",
-    };
 }
 
 static struct group_key key_of(const struct communication *communication, uint32_t index,
@@ -145,8 +109,7 @@ static void find_groups(struct grouping *grouping, enum communication_by by)
     uint32_t first = 0;
 
     for (uint32_t i = 0; i < count; i++)
-        grouping->keys[i] =
-            grouping->folds != NULL ? key_of_fold(grouping, i) : key_of(grouping->from, i, by);
+        grouping->keys[i] = key_of(grouping->from, i, by);
     qsort(grouping->keys, count, sizeof(*grouping->keys), compare_keys_and_processes);
     for (size_t i = 0; i < count; i++) {
         const struct group_key *key = &grouping->keys[i];
@@ -306,44 +269,6 @@ static struct communication *new_result(const struct communication *from, enum c
     return result;
 }
 
-/* The first of those that share a row tells what they have in common; one alone is copied. */
-static int copy_folded(struct grouping *grouping)
-{
-    char name[NAME_SIZE];
-    int result = 0;
-
-    for (uint32_t i = 0; result == 0 && i < grouping->result->process_count; i++) {
-        struct communication_process *first = &grouping->from->processes[grouping->firsts[i]];
-        struct communication_process *row = &grouping->result->processes[i];
-        result = copy_process(grouping->result, first, row, true);
-        if (result < 0 || (!grouping->folds[grouping->firsts[i]] && first->group == NULL))
-            continue;
-        if (first->group == NULL) {
-            communication_group_name(first, BY_PROGRAM, name);
-            result = name_group(grouping, i, name, strlen(name));
-        }
-        row->pid = row->stream = row->pid_inside = row->parent_number = 0;
-        row->parent = NO_PROCESS;
-        row->ended = true;
-    }
-    /* the others of each row */
-    for (uint32_t i = 0; result == 0 && i < grouping->from->process_count; i++) {
-        struct communication_process *row = &grouping->result->processes[grouping->group_of[i]];
-        if (grouping->firsts[grouping->group_of[i]] == i)
-            continue;
-        row->group_size += grouping->from->processes[i].group_size;
-        result = add_process_sums(row, &grouping->from->processes[i]);
-        histogram_done(&grouping->from->processes[i].sizes);
-        times_done(&grouping->from->processes[i].times);
-    }
-    for (uint32_t i = 0; i < grouping->result->process_count; i++) {
-        struct communication_process *row = &grouping->result->processes[i];
-        if (row->parent != NO_PROCESS)
-            row->parent = grouping->group_of[row->parent];
-    }
-    return result;
-}
-
 static int copy_procedures(const struct communication *from, struct communication *result)
 {
     for (size_t i = 0; i < from->procedure_count; i++) {
@@ -357,15 +282,12 @@ static int copy_procedures(const struct communication *from, struct communicatio
     return 0;
 }
 
-/* `spent`: the same, or NULL. */
-static int group(const struct communication *communication, struct communication *spent,
-                 enum communication_by by, const bool *folds, uint32_t *map,
-                 struct communication **ret_groups)
+int communication_group(const struct communication *communication, enum communication_by by,
+                        struct communication **ret_groups)
 {
     size_t count = communication->process_count + 1;
     struct grouping grouping = {
         .from = communication,
-        .folds = folds,
         .result = new_result(communication, by),
         .keys = calloc(count, sizeof(*grouping.keys)),
         .group_of = calloc(count, sizeof(*grouping.group_of)),
@@ -377,40 +299,18 @@ static int group(const struct communication *communication, struct communication
         grouping.firsts == NULL)
         goto done;
     find_groups(&grouping, by);
-    if (folds != NULL ? copy_folded(&grouping) < 0
-                      : sum_groups(&grouping) < 0 || name_groups(&grouping, by) < 0)
+    if (sum_groups(&grouping) < 0 || name_groups(&grouping, by) < 0 ||
+        communication_transfer(grouping.result, grouping.group_of, communication) < 0 ||
+        copy_procedures(communication, grouping.result) < 0 ||
+        communication_arrange(grouping.result) < 0)
         goto done;
-    if (spent != NULL)
-        communication_drop_processes(spent);
-    result = communication_transfer(grouping.result, grouping.group_of, communication, spent);
-    if (result < 0 || (result = copy_procedures(communication, grouping.result)) < 0)
-        goto done;
-    if (map != NULL)
-        memcpy(map, grouping.group_of, (count - 1) * sizeof(*map));
     *ret_groups = grouping.result;
     grouping.result = NULL;
+    result = 0;
 done:
     communication_free(grouping.result);
     free(grouping.keys);
     free(grouping.group_of);
     free(grouping.firsts);
     return result;
-}
-
-int communication_group(const struct communication *communication, enum communication_by by,
-                        struct communication **ret_groups)
-{
-    int result = group(communication, NULL, by, NULL, NULL, ret_groups);
-
-    if (result == 0 && communication_arrange(*ret_groups) < 0) {
-        communication_free(*ret_groups);
-        result = -ENOMEM;
-    }
-    return result;
-}
-
-int communication_fold_processes(struct communication *communication, const bool *folds,
-                                 uint32_t *map, struct communication **ret_folded)
-{
-    return group(communication, communication, BY_PROCESS, folds, map, ret_folded);
 }

@@ -1,127 +1,164 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * intervals.c: what was sent in each stretch of time, by the first origin's clock. See statistics_private.h.
- *
- *      SEND --clock known--> | 12 messages | 7 | 0 | 31 | ...      stretches of one length, the first first
- *           '--not yet-----> early sends of its origin, until the result is made, or there are too many
- *
- * Before messages have gone both ways clocks of the day may be hours apart: what was sent so early waits, for it would
- * stand in a stretch of its own far from all others.
- */
-#include "analysis/statistics/statistics_private.h"
+/* intervals.c: what was sent in each stretch of time. See intervals.h. */
+#include "analysis/statistics/intervals.h"
 
-#include <errno.h>
+#include "analysis/statistics/messages.h"
+#include "analysis/statistics/rows.h"
+#include "analysis/statistics/statistics_clocks.h"
+#include "analysis/statistics/statistics_state.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_EARLY 65536 /* of an origin */
+#define FINER 16 /* of a stretch that is shown: those of other machines' clocks */
+
+void intervals_done(struct intervals *intervals)
+{
+    free(intervals->first.list);
+    for (size_t i = 0; i < intervals->other_capacity; i++)
+        free(intervals->others[i].list);
+    free(intervals->others);
+}
 
 /* Two become one. */
-static void double_interval(struct statistics *statistics)
+static void double_length(struct stretches *stretches)
 {
-    for (size_t i = 0; i < statistics->interval_count; i++) {
-        struct traffic one = statistics->intervals[i];
+    for (size_t i = 0; i < stretches->count; i++) {
+        struct traffic one = stretches->list[i];
         if (i % 2 == 0)
-            statistics->intervals[i / 2] = one;
+            stretches->list[i / 2] = one;
         else
-            add_traffic(&statistics->intervals[i / 2], &one);
+            add_traffic(&stretches->list[i / 2], &one);
     }
-    size_t left = (statistics->interval_count + 1) / 2;
-    memset(&statistics->intervals[left], 0,
-           (statistics->interval_count - left) * sizeof(*statistics->intervals));
-    statistics->interval_count = left;
-    statistics->interval *= 2;
+    size_t left = (stretches->count + 1) / 2;
+    memset(&stretches->list[left], 0, (stretches->count - left) * sizeof(*stretches->list));
+    stretches->count = left;
+    stretches->length *= 2;
 }
 
-static int reserve(struct statistics *statistics, uint64_t count)
+static int reserve(struct stretches *stretches, uint64_t count)
 {
-    return array_reserve(&statistics->intervals, &statistics->interval_capacity, count,
-                         sizeof(*statistics->intervals));
+    return array_reserve(&stretches->list, &stretches->capacity, count, sizeof(*stretches->list));
 }
 
-/* How many stretches lie between. */
-static uint64_t stretches(const struct statistics *statistics, uint64_t time)
+static uint64_t count_between(const struct stretches *stretches, uint64_t time)
 {
-    return time / statistics->interval + (time % statistics->interval != 0);
+    return time / stretches->length + (time % stretches->length != 0);
 }
 
-/* Stretches before the first one, so that they cover `time`, too. Returns 0 or -ENOMEM. */
-static int begin_earlier(struct statistics *statistics, uint64_t time)
+/* Stretches before the first one, so that they cover `time`, too. */
+static int begin_earlier(struct stretches *stretches, uint64_t time)
 {
-    uint64_t earlier = statistics->interval_begin - time;
+    uint64_t earlier = stretches->begin - time;
 
-    while (stretches(statistics, earlier) + statistics->interval_count > MOST_INTERVALS)
-        double_interval(statistics);
-    uint64_t more = stretches(statistics, earlier);
-    if (reserve(statistics, statistics->interval_count + more) < 0)
+    while (count_between(stretches, earlier) + stretches->count > MOST_INTERVALS)
+        double_length(stretches);
+    uint64_t more = count_between(stretches, earlier);
+    if (reserve(stretches, stretches->count + more) < 0)
         return -ENOMEM;
-    memmove(statistics->intervals + more, statistics->intervals,
-            statistics->interval_count * sizeof(*statistics->intervals));
-    memset(statistics->intervals, 0, more * sizeof(*statistics->intervals));
-    statistics->interval_count += more;
-    statistics->interval_begin -= more * statistics->interval;
+    memmove(stretches->list + more, stretches->list, stretches->count * sizeof(*stretches->list));
+    memset(stretches->list, 0, more * sizeof(*stretches->list));
+    stretches->count += more;
+    stretches->begin -= more * stretches->length;
     return 0;
 }
 
-static int count_at(struct statistics *statistics, uint64_t time, const struct traffic *sent)
+static int count_at(struct stretches *stretches, uint64_t time, const struct traffic *sent)
 {
-    if (statistics->interval_count == 0)
-        statistics->interval_begin = time;
-    if (time < statistics->interval_begin && begin_earlier(statistics, time) < 0)
+    if (stretches->count == 0)
+        stretches->begin = time;
+    if (time < stretches->begin && begin_earlier(stretches, time) < 0)
         return -ENOMEM;
-    uint64_t since = time - statistics->interval_begin;
-    while (since / statistics->interval >= MOST_INTERVALS)
-        double_interval(statistics);
-    size_t index = since / statistics->interval;
-    if (reserve(statistics, index + 1) < 0)
+    uint64_t since = time - stretches->begin;
+    while (since / stretches->length >= MOST_INTERVALS)
+        double_length(stretches);
+    size_t index = since / stretches->length;
+    if (reserve(stretches, index + 1) < 0)
         return -ENOMEM;
-    if (index >= statistics->interval_count)
-        statistics->interval_count = index + 1;
-    add_traffic(&statistics->intervals[index], sent);
+    if (index >= stretches->count)
+        stretches->count = index + 1;
+    add_traffic(&stretches->list[index], sent);
     return 0;
 }
 
-static int count_early(struct statistics *statistics, uint32_t origin)
+/* NULL: out of memory. */
+static struct stretches *stretches_of(struct statistics *statistics, uint32_t origin)
 {
-    struct early_sends *early = &statistics->origins[origin].early;
-    uint64_t base = CLOCK_BASE + (uint64_t)statistics->origins[origin].clock_offset;
-    int result = 0;
+    struct intervals *intervals = &statistics->intervals;
+    bool is_first = origin == 0 || (history_machine(statistics->history, origin) != NO_MACHINE &&
+                                    history_machine(statistics->history, origin) ==
+                                        history_machine(statistics->history, 0));
+    struct stretches *stretches = &intervals->first;
 
-    for (uint32_t i = 0; result == 0 && i < early->count; i++)
-        result = count_at(statistics, base + early->list[i].time, &early->list[i].sent);
-    free(early->list);
-    *early = (struct early_sends){0};
-    return result;
-}
-
-int intervals_count_early(struct statistics *statistics)
-{
-    int result = 0;
-
-    for (uint32_t i = 0; result == 0 && i < statistics->origin_count; i++)
-        result = count_early(statistics, i);
-    return result;
-}
-
-static int wait_for_clock(struct statistics *statistics, uint32_t origin,
-                          const struct early_send *send)
-{
-    struct early_sends *early = &statistics->origins[origin].early;
-
-    if (array_reserve(&early->list, &early->capacity, early->count + 1UL, sizeof(*early->list)) < 0)
-        return -ENOMEM;
-    early->list[early->count++] = *send;
-    return early->count < MOST_EARLY ? 0 : count_early(statistics, origin);
+    if (!is_first && array_reserve(&intervals->others, &intervals->other_capacity, origin + 1UL,
+                                   sizeof(*intervals->others)) < 0)
+        return NULL;
+    if (!is_first)
+        stretches = &intervals->others[origin];
+    if (stretches->length == 0)
+        stretches->length = is_first ? intervals->every : (intervals->every + FINER - 1) / FINER;
+    return stretches;
 }
 
 int intervals_count(struct statistics *statistics, uint32_t origin, const struct record *record,
-                    uint64_t time)
+                    uint64_t when)
 {
     struct traffic sent = {0};
 
+    if (statistics->intervals.every == 0)
+        return 0;
+    struct stretches *stretches = stretches_of(statistics, origin);
+    if (stretches == NULL)
+        return -ENOMEM;
     count_message(&sent, record);
-    if (statistics->origins[origin].reference == 0)
-        return count_at(statistics, time, &sent);
-    const struct early_send send = {record->header.time - message_span(record), sent};
-    return wait_for_clock(statistics, origin, &send);
+    return count_at(stretches, CLOCK_BASE + when, &sent);
+}
+
+/* ---- the result ---- */
+
+/* Each stretch of another machine counts in that of the first one in which its middle lies. */
+static int add_other(const struct statistics *statistics, uint32_t origin, struct stretches *sum)
+{
+    const struct stretches *other = &statistics->intervals.others[origin];
+    uint64_t offset = clock_offset(statistics, origin);
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < other->count; i++)
+        if (other->list[i].messages > 0 || other->list[i].bytes > 0)
+            result = count_at(sum, other->begin + i * other->length + other->length / 2 + offset,
+                              &other->list[i]);
+    return result;
+}
+
+static int copy_first(const struct stretches *first, struct stretches *copy)
+{
+    if (first->count > 0 && reserve(copy, first->count) < 0)
+        return -ENOMEM;
+    if (first->count > 0)
+        memcpy(copy->list, first->list, first->count * sizeof(*first->list));
+    copy->count = first->count;
+    copy->begin = first->begin;
+    copy->length = first->length;
+    return 0;
+}
+
+int intervals_build(const struct statistics *statistics, uint64_t begin,
+                    struct communication *result)
+{
+    const struct intervals *intervals = &statistics->intervals;
+    struct stretches sum = {0};
+
+    if (intervals->every == 0)
+        return 0;
+    int error = copy_first(&intervals->first, &sum);
+    if (sum.length == 0)
+        sum.length = intervals->every;
+    for (uint32_t i = 0; error == 0 && i < intervals->other_capacity; i++)
+        error = add_other(statistics, i, &sum);
+    result->intervals = sum.list;
+    result->interval = sum.length;
+    result->interval_count = sum.count;
+    if (sum.count > 0)
+        result->interval_begin = (int64_t)(sum.begin - begin);
+    return error;
 }

@@ -6,7 +6,7 @@
  *                          \__________ | ___
  *      pieces:  "client"          {1, 2}        ...       found by the hash of their bytes
  */
-#include "analysis/statistics/statistics_private.h"
+#include "analysis/statistics/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,18 +35,25 @@ const void *communication_keep(struct communication *communication, const void *
     }
 }
 
+const void *communication_find(const struct communication *communication, const void *bytes,
+                               size_t size)
+{
+    for (uint64_t key = hash_bytes(size, bytes, size);; key++) {
+        int64_t index = intern_find(&communication->piece_keys, key);
+        const struct communication_piece *piece = index < 0 ? NULL : &communication->pieces[index];
+        if (piece == NULL || piece->bytes == NULL)
+            return NULL;
+        if (piece->size == size && memcmp(piece->bytes, bytes, size) == 0)
+            return piece->bytes;
+    }
+}
+
 const char *communication_keep_text(struct communication *communication, const char *text)
 {
     return communication_keep(communication, text, strlen(text) + 1);
 }
 
-void times_done(struct times *times)
-{
-    for (unsigned kind = 0; kind < TIME_KINDS; kind++)
-        histogram_done(&times->of[kind]);
-}
-
-void communication_drop_processes(struct communication *communication)
+static void drop_processes(struct communication *communication)
 {
     for (size_t i = 0; i < communication->process_count; i++) {
         histogram_done(&communication->processes[i].sizes);
@@ -57,7 +64,7 @@ void communication_drop_processes(struct communication *communication)
     communication->process_count = 0;
 }
 
-void communication_drop_pairs(struct communication *communication)
+static void drop_pairs(struct communication *communication)
 {
     for (size_t i = 0; i < communication->pair_count; i++) {
         histogram_done(&communication->pairs[i].sizes);
@@ -82,8 +89,8 @@ void communication_free(struct communication *communication)
 {
     if (communication == NULL)
         return;
-    communication_drop_processes(communication);
-    communication_drop_pairs(communication);
+    drop_processes(communication);
+    drop_pairs(communication);
     drop_paths(communication);
     arena_done(&communication->memory);
     free(communication->pieces);

@@ -5,7 +5,9 @@
  *
  *      (origin, image, PC) --> counters ----at the end, by name----> procedure of a module: sums
  */
-#include "analysis/statistics/statistics_private.h"
+#include "analysis/statistics/procedures.h"
+
+#include "analysis/statistics/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

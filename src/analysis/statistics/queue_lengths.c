@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue_lengths.c: how many messages and bytes are in a queue, and in all queues of the process that receives from
- * them. See queues.h.
+ * queue_lengths.c: how many messages and bytes are in a queue, and in all queues of the process that receives from them.
+ * See queues.h.
  *
  *      queue --owner--> process          queue->length             4 messages, 400 bytes
  *      queue --owner---^                 row of the process        5 messages, 440 bytes: the sum
  *
- * The mean length is that after each operation, as messages come and are taken.
+ * The mean length is that after each operation, as messages come and are taken. A process's queues are added up in the order
+ * in which their events come.
  */
 #include "analysis/statistics/queues.h"
 
+#include "analysis/statistics/statistics_state.h"
+
 static void lengthen(struct queue_length *length, uint64_t messages, uint64_t bytes)
 {
-    length->messages += messages;
+    length->messages += (uint32_t)messages;
     length->bytes += bytes;
     if (length->messages > length->messages_max)
         length->messages_max = length->messages;
@@ -22,22 +25,8 @@ static void lengthen(struct queue_length *length, uint64_t messages, uint64_t by
 
 static void shorten(struct queue_length *length, uint64_t messages, uint64_t bytes)
 {
-    length->messages -= messages < length->messages ? messages : length->messages;
+    length->messages -= messages < length->messages ? (uint32_t)messages : length->messages;
     length->bytes -= bytes < length->bytes ? bytes : length->bytes;
-}
-
-/* Into the queues of a process. */
-static void lengthen_process(struct statistics *statistics, uint32_t process, uint64_t messages,
-                             uint64_t bytes, uint64_t time)
-{
-    struct queue_length *length = &process_row(statistics, process)->queue;
-    const struct queue_length before = *length;
-
-    lengthen(length, messages, bytes);
-    if (length->messages_max > before.messages_max)
-        statistics->processes[process].most_messages_at = time;
-    if (length->bytes_max > before.bytes_max)
-        statistics->processes[process].most_bytes_at = time;
 }
 
 static void note_operation(struct queue_length *length)
@@ -46,106 +35,114 @@ static void note_operation(struct queue_length *length)
     length->messages_sum += length->messages;
 }
 
-static struct queue_length *length_of_owner(struct statistics *statistics,
-                                            const struct queue *queue)
+/* All queues of its owner; NULL: it has none. */
+static struct queue_length *of_owner(const struct statistics *statistics, const struct queue *queue)
 {
     return queue->owner == NO_PROCESS || queue->closed
                ? NULL
-               : &process_row(statistics, queue->owner)->queue;
+               : &statistics->rows->processes[queue->owner].queue;
 }
 
-uint64_t queue_bytes_left(const struct queue *queue, const struct queue_message *message)
+static void lengthen_process(struct statistics *statistics, uint32_t process, uint64_t messages,
+                             uint64_t bytes, uint64_t time)
 {
-    int32_t left = (int32_t)(message->end - queue->taken);
+    struct queue_length *length = &statistics->rows->processes[process].queue;
+    struct process_state *state = &statistics->processes.states[process];
+    const struct queue_length before = *length;
 
-    if (queue->numbered || !queue->has_taken)
-        return message->bytes;
-    return left <= 0 ? 0 : (uint32_t)left < message->bytes ? (uint32_t)left : message->bytes;
+    lengthen(length, messages, bytes);
+    if (length->messages_max > before.messages_max)
+        state->most_messages_at = time;
+    if (length->bytes_max > before.bytes_max)
+        state->most_bytes_at = time;
 }
 
-void queue_put_in(struct statistics *statistics, struct queue *queue, struct queue_message *message,
-                  uint64_t time, bool told)
+static void add(struct statistics *statistics, struct queue *queue, uint64_t messages,
+                uint64_t bytes, uint64_t time)
 {
-    struct queue_length *owner = length_of_owner(statistics, queue);
-    uint64_t bytes = queue_bytes_left(queue, message);
-
-    message->queued = time;
-    message->told = told;
-    lengthen(&queue->length, 1, bytes);
-    note_operation(&queue->length);
-    if (owner == NULL)
-        return;
-    lengthen_process(statistics, queue->owner, 1, bytes, time);
-    note_operation(owner);
+    lengthen(&queue->length, messages, bytes);
+    if (of_owner(statistics, queue) != NULL)
+        lengthen_process(statistics, queue->owner, messages, bytes, time);
+    queue->last_queued = time;
 }
 
-void queue_lengthen_message(struct statistics *statistics, struct queue *queue,
-                            struct queue_message *message, uint32_t more, uint64_t time)
+static void take(const struct statistics *statistics, struct queue *queue, uint64_t messages,
+                 uint64_t bytes)
 {
-    uint64_t before = queue_bytes_left(queue, message);
-
-    message->end += more;
-    message->bytes += more;
-    if (message->queued == 0)
-        return;
-    lengthen(&queue->length, 0, queue_bytes_left(queue, message) - before);
-    if (length_of_owner(statistics, queue) != NULL)
-        lengthen_process(statistics, queue->owner, 0, queue_bytes_left(queue, message) - before,
-                         time);
-}
-
-void queue_take_out(struct statistics *statistics, struct queue *queue, uint64_t wait)
-{
-    struct queue_length *lengths[] = {&queue->length, length_of_owner(statistics, queue)};
-
-    for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++) {
-        shorten(lengths[i], 1, 0);
-        note_operation(lengths[i]);
-        lengths[i]->wait += wait;
-    }
-}
-
-void queue_take_out_bytes(struct statistics *statistics, struct queue *queue, uint64_t bytes)
-{
-    struct queue_length *owner = length_of_owner(statistics, queue);
+    struct queue_length *owner = of_owner(statistics, queue);
 
     if (bytes > queue->length.bytes)
         bytes = queue->length.bytes;
-    shorten(&queue->length, 0, bytes);
+    shorten(&queue->length, messages, bytes);
     if (owner != NULL)
-        shorten(owner, 0, bytes);
+        shorten(owner, messages, bytes);
 }
 
-void queue_give_up(struct statistics *statistics, struct queue *queue,
-                   const struct queue_message *message)
+static void note_operations(const struct statistics *statistics, struct queue *queue)
 {
-    struct queue_length *owner = length_of_owner(statistics, queue);
+    struct queue_length *owner = of_owner(statistics, queue);
 
-    if (message->queued == 0)
-        return;
-    queue_take_out_bytes(statistics, queue, queue_bytes_left(queue, message));
-    shorten(&queue->length, 1, 0);
+    note_operation(&queue->length);
     if (owner != NULL)
-        shorten(owner, 1, 0);
+        note_operation(owner);
 }
 
-void queue_undo_put_in(struct statistics *statistics, struct queue *queue,
-                       const struct queue_message *message)
+void queue_put_in(struct statistics *statistics, struct queue *queue, uint64_t bytes, uint64_t time)
 {
-    struct queue_length *lengths[] = {&queue->length, length_of_owner(statistics, queue)};
-    uint64_t bytes = queue_bytes_left(queue, message);
+    add(statistics, queue, 1, bytes, time);
+    note_operations(statistics, queue);
+    queue->queued_sum += time;
+}
 
+void queue_undo_put_in(struct statistics *statistics, struct queue *queue, uint64_t queued)
+{
+    struct queue_length *lengths[] = {&queue->length, of_owner(statistics, queue)};
+
+    take(statistics, queue, 1, 0);
+    queue->queued_sum -= queued;
     for (size_t i = 0; i < ARRAY_SIZE(lengths) && lengths[i] != NULL; i++) {
-        shorten(lengths[i], 1, bytes);
         lengths[i]->operations--;
         lengths[i]->messages_sum -= lengths[i]->messages + 1;
     }
 }
 
-void queue_note_told_length(struct statistics *statistics, struct queue *queue, uint32_t bytes,
+void queue_take_out(struct statistics *statistics, struct queue *queue, uint64_t bytes,
+                    uint64_t queued, uint64_t wait)
+{
+    struct queue_length *owner = of_owner(statistics, queue);
+
+    take(statistics, queue, 1, bytes);
+    note_operations(statistics, queue);
+    queue->queued_sum -= queued;
+    queue->length.wait += wait;
+    if (owner != NULL)
+        owner->wait += wait;
+}
+
+void queue_add_bytes(struct statistics *statistics, struct queue *queue, uint64_t bytes,
+                     uint64_t time)
+{
+    add(statistics, queue, 0, bytes, time);
+}
+
+void queue_take_bytes(struct statistics *statistics, struct queue *queue, uint64_t bytes)
+{
+    take(statistics, queue, 0, bytes);
+}
+
+/* Of these only the mean is known of bytes and times. */
+void queue_give_up(struct statistics *statistics, struct queue *queue, uint32_t messages)
+{
+    uint32_t all = queue->length.messages;
+
+    queue->queued_sum -= queue->queued_sum / all * messages;
+    take(statistics, queue, messages, queue->length.bytes * messages / all);
+}
+
+void queue_note_told_length(struct statistics *statistics, struct queue *queue, uint64_t bytes,
                             uint64_t time)
 {
-    struct queue_length *owner = length_of_owner(statistics, queue);
+    struct queue_length *owner = of_owner(statistics, queue);
 
     if (queue->numbered || bytes <= queue->length.bytes)
         return;
@@ -155,46 +152,39 @@ void queue_note_told_length(struct statistics *statistics, struct queue *queue, 
     if (owner == NULL || owner->bytes + more <= owner->bytes_max)
         return;
     owner->bytes_max = owner->bytes + more;
-    statistics->processes[queue->owner].most_bytes_at = time;
+    statistics->processes.states[queue->owner].most_bytes_at = time;
 }
 
-/* What was in the queue when a process's queues were longest, though nobody knew then that it was the process's: a
- * connection is nobody's before its first receive. */
+/* What was in the queue when the process's queues were longest, though it was not known then to be the process's: a
+ * connection has no owner before its first receive. If not all of it had come by then, none of it counts. */
 static void count_earlier(struct statistics *statistics, const struct queue *queue,
                           uint32_t process)
 {
-    const struct statistics_process *when = &statistics->processes[process];
-    struct queue_length *length = &process_row(statistics, process)->queue;
+    const struct process_state *when = &statistics->processes.states[process];
+    struct queue_length *length = &statistics->rows->processes[process].queue;
 
-    for (uint32_t i = queue->first; i < queue->count; i++) {
-        const struct queue_message *message = &queue->messages[i];
-        if (message->queued == 0)
-            continue;
-        length->messages_max += message->queued <= when->most_messages_at;
-        if (message->queued <= when->most_bytes_at)
-            length->bytes_max += queue_bytes_left(queue, message);
-    }
+    if (queue->last_queued <= when->most_messages_at)
+        length->messages_max += queue->length.messages;
+    if (queue->last_queued <= when->most_bytes_at)
+        length->bytes_max += queue->length.bytes;
 }
 
 void queue_set_owner(struct statistics *statistics, struct queue *queue, uint32_t process,
                      uint64_t time)
 {
-    struct queue_length *before = length_of_owner(statistics, queue);
-
     if (queue->owner == process && !queue->closed)
         return;
-    if (before != NULL)
-        shorten(before, queue->length.messages, queue->length.bytes);
+    queue_leave(statistics, queue);
     if (queue->owner == NO_PROCESS)
         count_earlier(statistics, queue, process);
     queue->owner = process;
-    queue->closed = false; /* what was received before may be told after */
+    queue->closed = false; /* what was received before may be recorded after */
     lengthen_process(statistics, process, queue->length.messages, queue->length.bytes, time);
 }
 
-void queue_leaves(struct statistics *statistics, struct queue *queue)
+void queue_leave(struct statistics *statistics, struct queue *queue)
 {
-    struct queue_length *owner = queue == NULL ? NULL : length_of_owner(statistics, queue);
+    struct queue_length *owner = of_owner(statistics, queue);
 
     if (owner == NULL)
         return;
@@ -202,17 +192,22 @@ void queue_leaves(struct statistics *statistics, struct queue *queue)
     queue->closed = true;
 }
 
-void queue_is_over(const struct queue *queue, struct queue_length *of_owner)
+void queue_result(const struct queue *queue, uint64_t now, bool closed, struct communication *rows,
+                  struct queue_length *ret_length)
 {
-    if (!queue->closed)
-        shorten(of_owner, queue->length.messages, queue->length.bytes);
-}
+    uint64_t waits = now * queue->length.messages - queue->queued_sum;
 
-void queue_result(const struct queue *queue, uint64_t now, struct queue_length *ret_length)
-{
     *ret_length = queue->length;
-    for (uint32_t i = queue->first; i < queue->count; i++)
-        if (queue->messages[i].queued != 0)
-            ret_length->wait += time_since(queue->messages[i].queued, now);
-    ret_length->unreceived += queue->count - queue->first;
+    if (queue->length.messages > 0 && (int64_t)waits > 0)
+        ret_length->wait += waits;
+    ret_length->unreceived = queue->sent - queue->taken;
+    if (closed)
+        ret_length->messages = ret_length->bytes = 0;
+    if (queue->owner == NO_PROCESS)
+        return;
+    struct queue_length *owner = &rows->processes[queue->owner].queue;
+    owner->wait += ret_length->wait - queue->length.wait;
+    owner->unreceived += ret_length->unreceived;
+    if (closed && !queue->closed)
+        shorten(owner, queue->length.messages, queue->length.bytes);
 }

@@ -1,141 +1,100 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queues.h: messages on their way to an end of a path and in its queue. Private to statistics/.
+ * queues.h: messages that have come to an endpoint and are not received. Private to statistics/.
  *
- *      SEND, MESSAGEQUEUED, RECEIVE --queues.c--> which message comes, is in the queue, is taken
- *                                                    |              waits --messages.c--> values of the receiver's use
- *                                                    '--queue_lengths.c--> how long the queue is, and all of a process
- *      numbers of datagrams  --duplicates.c--> received before?
+ *      SEND ------ in flight ------> MESSAGEQUEUED ------ in the queue ------> RECEIVE
+ *      message.sent, its sender's clock   message.queued, the receiver's           wait = now - queued
+ *
+ * What has come with a MESSAGEQUEUED and is received whole with a RECEIVE the history says: its event's `whole` brings the
+ * struct queued_message that is kept with the SEND; and so do its edges, of which part was received. Where nothing shows what has come (pipes, or without the receiver's flag), a
+ * message is in the queue when it is sent, and how long it was in flight is not known.
  */
 #ifndef DPM_QUEUES_H
 #define DPM_QUEUES_H
 
-#include "analysis/statistics/statistics_private.h"
+#include "analysis/statistics/statistics.h"
 
-/* A message on its way to the other end of a path, or in its queue. */
-struct queue_message {
-    uint64_t sent;        /* 0: by somebody who is not metered */
-    uint64_t queued : 63; /* 0: not yet, as far as is known */
-    uint64_t told : 1;    /* MESSAGEQUEUED has told when; else it is said to be when it was sent */
-    uint32_t end;         /* position after it */
-    uint32_t bytes;
+struct endpoint;
+struct usage;
+
+/* Kept by the history with each SEND. Pieces of one call are one message, which the latest of them stands for. */
+struct queued_message {
+    uint64_t number; /* of its SEND */
+    uint64_t sent;   /* when the call began, by its sender's clock */
+    uint64_t queued; /* when it came into the queue, by the receiver's clock; 0: not yet */
+    uint32_t left;   /* bytes that are not received */
+    uint32_t serial; /* in its queue, from 1 on; 0: it is in none */
+    bool in_queue;   /* it is among the queue's messages */
+    bool told;       /* MESSAGEQUEUED shows when it came */
+    bool goes_on;    /* its call has sent another piece */
 };
 
-#define NUMBERS_SEEN 1024
-
-/* Which datagrams were received lately: duplicates.c. */
-struct numbers_seen {
-    uint64_t bits[NUMBERS_SEEN / 64];
-    uint32_t highest;
-    uint32_t last; /* received */
-    bool any;
-};
-
-struct queue_arrival {
-    uint64_t time;
-    uint32_t end; /* up to this position */
-};
-
-/* What few queues need. */
-struct queue_rest {
-    struct queue_arrival *arrivals; /* of what no SEND has told yet */
-    size_t arrival_capacity;
-    struct numbers_seen *seen; /* of UDP between machines; else NULL */
-    uint32_t
-        shift; /* to be subtracted from the receiver's numbers: both ends count identifications of IPv4
-                       from 65,536 on by themselves */
-};
-
+/* What one end sends to the other. */
 struct queue {
-    struct queue_message *messages; /* [first .. count), in the order of their positions */
-    uint32_t capacity;
-    uint32_t first;
-    uint32_t count;
-    uint32_t taken; /* up to this position */
-    uint32_t owner; /* index of the process that received last, or NO_PROCESS */
-    uint32_t arrival_count;
-    uint32_t sent_last; /* position after the latest message */
-    bool has_taken : 1;
-    bool numbered : 1; /* positions are numbers of messages */
-    bool closed : 1;   /* its receiver's end is: it is in its owner's length no more */
-    bool travels : 1;  /* it is queued after it was sent: TCP, UDP */
-    bool
-        repeats : 1; /* some number was a multiple of 65,536 more than the one before: identifications of
-                      IPv4 that say nothing */
-    struct queue_rest *rest;    /* NULL: nothing */
-    struct queue_length length; /* unreceived: those that were given up */
+    struct queue_length length; /* unreceived: nothing, see queue_result */
+    uint64_t queued_sum;        /* of `queued` of all messages in it, modulo 2^64 */
+    uint64_t last_queued;       /* when the latest came */
+    uint64_t sent;              /* messages */
+    uint64_t taken;
+    uint32_t owner;              /* row of the process that received last, or NO_PROCESS */
+    uint32_t serial;             /* of the latest message */
+    bool begun;                  /* something was sent */
+    bool numbered;               /* positions are numbers of messages */
+    bool closed;                 /* its receiver's end is: it is in its owner's length no more */
+    bool is_taken;               /* something was received */
+    struct queued_message *last; /* the latest SEND's, if it is not received whole ... */
+    uint64_t last_number;        /* ... and the number that it has then */
+    uint32_t last_end;           /* position behind it */
+    uint32_t highest;            /* serial of the latest message that was received ... */
+    uint64_t overtaken;          /* ... bit i: the one with the serial highest - 1 - i is not */
 };
 
-/* `index_and_1`: a path's outgoing or incoming. NULL: there is none. */
-static inline struct queue *queue_at(const struct statistics *statistics, uint32_t index_and_1)
-{
-    return index_and_1 == 0 ? NULL : pool_at(&statistics->queues, index_and_1 - 1);
-}
+/* These return 0 or -ENOMEM. A SEND at this endpoint; a MESSAGEQUEUED; a RECEIVE of a usage. */
+int queues_sent(struct statistics *statistics, struct endpoint *endpoint,
+                const struct history_event *event);
+int queues_arrived(struct statistics *statistics, struct endpoint *endpoint,
+                   const struct history_event *event);
+int queues_received(struct statistics *statistics, struct endpoint *endpoint, struct usage *usage,
+                    const struct history_event *event);
 
-/* ---- queues.c; `time` is when it happened, by the first origin's clock; these return 0 or -ENOMEM ---- */
+/* No process receives from this endpoint any more. */
+void queues_close(struct statistics *statistics, struct endpoint *endpoint);
 
-/* A MESSAGEQUEUED of a path; a SEND on it; a RECEIVE by a use. */
-int queues_arrived(struct statistics *statistics, uint32_t path, const struct record *record,
-                   uint64_t time);
-int queues_sent(struct statistics *statistics, uint32_t path, const struct record *record,
-                uint64_t time);
-int queues_received(struct statistics *statistics, struct statistics_use *use,
-                    const struct record *record, uint64_t time);
+/* ---- queue_lengths.c: one queue, and with it all of its owner's ---- */
 
-/* Whether the recording of this end tells what was received; else nobody knows what waits there. */
-bool receives_are_told(const struct statistics *statistics, uint32_t path);
+/* `time`: by the receiver's clock; of so many bytes. */
+void queue_put_in(struct statistics *statistics, struct queue *queue, uint64_t bytes,
+                  uint64_t time);
 
-/* Frees it, if there is one. */
-void queue_free(struct statistics *statistics, uint32_t index_and_1);
+/* As if it had not been put in: what has come is not all of it. Its bytes stay. */
+void queue_undo_put_in(struct statistics *statistics, struct queue *queue, uint64_t queued);
 
-/* ---- queue_lengths.c; so is `time` ---- */
+/* A message that came at `queued` was taken after `wait` ns, with the rest of its bytes. */
+void queue_take_out(struct statistics *statistics, struct queue *queue, uint64_t bytes,
+                    uint64_t queued, uint64_t wait);
 
-/* Bytes of a message that were not received before it was told (of calls that go on). */
-uint64_t queue_bytes_left(const struct queue *queue, const struct queue_message *message);
+/* Bytes of messages that are not complete. */
+void queue_add_bytes(struct statistics *statistics, struct queue *queue, uint64_t bytes,
+                     uint64_t time);
+void queue_take_bytes(struct statistics *statistics, struct queue *queue, uint64_t bytes);
 
-/* A message is in the queue from `time` on; `told`: MESSAGEQUEUED says so. */
-void queue_put_in(struct statistics *statistics, struct queue *queue, struct queue_message *message,
-                  uint64_t time, bool told);
+/* So many of the oldest messages are received by nobody. */
+void queue_give_up(struct statistics *statistics, struct queue *queue, uint32_t messages);
 
-/* It was somebody else's: as if it had not been put in. */
-void queue_undo_put_in(struct statistics *statistics, struct queue *queue,
-                       const struct queue_message *message);
-
-/* A call that goes on has sent more of it. */
-void queue_lengthen_message(struct statistics *statistics, struct queue *queue,
-                            struct queue_message *message, uint32_t more, uint64_t time);
-
-/* The kernel has told how many bytes there are: it knows those of messages that are not complete, too. */
-void queue_note_told_length(struct statistics *statistics, struct queue *queue, uint32_t bytes,
+/* The kernel has said how many bytes there are: it counts those of messages that are not complete, too. */
+void queue_note_told_length(struct statistics *statistics, struct queue *queue, uint64_t bytes,
                             uint64_t time);
 
-/* A message was taken, after so many ns; bytes were, of messages that are not taken whole, too. */
-void queue_take_out(struct statistics *statistics, struct queue *queue, uint64_t wait);
-void queue_take_out_bytes(struct statistics *statistics, struct queue *queue, uint64_t bytes);
-
-/* Nobody takes it any more: it is in the queue no longer, without an operation. */
-void queue_give_up(struct statistics *statistics, struct queue *queue,
-                   const struct queue_message *message);
-
-/* Who receives here: the last who did. What is in the queue is his from then on. */
+/* The process that receives here: what is in the queue is its own from then on. */
 void queue_set_owner(struct statistics *statistics, struct queue *queue, uint32_t process,
                      uint64_t time);
 
-/* Its path leaves the tables, or nobody can receive from it any more: what is in it is its owner's no
- * more. */
-void queue_leaves(struct statistics *statistics, struct queue *queue);
+/* What is in it is its owner's no more. */
+void queue_leave(struct statistics *statistics, struct queue *queue);
 
-/* In a result nobody can receive from it any more: the same to its owner's row. */
-void queue_is_over(const struct queue *queue, struct queue_length *of_owner);
-
-/* What it comes to, `now` being the latest time. */
-void queue_result(const struct queue *queue, uint64_t now, struct queue_length *ret_length);
-
-/* ---- duplicates.c ---- */
-
-/* Whether a number is among the latest; and received. */
-bool numbers_cover(const struct numbers_seen *seen, uint32_t number);
-bool numbers_have(struct numbers_seen *seen, uint32_t number);
-void numbers_note(struct numbers_seen *seen, uint32_t number);
+/* What it comes to. `closed`: no process receives from it since `now`; else it is the latest time. Adds what is left
+ * over to its owner's row in `rows`. */
+void queue_result(const struct queue *queue, uint64_t now, bool closed, struct communication *rows,
+                  struct queue_length *ret_length);
 
 #endif

@@ -2,19 +2,19 @@
 /*
  * statistics.h: the communication statistics: who sent how much to whom, and how long it took.
  *
- *      history --> statistics_add_at, once per record --> statistics_finish --> struct communication
+ *      history --> statistics_add, once per event --> statistics_finish --> struct communication
  *
  *      processes   one row per process            CPU time, what it sent and received
  *      pairs       one row per (from, to)         what from sent to to
- *      paths       one row per connection         what went each way, who used each end
+ *      paths       one row per like               what went each way, who used each end
  *
- * One pass, and no file is ever seen: a history's sources may be finished traces or live rings. Memory is
- * bounded by what lives at one time: of what has ended the largest keep rows of their own, the others
- * share rows with their like (folding.c).
+ * One pass, and no file is ever seen: a history's sources may be finished traces or live rings. What is matched is the
+ * history's word. Connections between the same processes, to the same address and port of a service, share a row,
+ * whenever they end.
  *
- * What is counted at each end alone needs no history, and is told several times as fast: who sent how much to whom,
- * sizes, answers, and how long calls waited. Then no receive is tied to its send: how long messages waited, and where, is
- * not known (communication_read_counts).
+ * Memory is bounded by what lives at one time, and by the number of rows: the first 8,192 processes have a row each, later
+ * ones share one with their like; of the rows of connections that have ended there are 4,096, then later ones
+ * share rows whatever their addresses, and then whatever their processes. Pairs are made from these at a result.
  */
 #ifndef DPM_STATISTICS_H
 #define DPM_STATISTICS_H
@@ -127,12 +127,11 @@ struct communication_path {
     unsigned kind;     /* enum path_kind, unless the trace says nonsense */
     uint32_t number;   /* of the local end, else of the remote one */
     const char *local; /* addresses as endpoint_local() writes them; of several connections what
-                          they have in common */
+                          they have in common: "127.0.0.1:*" */
     const char *remote;
     struct party ends[2]; /* who used the local and the remote end */
-    uint64_t connections; /* more than 1: many that have ended share this row */
+    uint64_t connections; /* that share this row */
     uint64_t ended;       /* of them */
-    uint64_t reused;      /* of them, TCP: with addresses and ports that an earlier one had */
     struct times times;
     struct queue_length queue; /* both directions */
     struct traffic sent;       /* from local to remote */
@@ -214,7 +213,6 @@ struct communication {
     struct traffic remote;    /* what left or came from another machine */
     uint64_t connections;     /* paths with all their ends, once each */
     uint64_t ended;           /* of them */
-    uint64_t reused;          /* of them, TCP: with addresses and ports that an earlier one had */
     uint64_t duration;        /* ns from the first record to the last */
     bool complete;            /* every recording ended in order, with END_COMPLETE */
     uint64_t unknown_streams; /* messages of streams whose identity record is missing: they count
@@ -230,11 +228,7 @@ struct communication {
     uint64_t unseen_sent_bytes; /* the same of sending */
     bool matched;               /* `matching` is known: it was read as a history */
     struct history_counts
-        matching;     /* what became of messages, and (always) what the recordings cost */
-    bool counts_only; /* queues, how long messages waited, and deliveries are not known */
-    uint64_t
-        split; /* then: connections that were counted twice, as each of their ends had been told of and closed
-                         before the other was: the clocks of the day of their machines are far apart */
+        matching;           /* what became of messages, and (always) what the recordings cost */
     uint64_t unknown_paths; /* messages on paths whose identity record is missing: they count for
                                  their process, but for no pair and no path */
 };
@@ -244,65 +238,41 @@ void communication_free(struct communication *communication);
 /* A copy of these bytes that lives as long as the result; equal ones share it. NULL: out of memory. */
 const void *communication_keep(struct communication *communication, const void *bytes, size_t size);
 const char *communication_keep_text(struct communication *communication, const char *text);
+/* The copy, if there is one; NULL. */
+const void *communication_find(const struct communication *communication, const void *bytes,
+                               size_t size);
 
 /* ---- making it ---- */
 
 struct statistics;
 
-int statistics_new(struct statistics **ret_statistics);
-
-/* Count over time, too: in stretches of this many ns, twice as long whenever there are too many
- * (MOST_INTERVALS). To be said before the first record. */
-void statistics_every(struct statistics *statistics, uint64_t interval);
+/* For a history that nothing was read of, which must live as long as the statistics. `every`: also count over time, in
+ * stretches of this many ns, twice as long whenever there are too many (MOST_INTERVALS); 0: do not. Returns 0 or -ENOMEM. */
+int statistics_new(struct history *history, uint64_t every, struct statistics **ret_statistics);
 
 #define MOST_INTERVALS 10000
 
-/* Leave out what needs each message to be followed from its sender to its receiver: queues, how long messages wait, and
- * deliveries. To be said before the first record. */
-void statistics_count_only(struct statistics *statistics);
+/* Each connection has a row of its own, as long as there are not too many that have ended. To be called before the first
+ * event. */
+void statistics_each_connection(struct statistics *statistics);
 
 void statistics_free(struct statistics *statistics);
 
-/* Takes one record into account. Returns 0 or -ENOMEM; after that only statistics_free is
- * allowed. */
-int statistics_add(struct statistics *statistics, const struct event *event);
+/* Takes the next event of the history into account. Returns 0 or -ENOMEM; after that only statistics_free is allowed. */
+int statistics_add(struct statistics *statistics, const struct history_event *event);
 
-/* The same, with what to add to its time to have that of the first origin's clock, and its clock's reference
- * (history_clock): times of machines are compared only if they have the same one. */
-int statistics_add_at(struct statistics *statistics, const struct event *event,
-                      int64_t clock_offset, uint32_t clock_reference);
+/* The statistics, for analyses_read. */
+struct analysis statistics_analysis(struct statistics *statistics);
 
-/* The result so far; more records may be added afterwards. `states` says what is known of each
- * origin. Returns 0 or -ENOMEM. The result stands alone: free it with communication_free. */
-int statistics_finish(struct statistics *statistics, const struct source_state *states,
-                      uint32_t origins, struct communication **ret_communication);
+/* The result so far, of so many origins; more events may be added afterwards, and after the last one the history may be
+ * finished before (history_finish). Returns 0 or -ENOMEM. The result stands alone: free it with communication_free. */
+int statistics_finish(struct statistics *statistics, uint32_t origins,
+                      struct communication **ret_communication);
 
-struct communication_reading;
-
-/* The statistics of a history that nothing has been read of, with what became of messages, and times of several machines as
- * near as their messages tell; `every` is statistics_every()'s, or 0. Returns 0 or -ENOMEM. */
-int communication_new(struct history *history, uint64_t every,
-                      struct communication_reading **ret_reading);
-void communication_reading_free(struct communication_reading *reading);
-
-/* Takes the next event into account. Returns 0 or -ENOMEM; after that only communication_reading_free is allowed. */
-int communication_add(struct communication_reading *reading, const struct history_event *event);
-struct analysis communication_analysis(struct communication_reading *reading);
-
-/* The result, after the last event of a history with so many origins; then only communication_reading_free is allowed. The
- * history is finished then (history_finish). Returns 0 or -ENOMEM. */
-int communication_finish(struct communication_reading *reading, uint32_t origins,
-                         struct communication **ret_communication);
-
-/* All of it: reads a history to its end. Errors: those of the history; -EAGAIN if it has nothing yet; -ENOMEM; a line in
- * `problem`. */
+/* All of it: reads a history with so many origins to its end; `every` is statistics_new's. The history is finished then
+ * (history_finish). Errors: those of the history; -EAGAIN if it has nothing yet; -ENOMEM; a line in `problem`. */
 int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
                                struct communication **ret_communication, struct problem *problem);
-
-/* What is counted alone: reads sources, each of one origin, to their ends, side by side, and compares their times by their
- * clocks of the day. Errors: those of a source; -EAGAIN if one has nothing yet; -ENOMEM; a line in `problem`. */
-int communication_read_counts(struct source *const *sources, size_t count, uint64_t every,
-                              struct communication **ret_communication, struct problem *problem);
 
 /* ---- groups ---- */
 

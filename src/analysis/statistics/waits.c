@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.c: how long streams wait: receivers for messages, senders for room. See statistics_private.h.
+ * waits.c: how long streams wait: receivers for messages, senders for room. See waits.h.
  *
  *      RECEIVECALL ----- STOP ... ------------ RECEIVE      a receiver's wait; most other records end it
  *      SENDCALL -- SENDCALL ------------------ SEND         a sender's, from the first SENDCALL on
@@ -9,9 +9,12 @@
  * uses another path, or sleeps in another call; and the processor time that it has used since its call is not waiting.
  * Times are those of the stream's own clock, whatever is known of others.
  */
-#include "analysis/statistics/statistics_private.h"
+#include "analysis/statistics/waits.h"
 
-static void begin(struct stream_wait *wait, const struct statistics_stream *stream, uint32_t path,
+#include "analysis/statistics/statistics_state.h"
+#include "meter/shared/message.h"
+
+static void begin(struct stream_wait *wait, const struct stream *stream, uint32_t path,
                   uint64_t time)
 {
     *wait = (struct stream_wait){.since = time, .proc_time = stream->proc_time, .path = path};
@@ -28,7 +31,7 @@ static bool are_of_one_socket(const struct statistics *statistics, uint32_t orig
 }
 
 static bool is_for(const struct statistics *statistics, const struct stream_wait *wait,
-                   const struct statistics_stream *stream, uint32_t path)
+                   const struct stream *stream, uint32_t path)
 {
     return wait->path == 0 || wait->path == path ||
            are_of_one_socket(statistics, stream->origin, wait->path, path);
@@ -36,23 +39,23 @@ static bool is_for(const struct statistics *statistics, const struct stream_wait
 
 /* A message was received, or sent, on this path: the wait is over. Returns 0 or -ENOMEM. */
 static int end(struct statistics *statistics, const struct stream_wait *wait,
-               const struct statistics_stream *stream, struct statistics_use *use,
-               enum value_kind kind, uint64_t time, uint32_t path)
+               const struct stream *stream, struct usage *usage, enum value_kind kind,
+               uint64_t time, uint32_t path)
 {
-    if (wait->since == 0 || use == NULL || !is_for(statistics, wait, stream, path))
+    if (wait->since == 0 || usage == NULL || !is_for(statistics, wait, stream, path))
         return 0;
     uint64_t waited = time_since(wait->since, time);
     uint64_t used = proc_time_used(wait->proc_time, stream->proc_time);
-    return statistics_add_value(statistics, use, kind, waited > used ? waited - used : 0);
+    return usage_values_add(usage, kind, waited > used ? waited - used : 0);
 }
 
-static void forget(struct statistics_stream *stream)
+static void forget(struct stream *stream)
 {
     stream->waits.since = stream->blocked.since = 0;
 }
 
 /* It has slept for a disk, or for a lock within its call: for so long it has not waited for messages or for room. */
-static void leave_out(struct statistics_stream *stream, uint64_t slept)
+static void leave_out(struct stream *stream, uint64_t slept)
 {
     if (stream->waits.since != 0)
         stream->waits.since += slept;
@@ -60,8 +63,8 @@ static void leave_out(struct statistics_stream *stream, uint64_t slept)
         stream->blocked.since += slept;
 }
 
-int waits_follow(struct statistics *statistics, struct statistics_stream *stream,
-                 struct statistics_use *use, const struct record *record)
+static int follow(struct statistics *statistics, struct stream *stream, struct usage *usage,
+                  const struct record *record)
 {
     unsigned id = record->header.id;
     /* a send is over when it is told */
@@ -79,7 +82,7 @@ int waits_follow(struct statistics *statistics, struct statistics_stream *stream
         stream->waits.since = 0;
         if (record->header.flags & RECORD_END_OF_FILE && record->message.bytes == 0)
             return 0; /* it is no message */
-        return end(statistics, &waits, stream, use, VALUE_RECEIVER_WAIT, time, path);
+        return end(statistics, &waits, stream, usage, VALUE_RECEIVER_WAIT, time, path);
     case EVENT_SENDCALL:
         stream->waits.since = 0;
         if (blocked.since == 0 || blocked.path != path)
@@ -87,7 +90,7 @@ int waits_follow(struct statistics *statistics, struct statistics_stream *stream
         return 0;
     case EVENT_SEND:
         forget(stream);
-        return end(statistics, &blocked, stream, use, VALUE_SENDER_BLOCKED, time, path);
+        return end(statistics, &blocked, stream, usage, VALUE_SENDER_BLOCKED, time, path);
     case EVENT_BLOCK:
         if (record->block.state & 1) /* interruptible */
             forget(stream);
@@ -105,4 +108,14 @@ int waits_follow(struct statistics *statistics, struct statistics_stream *stream
         stream->waits.since = 0;
         return 0;
     }
+}
+
+int waits_note(struct statistics *statistics, struct stream *stream, struct usage *usage,
+               const struct record *record)
+{
+    bool is_message = record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE;
+
+    return is_message && (stream->waits.since | stream->blocked.since) == 0
+               ? 0
+               : follow(statistics, stream, usage, record);
 }

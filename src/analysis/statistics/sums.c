@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* sums.c: adds rows up. See rows.h. */
+#include "analysis/statistics/rows.h"
+
+void add_traffic(struct traffic *sum, const struct traffic *more)
+{
+    sum->messages += more->messages;
+    sum->bytes += more->bytes;
+}
+
+void add_network(struct network *sum, const struct network *more)
+{
+    sum->known = sum->known || more->known;
+    sum->retransmitted += more->retransmitted;
+    sum->unacknowledged += more->unacknowledged;
+    if (more->round_trip > sum->round_trip)
+        sum->round_trip = more->round_trip;
+}
+
+int add_times(struct times *sum, const struct times *more)
+{
+    int result = 0;
+
+    for (unsigned kind = 0; result == 0 && kind < TIME_KINDS; kind++)
+        result = histogram_merge(&sum->of[kind], &more->of[kind], HISTOGRAM_MOST);
+    return result;
+}
+
+/* Of several queues the longest is told, for when they were longest is not known any more. */
+void add_queue(struct queue_length *sum, const struct queue_length *more)
+{
+    sum->messages += more->messages;
+    sum->bytes += more->bytes;
+    if (more->messages_max > sum->messages_max)
+        sum->messages_max = more->messages_max;
+    if (more->bytes_max > sum->bytes_max)
+        sum->bytes_max = more->bytes_max;
+    sum->operations += more->operations;
+    sum->messages_sum += more->messages_sum;
+    sum->wait += more->wait;
+    sum->unreceived += more->unreceived;
+}
+
+void add_path_sums(struct communication_path *sum, const struct communication_path *more)
+{
+    add_traffic(&sum->sent, &more->sent);
+    add_traffic(&sum->received, &more->received);
+    sum->connections += more->connections;
+    sum->ended += more->ended;
+    sum->dropped += more->dropped;
+    sum->duplicates += more->duplicates;
+    add_network(&sum->network, &more->network);
+    add_queue(&sum->queue, &more->queue);
+}
+
+int add_process_sums(struct communication_process *sum, const struct communication_process *more)
+{
+    sum->cpu += more->cpu;
+    add_traffic(&sum->sent, &more->sent);
+    add_traffic(&sum->received, &more->received);
+    sum->failed_sends += more->failed_sends;
+    sum->failed_receives += more->failed_receives;
+    add_queue(&sum->queue, &more->queue);
+    int result = histogram_merge(&sum->sizes, &more->sizes, HISTOGRAM_MOST);
+    return result < 0 ? result : add_times(&sum->times, &more->times);
+}
+
+void times_done(struct times *times)
+{
+    for (unsigned kind = 0; kind < TIME_KINDS; kind++)
+        histogram_done(&times->of[kind]);
+}
