@@ -139,8 +139,8 @@ if long_ones && ! ldd "$dpm" | grep -q libasan; then # which is slow
     "$generate" --records 6000000 --seed "$seed" alpha beta > /dev/null
     "$dpm" stats --json alpha beta > much.json 2> err
     "$dpm" stats --quick --json alpha beta > quick.json 2> quick.err
-    check "of more than 256 MiB only what is counted is told" cmp much.json quick.json
-    check_equal "... which is said if it was not asked for" "1 0" "$(grep -c -- '--waits tells' err) $(wc -l < quick.err)"
+    check "above 256 MiB only the counts are reported" cmp much.json quick.json
+    check_equal "... and says so if that was not requested" "1 0" "$(grep -c -- '--waits tells' err) $(wc -l < quick.err)"
     "$dpm" stats --waits --json alpha beta > whole.json 2> err
     check_equal "... but with --waits" '[false,true] 0' \
         "$(jq -c '[.trace.counts_only, .trace.matching.exact > 1000000]' whole.json) $(wc -l < err)"
@@ -149,7 +149,7 @@ if long_ones && ! ldd "$dpm" | grep -q libasan; then # which is slow
     check "where clocks are too far apart, some would count twice" jq -e '.trace.split > 0' quick.json
     "$dpm" stats --json alpha gamma > much.json
     "$dpm" stats --waits --json alpha gamma > whole.json
-    check "... so that all of it is told" cmp much.json whole.json
+    check "... so that everything is reported" cmp much.json whole.json
     rm -rf gamma
 fi
 

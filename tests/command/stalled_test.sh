@@ -51,14 +51,14 @@ acquire_stalled() {
 # held_up KIND PLACE PASSES: once, when metering begins.
 held_up() {
     acquire_stalled "$@"
-    check_equal "... it was held up" 1 "$(sed -n 2p told)"
+    check_equal "... it was stalled" 1 "$(sed -n 2p told)"
     check "... and most are exact" jq -e '.receives > 10 and .exact * 2 > .receives' edges.json
 }
 
 # overtaken KIND PASSES: threads that send their first message are stalled. Some others are not sent then.
 overtaken() {
     acquire_stalled "$1" overtaken "$2"
-    check "... it was held up" [ "$(sed -n 2p told)" -ge 1 ]
+    check "... it was stalled" [ "$(sed -n 2p told)" -ge 1 ]
     check "... and there are others that are exact" jq -e '.exact > 0' edges.json
     check "... and edges lead to the right ones" jq -e '.missing < .receives' edges.json
 }

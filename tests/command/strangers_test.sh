@@ -50,7 +50,7 @@ look() {
         '.sends > 100 and .receives > 100 and .strange > 1000 and .other_bytes == 0' edges.json
     check_equal "... no exact edge is wrong" "[]" "$(jq -c '.wrong[:3]' edges.json)"
     check "... and there are some" jq -e '.exact > 0' edges.json # on a busy machine more calls overlap
-    check_equal "... of what the stranger wrote, and of what was written before, nobody is said to be the sender" \
+    check_equal "... bytes of the unmonitored writer, and older ones, have no sender" \
         "$(jq '.strange + .before' edges.json)" "$(jq .nobody edges.json)"
 }
 
